@@ -1,0 +1,165 @@
+#ifndef WHYWAIT_CORE_REGISTRY_HPP
+#define WHYWAIT_CORE_REGISTRY_HPP
+
+#include <whywait/core/pages.hpp>
+#include <whywait/core/settings.hpp>
+#include <whywait/core/site.hpp>
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <new>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// What the process knows of a thread that records; the recorder derives its state from it. Lives until the
+/// process ends, so that it can be read after its thread is gone.
+struct location_base {
+  location_base* next;  ///< the location before this one; the list only grows at its head
+  uint32_t index;       ///< order of creation in the process, from 0
+  uint32_t finished;    ///< 1 once its thread has ended
+};
+
+/// What all modules (executable, shared libraries, plugins) of one process share.
+struct registry {
+  uint64_t layout;            ///< size of this struct: modules of another layout keep a registry of their own
+  pid_t pid;                  ///< the process that made it; a forked child reads another one
+  settings config;
+  memory_budget memory;
+  site_table sites;
+  pthread_mutex_t mutex;      ///< protects `locations`, `extension`; never taken on the hot path
+  pthread_key_t thread_key;   ///< value: the thread's location_base
+  location_base* locations;   ///< newest first
+  uint32_t location_count;
+  void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+// The slot that holds this module's pointer to the registry. Weak and hidden: one for each module, however
+// many files of it include whywait. An ELF note (a loaded program header, so it needs no symbol table) says
+// where it is: modules find each other although plugins are loaded with RTLD_LOCAL, symbols are hidden and
+// the executable exports nothing.
+extern "C" {
+__attribute__((weak, visibility("hidden"), used)) whywait::core::registry* whywait_v0_registry_slot = nullptr;
+}
+__asm__(
+    ".pushsection .note.whywait,\"a\",%note\n"  // no group: linkers drop grouped notes with --gc-sections
+    ".balign 4\n"
+    ".long 8, 4, 1\n"  // sizes of name and content, type
+    ".asciz \"whywait\"\n"
+    ".long whywait_v0_registry_slot - .\n"
+    ".popsection\n");
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+namespace detail {
+
+/// One step of the search through the modules' notes: the first registry that somebody has made.
+struct registry_search {
+  registry* found = nullptr;
+
+  static int visit(dl_phdr_info* module, size_t, void* self) noexcept {
+    for (int i = 0; i < module->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& header = module->dlpi_phdr[i];
+      if (header.p_type != PT_NOTE) continue;
+      const char* note = reinterpret_cast<const char*>(module->dlpi_addr + header.p_vaddr);
+      const size_t align = header.p_align == 8 ? 8 : 4;
+      if (static_cast<registry_search*>(self)->read(note, note + header.p_memsz, align)) return 1;
+    }
+    return 0;
+  }
+
+ private:
+  bool read(const char* note, const char* end, size_t align) noexcept {
+    while (note + sizeof(ElfW(Nhdr)) <= end) {
+      ElfW(Nhdr) header;
+      memcpy(&header, note, sizeof header);
+      const char* const name = note + sizeof header;
+      const char* const content = name + ((header.n_namesz + align - 1) & ~(align - 1));
+      note = content + ((header.n_descsz + align - 1) & ~(align - 1));
+      if (header.n_namesz != 8 || header.n_descsz != 4 || header.n_type != 1) continue;
+      if (memcmp(name, "whywait", 8) != 0) continue;
+      int32_t distance;
+      memcpy(&distance, content, sizeof distance);
+      registry* const* slot = reinterpret_cast<registry* const*>(content + distance);
+      found = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+      if (found != nullptr && found->layout == sizeof(registry)) return true;
+      found = nullptr;
+    }
+    return false;
+  }
+};
+
+inline void end_of_thread(void* location) noexcept {
+  __atomic_store_n(&static_cast<location_base*>(location)->finished, 1u, __ATOMIC_RELEASE);
+}
+
+/// The code that a thread's end runs must stay: the module that made the registry is never unloaded.
+inline void pin_this_module() noexcept {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&end_of_thread), &info) != 0 && info.dli_fname != nullptr)
+    dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+inline registry* make_registry() noexcept {
+  void* pages = map_pages(sizeof(registry), true);
+  if (pages == nullptr) return nullptr;
+  registry* made = new (pages) registry();
+  made->layout = sizeof(registry);
+  made->pid = getpid();
+  made->config = settings::from_environment();
+  made->memory.limit(made->config.memory_bytes);
+  pthread_mutex_init(&made->mutex, nullptr);
+  if (!made->sites.open() || pthread_key_create(&made->thread_key, &end_of_thread) != 0) made->config.enable = false;
+  return made;
+}
+
+// Runs under the loader's lock (dl_iterate_phdr holds it, and it is recursive): two modules that start at
+// the same time make one registry.
+inline int find_or_make(dl_phdr_info*, size_t, void* made_here) noexcept {
+  registry_search search;
+  dl_iterate_phdr(&registry_search::visit, &search);
+  if (search.found == nullptr) {
+    search.found = make_registry();
+    *static_cast<bool*>(made_here) = search.found != nullptr;
+  }
+  __atomic_store_n(&whywait_v0_registry_slot, search.found, __ATOMIC_RELEASE);
+  return 1;
+}
+
+__attribute__((noinline, cold)) inline registry* look_up_registry() noexcept {
+  bool made_here = false;
+  dl_iterate_phdr(&find_or_make, &made_here);
+  if (made_here) pin_this_module();
+  return whywait_v0_registry_slot;
+}
+
+}  // namespace detail
+
+/// The registry of this process, made at the first call (reads the environment then). Null only if the
+/// kernel gave no pages. Any thread; one load once it is known.
+inline registry* the_registry() noexcept {
+  registry* known = __atomic_load_n(&whywait_v0_registry_slot, __ATOMIC_ACQUIRE);
+  return __builtin_expect(known != nullptr, 1) ? known : detail::look_up_registry();
+}
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

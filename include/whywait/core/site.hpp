@@ -1,0 +1,122 @@
+#ifndef WHYWAIT_CORE_SITE_HPP
+#define WHYWAIT_CORE_SITE_HPP
+
+#include <whywait/core/pages.hpp>
+#include <whywait/core/stable_key.hpp>
+
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// What a marked place of the program is.
+enum class site_kind : uint8_t { none, region, step, waiting };
+
+/// A marked place, as the process keeps it: names are copied, so a library may be unloaded.
+struct site_info {
+  const char* name;
+  const char* file;
+  uint32_t line;
+  site_kind kind;
+  stable_key key;  ///< the same on every rank: name, base name of the file, line and kind
+};
+
+/// All sites of a process: from a place in the source to a small number, never 0, and back. Look-up of a
+/// known site takes no lock (about 15 ns with a short name); a new one takes a lock and copies its names
+/// into pages of its own. At most `capacity` sites; those beyond share one number, `overflow`.
+class site_table {
+ public:
+  static constexpr uint32_t capacity = 1u << 16;
+  static constexpr uint32_t overflow = 1;
+
+  /// Reserves address space (about 4 MB, touched as it fills). False if there is none.
+  bool open() noexcept {
+    infos_ = static_cast<site_info*>(map_pages(sizeof(site_info) * capacity, false));
+    slots_ = static_cast<uint32_t*>(map_pages(sizeof(uint32_t) * slot_count, false));
+    if (infos_ == nullptr || slots_ == nullptr) return false;
+    infos_[overflow] = site_info{"(more than 65534 sites)", "", 0, site_kind::region, key_of("overflow")};
+    size_ = 2;
+    return true;
+  }
+
+  /// The number of a site, the same for the same (kind, name, file, line) whichever library asks. Null names
+  /// count as empty. Any thread.
+  uint32_t intern(site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
+    if (name == nullptr) name = "";
+    if (file == nullptr) file = "";
+    const stable_key key = key_for(kind, name, file, line);
+    uint32_t slot = static_cast<uint32_t>(key) & (slot_count - 1);
+    if (const uint32_t found = find(key, slot)) return found;
+    pthread_mutex_lock(&mutex_);
+    uint32_t id = find(key, slot);
+    if (id == 0) id = add(kind, name, file, line, key, slot);
+    pthread_mutex_unlock(&mutex_);
+    return id;
+  }
+
+  /// Number of numbers in use, 0 and the overflow site included.
+  uint32_t size() const noexcept { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
+  const site_info& operator[](uint32_t id) const noexcept { return infos_[id]; }
+
+  static stable_key key_for(site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
+    const char* base = strrchr(file, '/');
+    return combine(combine(key_of(name), key_of(base != nullptr ? base + 1 : file)),
+                   (uint64_t(line) << 8) | static_cast<uint8_t>(kind));
+  }
+
+ private:
+  static constexpr uint32_t slot_count = capacity * 2;
+
+  // Leaves in `slot` where the search ended: the place of a new entry.
+  uint32_t find(stable_key key, uint32_t& slot) const noexcept {
+    for (;; slot = (slot + 1) & (slot_count - 1)) {
+      const uint32_t id = __atomic_load_n(&slots_[slot], __ATOMIC_ACQUIRE);
+      if (id == 0 || infos_[id].key == key) return id;
+    }
+  }
+
+  uint32_t add(site_kind kind, const char* name, const char* file, uint32_t line, stable_key key,
+               uint32_t slot) noexcept {
+    if (size_ == capacity) return overflow;
+    const char* own_name = copy(name);
+    const char* own_file = copy(file);
+    if (own_name == nullptr || own_file == nullptr) return overflow;
+    const uint32_t id = size_;
+    infos_[id] = site_info{own_name, own_file, line, kind, key};
+    __atomic_store_n(&size_, id + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&slots_[slot], id, __ATOMIC_RELEASE);
+    return id;
+  }
+
+  const char* copy(const char* text) noexcept {
+    const size_t bytes = strlen(text) + 1;
+    if (bytes > room_) {
+      const size_t fresh = bytes > text_chunk ? bytes : text_chunk;
+      text_ = static_cast<char*>(map_pages(fresh, false));
+      room_ = text_ != nullptr ? fresh : 0;
+      if (text_ == nullptr) return nullptr;
+    }
+    char* const own = text_;
+    memcpy(own, text, bytes);
+    text_ += bytes;
+    room_ -= bytes;
+    return own;
+  }
+
+  static constexpr size_t text_chunk = 1u << 16;
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  site_info* infos_ = nullptr;
+  uint32_t* slots_ = nullptr;
+  uint32_t size_ = 0;
+  char* text_ = nullptr;
+  size_t room_ = 0;
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif

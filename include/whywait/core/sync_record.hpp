@@ -1,0 +1,72 @@
+#ifndef WHYWAIT_CORE_SYNC_RECORD_HPP
+#define WHYWAIT_CORE_SYNC_RECORD_HPP
+
+#include <whywait/core/mpi_calls.hpp>
+
+#include <stdint.h>
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Facts about a record that do not fit a number. Bits may be combined.
+namespace sync_flag {
+enum : uint16_t {
+  posts_send = 1u << 0,     ///< a send was initiated here (blocking, nonblocking, started, part of Sendrecv)
+  posts_receive = 1u << 1,  ///< a receive was posted here
+  any_source = 1u << 2,     ///< posted with MPI_ANY_SOURCE; `peer` holds the real source once complete
+  any_tag = 1u << 3,        ///< posted with MPI_ANY_TAG; `tag` holds the real tag once complete
+  complete = 1u << 4,       ///< the posted operation was seen to complete: `completion` is valid
+  cancelled = 1u << 5,      ///< completed by cancellation: matches nothing
+  proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises nobody
+  contributes = 1u << 7,    ///< collective: this rank sends more than zero bytes to others
+  consumes = 1u << 8,       ///< collective: this rank receives more than zero bytes from others
+  sparse = 1u << 9,         ///< Alltoallv/w: needs only some ranks: `peer` entries from `tag` in the location's needs
+  matched = 1u << 10,       ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
+  ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
+  failed = 1u << 12,        ///< MPI returned an error
+  synchronous = 1u << 13    ///< Ssend family: completes only when the receive has begun
+};
+}
+
+/// What one MPI call left behind, one cache line, plain data. Written by its own location only, except
+/// `completion`, `completed_by`, `peer`, `tag` and the flags of a posting that another thread completes.
+///
+/// A *posting* record (posts_send, posts_receive) says when a message operation was initiated; the record
+/// of the call that completed it is named by `completion`. A blocking send or receive is its own completion.
+/// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
+struct sync_record {
+  uint64_t begin;         ///< enter of the call, clock ticks
+  uint64_t duration;      ///< leave minus enter, clock ticks
+  uint64_t bytes;         ///< payload of the message, or what this rank contributes to the collective
+  uint32_t overhead;      ///< ticks whywait itself spent since the previous record (saturating)
+  uint32_t site;          ///< call site: index in the location's call sites
+  uint32_t steps;         ///< how many path steps the location had recorded when this call began
+  uint32_t posting;       ///< order in which this process handed operations to MPI, from 1; 0: not a posting
+  uint32_t completion;    ///< index of the record whose call completed this posting
+  uint32_t completed_by;  ///< location (index in the process) that owns that record
+  int32_t peer;           ///< rank in `comm`: destination, source or root; -1: none
+  int32_t tag;
+  uint32_t comm;          ///< index in the process's communicators
+  mpi_call call;
+  uint16_t flags;         ///< sync_flag bits
+
+  bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
+};
+static_assert(sizeof(sync_record) == 64, "a sync record is one cache line");
+
+/// One entry of a segment: what one block did between two sync records of its location.
+struct path_step {
+  uint32_t block;   ///< site number in the process; 0: code outside any region (named by the two call sites)
+  uint32_t within;  ///< for an untimed block the region around its first visit, else 0
+  uint64_t visits;  ///< how often it was entered
+  uint64_t ticks;   ///< exclusive time, clock ticks; 0 for untimed blocks
+  uint64_t work;    ///< work units (WHYWAIT_WORK)
+};
+static_assert(sizeof(path_step) == 32, "two path steps share a cache line");
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif

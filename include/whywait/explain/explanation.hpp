@@ -1,0 +1,115 @@
+#ifndef WHYWAIT_EXPLAIN_EXPLANATION_HPP
+#define WHYWAIT_EXPLAIN_EXPLANATION_HPP
+
+#include <whywait/core/stable_key.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Why a location waited; the names are those of the output schema and, where Scalasca has the pattern, Scalasca's.
+enum class pattern : std::uint8_t {
+  late_sender,
+  late_receiver,
+  wait_at_barrier,
+  wait_at_nxn,
+  late_broadcast,
+  early_reduce,
+  early_scan,
+  wait_at_create,
+  wait_at_finalize,
+  count_
+};
+
+/// "late_sender": the schema's word. Static storage.
+inline const char* name_of(pattern p) noexcept {
+  static constexpr const char* names[] = {"late_sender",    "late_receiver", "wait_at_barrier",
+                                          "wait_at_nxn",    "late_broadcast", "early_reduce",
+                                          "early_scan",     "wait_at_create", "wait_at_finalize"};
+  return p < pattern::count_ ? names[static_cast<unsigned>(p)] : "unknown";
+}
+
+/// How far an explanation can be trusted, best first; merging keeps the worst.
+enum class quality : std::uint8_t { exact, bounded, order_suspect, hidden_tree };
+
+/// What kind of code a block is. The key of a derived block is made by `block_meaning::key`.
+enum class block_kind : std::uint8_t {
+  region,   ///< timed scope: first = its key
+  step,     ///< untimed block: first = its key
+  waiting,  ///< WHYWAIT_WAIT scope: first = its key
+  between,  ///< unmarked code between two MPI calls: first, second = call sites (first 0: since MPI_Init)
+  call,     ///< time inside an MPI call that is not waiting for others (transfer, library): first = call site
+  startup,  ///< before MPI_Init returned, relative to the first rank out of it
+  other     ///< the rest of a bounded profile
+};
+
+/// The meaning of a block key that the engine made itself, in keys that the recording rank can name.
+struct block_meaning {
+  core::stable_key key = 0;
+  block_kind kind = block_kind::region;
+  core::stable_key first = 0;
+  core::stable_key second = 0;
+};
+
+/// One line of an explanation: what the causer's path has more of one block than the waiter's path, summed
+/// over the merged instances. total_ns = visits_ns + speed_ns (definitions 1.4: midpoint split).
+struct residual_term {
+  core::stable_key block = 0;
+  core::stable_key within = 0;   ///< for an untimed step: the region around it (total_ns is 0)
+  std::int64_t total_ns = 0;
+  std::int64_t visits_ns = 0;    ///< because it was entered more (or fewer) times, or only on one side
+  std::int64_t speed_ns = 0;     ///< because each visit (or work unit) took longer (or shorter)
+  std::int64_t inherited_ns = 0; ///< part executed by ranks for which the causer itself had waited
+  std::int64_t causer_visits = 0, waiter_visits = 0;
+  std::int64_t causer_work = 0, waiter_work = 0;
+  std::int64_t causer_ns = 0, waiter_ns = 0;  ///< time in it on both sides since they were last aligned
+};
+
+/// Waiting suffered, or caused, by one location.
+struct location_share {
+  std::int32_t rank = 0;
+  std::int32_t thread = 0;
+  std::int64_t ns = 0;
+};
+
+/// All waits of one pattern at one operation call site because of one cause call site, of one shape.
+/// Invariant: sum of residual total_ns + unexplained_ns = wait_ns.
+struct explanation {
+  pattern why = pattern::late_sender;
+  core::stable_key operation = 0;  ///< call site of the waiting call
+  core::stable_key cause = 0;      ///< call site of the call that arrived late
+  quality trust = quality::exact;
+  std::int64_t count = 0;          ///< waits merged
+  std::int64_t wait_ns = 0;
+  std::int64_t longest_ns = 0;
+  std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
+  std::int64_t wrong_order_ns = 0;
+  std::int64_t indirect_ns = 0;    ///< sum of inherited parts
+  std::int64_t unexplained_ns = 0; ///< below the threshold, clock violations, lost records
+  std::int64_t first_ns = 0;       ///< shared time of the first instance: canonical order
+  std::vector<residual_term> residual;   ///< largest |total_ns| first
+  std::vector<location_share> waiters;   ///< most first, bounded; the rest in rank -1
+  std::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
+};
+
+/// The outcome of one analysis, complete on rank 0, elsewhere empty but for the own totals.
+struct outcome {
+  std::vector<explanation> waits;          ///< most costly first
+  std::vector<block_meaning> meanings;     ///< of the derived block keys used in `waits`
+  std::int64_t locations = 0;
+  std::int64_t records = 0;
+  std::int64_t waiting_ns = 0;             ///< sum of all waits
+  std::int64_t location_ns = 0;            ///< sum over locations of recorded time
+  std::int64_t longest_ns = 0;             ///< recorded time of the longest location
+  std::int64_t clock_violations = 0;       ///< causes that arrived after their waiter had left
+  std::int64_t unmatched = 0;              ///< postings without a partner
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

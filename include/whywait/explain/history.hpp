@@ -1,0 +1,62 @@
+#ifndef WHYWAIT_EXPLAIN_HISTORY_HPP
+#define WHYWAIT_EXPLAIN_HISTORY_HPP
+
+#include <whywait/core/chunked_view.hpp>
+#include <whywait/core/stable_key.hpp>
+#include <whywait/core/sync_record.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// From the ticks of one process to the nanoseconds that all ranks share: linear between two offset
+/// measurements (definitions of Scalasca's linear interpolation; C(t) = t + alpha + beta t).
+struct clock_map {
+  std::uint64_t origin = 0;   ///< ticks that become `offset_ns`
+  double ns_per_tick = 1.0;   ///< measured rate, drift against rank 0 included
+  double offset_ns = 0.0;     ///< shared time at `origin`
+
+  std::int64_t operator()(std::uint64_t ticks) const noexcept {
+    return std::llround(static_cast<double>(static_cast<std::int64_t>(ticks - origin)) * ns_per_tick + offset_ns);
+  }
+};
+
+/// A communicator as one process knew it.
+struct communicator {
+  core::stable_key id = 0;   ///< the same on all members; 0: unknown, its operations match nothing
+  std::int32_t size = 0;     ///< ranks that `peer` may name
+  std::int32_t rank = 0;     ///< own rank in it
+  bool inter = false;        ///< `peer` names ranks of the remote group; collectives are not explained
+  std::vector<std::int32_t> world;  ///< world rank of each peer; empty: the identity
+};
+
+/// What one location (thread of a rank) recorded, in the order it happened. Views: the recorder owns it.
+struct location_history {
+  std::int32_t thread = 0;
+  core::chunked_view<const core::sync_record> records;
+  core::chunked_view<const core::path_step> steps;
+  core::chunked_view<const std::int32_t> needs;   ///< ranks of sparse collectives
+  std::vector<core::stable_key> call_sites;       ///< meaning of sync_record::site
+};
+
+/// What one rank brings to the explanation.
+struct rank_history {
+  std::int32_t rank = 0;
+  std::int32_t ranks = 1;
+  clock_map clock;
+  std::int64_t begin_ns = 0;  ///< shared time at which recording began (leave of MPI_Init)
+  std::int64_t end_ns = 0;    ///< shared time at which it ended (enter of MPI_Finalize or of the analysis)
+  std::vector<location_history> locations;        ///< meaning of sync_record::completed_by
+  std::vector<communicator> communicators;        ///< meaning of sync_record::comm
+  std::vector<core::stable_key> blocks;           ///< meaning of path_step::block; [0] is unused
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,84 @@
+#ifndef WHYWAIT_RECORD_LOCATION_HPP
+#define WHYWAIT_RECORD_LOCATION_HPP
+
+#include <whywait/core/clock.hpp>
+#include <whywait/core/event_buffer.hpp>
+#include <whywait/core/pages.hpp>
+#include <whywait/core/registry.hpp>
+#include <whywait/core/sync_record.hpp>
+#include <whywait/record/path_recorder.hpp>
+
+#include <new>
+#include <pthread.h>
+#include <stdint.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+/// All that one thread records. Only its thread writes it; it outlives the thread, so that the end of the
+/// run can read it. About 4 MB of address space, of which what is used is touched.
+struct location : core::location_base {
+  path_recorder<core::cycle_clock> path;
+  core::event_buffer<core::path_step> steps;    ///< segments, closed at each sync record
+  core::event_buffer<core::sync_record> syncs;
+  core::event_buffer<int32_t> needs;            ///< rank lists of sparse collectives
+  uint64_t mismatched_ends;                     ///< whywait::end without its begin, or in the wrong order
+  void* extension[2];                           ///< per-thread state of other rooms: [0] MPI
+};
+
+namespace detail {
+
+// Per module and thread: this thread's location; null before its first event, `off` if nothing is recorded.
+// Hidden and initial-exec: one load in an executable and in a library, no wrapper, no guard.
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local location* here = nullptr;
+
+inline location* off() noexcept { return reinterpret_cast<location*>(uintptr_t(1)); }
+
+inline location* make_location(core::registry& registry) noexcept {
+  void* pages = core::map_pages(sizeof(location), false);
+  if (pages == nullptr) return nullptr;
+  location* made = new (pages) location();
+  if (!made->path.open(core::cycle_clock::now()) || !made->steps.open(registry.memory) ||
+      !made->syncs.open(registry.memory) || !made->needs.open(registry.memory))
+    return nullptr;  // out of address space: nothing will be recorded, a few pages stay behind
+  pthread_mutex_lock(&registry.mutex);
+  made->index = registry.location_count++;
+  made->next = registry.locations;
+  __atomic_store_n(&registry.locations, static_cast<core::location_base*>(made), __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&registry.mutex);
+  pthread_setspecific(registry.thread_key, static_cast<core::location_base*>(made));
+  return made;
+}
+
+/// First event of a thread in this module: finds its location or makes it. Null if recording is off.
+__attribute__((noinline, cold)) inline location* find_location() noexcept {
+  if (here == off()) return nullptr;
+  core::registry* registry = core::the_registry();
+  if (registry == nullptr || !registry->config.enable) {
+    here = off();
+    return nullptr;
+  }
+  location* found = static_cast<location*>(static_cast<core::location_base*>(pthread_getspecific(registry->thread_key)));
+  if (found == nullptr) found = make_location(*registry);
+  here = found != nullptr ? found : off();
+  return found;
+}
+
+}  // namespace detail
+
+/// This thread's location; null if recording is switched off (WHYWAIT_ENABLE=0). About 1 ns.
+inline location* this_location() noexcept {
+  location* const known = detail::here;
+  return __builtin_expect(reinterpret_cast<uintptr_t>(known) > 1, 1) ? known : detail::find_location();
+}
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
