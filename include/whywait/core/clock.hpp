@@ -5,6 +5,7 @@
 #include <time.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/prctl.h>
 #endif
 
 namespace whywait {
@@ -18,12 +19,23 @@ inline uint64_t monotonic_ns() noexcept {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+namespace detail {
+// One for each module, set before its pointer to the registry and so before the module's first reading; that
+// order makes the plain load right. A hidden byte and a branch that is always predicted: its cost is not
+// measurable beside the counter's.
+__attribute__((visibility("hidden"))) inline bool no_cycle_counter = false;
+
+__attribute__((noinline, cold)) inline uint64_t ticks_without_counter() noexcept { return monotonic_ns(); }
+}  // namespace detail
+
 /// The machine's cycle counter: x86-64's time stamp counter (not serialising: neighbouring regions may
 /// trade 15 ns, sums are right), AArch64's virtual counter, elsewhere CLOCK_MONOTONIC. About 7 to 10 ns.
+/// Where the counter cannot be trusted (or WHYWAIT_CLOCK=monotonic says so), `now` is CLOCK_MONOTONIC.
 /// Ticks are converted when they are read, never where they are taken.
 struct cycle_clock {
   static uint64_t now() noexcept {
 #if defined(__x86_64__)
+    if (__builtin_expect(detail::no_cycle_counter, 0)) return detail::ticks_without_counter();
     return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
     uint64_t ticks;
@@ -34,11 +46,22 @@ struct cycle_clock {
 #endif
   }
 
-  /// Whether ticks pass at one rate on all processors. Costs a cpuid: ask once.
+  /// Decides for this module and its later readings: the counter, or CLOCK_MONOTONIC.
+  static void use_counter(bool counter) noexcept {
+    if (counter == uses_counter()) return;  // no write: other threads may be reading the same value
+    __atomic_store_n(&detail::no_cycle_counter, !counter, __ATOMIC_RELAXED);
+  }
+  /// Whether this module reads the counter.
+  static bool uses_counter() noexcept { return !__atomic_load_n(&detail::no_cycle_counter, __ATOMIC_RELAXED); }
+
+  /// Whether the counter may be read and its ticks pass at one rate on all processors, whatever `now` uses.
+  /// Costs a cpuid and a system call: ask once.
   static bool invariant() noexcept {
 #if defined(__x86_64__)
     unsigned a, b, c, d;
-    return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
+    int readable = PR_TSC_ENABLE;
+    return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0 &&
+           (prctl(PR_GET_TSC, &readable) != 0 || readable == PR_TSC_ENABLE);
 #else
     return true;
 #endif

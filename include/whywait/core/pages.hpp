@@ -34,11 +34,13 @@ class memory_budget {
   bool take(uint64_t bytes) noexcept {
     uint64_t used = used_now();
     do {
-      if (used + bytes > limit()) return false;
+      if (bytes > limit() || used > limit() - bytes) return false;
     } while (!__atomic_compare_exchange_n(&used_, &used, used + bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return true;
   }
   void give_back(uint64_t bytes) noexcept { __atomic_fetch_sub(&used_, bytes, __ATOMIC_RELAXED); }
+  /// All of it is free again: in a forked child, whose parent keeps what was taken.
+  void forget() noexcept { __atomic_store_n(&used_, uint64_t(0), __ATOMIC_RELAXED); }
 
  private:
   uint64_t used_now() const noexcept { return __atomic_load_n(&used_, __ATOMIC_RELAXED); }

@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_CORE_REGISTRY_HPP
 #define WHYWAIT_CORE_REGISTRY_HPP
 
+#include <whywait/core/clock.hpp>
+#include <whywait/core/complaint.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/settings.hpp>
 #include <whywait/core/site.hpp>
@@ -27,12 +29,13 @@ struct location_base {
   location_base* next;  ///< the location before this one; the list only grows at its head
   uint32_t index;       ///< order of creation in the process, from 0
   uint32_t finished;    ///< 1 once its thread has ended
+  uint64_t end_ticks;   ///< clock at that moment; valid once `finished` is 1
 };
 
 /// What all modules (executable, shared libraries, plugins) of one process share.
 struct registry {
   uint64_t layout;            ///< size of this struct: modules of another layout keep a registry of their own
-  pid_t pid;                  ///< the process that made it; a forked child reads another one
+  pid_t pid;                  ///< the process that made it; in a forked child it differs from getpid()
   settings config;
   memory_budget memory;
   site_table sites;
@@ -40,7 +43,8 @@ struct registry {
   pthread_key_t thread_key;   ///< value: the thread's location_base
   location_base* locations;   ///< newest first
   uint32_t location_count;
-  void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI
+  void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
+  bool counter;               ///< whether ticks are those of the cycle counter (else CLOCK_MONOTONIC)
 };
 
 }  // namespace core
@@ -104,14 +108,39 @@ struct registry_search {
 };
 
 inline void end_of_thread(void* location) noexcept {
-  __atomic_store_n(&static_cast<location_base*>(location)->finished, 1u, __ATOMIC_RELEASE);
+  location_base* const ended = static_cast<location_base*>(location);
+  ended->end_ticks = cycle_clock::now();
+  __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
 }
 
 /// The code that a thread's end runs must stay: the module that made the registry is never unloaded.
 inline void pin_this_module() noexcept {
   Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&end_of_thread), &info) != 0 && info.dli_fname != nullptr)
-    dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  link_map* module = nullptr;
+  if (dladdr1(reinterpret_cast<void*>(&end_of_thread), &info, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0 &&
+      module != nullptr && *module->l_name != '\0')  // the executable has no name and stays anyway
+    dlopen(module->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+// A forked child keeps the sites (the program's static numbers name them) and nothing else: its locations are
+// its own, those of the parent stay with the parent, and no room's state survives, so it ends silently.
+// Runs in the module that made the registry: its slot is set.
+inline void before_fork() noexcept {
+  pthread_mutex_lock(&whywait_v0_registry_slot->mutex);
+  whywait_v0_registry_slot->sites.lock();
+}
+inline void after_fork_in_parent() noexcept {
+  whywait_v0_registry_slot->sites.unlock();
+  pthread_mutex_unlock(&whywait_v0_registry_slot->mutex);
+}
+inline void after_fork_in_child() noexcept {
+  registry& own = *whywait_v0_registry_slot;
+  after_fork_in_parent();
+  own.locations = nullptr;
+  own.location_count = 0;
+  for (void*& room : own.extension) room = nullptr;
+  own.memory.forget();
+  pthread_setspecific(own.thread_key, nullptr);
 }
 
 inline registry* make_registry() noexcept {
@@ -120,8 +149,16 @@ inline registry* make_registry() noexcept {
   registry* made = new (pages) registry();
   made->layout = sizeof(registry);
   made->pid = getpid();
-  made->config = settings::from_environment();
+  const bool speaks = first_of_the_launch();
+  made->config = settings::from_environment([speaks](const bad_setting& bad) {
+    if (speaks) bad.complain();
+  });
+  if (made->config.output != nullptr) {  // the program may change its environment
+    const size_t bytes = strlen(made->config.output) + 1;
+    if (void* copy = map_pages(bytes, false)) made->config.output = static_cast<char*>(memcpy(copy, made->config.output, bytes));
+  }
   made->memory.limit(made->config.memory_bytes);
+  made->counter = made->config.clock == settings::clock_choice::automatic && cycle_clock::invariant();
   pthread_mutex_init(&made->mutex, nullptr);
   if (!made->sites.open() || pthread_key_create(&made->thread_key, &end_of_thread) != 0) made->config.enable = false;
   return made;
@@ -136,6 +173,7 @@ inline int find_or_make(dl_phdr_info*, size_t, void* made_here) noexcept {
     search.found = make_registry();
     *static_cast<bool*>(made_here) = search.found != nullptr;
   }
+  if (search.found != nullptr) cycle_clock::use_counter(search.found->counter);
   __atomic_store_n(&whywait_v0_registry_slot, search.found, __ATOMIC_RELEASE);
   return 1;
 }
@@ -143,7 +181,10 @@ inline int find_or_make(dl_phdr_info*, size_t, void* made_here) noexcept {
 __attribute__((noinline, cold)) inline registry* look_up_registry() noexcept {
   bool made_here = false;
   dl_iterate_phdr(&find_or_make, &made_here);
-  if (made_here) pin_this_module();
+  if (made_here) {
+    pin_this_module();
+    pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+  }
   return whywait_v0_registry_slot;
 }
 

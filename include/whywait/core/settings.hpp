@@ -1,54 +1,114 @@
 #ifndef WHYWAIT_CORE_SETTINGS_HPP
 #define WHYWAIT_CORE_SETTINGS_HPP
 
+#include <whywait/core/complaint.hpp>
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 namespace whywait {
 inline namespace v0 {
 namespace core {
 
-/// What the environment asks for, read once when the first location appears. docs/configuration.md has the
-/// meaning of each; a value that cannot be read keeps the default and is named in `bad` for one clear line.
-struct settings {
-  bool enable = true;                        ///< WHYWAIT_ENABLE: 0 leaves the program as if whywait were not there
-  bool report = true;                        ///< WHYWAIT_REPORT: text (default) or none
-  uint64_t memory_bytes = uint64_t(64) << 20;///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
-  const char* output = nullptr;              ///< WHYWAIT_OUTPUT: prefix of the files to write; none without it
-  const char* bad = nullptr;                 ///< name of the first variable whose value could not be read
+/// A setting that could not be used: the variable, its value and what it should have been.
+struct bad_setting {
+  const char* name;
+  const char* value;
+  const char* expected;  ///< null: there is no such variable
 
-  /// Reads the environment; no allocation. Call while no other thread changes the environment.
-  static settings from_environment() noexcept {
+  /// One line on standard error. Any thread.
+  void complain() const noexcept {
+    if (expected != nullptr)
+      core::complain(name, "=", value, " is not understood (expected ", expected, "); the default holds");
+    else
+      core::complain(name, " is not a setting of whywait; it has no effect");
+  }
+};
+
+/// What the environment asks for, read once when the first location appears. docs/configuration.md has the
+/// meaning of each; a value that cannot be read keeps the default.
+struct settings {
+  enum class clock_choice : uint8_t { automatic, monotonic };
+
+  bool enable = true;                          ///< WHYWAIT_ENABLE: 0 leaves the program as if whywait were not there
+  bool report = true;                          ///< WHYWAIT_REPORT: text (default) or none
+  clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default) or monotonic
+  uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
+  const char* output = nullptr;                ///< WHYWAIT_OUTPUT: prefix of the files to write; none without it
+  const char* bad = nullptr;                   ///< name of the first variable that could not be used
+
+  /// Reads the environment and calls report(const bad_setting&) for each variable that cannot be used; no
+  /// allocation. `output` points into the environment. Call while no other thread changes the environment.
+  template <class Report>
+  static settings from_environment(Report&& report) noexcept {
     settings s;
-    if (const char* text = getenv("WHYWAIT_ENABLE")) {
-      if (strcmp(text, "0") == 0) s.enable = false;
-      else if (strcmp(text, "1") != 0 && *text != '\0') s.bad = "WHYWAIT_ENABLE";
-    }
-    if (const char* text = getenv("WHYWAIT_REPORT")) {
-      if (strcmp(text, "none") == 0) s.report = false;
-      else if (strcmp(text, "text") != 0 && *text != '\0') s.bad = "WHYWAIT_REPORT";
-    }
-    if (const char* text = getenv("WHYWAIT_MEMORY")) {
-      if (*text != '\0' && !parse_bytes(text, s.memory_bytes)) s.bad = "WHYWAIT_MEMORY";
-    }
+    const auto refuse = [&](const char* name, const char* value, const char* expected) {
+      if (s.bad == nullptr) s.bad = name;
+      report(bad_setting{name, value, expected});
+    };
+    const auto choose = [&](const char* name, const char* normal, const char* other, const char* expected) {
+      const char* const value = getenv(name);
+      if (value == nullptr || *value == '\0' || strcmp(value, normal) == 0) return false;
+      if (strcmp(value, other) == 0) return true;
+      refuse(name, value, expected);
+      return false;
+    };
+    s.enable = !choose("WHYWAIT_ENABLE", "1", "0", "0 or 1");
+    s.report = !choose("WHYWAIT_REPORT", "text", "none", "text or none");
+    if (choose("WHYWAIT_CLOCK", "auto", "monotonic", "auto or monotonic")) s.clock = clock_choice::monotonic;
+    if (const char* text = getenv("WHYWAIT_MEMORY"))
+      if (*text != '\0' && !parse_bytes(text, s.memory_bytes))
+        refuse("WHYWAIT_MEMORY", text, "bytes, for example 64M");
     if (const char* text = getenv("WHYWAIT_OUTPUT")) s.output = *text != '\0' ? text : nullptr;
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+      if (strncmp(*variable, "WHYWAIT_", 8) == 0 && !known(*variable)) {
+        char name[80];  // without its value
+        size_t length = 0;
+        for (; length < sizeof name - 1 && (*variable)[length] != '=' && (*variable)[length] != '\0'; ++length)
+          name[length] = (*variable)[length];
+        name[length] = '\0';
+        report(bad_setting{name, "", nullptr});
+      }
     return s;
   }
 
-  /// "64M" -> 67108864. False, and `bytes` unchanged, for anything else than digits and one suffix K, M or G.
+  /// The same; what cannot be used is only named in `bad`.
+  static settings from_environment() noexcept {
+    return from_environment([](const bad_setting&) {});
+  }
+
+  /// "64M" -> 67108864. False, and `bytes` unchanged, for anything else than digits and one suffix K, M or G,
+  /// and for more than 2^64 - 1.
   static bool parse_bytes(const char* text, uint64_t& bytes) noexcept {
     if (*text < '0' || *text > '9') return false;
-    char* end = nullptr;
-    const unsigned long long number = strtoull(text, &end, 10);
+    uint64_t number = 0;
+    for (; *text >= '0' && *text <= '9'; ++text)
+      if (__builtin_mul_overflow(number, uint64_t(10), &number) ||
+          __builtin_add_overflow(number, static_cast<uint64_t>(*text - '0'), &number))
+        return false;
     unsigned shift = 0;
-    if (*end == 'K' || *end == 'k') shift = 10;
-    else if (*end == 'M' || *end == 'm') shift = 20;
-    else if (*end == 'G' || *end == 'g') shift = 30;
-    if (shift != 0) ++end;
-    if (*end != '\0' || number > (~uint64_t(0) >> shift)) return false;
-    bytes = static_cast<uint64_t>(number) << shift;
+    if (*text == 'K' || *text == 'k') shift = 10;
+    else if (*text == 'M' || *text == 'm') shift = 20;
+    else if (*text == 'G' || *text == 'g') shift = 30;
+    if (shift != 0) ++text;
+    if (*text != '\0' || number > (~uint64_t(0) >> shift)) return false;
+    bytes = number << shift;
     return true;
+  }
+
+ private:
+  static bool known(const char* variable) noexcept {
+    // every variable that means something, so that a misspelt one is noticed; on the stack: a static array of an
+    // inline function is unique in the process and keeps libraries from being unloaded
+    const char* const names[] = {"WHYWAIT_ENABLE", "WHYWAIT_REPORT", "WHYWAIT_CLOCK",
+                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT", "WHYWAIT_RULES"};
+    for (const char* name : names) {
+      const size_t length = strlen(name);
+      if (strncmp(variable, name, length) == 0 && variable[length] == '=') return true;
+    }
+    return false;
   }
 };
 

@@ -26,7 +26,8 @@ struct site_info {
 
 /// All sites of a process: from a place in the source to a small number, never 0, and back. Look-up of a
 /// known site takes no lock (about 15 ns with a short name); a new one takes a lock and copies its names
-/// into pages of its own. At most `capacity` sites; those beyond share one number, `overflow`.
+/// into pages of its own. At most `capacity` sites; those beyond share one number, `overflow`. Not for signal
+/// handlers.
 class site_table {
  public:
   static constexpr uint32_t capacity = 1u << 16;
@@ -37,6 +38,7 @@ class site_table {
     infos_ = static_cast<site_info*>(map_pages(sizeof(site_info) * capacity, false));
     slots_ = static_cast<uint32_t*>(map_pages(sizeof(uint32_t) * slot_count, false));
     if (infos_ == nullptr || slots_ == nullptr) return false;
+    infos_[0] = site_info{"", "", 0, site_kind::none, 0};  // "no site" has a name, too
     infos_[overflow] = site_info{"(more than 65534 sites)", "", 0, site_kind::region, key_of("overflow")};
     size_ = 2;
     return true;
@@ -56,6 +58,10 @@ class site_table {
     pthread_mutex_unlock(&mutex_);
     return id;
   }
+
+  /// Around fork(2): nobody may be adding a site while the process is copied.
+  void lock() noexcept { pthread_mutex_lock(&mutex_); }
+  void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
 
   /// Number of numbers in use, 0 and the overflow site included.
   uint32_t size() const noexcept { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }

@@ -41,6 +41,7 @@ struct location_history {
   core::chunked_view<const core::path_step> steps;
   core::chunked_view<const std::int32_t> needs;   ///< ranks of sparse collectives
   std::vector<core::stable_key> call_sites;       ///< meaning of sync_record::site
+  std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
 };
 
 /// What one rank brings to the explanation.

@@ -6,6 +6,7 @@
 #include <whywait/core/pages.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/record/mismatch.hpp>
 #include <whywait/record/path_recorder.hpp>
 
 #include <new>
@@ -19,13 +20,14 @@ inline namespace v0 {
 namespace record {
 
 /// All that one thread records. Only its thread writes it; it outlives the thread, so that the end of the
-/// run can read it. About 4 MB of address space, of which what is used is touched.
+/// run can read it. About 9 MB of address space, of which what is used is touched.
 struct location : core::location_base {
   path_recorder<core::cycle_clock> path;
   core::event_buffer<core::path_step> steps;    ///< segments, closed at each sync record
   core::event_buffer<core::sync_record> syncs;
   core::event_buffer<int32_t> needs;            ///< rank lists of sparse collectives
-  uint64_t mismatched_ends;                     ///< whywait::end without its begin, or in the wrong order
+  uint64_t mismatched_ends;                     ///< how often begin and end did not pair
+  mismatch first_mismatch;                      ///< the first of them
   void* extension[2];                           ///< per-thread state of other rooms: [0] MPI
 };
 
@@ -35,6 +37,12 @@ namespace detail {
 // Hidden and initial-exec: one load in an executable and in a library, no wrapper, no guard.
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local location* here = nullptr;
 
+// One for each module: whether its child handler of fork(2) is in place.
+__attribute__((visibility("hidden"))) inline bool fork_watched = false;
+
+// In the child of a fork only the forking thread lives on: it starts with a location of its own.
+inline void forget_location() noexcept { here = nullptr; }
+
 inline location* off() noexcept { return reinterpret_cast<location*>(uintptr_t(1)); }
 
 inline location* make_location(core::registry& registry) noexcept {
@@ -42,8 +50,10 @@ inline location* make_location(core::registry& registry) noexcept {
   if (pages == nullptr) return nullptr;
   location* made = new (pages) location();
   if (!made->path.open(core::cycle_clock::now()) || !made->steps.open(registry.memory) ||
-      !made->syncs.open(registry.memory) || !made->needs.open(registry.memory))
-    return nullptr;  // out of address space: nothing will be recorded, a few pages stay behind
+      !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
+    core::complain("no address space to record a thread; it is left out");
+    return nullptr;  // a few pages stay behind
+  }
   pthread_mutex_lock(&registry.mutex);
   made->index = registry.location_count++;
   made->next = registry.locations;
@@ -61,6 +71,7 @@ __attribute__((noinline, cold)) inline location* find_location() noexcept {
     here = off();
     return nullptr;
   }
+  if (!__atomic_exchange_n(&fork_watched, true, __ATOMIC_ACQ_REL)) pthread_atfork(nullptr, nullptr, &forget_location);
   location* found = static_cast<location*>(static_cast<core::location_base*>(pthread_getspecific(registry->thread_key)));
   if (found == nullptr) found = make_location(*registry);
   here = found != nullptr ? found : off();

@@ -16,8 +16,10 @@ namespace record {
 /// a region costs one clock reading each; time goes to the innermost open region, so nothing is subtracted
 /// later. `close` ends a segment: it hands every block visited since the last `close` to a sink and starts
 /// afresh. Memory is bounded by the number of distinct blocks. One thread only; nothing here locks,
-/// allocates or fails after `open`.
-template <class Clock>
+/// allocates or fails after `open`. The exclusive ticks of all blocks, outside included, sum to the time since
+/// `open` without the pauses, exactly. Blocks are numbers below site_table::capacity.
+/// `Clock` needs a static uint64_t now(); `Segment` is only narrower in tests.
+template <class Clock, class Segment = uint32_t>
 class path_recorder {
  public:
   static constexpr uint32_t max_depth = 1024;
@@ -38,8 +40,9 @@ class path_recorder {
     core::unmap_pages(touched_, sizeof(uint32_t) * core::site_table::capacity);
   }
 
-  /// Enters a timed region: one visit, time from now on. Beyond `max_depth` only visits are counted.
-  void enter(uint32_t block) noexcept {
+  /// Enters a timed region: one visit, time from now on. Beyond `max_depth` only visits are counted, the time
+  /// stays with the region at that depth. Returns the new depth.
+  uint32_t enter(uint32_t block) noexcept {
     const uint64_t now = Clock::now();
     current_->ticks += now - last_;
     last_ = now;
@@ -49,10 +52,10 @@ class path_recorder {
     if (__builtin_expect(depth_ < max_depth, 1)) {
       stack_[depth_].outer = current_;
       stack_[depth_].path = path_;
-      path_ = core::combine(path_, block);
+      path_ = extend(path_, block);
       current_ = next;
     }
-    ++depth_;
+    return ++depth_;
   }
 
   /// Leaves the innermost region. Without an open region: counted, nothing else.
@@ -70,7 +73,8 @@ class path_recorder {
     if (__builtin_expect(current_->segment != segment_, 0)) touch(current_, 0);
   }
 
-  /// Leaves one region and enters the next at one clock reading (consecutive phases, loop iterations).
+  /// Leaves one region and enters the next at one clock reading (consecutive phases, loop iterations). Outside
+  /// any region, or beyond `max_depth`, only the visit is counted.
   void next(uint32_t block) noexcept;
 
   /// Counts one visit of an untimed block.
@@ -87,8 +91,9 @@ class path_recorder {
   uint32_t innermost() const noexcept { return static_cast<uint32_t>(current_ - profile_); }
   uint32_t depth() const noexcept { return depth_; }
   uint64_t unmatched_leaves() const noexcept { return unmatched_leaves_; }
-  /// Names the stack of open regions, not only the innermost: changes whenever the stack does.
-  core::stable_key path() const noexcept { return path_; }
+  /// Names the stack of open regions, not only the innermost: changes whenever the stack does. For this process
+  /// only: site numbers differ between ranks.
+  core::stable_key path() const noexcept { return core::combine(path_, 0); }
   /// Site number of the open region at `level` (0: outermost), for level < depth().
   uint32_t open_region(uint32_t level) const noexcept {
     if (level >= max_depth) return 0;
@@ -102,15 +107,22 @@ class path_recorder {
   void close(uint64_t now, Sink&& sink) noexcept {
     current_->ticks += now - last_;
     last_ = now;
-    for (uint32_t i = 0; i < touched_count_; ++i) {
-      const uint32_t block = touched_[i];
-      const entry& e = profile_[block];
-      if (block != 0 && (e.visits | e.ticks | e.work) != 0)
-        sink(core::path_step{block, e.within, e.visits, e.ticks, e.work});
-    }
-    ++segment_;
+    for (uint32_t i = 0; i < touched_count_; ++i) hand_over(touched_[i], 0, sink);
+    if (__builtin_expect(++segment_ == 0, 0)) forget_segments();
     touched_count_ = 0;
-    touch(current_, current_->within);
+    touch(current_, 0);
+  }
+
+  /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` not after the last event
+  /// (0, or the begin of the MPI call that the thread is in): the innermost region gets no running time.
+  /// For the thread itself, its signal handlers included, or while it stands still: from another thread the
+  /// numbers may be torn, never the memory.
+  template <class Sink>
+  void peek(uint64_t now, Sink&& sink) const noexcept {
+    const uint64_t running = now > last_ ? now - last_ : 0;
+    const uint32_t inside = innermost();
+    for (uint32_t i = 0; i < touched_count_; ++i)
+      hand_over(touched_[i], touched_[i] == inside ? running : 0, sink);
   }
 
   /// Continues after a pause that belongs to no block (the inside of an MPI call).
@@ -122,23 +134,43 @@ class path_recorder {
     uint64_t ticks;
     uint64_t work;
     uint32_t within;
-    uint32_t segment;  // entries of an older segment count as empty
+    Segment segment;  // entries of an older segment count as empty
   };
   struct frame {
     entry* outer;
-    core::stable_key path;
+    uint64_t path;
   };
+
+  // A polynomial of the site numbers; mixed only where it is read.
+  static uint64_t extend(uint64_t path, uint32_t block) noexcept { return path * 0x9e3779b97f4a7c15u + block; }
 
   __attribute__((noinline)) void touch(entry* e, uint32_t within) noexcept {
     *e = entry{0, 0, 0, within, segment_};
     touched_[touched_count_++] = static_cast<uint32_t>(e - profile_);
   }
 
+  template <class Sink>
+  void hand_over(uint32_t block, uint64_t running, Sink& sink) const noexcept {
+    const entry& e = profile_[block];
+    uint64_t ticks = e.ticks + running;
+    // Less than nothing: the counters of two processors differ by some ticks and the thread moved.
+    if (static_cast<int64_t>(ticks) < 0) ticks = 0;
+    if (block != 0 && (e.visits | ticks | e.work) != 0)
+      sink(core::path_step{block, e.within, e.visits, ticks, e.work});
+  }
+
+  // After 2^32 segments their numbers begin again at 1; what was touched before must not look current.
+  __attribute__((noinline, cold)) void forget_segments() noexcept {
+    for (uint32_t block = 0; block < core::site_table::capacity; ++block)
+      if (profile_[block].segment != 0) profile_[block].segment = 0;  // reading does not make pages
+    segment_ = 1;
+  }
+
   entry* current_ = nullptr;
   uint64_t last_ = 0;
-  core::stable_key path_ = 0;
+  uint64_t path_ = 0;
   uint32_t depth_ = 0;
-  uint32_t segment_ = 0;
+  Segment segment_ = 0;
   entry* profile_ = nullptr;
   uint32_t* touched_ = nullptr;
   uint32_t touched_count_ = 0;
@@ -146,8 +178,8 @@ class path_recorder {
   frame stack_[max_depth];
 };
 
-template <class Clock>
-void path_recorder<Clock>::next(uint32_t block) noexcept {
+template <class Clock, class Segment>
+void path_recorder<Clock, Segment>::next(uint32_t block) noexcept {
   const uint64_t now = Clock::now();
   current_->ticks += now - last_;
   last_ = now;
@@ -155,7 +187,7 @@ void path_recorder<Clock>::next(uint32_t block) noexcept {
   if (__builtin_expect(following->segment != segment_, 0)) touch(following, 0);
   ++following->visits;
   if (depth_ == 0 || depth_ > max_depth) return;
-  path_ = core::combine(stack_[depth_ - 1].path, block);
+  path_ = extend(stack_[depth_ - 1].path, block);
   current_ = following;
 }
 

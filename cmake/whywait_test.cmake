@@ -1,0 +1,111 @@
+# How tests are registered. Every test has a time limit; WHYWAIT_TEST_PREFIX goes before every name.
+include_guard(GLOBAL)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# Sanitizers may need address randomisation off on kernels with large vm.mmap_rnd_bits.
+set(whywait_run_with "")
+if(WHYWAIT_SANITIZE)
+  file(WRITE "${CMAKE_BINARY_DIR}/sanitizer_probe.cpp" "int main() { return 0; }\n")
+  try_run(whywait_probe_ran whywait_probe_compiled "${CMAKE_BINARY_DIR}/sanitizer_probe"
+          SOURCES "${CMAKE_BINARY_DIR}/sanitizer_probe.cpp"
+          COMPILE_DEFINITIONS -fsanitize=${WHYWAIT_SANITIZE} LINK_OPTIONS -fsanitize=${WHYWAIT_SANITIZE})
+  if(NOT whywait_probe_compiled)
+    message(FATAL_ERROR "whywait: this compiler cannot link with -fsanitize=${WHYWAIT_SANITIZE}")
+  elseif(NOT whywait_probe_ran EQUAL 0)
+    find_program(WHYWAIT_SETARCH setarch REQUIRED)
+    message(STATUS "whywait: programs with -fsanitize=${WHYWAIT_SANITIZE} run without address randomisation here")
+    set(whywait_run_with "${WHYWAIT_SETARCH}" -R)
+  endif()
+endif()
+
+# whywait_add_test(name TIMEOUT seconds [LABELS ...] [ENVIRONMENT ...] [SERIAL] COMMAND ...)
+function(whywait_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT" "LABELS;ENVIRONMENT;COMMAND")
+  if(NOT arg_TIMEOUT OR NOT arg_COMMAND OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "whywait_add_test(${name}): TIMEOUT and COMMAND, and nothing unknown: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  add_test(NAME "${WHYWAIT_TEST_PREFIX}${name}" COMMAND ${arg_COMMAND})
+  set_tests_properties("${WHYWAIT_TEST_PREFIX}${name}" PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
+                       ENVIRONMENT "${arg_ENVIRONMENT}" RUN_SERIAL "${arg_SERIAL}"
+                       # the settings of whoever runs the tests are not part of them
+                       ENVIRONMENT_MODIFICATION "WHYWAIT_ENABLE=unset:;WHYWAIT_REPORT=unset:;WHYWAIT_OUTPUT=unset:;WHYWAIT_MEMORY=unset:")
+endfunction()
+
+# --- MPI programs
+if(whywait_has_mpi)
+  include(CheckCXXSymbolExists)
+  set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_CXX)
+  check_cxx_symbol_exists(OPEN_MPI mpi.h WHYWAIT_MPI_IS_OPEN_MPI)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+  # More ranks than cores, perhaps as root, perhaps in a container: let waiting ranks yield, do not bind them.
+  if(WHYWAIT_MPI_IS_OPEN_MPI)
+    set(WHYWAIT_MPI_NAME "Open MPI")
+    set(WHYWAIT_MPI_MOST_RANKS 64)
+    set(WHYWAIT_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+        OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+        OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader)
+  else()
+    set(WHYWAIT_MPI_NAME "MPICH")
+    set(WHYWAIT_MPI_MOST_RANKS 4)  # its ranks spin and never yield
+    set(WHYWAIT_MPI_ENVIRONMENT UCX_WARN_UNUSED_ENV_VARS=n)
+  endif()
+  message(STATUS "whywait: MPI is ${WHYWAIT_MPI_NAME}, started by ${MPIEXEC_EXECUTABLE}")
+endif()
+
+# whywait_mpi_run(name TARGET t RANKS n [TIMEOUT s] [CHECKS file [RUN n]] [ARGUMENTS ...] [ENVIRONMENT ...] [LABELS ...])
+# One test: `TARGET` on so many ranks, its end and output checked by tests/check.py.
+function(whywait_mpi_run name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET;RANKS;TIMEOUT;CHECKS;RUN" "ARGUMENTS;ENVIRONMENT;LABELS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  set(options --ranks ${arg_RANKS} --seconds ${arg_TIMEOUT} --directory "${CMAKE_BINARY_DIR}/runs/${name}")
+  if(arg_CHECKS)
+    list(APPEND options --checks "${arg_CHECKS}")
+  endif()
+  if(arg_RUN)
+    list(APPEND options --run ${arg_RUN})
+  endif()
+  math(EXPR limit "${arg_TIMEOUT} + 20")  # check.py ends first and shows what was printed
+  whywait_add_test("${name}" TIMEOUT ${limit} LABELS ${arg_LABELS} SERIAL
+                   ENVIRONMENT ${WHYWAIT_MPI_ENVIRONMENT}
+                   COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tests/check.py" ${options} -- ${arg_ENVIRONMENT}
+                           "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS} ${MPIEXEC_PREFLAGS}
+                           $<TARGET_FILE:${arg_TARGET}> ${MPIEXEC_POSTFLAGS} ${arg_ARGUMENTS})
+endfunction()
+
+# whywait_mpi_test(name [SOURCES ...] RANKS n... [TIMEOUT s] [CHECKS file] [LIBRARIES ...] [ARGUMENTS ...] [ENV ...])
+# One program, one test for each number of ranks. MPICH runs at most 4 here: larger numbers are left out.
+function(whywait_mpi_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;CHECKS" "SOURCES;RANKS;LIBRARIES;ARGUMENTS;ENV")
+  if(NOT arg_RANKS)
+    message(FATAL_ERROR "whywait_mpi_test(${name}): RANKS missing")
+  endif()
+  if(NOT arg_SOURCES)
+    set(arg_SOURCES ${name}.cpp)
+  endif()
+  add_executable(mpi_${name} ${arg_SOURCES})
+  target_link_libraries(mpi_${name} PRIVATE whywait_dev whywait::mpi ${arg_LIBRARIES}
+                        $<TARGET_NAME_IF_EXISTS:nlohmann_json::nlohmann_json>)
+  foreach(ranks IN LISTS arg_RANKS)
+    if(ranks GREATER WHYWAIT_MPI_MOST_RANKS)
+      message(STATUS "whywait: ${name} on ${ranks} ranks is not run with ${WHYWAIT_MPI_NAME}")
+      continue()
+    endif()
+    whywait_mpi_run("mpi.${name}.${ranks}" TARGET mpi_${name} RANKS ${ranks} TIMEOUT ${arg_TIMEOUT} LABELS mpi
+                    CHECKS ${arg_CHECKS} ARGUMENTS ${arg_ARGUMENTS} ENVIRONMENT ${arg_ENV})
+  endforeach()
+endfunction()
+
+# Reads "// <word>: values" from the comment at the top of a source file, or <default>.
+function(whywait_read_directive file word default result)
+  file(STRINGS "${file}" lines LIMIT_COUNT 40 REGEX "^// ${word}: ")
+  set(value ${default})
+  if(lines)
+    list(GET lines 0 line)
+    string(REGEX REPLACE "^// ${word}: +" "" line "${line}")
+    string(REGEX REPLACE " +$" "" line "${line}")
+    separate_arguments(value UNIX_COMMAND "${line}")
+  endif()
+  set(${result} "${value}" PARENT_SCOPE)
+endfunction()

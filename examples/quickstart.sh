@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# From a clean clone to an explanation: installs what is missing, builds examples/jacobi, runs it on 4 ranks, prints
+# why it waited, then runs the corrected variant and prints the speed-up beside it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+scripts/dependencies.sh quickstart
+
+# whichever MPI is complete here; Debian gives both names, so that both can be installed
+mpi_compiler="" mpi_run=""
+for name in openmpi mpich; do
+  for launcher in "mpirun.$name" "mpiexec.$name"; do
+    if command -v "mpicxx.$name" >/dev/null && command -v "$launcher" >/dev/null; then
+      mpi_compiler="mpicxx.$name" mpi_run="$launcher"
+      break 2
+    fi
+  done
+done
+if [ -z "$mpi_compiler" ]; then
+  mpi_compiler=mpicxx mpi_run=mpirun
+fi
+command -v "$mpi_compiler" >/dev/null || { echo "quickstart: no $mpi_compiler: install Open MPI or MPICH" >&2; exit 3; }
+# more ranks than cores, perhaps as root, perhaps in a container (Open MPI asks for each; MPICH does not look)
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
+
+build="build/quickstart-${mpi_compiler#mpicxx.}"
+log="build/quickstart.log"
+mkdir -p build
+launcher_options=()
+if command -v ccache >/dev/null; then launcher_options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+if ! { cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -g" \
+             -DWHYWAIT_MPI=ON "-DMPI_CXX_COMPILER=$mpi_compiler" "-DMPIEXEC_EXECUTABLE=$mpi_run" \
+             -DWHYWAIT_BUILD_TESTS=OFF -DWHYWAIT_BUILD_BENCHMARKS=OFF -DWHYWAIT_INSTALL=OFF "${launcher_options[@]}" &&
+       cmake --build "$build" --target example_jacobi; } >"$log" 2>&1 </dev/null; then
+  cat "$log" >&2
+  echo "quickstart: examples/jacobi does not build" >&2
+  exit 1
+fi
+jacobi="$build/examples/jacobi"
+
+# The program prints "jacobi: <variant> <seconds> s" on standard output, whywait its report on standard error.
+run() {
+  echo "\$ $mpi_run -n 4 $jacobi $*" >&2
+  timeout 120 "$mpi_run" -n 4 "$jacobi" "$@" </dev/null
+}
+seconds_of() {
+  awk '$1 == "jacobi:" && $NF == "s" { seconds = $(NF - 1) } END { if (seconds == "") exit 1; print seconds }'
+}
+broken() {
+  echo "quickstart: jacobi ended badly or printed no time:" >&2
+  printf '%s\n' "$1" >&2
+  exit 1
+}
+
+told="$(run)" || broken "$told"
+printf '%s\n' "$told"
+before="$(printf '%s\n' "$told" | seconds_of)" || broken "$told"
+echo
+told="$(WHYWAIT_REPORT=none run --corrected)" || broken "$told"
+printf '%s\n' "$told"
+after="$(printf '%s\n' "$told" | seconds_of)" || broken "$told"
+echo
+awk -v before="$before" -v after="$after" 'BEGIN {
+  if (after <= 0) exit 1
+  printf "speed-up: %.2f (%s s as in the paper, %s s corrected)\n", before / after, before, after
+}'

@@ -1,0 +1,68 @@
+#ifndef WHYWAIT_EXPLAIN_ARRIVAL_HPP
+#define WHYWAIT_EXPLAIN_ARRIVAL_HPP
+
+#include <whywait/core/stable_key.hpp>
+#include <whywait/explain/explanation.hpp>
+
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// An instant at which somebody else's wait may be decided: the beginning of one record of some rank.
+struct endpoint {
+  std::int64_t begin_ns = 0;
+  core::stable_key site = 0;
+  std::uint32_t record = 0;
+  std::uint16_t location = 0;
+  std::uint16_t flags = 0;
+};
+
+namespace endpoint_flag {
+enum : std::uint16_t {
+  missing = 1u << 0,    ///< no partner was found
+  ambiguous = 1u << 1,  ///< the order on its channel is not certain
+  partial = 1u << 2     ///< its rank lost records
+};
+}
+
+/// A message as one of its two sides sees it: the call that completed it here, the instant that it needed there.
+struct message_match {
+  endpoint partner;
+  std::uint32_t record = 0;    ///< record here that completed the operation
+  std::int32_t rank = 0;       ///< the partner's world rank
+  std::uint16_t location = 0;  ///< location here that completed it
+  bool receiving = true;       ///< this side receives (needs the send), or sends (needs the receive)
+};
+
+namespace arrival_flag {
+enum : std::uint8_t {
+  adopt = 1u << 0,        ///< the causer's path is asked for and taken over
+  all = 1u << 1,          ///< all members were synchronised
+  last = 1u << 2,         ///< this location itself came last
+  wrong_order = 1u << 3,  ///< late sender whose message was received before one that was sent earlier
+  violation = 1u << 4     ///< the cause came after the waiter had left: clocks disagree
+};
+}
+
+/// For one record: whose beginning it had to wait for, and since when that was known.
+struct arrival {
+  std::int64_t need_ns = 0;      ///< arrival of the last (any-completions: first) needed participant
+  core::stable_key site = 0;     ///< call site of the causer
+  std::uint32_t record = 0;      ///< the record here that waits
+  std::uint32_t causer_record = 0;
+  std::int32_t causer_rank = 0;
+  std::uint16_t causer_location = 0;
+  pattern why = pattern::late_sender;
+  quality trust = quality::exact;
+  std::uint8_t flags = 0;
+
+  bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,168 @@
+#ifndef WHYWAIT_EXPLAIN_ARRIVALS_HPP
+#define WHYWAIT_EXPLAIN_ARRIVALS_HPP
+
+#include <whywait/explain/arrival.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/options.hpp>
+#include <whywait/explain/walk.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Decides for every record of one location whether it waited, for whom and why: pass 1 (definitions 1.1, 1.2).
+/// Point-to-point matches and the answers of the collectives' homes come in, arrivals in record order go out.
+class arrival_rule {
+ public:
+  arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings)
+      : rank_(&rank), here_(location), settings_(&settings) {}
+
+  /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record.
+  std::vector<arrival> operator()(const message_match* matches, std::size_t match_count,
+                                  const std::vector<arrival>& collectives) {
+    const location_history& location = rank_->locations[here_];
+    std::vector<arrival> result;
+    location_walk walk(*rank_);
+    std::size_t m = 0, c = 0;
+    // Walk all records, not only the matched ones: enter and leave depend on those before.
+    for (std::uint64_t i = 0; i != location.records.size(); ++i) {
+      if (m == match_count && c == collectives.size()) break;
+      const core::sync_record& r = location.records[i];
+      walk.step(r);
+      std::size_t last = m;
+      while (last != match_count && matches[last].record == i) ++last;
+      if (last != m) {
+        messages(r, static_cast<std::uint32_t>(i), matches + m, matches + last, walk, result);
+        m = last;
+      }
+      for (; c != collectives.size() && collectives[c].record == i; ++c) {
+        arrival a = collectives[c];
+        if (location.dropped > 0) a.trust = std::max(a.trust, quality::bounded);
+        finish(a, walk, result);
+      }
+    }
+    return result;
+  }
+
+ private:
+  static bool earlier_rank(const message_match& a, const message_match& b) noexcept {
+    return a.rank != b.rank ? a.rank < b.rank : a.partner.location < b.partner.location;
+  }
+
+  void messages(const core::sync_record& r, std::uint32_t index, const message_match* first,
+                const message_match* last, const location_walk& walk, std::vector<arrival>& result) {
+    using core::call_role;
+    const call_role role = core::role_of(r.call);
+    check_order(first, last, result);
+    // A Test returns whether or not anything has arrived: it never waits.
+    const bool waits = role == call_role::send || role == call_role::receive || role == call_role::probe ||
+                       role == call_role::exchange || role == call_role::complete_all ||
+                       role == call_role::complete_any;
+    if (!waits) return;
+    const bool any = role == call_role::complete_any;
+    const message_match* sender = nullptr;    // the latest late sender
+    const message_match* receiver = nullptr;  // the latest late receiver
+    const message_match* first_done = nullptr;
+    bool at_once = false;
+    int late = 0;
+    for (const message_match* m = first; m != last; ++m) {
+      const std::int64_t t = m->partner.begin_ns;
+      // A receive that was posted after the send had returned did not hold it up: the message was buffered.
+      const bool matters = m->receiving || t < walk.leave_ns();
+      if (!matters || t <= walk.begin_ns()) {
+        at_once = true;
+        continue;
+      }
+      ++late;
+      if (first_done == nullptr || t < first_done->partner.begin_ns ||
+          (t == first_done->partner.begin_ns && earlier_rank(*m, *first_done))) {
+        first_done = m;
+      }
+      const message_match*& best = m->receiving ? sender : receiver;
+      if (best == nullptr || t > best->partner.begin_ns ||
+          (t == best->partner.begin_ns && earlier_rank(*m, *best))) {
+        best = m;
+      }
+    }
+    if (any && at_once) return;
+    // Scalasca's rule: if a late sender was found in the call, late receivers are not counted for it.
+    const message_match* cause = any ? first_done : sender != nullptr ? sender : receiver;
+    if (cause == nullptr) return;
+    arrival a;
+    a.need_ns = cause->partner.begin_ns;
+    a.site = cause->partner.site;
+    a.record = index;
+    a.causer_record = cause->partner.record;
+    a.causer_rank = cause->rank;
+    a.causer_location = cause->partner.location;
+    a.why = cause->receiving ? pattern::late_sender : pattern::late_receiver;
+    a.flags = arrival_flag::adopt;
+    if (late > 1 || (cause->partner.flags & endpoint_flag::partial) != 0) a.trust = quality::bounded;
+    if ((cause->partner.flags & endpoint_flag::ambiguous) != 0) a.trust = quality::order_suspect;
+    if (finish(a, walk, result) && a.why == pattern::late_sender) remember(a, result.size() - 1);
+  }
+
+  // Clamps the wait into the call and decides whether the causer's path is asked for.
+  bool finish(arrival& a, const location_walk& walk, std::vector<arrival>& result) const {
+    const std::int64_t wait_ns = std::min(a.need_ns, walk.leave_ns()) - walk.begin_ns();
+    const bool suspect = a.trust == quality::order_suspect;
+    if (a.need_ns > walk.leave_ns()) a.flags |= arrival_flag::violation;
+    if (a.has(arrival_flag::violation) || (suspect && a.need_ns == walk.leave_ns()) ||
+        (wait_ns < settings_->threshold_ns && !a.has(arrival_flag::all))) {
+      a.flags &= static_cast<std::uint8_t>(~arrival_flag::adopt);
+    }
+    if (wait_ns <= 0 && !a.has(arrival_flag::adopt)) return false;
+    if (wait_ns < 4 * settings_->clock_error_ns) a.trust = std::max(a.trust, quality::bounded);
+    result.push_back(a);
+    return wait_ns > 0;
+  }
+
+  // Scalasca's memory of late senders: an older one is in wrong order if a message sent before it comes later.
+  struct remembered {
+    std::int64_t sent_ns;
+    std::size_t at;
+  };
+
+  void remember(const arrival& a, std::size_t at) {
+    if (memory_.size() == memory_limit) memory_.erase(memory_.begin());
+    memory_.push_back({a.need_ns, at});
+    latest_ns_ = std::max(latest_ns_, a.need_ns);
+  }
+
+  void check_order(const message_match* first, const message_match* last, std::vector<arrival>& result) {
+    for (const message_match* m = first; m != last; ++m) {
+      if (!m->receiving || memory_.empty() || m->partner.begin_ns >= latest_ns_) continue;
+      std::int64_t latest = INT64_MIN;
+      std::size_t kept = 0;
+      for (const remembered& late : memory_) {
+        if (late.sent_ns > m->partner.begin_ns) {
+          result[late.at].flags |= arrival_flag::wrong_order;  // flagged once, then forgotten
+        } else {
+          latest = std::max(latest, late.sent_ns);
+          memory_[kept++] = late;
+        }
+      }
+      memory_.resize(kept);
+      latest_ns_ = latest;
+    }
+  }
+
+  static constexpr std::size_t memory_limit = 100;
+
+  const rank_history* rank_;
+  std::uint16_t here_;
+  const options* settings_;
+  std::vector<remembered> memory_;
+  std::int64_t latest_ns_ = INT64_MIN;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

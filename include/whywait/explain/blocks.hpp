@@ -1,0 +1,69 @@
+#ifndef WHYWAIT_EXPLAIN_BLOCKS_HPP
+#define WHYWAIT_EXPLAIN_BLOCKS_HPP
+
+#include <whywait/core/stable_key.hpp>
+#include <whywait/explain/explanation.hpp>
+#include <whywait/explain/key_map.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Key of the unmarked code between two calls; 0 stands for the begin or the end of recording.
+constexpr core::stable_key between_key(core::stable_key first, core::stable_key second) noexcept {
+  return core::combine(core::combine(first, second), 0x6265747765656eu);
+}
+/// Key of the time inside a call that is not waiting for others.
+constexpr core::stable_key call_key(core::stable_key site) noexcept { return core::combine(site, 0x63616c6cu); }
+/// Key of the time before MPI_Init returned, relative to the first rank out of it.
+constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
+
+/// The blocks one rank has met, its own and those of adopted paths, numbered from 0 in the order of meeting.
+/// Keys mean the same on all ranks, numbers do not. Not thread safe.
+class block_table {
+ public:
+  struct name {
+    core::stable_key block;
+    core::stable_key within;  ///< not 0: an untimed step
+  };
+
+  std::uint32_t intern(core::stable_key block, core::stable_key within = 0) {
+    const core::stable_key key = within == 0 ? block : core::combine(block, within);
+    const auto fresh = static_cast<std::uint32_t>(names_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) names_.push_back({block, within});
+    return number;
+  }
+
+  std::uint32_t between(core::stable_key first, core::stable_key second) {
+    return derived(between_key(first, second), block_kind::between, first, second);
+  }
+  std::uint32_t call(core::stable_key site) { return derived(call_key(site), block_kind::call, site, 0); }
+  std::uint32_t startup() { return derived(startup_key(), block_kind::startup, 0, 0); }
+
+  const name& operator[](std::uint32_t number) const noexcept { return names_[number]; }
+  std::size_t size() const noexcept { return names_.size(); }
+  const std::vector<block_meaning>& meanings() const noexcept { return meanings_; }
+
+ private:
+  std::uint32_t derived(core::stable_key key, block_kind kind, core::stable_key first, core::stable_key second) {
+    const auto fresh = static_cast<std::uint32_t>(meanings_.size());
+    if (explained_.intern(key, fresh) == fresh) meanings_.push_back({key, kind, first, second});
+    return intern(key);
+  }
+
+  key_map numbers_;
+  key_map explained_;
+  std::vector<name> names_;
+  std::vector<block_meaning> meanings_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,147 @@
+#ifndef WHYWAIT_EXPLAIN_COLLECTIVE_BOOK_HPP
+#define WHYWAIT_EXPLAIN_COLLECTIVE_BOOK_HPP
+
+#include <whywait/explain/collectives.hpp>
+#include <whywait/explain/key_map.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Brings the participants of every collective operation together: the k-th collective of each process in
+/// one communicator belongs to the k-th of the others (MPI 4.0, 6.1: all members call in the same order).
+/// Instance k has one home rank among the members, so that no rank sees all of them. Not thread safe.
+class collective_book {
+ public:
+  explicit collective_book(const rank_history& rank) : rank_(&rank) {}
+
+  /// Collectives whose order the explanation counts. Comm_create_group is called by the group only, freeing a
+  /// communicator may come at any time, MPI_Init synchronises before recording began.
+  static bool counts(const core::sync_record& r) noexcept {
+    using core::call_role;
+    if (r.call == core::mpi_call::Comm_create_group) return false;
+    switch (core::role_of(r.call)) {
+      case call_role::barrier:
+      case call_role::one_to_all:
+      case call_role::all_to_one:
+      case call_role::all_to_all:
+      case call_role::scan:
+      case call_role::create:
+      case call_role::finalise: return true;
+      default: return false;
+    }
+  }
+
+  void note(std::uint16_t location, std::uint32_t index, const core::sync_record& r, std::int64_t enter_ns,
+            std::int64_t leave_ns) {
+    if (!counts(r) || r.comm >= rank_->communicators.size()) return;
+    const communicator& comm = rank_->communicators[r.comm];
+    if (comm.id == 0 || comm.inter) return;
+    const auto fresh = static_cast<std::uint32_t>(ordinals_.size());
+    const std::uint32_t number = numbers_.intern(comm.id, fresh);
+    if (number == fresh) ordinals_.push_back(0);
+    own_.push_back({number, r.posting, location, index, enter_ns, leave_ns});
+  }
+
+  /// First exchange, to the homes.
+  template <class Outbox>
+  void pack(Outbox&& to) {
+    // Several threads may take part in turn; what counts is the order in which the process called MPI.
+    std::stable_sort(own_.begin(), own_.end(), [](const call& a, const call& b) {
+      return a.comm != b.comm ? a.comm < b.comm : a.posting < b.posting;
+    });
+    for (const call& c : own_) {
+      const location_history& location = rank_->locations[c.location];
+      const core::sync_record& r = location.records[c.record];
+      const communicator& comm = rank_->communicators[r.comm];
+      participant p;
+      p.comm = comm.id;
+      p.site = site_of(location, r);
+      p.enter_ns = c.enter_ns;
+      p.leave_ns = c.leave_ns;
+      p.ordinal = ordinals_[c.comm]++;
+      p.record = c.record;
+      p.rank = comm.rank;
+      p.size = comm.size;
+      p.root = r.peer;
+      p.call = r.call;
+      p.flags = r.flags;
+      p.location = c.location;
+      p.partial = location.dropped > 0;
+      const bool sparse = r.has(core::sync_flag::sparse);
+      p.needs_count = sparse ? static_cast<std::uint32_t>(std::max(r.peer, 0)) : 0;
+      if (sparse && static_cast<std::uint64_t>(std::max(r.tag, 0)) + p.needs_count > location.needs.size()) {
+        p.needs_count = 0;
+      }
+      const std::int32_t home = world_rank(
+          comm, static_cast<std::int32_t>((p.comm + p.ordinal) % static_cast<std::uint64_t>(std::max(comm.size, 1))));
+      if (home < 0 || home >= rank_->ranks) continue;
+      packet& out = to(home);
+      put(out, std::uint32_t{2});
+      put(out, p);
+      for (std::uint32_t k = 0; k != p.needs_count; ++k) {
+        put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k]);
+      }
+    }
+    own_ = {};
+  }
+
+  /// The home's side of one participant; the reader stands behind the packet's kind.
+  void take(std::int32_t source, packet_reader& in) {
+    auto p = in.get<participant>();
+    p.world = source;
+    p.needs_first = static_cast<std::uint32_t>(needs_.size());
+    for (std::uint32_t k = 0; k != p.needs_count; ++k) needs_.push_back(in.get<std::int32_t>());
+    here_.push_back(p);
+  }
+
+  /// Second exchange: the homes answer. O(n log n) in the participants at home.
+  template <class Outbox>
+  void answer(std::int64_t threshold_ns, Outbox&& to) {
+    std::sort(here_.begin(), here_.end(), [](const participant& a, const participant& b) {
+      if (a.comm != b.comm) return a.comm < b.comm;
+      return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.rank < b.rank;
+    });
+    for (std::size_t i = 0; i != here_.size();) {
+      std::size_t j = i + 1;
+      while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
+      const collective_rule rule(here_.data() + i, j - i, needs_, threshold_ns);
+      rule([&](const participant& p, const arrival& a) {
+        packet& out = to(p.world);
+        put(out, std::uint32_t{2});
+        put(out, p.location);
+        put(out, a);
+      });
+      i = j;
+    }
+    here_ = {};
+    needs_ = {};
+  }
+
+ private:
+  struct call {
+    std::uint32_t comm;
+    std::uint32_t posting;
+    std::uint16_t location;
+    std::uint32_t record;
+    std::int64_t enter_ns, leave_ns;
+  };
+
+  const rank_history* rank_;
+  key_map numbers_;
+  std::vector<std::uint32_t> ordinals_;
+  std::vector<call> own_;
+  std::vector<participant> here_;
+  std::vector<std::int32_t> needs_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,219 @@
+#ifndef WHYWAIT_EXPLAIN_COLLECTIVES_HPP
+#define WHYWAIT_EXPLAIN_COLLECTIVES_HPP
+
+#include <whywait/explain/arrival.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/packet.hpp>
+#include <whywait/explain/walk.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// One rank's part in one collective operation, as its home rank sees it.
+struct participant {
+  core::stable_key comm = 0;
+  core::stable_key site = 0;
+  std::int64_t enter_ns = 0, leave_ns = 0;
+  std::uint32_t ordinal = 0;     ///< k-th collective of this process in this communicator
+  std::uint32_t record = 0;
+  std::uint32_t needs_first = 0, needs_count = 0;  ///< sparse: what follows the packet
+  std::int32_t world = 0;        ///< set by the home rank
+  std::int32_t rank = 0;         ///< in the communicator
+  std::int32_t size = 0;
+  std::int32_t root = -1;
+  core::mpi_call call = core::mpi_call::none;
+  std::uint16_t flags = 0;       ///< sync_flag bits
+  std::uint16_t location = 0;
+  std::uint16_t partial = 0;
+};
+
+/// Whom did p need in this operation, and who of them came last? (definitions 1.2.) `all` is one instance,
+/// sorted by rank; answers are made with `answer(participant, arrival)`. O(n log n), sparse ones + needs.
+class collective_rule {
+ public:
+  collective_rule(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs,
+                  std::int64_t threshold_ns)
+      : all_(all), count_(count), needs_(&needs), threshold_ns_(threshold_ns) {}
+
+  template <class Answer>
+  void operator()(Answer&& answer) const {
+    using core::call_role;
+    if (count_ < 2) return;
+    const call_role role = core::role_of(all_[0].call);
+    for (std::size_t i = 0; i != count_; ++i) {
+      if ((all_[i].flags & core::sync_flag::failed) != 0) return;       // an error says nothing about order
+      if (core::role_of(all_[i].call) != role) return;                  // lost records: not one operation
+    }
+    switch (role) {
+      case call_role::barrier: return synchronise(pattern::wait_at_barrier, answer);
+      case call_role::finalise: return synchronise(pattern::wait_at_finalize, answer);
+      case call_role::create:
+        // MPI_Comm_idup only begins the operation.
+        if (all_[0].call != core::mpi_call::Comm_idup && overlap()) synchronise(pattern::wait_at_create, answer);
+        return;
+      case call_role::all_to_all: return exchange(answer);
+      case call_role::one_to_all: return from_root(answer);
+      case call_role::all_to_one: return to_root(answer);
+      case call_role::scan: return scan(answer);
+      default: return;
+    }
+  }
+
+ private:
+  static bool has(const participant& p, unsigned flag) noexcept { return (p.flags & flag) != 0; }
+
+  // All were inside at one instant. Equality counts: with a coarse clock the last to enter is the first to leave.
+  bool overlap() const noexcept {
+    std::int64_t latest = all_[0].enter_ns, earliest = all_[0].leave_ns;
+    for (std::size_t i = 1; i != count_; ++i) {
+      latest = std::max(latest, all_[i].enter_ns);
+      earliest = std::min(earliest, all_[i].leave_ns);
+    }
+    return earliest >= latest;
+  }
+
+  quality trust(const participant& waiter, const participant& causer) const noexcept {
+    const bool whole = static_cast<std::size_t>(std::max(waiter.size, 0)) == count_;
+    return whole && waiter.partial == 0 && causer.partial == 0 ? quality::exact : quality::bounded;
+  }
+
+  arrival needed(const participant& waiter, const participant& causer, pattern why) const noexcept {
+    arrival a;
+    a.need_ns = causer.enter_ns;
+    a.site = causer.site;
+    a.record = waiter.record;
+    a.causer_record = causer.record;
+    a.causer_rank = causer.world;
+    a.causer_location = causer.location;
+    a.why = why;
+    a.trust = trust(waiter, causer);
+    return a;
+  }
+
+  // Everybody needs everybody: the last of all is the cause of all waits; a tie goes to the lowest rank.
+  template <class Answer>
+  void synchronise(pattern why, Answer&& answer) const {
+    const participant* last = all_;
+    std::int64_t first_ns = all_[0].enter_ns;
+    for (std::size_t i = 1; i != count_; ++i) {
+      if (all_[i].enter_ns > last->enter_ns) last = all_ + i;
+      first_ns = std::min(first_ns, all_[i].enter_ns);
+    }
+    // If nobody waited long enough the paths are left alone: nobody has to publish its path then.
+    const bool adopt = last->enter_ns - first_ns >= threshold_ns_;
+    for (std::size_t i = 0; i != count_; ++i) {
+      arrival a = needed(all_[i], *last, why);
+      a.flags = arrival_flag::all;
+      if (&all_[i] == last) a.flags |= arrival_flag::last;
+      if (adopt) a.flags |= arrival_flag::adopt;
+      if (adopt || all_[i].enter_ns < last->enter_ns) answer(all_[i], a);
+    }
+  }
+
+  template <class Answer>
+  void exchange(Answer&& answer) const {
+    bool sparse = false, data = false;
+    for (std::size_t i = 0; i != count_; ++i) {
+      sparse = sparse || has(all_[i], core::sync_flag::sparse);
+      data = data || has(all_[i], core::sync_flag::contributes) || has(all_[i], core::sync_flag::sparse);
+    }
+    if (!data) return;  // zero payload synchronises nobody
+    if (!sparse && overlap()) return synchronise(pattern::wait_at_nxn, answer);
+    const participant* last = nullptr;
+    for (std::size_t i = 0; i != count_; ++i) {
+      if (!has(all_[i], core::sync_flag::contributes)) continue;
+      if (last == nullptr || all_[i].enter_ns > last->enter_ns) last = all_ + i;
+    }
+    for (std::size_t i = 0; i != count_; ++i) {
+      const participant* cause = last;
+      if (has(all_[i], core::sync_flag::sparse)) {
+        cause = nullptr;
+        for (std::uint32_t k = 0; k != all_[i].needs_count; ++k) {
+          const participant* q = member((*needs_)[all_[i].needs_first + k]);
+          if (q == nullptr || q == all_ + i) continue;
+          if (cause == nullptr || q->enter_ns > cause->enter_ns ||
+              (q->enter_ns == cause->enter_ns && q->rank < cause->rank)) {
+            cause = q;
+          }
+        }
+      } else if (!has(all_[i], core::sync_flag::consumes)) {
+        continue;
+      }
+      wait(all_[i], cause, pattern::wait_at_nxn, quality::exact, answer);
+    }
+  }
+
+  template <class Answer>
+  void from_root(Answer&& answer) const {
+    const participant* root = member(all_[0].root);
+    if (root == nullptr) return;
+    // A library may hand the data on through other ranks. If one of them came between the root and the end
+    // of p's call, p may have waited for it as well; its part is not in w, so say that the tree is hidden.
+    std::vector<std::int64_t> enters(count_);
+    for (std::size_t i = 0; i != count_; ++i) enters[i] = all_[i].enter_ns;
+    std::sort(enters.begin(), enters.end());
+    for (std::size_t i = 0; i != count_; ++i) {
+      const participant& p = all_[i];
+      if (&p == root || !has(p, core::sync_flag::consumes)) continue;
+      const auto later = std::upper_bound(enters.begin(), enters.end(), root->enter_ns);
+      const bool hidden = later != enters.end() && *later <= p.leave_ns && root->enter_ns > p.enter_ns;
+      wait(p, root, pattern::late_broadcast, hidden ? quality::hidden_tree : quality::exact, answer);
+    }
+  }
+
+  // The root needs all contributions, so the last contributor decides however the library routes them.
+  template <class Answer>
+  void to_root(Answer&& answer) const {
+    const participant* root = member(all_[0].root);
+    if (root == nullptr) return;
+    const participant* last = nullptr;
+    for (std::size_t i = 0; i != count_; ++i) {
+      if (all_ + i == root || !has(all_[i], core::sync_flag::contributes)) continue;
+      if (last == nullptr || all_[i].enter_ns > last->enter_ns) last = all_ + i;
+    }
+    wait(*root, last, pattern::early_reduce, quality::exact, answer);
+  }
+
+  template <class Answer>
+  void scan(Answer&& answer) const {
+    const participant* last = nullptr;
+    for (std::size_t i = 0; i != count_; ++i) {
+      if (has(all_[i], core::sync_flag::consumes)) wait(all_[i], last, pattern::early_scan, quality::exact, answer);
+      if (!has(all_[i], core::sync_flag::contributes)) continue;
+      if (last == nullptr || all_[i].enter_ns > last->enter_ns) last = all_ + i;
+    }
+  }
+
+  template <class Answer>
+  void wait(const participant& p, const participant* cause, pattern why, quality least, Answer&& answer) const {
+    if (cause == nullptr || cause->enter_ns <= p.enter_ns) return;
+    arrival a = needed(p, *cause, why);
+    a.trust = std::max(a.trust, least);
+    a.flags = arrival_flag::adopt;
+    answer(p, a);
+  }
+
+  const participant* member(std::int32_t rank) const noexcept {
+    const participant* end = all_ + count_;
+    const participant* at =
+        std::lower_bound(all_, end, rank, [](const participant& p, std::int32_t r) { return p.rank < r; });
+    return at != end && at->rank == rank ? at : nullptr;
+  }
+
+  const participant* all_;
+  std::size_t count_;
+  const std::vector<std::int32_t>* needs_;
+  std::int64_t threshold_ns_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,208 @@
+#ifndef WHYWAIT_EXPLAIN_ENGINE_HPP
+#define WHYWAIT_EXPLAIN_ENGINE_HPP
+
+#include <whywait/explain/arrivals.hpp>
+#include <whywait/explain/collective_book.hpp>
+#include <whywait/explain/forward.hpp>
+#include <whywait/explain/merging.hpp>
+#include <whywait/explain/messages.hpp>
+#include <whywait/explain/presentation.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The explanation of one rank, stage by stage; `explain` drives it. Memory: the records are read where they
+/// are; beside them about 100 bytes per message until pass 2 begins, then 32 per wait. Not thread safe.
+class rank_engine {
+ public:
+  rank_engine(const rank_history& rank, const options& settings)
+      : rank_(&rank), settings_(settings), messages_(new message_book(rank)), collectives_(rank), classes_(settings_) {}
+
+  // Stage 1, produce: who did what when.
+  template <class Outbox>
+  void announce(Outbox&& to) {
+    totals_.locations = static_cast<std::int64_t>(rank_->locations.size());
+    for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
+      const location_history& location = rank_->locations[l];
+      location_walk walk(*rank_);
+      for (std::uint64_t i = 0; i != location.records.size(); ++i) {
+        const core::sync_record& r = location.records[i];
+        walk.step(r);
+        messages_->note(static_cast<std::uint16_t>(l), static_cast<std::uint32_t>(i), r, walk.begin_ns());
+        collectives_.note(static_cast<std::uint16_t>(l), static_cast<std::uint32_t>(i), r, walk.begin_ns(),
+                          walk.leave_ns());
+      }
+      const std::int64_t time_ns = std::max(rank_->end_ns, walk.leave_ns()) - rank_->begin_ns;
+      totals_.records += static_cast<std::int64_t>(location.records.size());
+      totals_.location_ns += time_ns;
+      totals_.longest_ns = std::max(totals_.longest_ns, time_ns);
+    }
+    messages_->seal();
+    messages_->pack_sends(to);
+    collectives_.pack(to);
+  }
+
+  // Stage 1, consume.
+  void match(std::int32_t source, const unsigned char* data, std::size_t size) {
+    packet_reader in(data, size);
+    replies_.emplace_back(source, packet());
+    while (!in.empty()) {
+      if (in.get<std::uint32_t>() == 1) {
+        messages_->match_sends(source, in, matches_, replies_.back().second);
+      } else {
+        collectives_.take(source, in);
+      }
+    }
+    if (replies_.back().second.empty()) replies_.pop_back();
+  }
+
+  // Stage 2, produce: answers to the senders and to the participants.
+  template <class Outbox>
+  void answer(Outbox&& to) {
+    totals_.unmatched = messages_->unmatched();
+    messages_->release_receives();
+    for (auto& reply : replies_) {
+      packet& out = to(reply.first);
+      if (out.empty()) {
+        out = std::move(reply.second);
+      } else {
+        out.insert(out.end(), reply.second.begin(), reply.second.end());
+      }
+    }
+    replies_ = {};
+    collectives_.answer(settings_.threshold_ns, to);
+  }
+
+  // Stage 2, consume.
+  void hear(std::int32_t source, const unsigned char* data, std::size_t size) {
+    packet_reader in(data, size);
+    answers_.resize(rank_->locations.size());
+    while (!in.empty()) {
+      if (in.get<std::uint32_t>() == 1) {
+        messages_->match_replies(source, in, matches_);
+      } else {
+        const auto location = in.get<std::uint16_t>();
+        const auto a = in.get<arrival>();
+        if (location < answers_.size()) answers_[location].push_back(a);
+      }
+    }
+  }
+
+  // Between: every wait is known now.
+  void decide(std::int64_t earliest_ns) {
+    messages_.reset();
+    answers_.resize(rank_->locations.size());
+    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, blocks_, classes_));
+    const auto before = [](const message_match& a, const message_match& b) {
+      return a.location != b.location ? a.location < b.location : a.record < b.record;
+    };
+    if (!std::is_sorted(matches_.begin(), matches_.end(), before)) {
+      std::stable_sort(matches_.begin(), matches_.end(), before);
+    }
+    std::size_t first = 0;
+    for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
+      std::size_t last = first;
+      while (last != matches_.size() && matches_[last].location == l) ++last;
+      std::sort(answers_[l].begin(), answers_[l].end(),
+                [](const arrival& a, const arrival& b) { return a.record < b.record; });
+      arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), settings_);
+      std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, answers_[l]);
+      for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
+      forward_->expect(static_cast<std::uint16_t>(l), std::move(arrivals));
+      first = last;
+    }
+    matches_ = {};
+    answers_ = {};
+  }
+
+  // Stages 3 and 4.
+  forward_pass& forward() noexcept { return *forward_; }
+
+  // Stage 5: merging.
+  void begin_merging() {
+    forward_.reset();
+    for (const wait_class& c : classes_.classes()) totals_.waiting_ns += c.sum.wait_ns;
+    merging_.reset(new merge_book(settings_, blocks_, classes_.classes()));
+    meanings_ = blocks_.meanings();
+  }
+  merge_book& merging() noexcept { return *merging_; }
+
+  packet pack_result() {
+    packet out;
+    for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
+                                 totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
+      put(out, v);
+    }
+    put_all(out, meanings_);
+    merging_->write(out);
+    return out;
+  }
+  void merge_result(const unsigned char* data, std::size_t size) {
+    packet_reader in(data, size);
+    totals_.locations += in.get<std::int64_t>();
+    totals_.records += in.get<std::int64_t>();
+    totals_.waiting_ns += in.get<std::int64_t>();
+    totals_.location_ns += in.get<std::int64_t>();
+    totals_.longest_ns = std::max(totals_.longest_ns, in.get<std::int64_t>());
+    totals_.clock_violations += in.get<std::int64_t>();
+    totals_.unmatched += in.get<std::int64_t>();
+    std::vector<block_meaning> meanings;
+    get_all(in, meanings);
+    meanings_.insert(meanings_.end(), meanings.begin(), meanings.end());
+    unique_meanings();
+    merging_->add(in);
+  }
+  const outcome& totals() const noexcept { return totals_; }
+
+  outcome present_result() {
+    outcome result = totals_;
+    result.waits = present(merging_->merged(), settings_);
+    unique_meanings();
+    std::vector<core::stable_key> used;
+    for (const explanation& e : result.waits) {
+      for (const residual_term& t : e.residual) used.push_back(t.block);
+    }
+    std::sort(used.begin(), used.end());
+    for (const block_meaning& m : meanings_) {
+      if (std::binary_search(used.begin(), used.end(), m.key)) result.meanings.push_back(m);
+    }
+    return result;
+  }
+
+ private:
+  void unique_meanings() {
+    std::sort(meanings_.begin(), meanings_.end(),
+              [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
+    meanings_.erase(std::unique(meanings_.begin(), meanings_.end(),
+                                [](const block_meaning& a, const block_meaning& b) { return a.key == b.key; }),
+                    meanings_.end());
+  }
+
+  const rank_history* rank_;
+  options settings_;
+  std::unique_ptr<message_book> messages_;
+  collective_book collectives_;
+  block_table blocks_;
+  class_book classes_;
+  std::unique_ptr<forward_pass> forward_;
+  std::unique_ptr<merge_book> merging_;
+  std::vector<std::pair<std::int32_t, packet>> replies_;
+  std::vector<message_match> matches_;
+  std::vector<std::vector<arrival>> answers_;
+  std::vector<block_meaning> meanings_;
+  outcome totals_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

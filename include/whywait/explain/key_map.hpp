@@ -1,0 +1,71 @@
+#ifndef WHYWAIT_EXPLAIN_KEY_MAP_HPP
+#define WHYWAIT_EXPLAIN_KEY_MAP_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// From a 64-bit key to a dense number: open addressing, linear probing, grows, never erases. Key 0 is
+/// reserved. A look-up costs one or two cache lines; not thread safe; throws std::bad_alloc.
+class key_map {
+ public:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  /// The number of `key`, or `none`.
+  std::uint32_t find(std::uint64_t key) const noexcept {
+    if (slots_.empty()) return none;
+    for (std::size_t i = start(key);; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].key == key) return slots_[i].value;
+      if (slots_[i].key == 0) return none;
+    }
+  }
+
+  /// The number of `key`; a new key gets `fresh`.
+  std::uint32_t intern(std::uint64_t key, std::uint32_t fresh) {
+    if ((count_ + 1) * 2 > slots_.size()) grow();
+    for (std::size_t i = start(key);; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].key == key) return slots_[i].value;
+      if (slots_[i].key == 0) {
+        slots_[i] = {key, fresh};
+        ++count_;
+        return fresh;
+      }
+    }
+  }
+
+  std::size_t size() const noexcept { return count_; }
+
+ private:
+  struct slot {
+    std::uint64_t key = 0;
+    std::uint32_t value = none;
+  };
+
+  std::size_t start(std::uint64_t key) const noexcept {
+    return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 20) & (slots_.size() - 1);
+  }
+
+  void grow() {
+    std::vector<slot> old(slots_.empty() ? 16 : slots_.size() * 2);
+    old.swap(slots_);
+    for (const slot& s : old) {
+      if (s.key == 0) continue;
+      std::size_t i = start(s.key);
+      while (slots_[i].key != 0) i = (i + 1) & (slots_.size() - 1);
+      slots_[i] = s;
+    }
+  }
+
+  std::vector<slot> slots_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,173 @@
+#ifndef WHYWAIT_EXPLAIN_LINKS_HPP
+#define WHYWAIT_EXPLAIN_LINKS_HPP
+
+#include <whywait/explain/key_map.hpp>
+#include <whywait/explain/packet.hpp>
+#include <whywait/explain/snapshot.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Snapshots under way between this rank and others, at most `window` per pair of ranks and direction: a
+/// rank that never waits may not fill the memory of one that always does. A receiver acknowledges half a
+/// window when it has used one, or when it is stuck and has received one; so how many acknowledgements
+/// there will be is known beforehand, and none is left in the network at the end.
+class link_book {
+ public:
+  static constexpr std::uint64_t window = 256, half = window / 2;
+
+  struct link {
+    std::int32_t rank = 0;
+    std::uint64_t to_send = 0, sent = 0, acknowledged = 0;  ///< acknowledged: by the other side, in halves
+    std::uint64_t received = 0, used = 0, answered = 0;     ///< answered: by this side, in halves
+  };
+
+  explicit link_book(std::int32_t own_rank) : own_(own_rank) {}
+
+  std::uint32_t of(std::int32_t rank) {
+    const auto fresh = static_cast<std::uint32_t>(links_.size());
+    const std::uint32_t number = numbers_.intern(static_cast<std::uint64_t>(rank) + 1, fresh);
+    if (number == fresh) {
+      links_.emplace_back();
+      links_.back().rank = rank;
+    }
+    return number;
+  }
+  link& operator[](std::uint32_t number) noexcept { return links_[number]; }
+
+  bool may_send(std::uint32_t number) const noexcept {
+    const link& l = links_[number];
+    return l.rank == own_ || l.sent - l.acknowledged * half < window;
+  }
+
+  template <class Path, class Post>
+  void send_snapshot(std::uint32_t number, std::uint16_t location, std::uint32_t record, Path& path, Post&& post) {
+    link& l = links_[number];
+    ++l.sent;
+    path.write(entries_);
+    const snapshot_head head{record, static_cast<std::uint32_t>(entries_.size()), location,
+                             static_cast<std::uint16_t>(path.partial() ? 1 : 0)};
+    if (l.rank == own_) {
+      l.acknowledged = l.sent / half;
+      keep(head, reinterpret_cast<const unsigned char*>(entries_.data()));
+      return;
+    }
+    out_.clear();
+    put(out_, snapshot_kind);
+    put(out_, head);
+    const std::size_t at = out_.size();
+    const std::size_t size = entries_.size() * sizeof(snapshot_entry);
+    out_.resize(at + size);
+    if (size != 0) std::memcpy(out_.data() + at, entries_.data(), size);
+    post(l.rank, out_);
+  }
+
+  void take(std::int32_t source, const unsigned char* data, std::size_t size) {
+    packet_reader in(data, size);
+    const std::uint32_t number = of(source);
+    while (!in.empty()) {
+      if (in.get<std::uint32_t>() == acknowledge_kind) {
+        ++links_[number].acknowledged;
+        continue;
+      }
+      const auto head = in.get<snapshot_head>();
+      keep(head, in.skip(head.entries * sizeof(snapshot_entry)));
+      if (++links_[number].received >= (links_[number].answered + 1) * half) full_.push_back(number);
+    }
+  }
+
+  /// Moves the snapshot for a record of this rank into `into`; false if it has not come yet.
+  bool arrived(std::uint16_t location, std::uint32_t record, std::vector<snapshot_entry>& into, bool& partial) {
+    const auto found = inbox_.find(inbox_key(location, record));
+    if (found == inbox_.end()) return false;
+    slot& s = slots_[found->second];
+    into.swap(s.entries);
+    partial = s.partial;
+    free_.push_back(found->second);
+    inbox_.erase(found);
+    return true;
+  }
+
+  /// A snapshot of `rank` has been used.
+  template <class Post>
+  void used(std::int32_t rank, Post&& post) {
+    if (rank == own_) return;
+    link& l = links_[of(rank)];
+    if (++l.used >= (l.answered + 1) * half) acknowledge(l, post);
+  }
+
+  /// This rank is stuck: lets those go on who wait for its acknowledgement only.
+  template <class Post>
+  void stuck(Post&& post) {
+    for (const std::uint32_t number : full_) {
+      link& l = links_[number];
+      while (l.received >= (l.answered + 1) * half) acknowledge(l, post);
+    }
+    full_.clear();
+  }
+
+  /// Everything was sent and every acknowledgement that will come has come.
+  bool quiet() const noexcept {
+    for (const link& l : links_) {
+      if (l.sent != l.to_send || l.acknowledged != l.to_send / half) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t snapshot_kind = 1, acknowledge_kind = 2;
+
+  struct slot {
+    std::vector<snapshot_entry> entries;
+    bool partial = false;
+  };
+
+  static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
+    return (static_cast<std::uint64_t>(location) << 32) | record;
+  }
+
+  void keep(const snapshot_head& head, const unsigned char* data) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+      slots_.emplace_back();
+    }
+    slot& s = slots_[free_.back()];
+    s.entries.resize(head.entries);
+    if (head.entries != 0) std::memcpy(s.entries.data(), data, head.entries * sizeof(snapshot_entry));
+    s.partial = head.partial != 0;
+    inbox_[inbox_key(head.location, head.record)] = free_.back();
+    free_.pop_back();
+  }
+
+  template <class Post>
+  void acknowledge(link& l, Post&& post) {
+    ++l.answered;
+    out_.clear();
+    put(out_, acknowledge_kind);
+    post(l.rank, out_);
+  }
+
+  std::int32_t own_;
+  key_map numbers_;
+  std::vector<link> links_;
+  std::vector<std::uint32_t> full_;
+  std::unordered_map<std::uint64_t, std::uint32_t> inbox_;
+  std::vector<slot> slots_;
+  std::vector<std::uint32_t> free_;
+  std::vector<snapshot_entry> entries_;
+  packet out_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,319 @@
+#ifndef WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
+#define WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
+
+#include <whywait/explain/arrival.hpp>
+#include <whywait/explain/path_profile.hpp>
+#include <whywait/explain/snapshot.hpp>
+#include <whywait/explain/wait_class.hpp>
+#include <whywait/explain/walk.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The causal path profile of one location on its way through the records (definitions 1.5):
+/// computing b for dt: pi[b] += dt; waiting for q: X = pi_q - pi, explain by X, pi = pi_q.
+/// Invariant: the times of the profile add up to the time since the earliest rank's begin.
+class location_path {
+ public:
+  location_path(const rank_history& rank, std::uint16_t location, const options& settings, std::int64_t earliest_ns,
+                block_table& blocks, class_book& classes)
+      : rank_(&rank), here_(&rank.locations[location]), index_(location), settings_(&settings), blocks_(&blocks),
+        classes_(&classes), walk_(rank), earliest_ns_(earliest_ns), now_ns_(earliest_ns) {
+    spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
+  }
+
+  void expect(std::vector<arrival> arrivals) { arrivals_ = std::move(arrivals); }
+  const std::vector<arrival>& arrivals() const noexcept { return arrivals_; }
+
+  /// Goes to the beginning of the next record. At the end: takes the last steps, reports, returns false.
+  bool begin_next() {
+    if (next_ >= here_->records.size()) {
+      finish();
+      return false;
+    }
+    const core::sync_record& r = here_->records[next_];
+    walk_.step(r);
+    compute(r.steps, walk_.begin_ns(), r.site);
+    return true;
+  }
+
+  std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
+  bool partial() const noexcept { return here_->dropped > 0; }
+
+  /// What is known about the current record's wait, or null.
+  const arrival* due() const noexcept {
+    return at_ < arrivals_.size() && arrivals_[at_].record == next_ ? &arrivals_[at_] : nullptr;
+  }
+
+  /// The current profile goes to that location: from now on both have it in common.
+  void publish(std::int32_t rank, std::uint16_t location, bool all) {
+    if (!all) aligned_.remember(location_key(rank, location), now_ns_, profile_);
+  }
+
+  /// All of the profile that is not zero.
+  void write(std::vector<snapshot_entry>& out) const {
+    out.clear();
+    for (std::uint32_t b = 0; b != profile_.size(); ++b) {
+      const block_use& u = profile_[b];
+      if (u.visits == 0 && u.ns == 0 && u.work == 0) continue;
+      const block_table::name& name = (*blocks_)[b];
+      out.push_back({name.block, name.within, u.visits, u.ns, u.work, own_[b]});
+    }
+  }
+
+  /// Explains the current record's wait by the causer's path and takes that over.
+  void adopt(const arrival& a, const std::vector<snapshot_entry>& path, bool partial_path) {
+    incoming_.assign(std::max(profile_.size(), blocks_->size()), {});
+    incoming_own_.assign(incoming_.size(), 0);
+    if (translation_.size() < path.size()) translation_.resize(path.size());
+    for (std::size_t i = 0; i != path.size(); ++i) {
+      const snapshot_entry& e = path[i];
+      known& k = translation_[i];  // snapshots come in the causer's order: mostly the same key at the same place
+      if (k.block != e.block || k.within != e.within) k = {e.block, e.within, blocks_->intern(e.block, e.within)};
+      if (k.number >= incoming_.size()) {
+        incoming_.resize(k.number + 1);
+        incoming_own_.resize(k.number + 1, 0);
+      }
+      incoming_[k.number] = {e.visits, e.ns, e.work};
+      incoming_own_[k.number] = e.own_ns;
+    }
+    const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
+    if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
+    profile_.swap(incoming_);
+    own_.assign(profile_.size(), 0);
+    now_ns_ = std::max(now_ns_, a.need_ns);
+    if (a.has(arrival_flag::all)) {
+      align_all(a.need_ns);
+    } else {
+      aligned_.remember(location_key(a.causer_rank, a.causer_location), a.need_ns, profile_);
+    }
+    ++at_;
+  }
+
+  /// The rest of the current call: not waiting, or waiting that is only summed.
+  void finish_record() {
+    const core::sync_record& r = here_->records[next_];
+    for (; due() != nullptr; ++at_) {
+      const arrival& a = arrivals_[at_];
+      if (a.has(arrival_flag::last)) {
+        if (a.has(arrival_flag::adopt)) align_all(now_ns_);
+        continue;
+      }
+      const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
+      if (wait_ns <= 0) continue;
+      describe(a, wait_ns);
+      instance_.explained = false;
+      instance_.terms.clear();
+      classes_->add_unexplained(instance_, site_of(*here_, r), a.site, index_, a.causer_location);
+      if (settings_->watch != nullptr) settings_->watch->wait(instance_);
+    }
+    const std::int64_t rest_ns = walk_.leave_ns() - now_ns_;
+    if (r.duration != 0) spend(call_block(r.site), 1, rest_ns, 0);
+    previous_site_ = static_cast<std::int64_t>(r.site);
+    previous_steps_ = r.steps;
+    ++next_;
+  }
+
+ private:
+  struct known {
+    core::stable_key block = 0, within = 0;
+    std::uint32_t number = 0;
+  };
+
+  static std::uint64_t location_key(std::int32_t rank, std::uint16_t location) noexcept {
+    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 16) | location;
+  }
+  static constexpr std::uint64_t group = std::uint64_t{1} << 63;
+
+  void align_all(std::int64_t at_ns) {
+    const core::sync_record& r = here_->records[next_];
+    if (rank_->communicators[r.comm].size == rank_->ranks && rank_->locations.size() == 1) {
+      aligned_.world(at_ns, profile_);
+    } else {
+      aligned_.remember(group | r.comm, at_ns, profile_);
+    }
+  }
+
+  bool applies(std::uint64_t who, const arrival& a) const noexcept {
+    if ((who & group) == 0) return who == location_key(a.causer_rank, a.causer_location);
+    const communicator& comm = rank_->communicators[who & ~group];
+    if (rank_->locations.size() != 1) return false;  // which thread took part is not known here
+    if (comm.world.empty()) return a.causer_rank < comm.size;
+    return std::find(comm.world.begin(), comm.world.end(), a.causer_rank) != comm.world.end();
+  }
+
+  void spend(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) {
+    if (block >= profile_.size()) {
+      profile_.resize(block + 1);
+      own_.resize(block + 1, 0);
+    }
+    profile_[block].visits += visits;
+    profile_[block].ns += ns;
+    profile_[block].work += work;
+    own_[block] += ns;
+    now_ns_ += ns;
+  }
+
+  // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
+  // into the interval (rounding, overflowing counters) is cut, so that the invariant holds.
+  void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint64_t site) {
+    std::int64_t unmarked_work = 0;
+    steps_end = std::min(steps_end, here_->steps.size());
+    for (std::uint64_t s = previous_steps_; s < steps_end; ++s) {
+      const core::path_step& step = here_->steps[s];
+      if (step.block == 0 || step.block >= rank_->blocks.size()) {
+        unmarked_work += static_cast<std::int64_t>(step.work);
+        continue;
+      }
+      const auto ns = std::min(std::llround(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick),
+                               static_cast<long long>(until_ns - now_ns_));
+      spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
+    }
+    if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
+  }
+
+  std::uint32_t step_block(const core::path_step& step) {
+    if (step.ticks == 0 && step.within != 0 && step.within < rank_->blocks.size()) {
+      return blocks_->intern(rank_->blocks[step.block], rank_->blocks[step.within]);
+    }
+    if (step_blocks_.empty()) step_blocks_.resize(rank_->blocks.size(), key_map::none);
+    std::uint32_t& number = step_blocks_[step.block];
+    if (number == key_map::none) number = blocks_->intern(rank_->blocks[step.block]);
+    return number;
+  }
+
+  std::uint32_t call_block(std::uint32_t site) {
+    if (site >= here_->call_sites.size()) return blocks_->call(0);
+    if (call_blocks_.empty()) call_blocks_.resize(here_->call_sites.size(), key_map::none);
+    std::uint32_t& number = call_blocks_[site];
+    if (number == key_map::none) number = blocks_->call(here_->call_sites[site]);
+    return number;
+  }
+
+  // `site` beyond the table: the end of recording.
+  std::uint32_t between_block(std::uint64_t site) {
+    const std::uint64_t pair = ((static_cast<std::uint64_t>(previous_site_ + 1) << 32) | (site & 0xffffffffu)) + 1;
+    std::uint32_t number = between_blocks_.find(pair);
+    if (number == key_map::none) {
+      const auto key = [this](std::uint64_t s) { return s < here_->call_sites.size() ? here_->call_sites[s] : 0; };
+      const core::stable_key first = previous_site_ < 0 ? 0 : key(static_cast<std::uint64_t>(previous_site_));
+      number = blocks_->between(first, key(site));
+      between_blocks_.intern(pair, number);
+    }
+    return number;
+  }
+
+  void describe(const arrival& a, std::int64_t wait_ns) {
+    instance_.why = a.why;
+    instance_.trust = a.trust;
+    instance_.wrong_order = a.has(arrival_flag::wrong_order);
+    instance_.rank = rank_->rank;
+    instance_.location = index_;
+    instance_.record = a.record;
+    instance_.causer_rank = a.causer_rank;
+    instance_.causer_location = a.causer_location;
+    instance_.causer_record = a.causer_record;
+    instance_.begin_ns = now_ns_;
+    instance_.wait_ns = wait_ns;
+  }
+
+  void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
+    describe(a, wait_ns);
+    if (partial_path) instance_.trust = std::max(instance_.trust, quality::bounded);
+    instance_.explained = true;
+    instance_.terms.clear();
+    term_blocks_.clear();
+    const path_profile& base = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
+    for (std::uint32_t b = 0; b != incoming_.size(); ++b) {
+      const block_use& mine = use_of(profile_, b);
+      const block_use& theirs = incoming_[b];
+      if (mine.ns == theirs.ns && mine.visits == theirs.visits && mine.work == theirs.work) continue;
+      const block_use& common = use_of(base, b);
+      block_use waiter{mine.visits - common.visits, mine.ns - common.ns, mine.work - common.work};
+      block_use causer{theirs.visits - common.visits, theirs.ns - common.ns, theirs.work - common.work};
+      shift(waiter.visits, causer.visits);
+      shift(waiter.ns, causer.ns);
+      shift(waiter.work, causer.work);
+      const block_split difference = split(waiter, causer);
+      const block_table::name& name = (*blocks_)[b];
+      residual_term term;
+      term.block = name.block;
+      term.within = name.within;
+      term.total_ns = difference.total_ns;
+      term.visits_ns = difference.visits_ns;
+      term.speed_ns = difference.speed_ns;
+      term.inherited_ns = std::max<std::int64_t>(
+          0, std::min(term.total_ns, term.total_ns - incoming_own_[b]));
+      term.causer_visits = causer.visits;
+      term.waiter_visits = waiter.visits;
+      term.causer_work = causer.work;
+      term.waiter_work = waiter.work;
+      term.causer_ns = causer.ns;
+      term.waiter_ns = waiter.ns;
+      instance_.terms.push_back(term);
+      term_blocks_.push_back(b);
+    }
+    const core::sync_record& r = here_->records[next_];
+    classes_->add(instance_, site_of(*here_, r), a.site, index_, a.causer_location, term_blocks_, blocks_->size());
+    if (settings_->watch != nullptr) settings_->watch->wait(instance_);
+  }
+
+  // A side that has since taken over a third path may lie before the common base; only the difference counts.
+  static void shift(std::int64_t& a, std::int64_t& b) noexcept {
+    const std::int64_t least = std::min<std::int64_t>(0, std::min(a, b));
+    a -= least;
+    b -= least;
+  }
+
+  void finish() {
+    compute(here_->steps.size(), std::max(rank_->end_ns, now_ns_), 0xffffffffu);
+    if (settings_->watch == nullptr) return;
+    path_instance path;
+    path.rank = rank_->rank;
+    path.location = index_;
+    path.elapsed_ns = now_ns_ - earliest_ns_;
+    for (std::uint32_t b = 0; b != profile_.size(); ++b) {
+      residual_term term;
+      term.block = (*blocks_)[b].block;
+      term.within = (*blocks_)[b].within;
+      term.causer_ns = profile_[b].ns;
+      term.causer_visits = profile_[b].visits;
+      term.causer_work = profile_[b].work;
+      if (term.causer_ns != 0 || term.causer_visits != 0) path.entries.push_back(term);
+    }
+    settings_->watch->path(path);
+  }
+
+  const rank_history* rank_;
+  const location_history* here_;
+  std::uint16_t index_;
+  const options* settings_;
+  block_table* blocks_;
+  class_book* classes_;
+  location_walk walk_;
+  std::int64_t earliest_ns_, now_ns_;
+  std::uint64_t next_ = 0, previous_steps_ = 0;
+  std::int64_t previous_site_ = -1;
+  std::vector<arrival> arrivals_;
+  std::size_t at_ = 0;
+  path_profile profile_, incoming_;
+  std::vector<std::int64_t> own_, incoming_own_;
+  alignments aligned_;
+  std::vector<known> translation_;
+  std::vector<std::uint32_t> step_blocks_, call_blocks_, term_blocks_;
+  key_map between_blocks_;
+  wait_instance instance_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,256 @@
+#ifndef WHYWAIT_EXPLAIN_MESSAGES_HPP
+#define WHYWAIT_EXPLAIN_MESSAGES_HPP
+
+#include <whywait/explain/arrival.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/key_map.hpp>
+#include <whywait/explain/packet.hpp>
+#include <whywait/explain/walk.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Matches the messages of one rank with those of the others by posting order: the k-th send meets the k-th
+/// posted receive per (communicator, source, destination, tag) (overhead 4.3; MPI 4.0, 3.5 "non-overtaking").
+/// Every receiver matches what was sent to it and tells the sender when and where it was received.
+/// Memory: 24 bytes per posting until both exchanges are over. Not thread safe.
+class message_book {
+ public:
+  explicit message_book(const rank_history& rank) : rank_(&rank) {
+    for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
+  }
+
+  /// Notes one record; call in record order, per location.
+  void note(std::uint16_t location, std::uint32_t index, const core::sync_record& r, std::int64_t begin_ns) {
+    using namespace core;
+    const call_role role = role_of(r.call);
+    const bool probes = role == call_role::probe;
+    if (!probes && !r.has(sync_flag::posts_send | sync_flag::posts_receive)) return;
+    if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return;
+    if (r.comm >= rank_->communicators.size()) return;
+    const communicator& comm = rank_->communicators[r.comm];
+    const std::int32_t peer = world_rank(comm, r.peer);
+    if (comm.id == 0 || peer < 0) return;
+    if (r.has(sync_flag::posts_send)) {
+      add(sends_, send_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, receive});
+      return;
+    }
+    // Nobody knows what a wildcard received that was freed or never completed.
+    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
+    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
+    if (!probes && wildcard && !completes) return;
+    const std::uint16_t kind = !probes ? receive : r.has(sync_flag::matched) ? matched_probe : plain_probe;
+    add(receives_, receive_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, kind});
+  }
+
+  /// Brings both sides into posting order. Call once, after the last `note`.
+  void seal() {
+    arrange(sends_, send_channels_);
+    arrange(receives_, receive_channels_);
+    receives_left_ = 0;
+    for (const posted& p : receives_) receives_left_ += p.kind == receive ? 1 : 0;
+  }
+
+  /// First exchange, to the receivers: every send, channel by channel.
+  template <class Outbox>
+  void pack_sends(Outbox&& to) const {
+    for (const channel& c : send_channels_.list) {
+      packet& out = to(c.peer);
+      put(out, std::uint32_t{1});
+      put_channel(out, c);
+      for (std::uint32_t i = c.first; i != c.last; ++i) put(out, endpoint_of(sends_[i]));
+    }
+  }
+
+  /// The receiver's side of one channel; the reader stands behind the packet's kind. Matches are appended to
+  /// `found`, the answer to `reply`.
+  void match_sends(std::int32_t source, packet_reader& in, std::vector<message_match>& found, packet& reply) {
+    const auto id = in.get<core::stable_key>();
+    const auto tag = in.get<std::int32_t>();
+    const auto count = in.get<std::uint32_t>();
+    put(reply, std::uint32_t{1});
+    put(reply, id);
+    put(reply, tag);
+    put(reply, count);
+    const std::uint32_t number = receive_channels_.numbers.find(channel_key(id, source, tag));
+    std::uint32_t at = 0, last = 0;
+    if (number != key_map::none) {
+      at = receive_channels_.list[number].first;
+      last = receive_channels_.list[number].last;
+    }
+    for (std::uint32_t k = 0; k != count; ++k) {
+      const auto sent = in.get<endpoint>();
+      bool taken = false;
+      while (at != last && !taken) {
+        const posted& p = receives_[at++];
+        if (p.kind == plain_probe) {  // sees the message of the next receive
+          found_at_probe(p, source, sent, found);
+        } else if (p.kind == matched_probe) {
+          found_at_probe(p, source, sent, found);
+          // Its Mrecv shares the posting and follows at once; a probed message that nobody received is gone too.
+          const bool received = at != last && receives_[at].order == p.order;
+          if (!received) {
+            put(reply, missing());
+            taken = true;
+          }
+        } else {
+          taken = true;
+          --receives_left_;
+          const core::sync_record& r = record(p);
+          endpoint answer = endpoint_of(p);
+          put(reply, answer);
+          completed(p, r, {sent, 0, source, 0, true}, answer.flags, found);
+        }
+      }
+      if (!taken) {
+        put(reply, missing());
+        ++unmatched_;
+      }
+    }
+  }
+
+  /// The sender's side of one answer: when and where the messages of one channel were received.
+  void match_replies(std::int32_t destination, packet_reader& in, std::vector<message_match>& found) const {
+    const auto id = in.get<core::stable_key>();
+    const auto tag = in.get<std::int32_t>();
+    const auto count = in.get<std::uint32_t>();
+    const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
+    for (std::uint32_t k = 0; k != count; ++k) {
+      const auto received = in.get<endpoint>();
+      if (number == key_map::none || (received.flags & endpoint_flag::missing) != 0) continue;
+      const posted& p = sends_[send_channels_.list[number].first + k];
+      const core::sync_record& r = record(p);
+      const bool blocking = core::role_of(r.call) == core::call_role::send;
+      // Most sends find their receive posted in time; those need no entry.
+      if (blocking && received.begin_ns <= p.begin_ns) continue;
+      completed(p, r, {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
+    }
+  }
+
+  /// Receives that can no longer meet a send; valid after all packets of the first exchange.
+  std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
+
+  void release_receives() noexcept { receives_ = {}; }
+  void release_sends() noexcept { sends_ = {}; }
+
+ private:
+  // Probes sort before the receive of the same posting.
+  enum : std::uint16_t { plain_probe, matched_probe, receive };
+
+  struct posted {
+    std::uint64_t order;  ///< channel << 32 | posting
+    std::int64_t begin_ns;
+    std::uint32_t record;
+    std::uint16_t location;
+    std::uint16_t kind;
+  };
+  struct channel {
+    core::stable_key comm;
+    std::int32_t peer;  ///< world rank of the other side
+    std::int32_t tag;
+    std::uint32_t first = 0, last = 0;  ///< range in the arranged postings
+  };
+  struct channels {
+    key_map numbers;
+    std::vector<channel> list;
+    std::uint64_t recent_key = 0;
+    std::uint32_t recent = 0;
+  };
+
+  static core::stable_key channel_key(core::stable_key comm, std::int32_t peer, std::int32_t tag) noexcept {
+    return core::combine(comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) |
+                                   static_cast<std::uint32_t>(tag));
+  }
+  static endpoint missing() noexcept {
+    endpoint none;
+    none.flags = endpoint_flag::missing;
+    return none;
+  }
+
+  const core::sync_record& record(const posted& p) const noexcept {
+    return rank_->locations[p.location].records[p.record];
+  }
+
+  static void put_channel(packet& out, const channel& c) {
+    put(out, c.comm);
+    put(out, c.tag);
+    put(out, c.last - c.first);
+  }
+
+  static void add(std::vector<posted>& list, channels& known, const channel& c, posted p) {
+    const core::stable_key key = channel_key(c.comm, c.peer, c.tag);
+    if (known.list.empty() || key != known.recent_key) {
+      const auto fresh = static_cast<std::uint32_t>(known.list.size());
+      known.recent = known.numbers.intern(key, fresh);
+      known.recent_key = key;
+      if (known.recent == fresh) known.list.push_back(c);
+    }
+    p.order |= static_cast<std::uint64_t>(known.recent) << 32;
+    list.push_back(p);
+  }
+
+  static void arrange(std::vector<posted>& list, channels& known) {
+    const auto before = [](const posted& a, const posted& b) {
+      return a.order != b.order ? a.order < b.order : a.kind < b.kind;
+    };
+    if (!std::is_sorted(list.begin(), list.end(), before)) std::stable_sort(list.begin(), list.end(), before);
+    for (std::uint32_t i = 0; i != list.size(); ++i) {
+      channel& c = known.list[list[i].order >> 32];
+      if (c.last == 0) c.first = i;
+      c.last = i + 1;
+    }
+  }
+
+  endpoint endpoint_of(const posted& p) const noexcept {
+    const core::sync_record& r = record(p);
+    endpoint e;
+    e.begin_ns = p.begin_ns;
+    e.site = site_of(rank_->locations[p.location], r);
+    e.record = p.record;
+    e.location = p.location;
+    if (r.has(core::sync_flag::ambiguous)) e.flags = endpoint_flag::ambiguous;
+    if (partial_) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::partial);
+    return e;
+  }
+
+  void found_at_probe(const posted& p, std::int32_t source, const endpoint& sent,
+                      std::vector<message_match>& found) const {
+    found.push_back({sent, p.record, source, p.location, true});
+  }
+
+  void completed(const posted& p, const core::sync_record& r, message_match match, std::uint16_t flags,
+                 std::vector<message_match>& found) const {
+    const core::call_role role = core::role_of(r.call);
+    if (role == core::call_role::send || role == core::call_role::receive) {
+      match.record = p.record;
+      match.location = p.location;
+    } else {
+      if (!r.has(core::sync_flag::complete) || r.completed_by >= rank_->locations.size() ||
+          r.completion >= rank_->locations[r.completed_by].records.size()) {
+        return;  // never seen to complete: nobody waited for it
+      }
+      match.record = r.completion;
+      match.location = static_cast<std::uint16_t>(r.completed_by);
+    }
+    match.partner.flags = static_cast<std::uint16_t>(match.partner.flags | flags);
+    found.push_back(match);
+  }
+
+  const rank_history* rank_;
+  std::vector<posted> sends_, receives_;
+  channels send_channels_, receive_channels_;
+  std::int64_t unmatched_ = 0, receives_left_ = 0;
+  bool partial_ = false;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,64 @@
+#ifndef WHYWAIT_EXPLAIN_OPTIONS_HPP
+#define WHYWAIT_EXPLAIN_OPTIONS_HPP
+
+#include <whywait/explain/explanation.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// One wait, before merging.
+struct wait_instance {
+  pattern why = pattern::late_sender;
+  quality trust = quality::exact;
+  bool wrong_order = false;
+  bool explained = false;           ///< false: below the threshold, or its cause arrived after it had ended
+  std::int32_t rank = 0;            ///< who waited
+  std::uint32_t location = 0;       ///< index of the location in its rank
+  std::uint32_t record = 0;         ///< index of the record that waited
+  std::int32_t causer_rank = 0;
+  std::uint32_t causer_location = 0;
+  std::uint32_t causer_record = 0;  ///< record whose beginning the waiter needed
+  std::int64_t begin_ns = 0;        ///< shared time at which the wait began
+  std::int64_t wait_ns = 0;
+  std::vector<residual_term> terms; ///< every block in which the two paths differ; their sum is wait_ns if explained
+};
+
+/// What a location's causal path profile holds when the analysis is over: the critical path into its end.
+struct path_instance {
+  std::int32_t rank = 0;
+  std::uint32_t location = 0;
+  std::int64_t elapsed_ns = 0;           ///< from the earliest rank's begin to this location's end
+  std::vector<residual_term> entries;    ///< causer_ns and causer_visits of every block; causer_ns add up to elapsed_ns
+};
+
+/// Sees every wait as it is explained. Called by the thread that explains, waits of one location in their
+/// order, those of different locations in any.
+class observer {
+ public:
+  virtual ~observer() = default;
+  virtual void wait(const wait_instance&) {}
+  virtual void path(const path_instance&) {}
+};
+
+/// Settings of one analysis; the same on all ranks.
+struct options {
+  std::int64_t threshold_ns = 1000;   ///< waits shorter than this are summed, but not explained
+  std::int64_t clock_error_ns = 0;    ///< known error of the shared time; waits under 4 times as long are `bounded`
+  double class_distance = 0.25;       ///< total variation distance within one shape (definitions 1.7)
+  std::uint32_t classes_per_key = 8;  ///< shapes kept apart per (pattern, operation, cause)
+  double kept_share = 0.95;           ///< presentation: terms that make up this part of a wait are kept
+  double least_share = 0.01;          ///< presentation: terms below this part of a wait are dropped
+  std::size_t listed_locations = 16;  ///< waiters and causers named per explanation
+  observer* watch = nullptr;          ///< optional; borrowed
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

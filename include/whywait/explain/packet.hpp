@@ -1,0 +1,60 @@
+#ifndef WHYWAIT_EXPLAIN_PACKET_HPP
+#define WHYWAIT_EXPLAIN_PACKET_HPP
+
+#include <cstddef>
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What travels between ranks. All ranks of a run share one architecture, so plain values are copied as they are.
+using packet = std::vector<unsigned char>;
+
+/// Appends a plain value. Amortised O(size).
+template <class T>
+void put(packet& out, const T& value) {
+  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+  const std::size_t at = out.size();
+  out.resize(at + sizeof(T));
+  std::memcpy(out.data() + at, &value, sizeof(T));
+}
+
+/// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
+class packet_reader {
+ public:
+  packet_reader(const unsigned char* data, std::size_t size) noexcept : at_(data), end_(data + size) {}
+
+  template <class T>
+  T get() {
+    static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) throw std::out_of_range("whywait-X001: truncated packet");
+    T value;
+    std::memcpy(&value, at_, sizeof(T));
+    at_ += sizeof(T);
+    return value;
+  }
+
+  /// Steps over `size` bytes and returns where they begin.
+  const unsigned char* skip(std::size_t size) {
+    if (static_cast<std::size_t>(end_ - at_) < size) throw std::out_of_range("whywait-X001: truncated packet");
+    const unsigned char* here = at_;
+    at_ += size;
+    return here;
+  }
+
+  bool empty() const noexcept { return at_ == end_; }
+
+ private:
+  const unsigned char* at_;
+  const unsigned char* end_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

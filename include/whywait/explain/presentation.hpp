@@ -1,0 +1,106 @@
+#ifndef WHYWAIT_EXPLAIN_PRESENTATION_HPP
+#define WHYWAIT_EXPLAIN_PRESENTATION_HPP
+
+#include <whywait/explain/merged_class.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Carnival's cut: drops the smallest terms while those kept still make up 95 % to 105 % of the explained
+/// wait, and those below 1 % of it; what is dropped goes into unexplained_ns, so that the sum stays exact.
+/// Untimed steps stay if their counts differ by more than 1 %, at most 16 of them. O(t log t).
+inline void cut_residual(explanation& e, const options& settings) {
+  const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
+  std::vector<residual_term> timed, steps;
+  for (const residual_term& t : e.residual) {
+    if (t.within != 0) {
+      const std::int64_t more = std::abs(t.causer_visits - t.waiter_visits);
+      if (more * 100 > std::max(t.causer_visits, t.waiter_visits)) steps.push_back(t);
+    } else if (t.total_ns != 0) {
+      timed.push_back(t);
+    }
+  }
+  const auto name_before = [](const residual_term& a, const residual_term& b) {
+    return std::tie(a.block, a.within) < std::tie(b.block, b.within);
+  };
+  std::sort(timed.begin(), timed.end(), [&](const residual_term& a, const residual_term& b) {
+    const std::int64_t x = std::abs(a.total_ns), y = std::abs(b.total_ns);
+    return x != y ? x > y : name_before(a, b);
+  });
+  double kept = wait;
+  while (!timed.empty()) {
+    const auto least = static_cast<double>(timed.back().total_ns);
+    const bool tiny = std::abs(least) < settings.least_share * wait;
+    const bool enough = std::abs(kept - least - wait) <= (1 - settings.kept_share) * wait;
+    if (!tiny && !enough) break;
+    kept -= least;
+    e.unexplained_ns += timed.back().total_ns;
+    timed.pop_back();
+  }
+  std::sort(steps.begin(), steps.end(), [&](const residual_term& a, const residual_term& b) {
+    const std::int64_t x = std::abs(a.causer_visits - a.waiter_visits);
+    const std::int64_t y = std::abs(b.causer_visits - b.waiter_visits);
+    return x != y ? x > y : name_before(a, b);
+  });
+  if (steps.size() > 16) steps.resize(16);
+  e.residual = std::move(timed);
+  e.residual.insert(e.residual.end(), steps.begin(), steps.end());
+}
+
+/// Most first, at most `limit`; the rest under rank -1.
+inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
+  std::sort(list.begin(), list.end(), [](const location_share& a, const location_share& b) {
+    if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
+    return a.ns != b.ns ? a.ns > b.ns : std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
+  });
+  std::int64_t rest = 0;
+  while (list.size() > limit || (!list.empty() && list.back().rank < 0)) {
+    rest += list.back().ns;
+    list.pop_back();
+  }
+  if (rest != 0) list.push_back({-1, 0, rest});
+}
+
+/// From the merged classes to what is reported, most costly first. Waits without a shape join the largest
+/// class of their key.
+inline std::vector<explanation> present(std::vector<merged_class>& merged, const options& settings) {
+  std::vector<explanation> result;
+  const std::uint32_t shapeless = settings.classes_per_key + 1;
+  for (std::size_t i = 0; i != merged.size();) {
+    std::size_t j = i, largest = i;
+    for (; j != merged.size() && merged[j].key == merged[i].key; ++j) {
+      if (merged[j].slot != shapeless && merged[j].sum.wait_ns > merged[largest].sum.wait_ns) largest = j;
+    }
+    if (merged[j - 1].slot == shapeless && largest != j - 1) {
+      merged[largest].merge(merged[j - 1].sum);
+      merged[j - 1].sum = {};
+    }
+    for (; i != j; ++i) {
+      if (merged[i].sum.count == 0) continue;
+      explanation& e = merged[i].sum;
+      cut_residual(e, settings);
+      bound_shares(e.waiters, settings.listed_locations);
+      bound_shares(e.causers, settings.listed_locations);
+      result.push_back(std::move(e));
+    }
+  }
+  std::stable_sort(result.begin(), result.end(), [](const explanation& a, const explanation& b) {
+    if (a.wait_ns != b.wait_ns) return a.wait_ns > b.wait_ns;
+    return std::tie(a.first_ns, a.why, a.operation, a.cause) < std::tie(b.first_ns, b.why, b.operation, b.cause);
+  });
+  return result;
+}
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,104 @@
+#ifndef WHYWAIT_EXPLAIN_SIMULATED_TRANSPORT_HPP
+#define WHYWAIT_EXPLAIN_SIMULATED_TRANSPORT_HPP
+
+#include <whywait/explain/packet.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Hosts all ranks in one process and delivers at once: for tests, for thousands of simulated ranks, for a
+/// program without MPI. Memory is what is under way; nothing is kept per pair of ranks. Deterministic.
+class simulated_transport {
+ public:
+  explicit simulated_transport(std::int32_t ranks) : ranks_(ranks) {}
+
+  std::int32_t ranks() const noexcept { return ranks_; }
+  std::int32_t hosted() const noexcept { return ranks_; }
+
+  template <class Value>
+  std::int64_t minimum(Value&& value) const {
+    std::int64_t least = INT64_MAX;
+    for (std::int32_t i = 0; i != ranks_; ++i) least = std::min(least, value(i));
+    return least;
+  }
+
+  template <class Produce, class Consume>
+  void bulk(Produce&& produce, Consume&& consume) const {
+    std::vector<std::vector<std::pair<std::int32_t, packet>>> inbox(static_cast<std::size_t>(ranks_));
+    for (std::int32_t i = 0; i != ranks_; ++i) {
+      std::unordered_map<std::int32_t, packet> outbox;
+      produce(i, [&outbox](std::int32_t to) -> packet& { return outbox[to]; });
+      for (auto& out : outbox) {
+        if (out.first < 0 || out.first >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
+        if (!out.second.empty()) inbox[static_cast<std::size_t>(out.first)].emplace_back(i, std::move(out.second));
+      }
+    }
+    for (std::int32_t i = 0; i != ranks_; ++i) {
+      auto& mine = inbox[static_cast<std::size_t>(i)];
+      for (const auto& in : mine) consume(i, in.first, in.second.data(), in.second.size());
+      mine = {};
+    }
+  }
+
+  /// Throws std::logic_error if the ranks wait for each other in a circle.
+  template <class Advance, class Receive>
+  void forward(Advance&& advance, Receive&& receive) const {
+    std::deque<std::int32_t> ready;
+    std::vector<char> queued(static_cast<std::size_t>(ranks_), 1), finished(static_cast<std::size_t>(ranks_), 0);
+    for (std::int32_t i = 0; i != ranks_; ++i) ready.push_back(i);
+    std::int32_t left = ranks_;
+    while (!ready.empty()) {
+      const std::int32_t i = ready.front();
+      ready.pop_front();
+      queued[static_cast<std::size_t>(i)] = 0;
+      const bool all = advance(i, [&](std::int32_t to, const packet& data) {
+        receive(to, i, data.data(), data.size());
+        if (queued[static_cast<std::size_t>(to)] == 0) {
+          queued[static_cast<std::size_t>(to)] = 1;
+          ready.push_back(to);
+        }
+      });
+      if (all && finished[static_cast<std::size_t>(i)] == 0) {
+        finished[static_cast<std::size_t>(i)] = 1;
+        --left;
+      }
+    }
+    if (left != 0) throw std::logic_error("whywait-X004: the ranks' records wait for each other in a circle");
+  }
+
+  template <class Pack, class Merge>
+  void reduce(Pack&& pack, Merge&& merge) const {
+    for (std::int64_t step = 1; step < ranks_; step *= 2) {
+      for (std::int64_t i = 0; i + step < ranks_; i += 2 * step) {
+        const packet data = pack(static_cast<std::int32_t>(i + step));
+        merge(static_cast<std::int32_t>(i), data.data(), data.size());
+      }
+    }
+  }
+
+  template <class Pack, class Take>
+  void broadcast(Pack&& pack, Take&& take) const {
+    if (ranks_ == 0) return;
+    const packet data = pack(0);
+    for (std::int32_t i = 0; i != ranks_; ++i) take(i, data.data(), data.size());
+  }
+
+ private:
+  std::int32_t ranks_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,50 @@
+#ifndef WHYWAIT_EXPLAIN_WALK_HPP
+#define WHYWAIT_EXPLAIN_WALK_HPP
+
+#include <whywait/explain/history.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Walks the records of one location in shared time. Enter and leave never run backwards, whatever the
+/// records say: the forward pass is free of deadlock because along each location time does not decrease
+/// and a wait never depends on something later than its own end (see forward.hpp).
+class location_walk {
+ public:
+  explicit location_walk(const rank_history& rank) noexcept : clock_(&rank.clock), leave_ns_(rank.begin_ns) {}
+
+  void step(const core::sync_record& record) noexcept {
+    begin_ns_ = std::max((*clock_)(record.begin), leave_ns_);
+    leave_ns_ = std::max((*clock_)(record.begin + record.duration), begin_ns_);
+  }
+
+  std::int64_t begin_ns() const noexcept { return begin_ns_; }
+  std::int64_t leave_ns() const noexcept { return leave_ns_; }
+
+ private:
+  const clock_map* clock_;
+  std::int64_t begin_ns_ = 0;
+  std::int64_t leave_ns_;
+};
+
+/// Stable key of a record's call site; 0 if it has none.
+inline core::stable_key site_of(const location_history& location, const core::sync_record& record) noexcept {
+  return record.site < location.call_sites.size() ? location.call_sites[record.site] : 0;
+}
+
+/// World rank of peer `peer` of a communicator; -1 if there is no such peer.
+inline std::int32_t world_rank(const communicator& comm, std::int32_t peer) noexcept {
+  if (peer < 0) return -1;
+  if (comm.world.empty()) return peer;
+  return static_cast<std::size_t>(peer) < comm.world.size() ? comm.world[static_cast<std::size_t>(peer)] : -1;
+}
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

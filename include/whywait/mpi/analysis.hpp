@@ -1,0 +1,64 @@
+#ifndef WHYWAIT_MPI_ANALYSIS_HPP
+#define WHYWAIT_MPI_ANALYSIS_HPP
+
+#include <whywait/core/complaint.hpp>
+#include <whywait/explain/explain.hpp>
+#include <whywait/mpi/facts.hpp>
+#include <whywait/mpi/history.hpp>
+#include <whywait/mpi/naming.hpp>
+#include <whywait/report/assemble.hpp>
+#include <whywait/report/json.hpp>
+#include <whywait/report/text.hpp>
+#include <whywait/sync/mpi/state.hpp>
+#include <whywait/sync/mpi/transport.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// Explains everything recorded so far: records -> explanation -> names -> report, the whole way of the data.
+/// The result is complete on rank 0. Collective over the process's tool communicator.
+inline report::result analyse(sync::mpi::state& process) {
+  const sync::mpi::shared_clock clock = process.clocks.finish(process.tool_comm);
+  report::run_facts facts = gather_facts(process, clock, process.tool_comm);
+  const process_history history(process, clock);
+  explain::options settings;
+  settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
+  settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
+  sync::mpi_transport transport(process.tool_comm);
+  const explain::outcome found = explain::explain(transport, history.view(), settings);
+  const report::names names = gather_names(found, history, process.tool_comm);
+  return report::assemble(found, names, std::move(facts));
+}
+
+/// Hook of MPI_Finalize: explains, and on rank 0 prints and writes what the settings ask for.
+inline void at_finalize(sync::mpi::state& process) {
+  const core::settings& wanted = process.registry->config;
+  if (!wanted.report && wanted.output == nullptr) return;
+  try {
+    const report::result result = analyse(process);
+    if (process.rank != 0) return;
+    if (wanted.report) report::print_text(result, stderr);
+    if (wanted.output == nullptr) return;
+    const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
+    if (!problem.empty()) core::complain(problem.c_str());
+  } catch (const std::exception& problem) {
+    core::complain("no report: ", problem.what());
+  }
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

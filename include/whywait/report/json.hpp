@@ -1,0 +1,166 @@
+#ifndef WHYWAIT_REPORT_JSON_HPP
+#define WHYWAIT_REPORT_JSON_HPP
+
+#include <whywait/report/json_writer.hpp>
+#include <whywait/report/model.hpp>
+#include <whywait/report/output_file.hpp>
+
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+namespace detail {
+
+/// The members of a place that are known; the stable four of a call site are always there.
+template <class Writer>
+void write_place_members(Writer& out, const place& p, bool is_call) {
+  if (is_call) out.member("call", p.call);
+  out.member("region", p.region).member("file", p.file).member("line", p.line);
+  if (!p.function.empty()) out.member("function", p.function);
+  if (!p.module.empty()) out.member("module", p.module).member("offset", p.offset);
+}
+
+template <class Writer>
+void write_place(Writer& out, const char* name, const place& p) {
+  out.key(name).begin_object();
+  write_place_members(out, p, true);
+  out.end_object();
+}
+
+template <class Writer>
+void write_locations(Writer& out, const char* name, const std::vector<location_seconds>& all) {
+  out.key(name).begin_array();
+  for (const location_seconds& l : all)
+    out.begin_object().member("rank", l.rank).member("thread", l.thread).member("seconds", l.seconds).end_object();
+  out.end_array();
+}
+
+template <class Writer>
+void write_advice(Writer& out, const char* name, const std::vector<advice_entry>& all) {
+  out.key(name).begin_array();
+  for (const advice_entry& a : all)
+    out.begin_object()
+        .member("problem", a.problem)
+        .member("text", a.text)
+        .member("saving_seconds", a.saving_seconds)
+        .end_object();
+  out.end_array();
+}
+
+template <class Writer>
+void write_row(Writer& out, const row& r) {
+  out.begin_object();
+  for (const auto& [name, value] : r) {
+    out.key(name);
+    std::visit([&out](const auto& v) { out.value(v); }, value);
+  }
+  out.end_object();
+}
+
+template <class Writer>
+void write_rows(Writer& out, const char* name, const std::vector<row>& rows) {
+  out.key(name).begin_array();
+  for (const row& r : rows) write_row(out, r);
+  out.end_array();
+}
+
+template <class Writer>
+void write_residual(Writer& out, const residual_entry& r) {
+  out.begin_object().member("block", r.block).member("kind", r.kind);
+  write_place_members(out, r.where, r.kind == "call" || r.kind == "between");
+  if (!r.within.empty()) out.member("within", r.within);
+  if (r.from) write_place(out, "from", *r.from);
+  out.member("seconds", r.seconds).member("visits_seconds", r.visits_seconds).member("speed_seconds", r.speed_seconds);
+  out.member("causer_visits", r.causer_visits).member("waiter_visits", r.waiter_visits);
+  out.member("causer_work", r.causer_work).member("waiter_work", r.waiter_work);
+  out.member("causer_seconds", r.causer_seconds).member("waiter_seconds", r.waiter_seconds);
+  out.member("inherited_seconds", r.inherited_seconds).end_object();
+}
+
+template <class Writer>
+void write_wait(Writer& out, const wait_entry& w) {
+  out.begin_object().member("pattern", w.pattern).member("seconds", w.seconds).member("count", w.count);
+  out.member("longest_seconds", w.longest_seconds).member("quality", w.quality);
+  if (w.pattern == "late_sender")
+    out.member("wrong_order", w.wrong_order)
+        .member("wrong_order_count", w.wrong_order_count)
+        .member("wrong_order_seconds", w.wrong_order_seconds);
+  write_place(out, "operation", w.operation);
+  write_place(out, "cause", w.cause);
+  if (w.compensated_seconds) out.member("compensated_seconds", *w.compensated_seconds);
+  out.member("unexplained_seconds", w.unexplained_seconds).member("indirect_seconds", w.indirect_seconds);
+  out.key("residual").begin_array();
+  for (const residual_entry& r : w.residual) write_residual(out, r);
+  out.end_array();
+  write_locations(out, "waiters", w.waiters);
+  write_locations(out, "causers", w.causers);
+  write_advice(out, "advice", w.advice);
+  out.end_object();
+}
+
+template <class Writer>
+void write_run(Writer& out, const run_facts& run) {
+  out.key("run").begin_object();
+  out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
+  out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
+  out.member("unexplained_seconds", run.unexplained_seconds);
+  out.member("mpi", run.mpi).member("mpi_calls", run.mpi_calls).member("dropped_events", run.dropped_events);
+  out.member("unmatched", run.unmatched)
+      .member("clock", run.clock)
+      .member("clock_error_seconds", run.clock_error_seconds);
+  out.member("clock_violations", run.clock_violations).member("partial", run.partial);
+  out.key("settings").begin_object();
+  for (const auto& [name, value] : run.settings) out.member(name, value);
+  out.end_object().key("warnings").begin_array();
+  for (const std::string& w : run.warnings) out.value(w);
+  out.end_array().end_object();
+}
+
+}  // namespace detail
+
+/// Writes a result as docs/schema.json describes. `sink` is called with (const char*, size_t).
+template <class Sink>
+void write_json(const result& r, Sink sink) {
+  json_writer<Sink> out(sink);
+  out.begin_object().member("schema", "whywait/1");
+  detail::write_run(out, r.run);
+  out.key("waits").begin_array();
+  for (const wait_entry& w : r.waits) detail::write_wait(out, w);
+  out.end_array();
+  detail::write_advice(out, "problems", r.problems);
+  detail::write_rows(out, "critical_path", r.critical_path);
+  detail::write_row(out.key("efficiency"), r.efficiency);
+  detail::write_row(out.key("overhead"), r.overhead);
+  detail::write_rows(out, "delay_costs", r.delay_costs);
+  detail::write_rows(out, "communication_classes", r.communication_classes);
+  detail::write_rows(out, "distributions", r.distributions);
+  detail::write_rows(out, "sharing", r.sharing);
+  detail::write_row(out.key("prediction"), r.prediction);
+  out.end_object();
+}
+
+/// The document as a string.
+inline std::string json_of(const result& r) {
+  std::string text;
+  write_json(r, [&text](const char* data, std::size_t size) { text.append(data, size); });
+  return text;
+}
+
+/// Writes the document to a file, complete or not at all. Empty on success, else one line that says what went wrong and
+/// why ("cannot write run.json: Permission denied").
+inline std::string write_json_file(const result& r, const std::string& path) {
+  output_file file(path);
+  write_json(r, [&file](const char* data, std::size_t size) { file.write(data, size); });
+  return file.commit();
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,113 @@
+#ifndef WHYWAIT_REPORT_MODEL_HPP
+#define WHYWAIT_REPORT_MODEL_HPP
+
+#include <whywait/report/names.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Facts about the run, free of MPI. The umbrella fills those of the first group before `assemble`, which fills the
+/// second from the outcome.
+struct run_facts {
+  std::int64_t ranks = 1;
+  std::string mpi;                  ///< version of the MPI library in its own words
+  std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
+  std::int64_t dropped_events = 0;  ///< records lost for lack of memory
+  std::string clock;                ///< "tsc", "clock_gettime": what the times were read from
+  double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
+  bool partial = false;             ///< the program did not come to its end: only a part is known
+  std::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
+  std::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
+
+  std::int64_t locations = 0;         ///< threads of ranks that recorded
+  double seconds = 0;                 ///< recorded time of the longest location
+  double location_seconds = 0;        ///< sum of recorded time over the locations ("rank time")
+  double waiting_seconds = 0;         ///< sum of all waits
+  double unexplained_seconds = 0;     ///< waiting without a cause: sum of the remainders and of waits not listed
+  std::int64_t unmatched = 0;         ///< messages without a partner
+  std::int64_t clock_violations = 0;  ///< causes that came after their wait had ended
+};
+
+/// Time that one location waited, or made others wait. rank -1: all locations that are not listed.
+struct location_seconds {
+  std::int32_t rank = 0;
+  std::int32_t thread = 0;
+  double seconds = 0;
+};
+
+/// One block of an explanation: what the late side ran more (or less, negative) than the waiting side.
+struct residual_entry {
+  std::string kind;    ///< region, step, waiting, between, call, startup, other
+  std::string block;   ///< name, or for derived blocks a phrase: "between MPI_Waitall at step (halo.cpp:20) and ..."
+  std::string within;  ///< of an untimed step: the region around it
+  place where;         ///< of the block; of a derived block the call site at its end
+  std::optional<place> from;     ///< between: the call site at its begin (nothing: since MPI_Init)
+  double seconds = 0;            ///< visits_seconds + speed_seconds
+  double visits_seconds = 0;     ///< because it was entered more or fewer times, or on one side only
+  double speed_seconds = 0;      ///< because each visit took longer or shorter
+  double inherited_seconds = 0;  ///< part executed by ranks for which the late one had itself waited
+  std::int64_t causer_visits = 0, waiter_visits = 0;
+  std::int64_t causer_work = 0, waiter_work = 0;
+  double causer_seconds = 0, waiter_seconds = 0;
+};
+
+/// What to do, and an upper bound of what it may save.
+struct advice_entry {
+  std::string problem;
+  std::string text;
+  double saving_seconds = 0;
+};
+
+/// All waits with the same pattern, operation and cause whose explanation has the same shape.
+/// sum of residual seconds + unexplained_seconds = seconds (to rounding).
+struct wait_entry {
+  std::string pattern;            ///< the schema's word: "late_sender"
+  std::string quality = "exact";  ///< exact, bounded, order_suspect, hidden_tree
+  double seconds = 0;
+  double longest_seconds = 0;  ///< the longest single wait
+  std::int64_t count = 0;
+  bool wrong_order = false;  ///< some of the messages were received in another order than they were sent
+  std::int64_t wrong_order_count = 0;
+  double wrong_order_seconds = 0;
+  place operation;                                 ///< the call that waited
+  place cause;                                     ///< the call that came late
+  std::optional<double> compensated_seconds;       ///< without the cost of measuring; nothing: not computed
+  double unexplained_seconds = 0;                  ///< remainder; holds the terms that were too small to list
+  double indirect_seconds = 0;                     ///< sum of the inherited parts
+  std::vector<residual_entry> residual;            ///< largest first
+  std::vector<location_seconds> waiters, causers;  ///< most first
+  std::vector<advice_entry> advice;
+};
+
+/// A row of a section that another room fills: named values in the order they are written.
+using row_value = std::variant<bool, std::int64_t, double, std::string>;
+using row = std::vector<std::pair<std::string, row_value>>;
+
+/// Everything a report says; docs/schema.json is its written form. Sections without content are written empty.
+struct result {
+  run_facts run;
+  std::vector<wait_entry> waits;  ///< most costly first
+  std::vector<advice_entry> problems;
+  std::vector<row> critical_path;
+  row efficiency;
+  row overhead;
+  std::vector<row> delay_costs;
+  std::vector<row> communication_classes;
+  std::vector<row> distributions;
+  std::vector<row> sharing;
+  row prediction;
+};
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,120 @@
+#ifndef WHYWAIT_REPORT_NAMES_HPP
+#define WHYWAIT_REPORT_NAMES_HPP
+
+#include <whywait/core/stable_key.hpp>
+#include <whywait/report/cpp_name.hpp>
+#include <whywait/report/table.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Where something is in the program. Of a call site: `call`, the regions around it and the code address. Of a region
+/// or step: `name`, its kind and the regions around it. Whatever is not known is empty or 0.
+struct place {
+  std::string call;    ///< "MPI_Recv"; empty for regions and steps
+  std::string name;    ///< of a region or step: its own name
+  std::string kind;    ///< of a region or step: "region", "step", "waiting"
+  std::string region;  ///< path of enclosing regions, "main/exchange"
+  std::string file;    ///< as the compiler was given it
+  int line = 0;
+  std::string function;      ///< demangled, complete
+  std::string module;        ///< base name of the executable or library
+  std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
+
+  bool operator==(const place& o) const noexcept {
+    return std::tie(call, name, kind, region, file, line, function, module, offset) ==
+           std::tie(o.call, o.name, o.kind, o.region, o.file, o.line, o.function, o.module, o.offset);
+  }
+};
+
+/// "exchange" of "main/exchange".
+inline std::string_view last_of(std::string_view path) noexcept {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+/// Key -> place, gathered from all ranks. Which rank named a key does not matter: the richer place wins, then the one
+/// that sorts first, so the result does not depend on the order of `add`.
+class names {
+ public:
+  /// O(1) on average.
+  void add(core::stable_key key, place where) {
+    const auto [found, inserted] = table_.try_emplace(key, where);
+    if (!inserted && better(where, found->second)) found->second = std::move(where);
+  }
+  void add(const names& others) {
+    for (const auto& [key, where] : others.table_) add(key, where);
+  }
+
+  /// The place of a key, or null.
+  const place* find(core::stable_key key) const noexcept {
+    const auto found = table_.find(key);
+    return found == table_.end() ? nullptr : &found->second;
+  }
+  std::size_t size() const noexcept { return table_.size(); }
+
+  /// All entries, sorted by key.
+  std::vector<std::pair<core::stable_key, place>> entries() const {
+    std::vector<std::pair<core::stable_key, place>> all(table_.begin(), table_.end());
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    return all;
+  }
+
+ private:
+  static bool better(const place& a, const place& b) noexcept {
+    const auto known = [](const place& p) {
+      return (p.call.empty() ? 0 : 1) + (p.name.empty() ? 0 : 1) + (p.kind.empty() ? 0 : 1) +
+             (p.region.empty() ? 0 : 1) + (p.line > 0 ? 2 : 0) + (p.function.empty() ? 0 : 1) +
+             (p.module.empty() ? 0 : 1);
+    };
+    if (known(a) != known(b)) return known(a) > known(b);
+    return std::tie(a.call, a.name, a.kind, a.region, a.file, a.line, a.function, a.module, a.offset) <
+           std::tie(b.call, b.name, b.kind, b.region, b.file, b.line, b.function, b.module, b.offset);
+  }
+  std::unordered_map<core::stable_key, place> table_;
+};
+
+/// Code location in a text: "halo.cpp:142", without debug information "app+0x1234", else "".
+inline std::string code_text(const place& p) {
+  if (!p.file.empty()) {
+    std::string text = printable(last_of(p.file));
+    return p.line > 0 ? text + ":" + std::to_string(p.line) : text;
+  }
+  if (p.module.empty()) return {};
+  char digits[16];
+  const auto end = std::to_chars(digits, digits + sizeof digits, p.offset, 16);
+  return printable(p.module) + "+0x" + std::string(digits, end.ptr);
+}
+
+/// A call site: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them. What is long loses
+/// its middle to fit `width` columns; the call and the file name are never cut.
+inline std::string call_text(const place& p, std::string_view joint = "in", std::size_t width = std::size_t(-1)) {
+  std::string out = p.call.empty() ? "a call" : printable(p.call);
+  std::string within = printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));
+  std::string code = code_text(p);
+  if (!code.empty()) code = " (" + code + ")";
+  if (within.empty() && code.empty()) return out + " at an unknown place";
+  if (within.empty()) return out + code;
+  const std::size_t rest = display_width(out) + joint.size() + 2 + display_width(code);
+  if (width != std::size_t(-1))
+    within = shorten_middle(within, std::max<std::size_t>(width > rest ? width - rest : 0, 12));
+  return out + " " + std::string(joint) + " " + within + code;
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,197 @@
+#ifndef WHYWAIT_REPORT_SYMBOLISE_HPP
+#define WHYWAIT_REPORT_SYMBOLISE_HPP
+
+#include <whywait/report/code_place.hpp>
+#include <whywait/report/cpp_name.hpp>
+#include <whywait/report/names.hpp>
+
+#include <dlfcn.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// What is known of a code address. Empty or 0 where nothing is.
+struct code_place {
+  std::string module;        ///< base name of the executable or library: the same on every rank
+  std::uint64_t offset = 0;  ///< in the module's own numbering
+  std::string function;      ///< demangled, complete
+  std::string file;          ///< as the compiler was given it
+  int line = 0;
+};
+
+namespace detail {
+
+struct dwfl;  // opaque types of elfutils' libdwfl
+struct dwfl_module;
+struct dwfl_line;
+struct dwarf_die;
+struct dwarf_line;
+
+/// Dwfl_Callbacks of elfutils/libdwfl.h (unchanged since ELFUTILS_0.122).
+struct dwfl_callbacks {
+  void (*find_elf)();
+  void (*find_debuginfo)();
+  void (*section_address)();
+  char** debuginfo_path;
+};
+
+/// The functions of libdw.so.1 that are used. Users link nothing for it: it is loaded when a report is made.
+struct libdw {
+  using any_function = void (*)();
+  dwfl* (*begin)(const dwfl_callbacks*) = nullptr;
+  void (*end)(dwfl*) = nullptr;
+  int (*linux_proc_report)(dwfl*, pid_t) = nullptr;
+  int (*report_end)(dwfl*, any_function removed, void* argument) = nullptr;
+  dwfl_module* (*addrmodule)(dwfl*, std::uint64_t address) = nullptr;
+  dwfl_line* (*module_getsrc)(dwfl_module*, std::uint64_t address) = nullptr;
+  const char* (*lineinfo)(dwfl_line*, std::uint64_t*, int* line, int*, std::uint64_t*, std::uint64_t*) = nullptr;
+  const char* (*module_addrname)(dwfl_module*, std::uint64_t address) = nullptr;
+  dwarf_die* (*module_nextcu)(dwfl_module*, dwarf_die* last, std::uint64_t* bias) = nullptr;
+  int (*haspc)(dwarf_die*, std::uint64_t address) = nullptr;
+  dwarf_line* (*getsrc_die)(dwarf_die*, std::uint64_t address) = nullptr;
+  int (*lineno)(dwarf_line*, int* line) = nullptr;
+  const char* (*linesrc)(dwarf_line*, std::uint64_t*, std::uint64_t*) = nullptr;
+  any_function find_elf = nullptr, find_debuginfo = nullptr, section_address = nullptr;
+
+  /// False when the library or one of its functions is missing.
+  bool load(const char* library) noexcept {
+    // NODELETE: its own constructors and thread-local data outlive us; nothing is gained by unloading it at exit.
+    void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (handle == nullptr) return false;
+    const bool complete =
+        find(handle, "dwfl_begin", begin) && find(handle, "dwfl_end", end) &&
+        find(handle, "dwfl_linux_proc_report", linux_proc_report) && find(handle, "dwfl_report_end", report_end) &&
+        find(handle, "dwfl_addrmodule", addrmodule) && find(handle, "dwfl_module_getsrc", module_getsrc) &&
+        find(handle, "dwfl_lineinfo", lineinfo) && find(handle, "dwfl_module_addrname", module_addrname) &&
+        find(handle, "dwfl_module_nextcu", module_nextcu) && find(handle, "dwarf_haspc", haspc) &&
+        find(handle, "dwarf_getsrc_die", getsrc_die) && find(handle, "dwarf_lineno", lineno) &&
+        find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwfl_linux_proc_find_elf", find_elf) &&
+        find(handle, "dwfl_build_id_find_debuginfo", find_debuginfo) &&
+        find(handle, "dwfl_offline_section_address", section_address);
+    ::dlclose(handle);
+    return complete;
+  }
+
+ private:
+  template <class Function>
+  static bool find(void* handle, const char* name, Function*& function) noexcept {
+    function = reinterpret_cast<Function*>(::dlsym(handle, name));
+    return function != nullptr;
+  }
+};
+
+}  // namespace detail
+
+/// Finds function, file and line of code addresses of the running process, after the run and on the rank that owns them
+/// (address space layout randomisation gives every rank other addresses). Reads debug information through elfutils'
+/// libdw (Debian: libdw1) if it is there, from the files themselves or from /usr/lib/debug by build identifier, never
+/// over the network; else the dynamic symbol table. First use about 1 ms plus 5 to 50 ms per module with debug
+/// information, then some us per address. One thread at a time. Code of a library that was closed again gives nothing.
+class symboliser {
+ public:
+  /// `library`: null to work without debug information.
+  explicit symboliser(const char* library = "libdw.so.1") : library_(library) {}
+  symboliser(const symboliser&) = delete;
+  symboliser& operator=(const symboliser&) = delete;
+  ~symboliser() {
+    if (session_ != nullptr) dw_.end(session_);
+  }
+
+  /// The call that returns to `return_address`: its line is that of the call, not of what follows.
+  code_place of_call(const void* return_address) {
+    return look_up(return_address, reinterpret_cast<std::uintptr_t>(return_address) - 1);
+  }
+
+  /// The code at `address` itself, such as the begin of a function.
+  code_place of_code(const void* address) { return look_up(address, reinterpret_cast<std::uintptr_t>(address)); }
+
+  /// Whether debug information can be read at all. Loads the library.
+  bool has_debug_information() { return open(); }
+
+ private:
+  code_place look_up(const void* address, std::uintptr_t inside) {
+    code_place out;
+    if (address == nullptr) return out;
+    const void* const instruction = reinterpret_cast<const void*>(inside);
+    const module_offset where = module_offset_of(instruction);
+    out.module = where.module;
+    out.offset = where.offset + (reinterpret_cast<std::uintptr_t>(address) - inside);
+    if (open()) {
+      if (detail::dwfl_module* const module = dw_.addrmodule(session_, inside)) {
+        if (const char* const name = dw_.module_addrname(module, inside)) out.function = demangle(name);
+        const char* file = nullptr;
+        if (detail::dwfl_line* const line = dw_.module_getsrc(module, inside))
+          file = dw_.lineinfo(line, nullptr, &out.line, nullptr, nullptr, nullptr);
+        else
+          file = search_units(module, inside, out.line);
+        if (file != nullptr && out.line > 0)
+          out.file = file;
+        else
+          out.line = 0;
+      }
+    }
+    if (out.function.empty()) {
+      Dl_info info{};
+      if (::dladdr(instruction, &info) != 0 && info.dli_sname != nullptr) out.function = demangle(info.dli_sname);
+    }
+    return out;
+  }
+
+  /// libdw (0.188 at least) finds a unit by .debug_aranges alone, which clang does not write: ask every unit of the
+  /// module.
+  const char* search_units(detail::dwfl_module* module, std::uint64_t address, int& line_number) {
+    std::uint64_t bias = 0;
+    for (detail::dwarf_die* unit = nullptr; (unit = dw_.module_nextcu(module, unit, &bias)) != nullptr;) {
+      if (dw_.haspc(unit, address - bias) <= 0) continue;
+      detail::dwarf_line* const line = dw_.getsrc_die(unit, address - bias);
+      if (line != nullptr && dw_.lineno(line, &line_number) == 0) return dw_.linesrc(line, nullptr, nullptr);
+    }
+    return nullptr;
+  }
+
+  bool open() {
+    if (library_ == nullptr) return session_ != nullptr;
+    const char* const library = library_;
+    library_ = nullptr;  // one attempt
+    if (!dw_.load(library)) return false;
+    callbacks_ = {dw_.find_elf, dw_.find_debuginfo, dw_.section_address, nullptr};
+    session_ = dw_.begin(&callbacks_);
+    if (session_ == nullptr) return false;
+    if (dw_.linux_proc_report(session_, ::getpid()) != 0 || dw_.report_end(session_, nullptr, nullptr) != 0) {
+      dw_.end(session_);
+      session_ = nullptr;
+    }
+    return session_ != nullptr;
+  }
+
+  const char* library_;
+  detail::libdw dw_;
+  detail::dwfl_callbacks callbacks_{};  ///< libdwfl keeps a pointer to it
+  detail::dwfl* session_ = nullptr;
+};
+
+/// A call site for the name table: what `of_call` found, with the call's name and the regions around it.
+inline place call_place(code_place code, std::string call, std::string region) {
+  place p;
+  p.call = std::move(call);
+  p.region = std::move(region);
+  p.file = std::move(code.file);
+  p.line = code.line;
+  p.function = std::move(code.function);
+  p.module = std::move(code.module);
+  p.offset = code.offset;
+  return p;
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif

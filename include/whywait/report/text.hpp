@@ -1,0 +1,273 @@
+#ifndef WHYWAIT_REPORT_TEXT_HPP
+#define WHYWAIT_REPORT_TEXT_HPP
+
+#include <whywait/report/model.hpp>
+#include <whywait/report/table.hpp>
+#include <whywait/report/units.hpp>
+#include <whywait/report/words.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// How the text looks and how much of it there is.
+struct text_options {
+  std::size_t columns = 80;
+  bool colour = false;
+  std::size_t most_waits = 10;  ///< at most so many waits are shown
+  double cover = 0.95;          ///< and no more than make up this share of all waiting
+  double quiet_below = 0.01;    ///< waiting below this share of rank time is called balanced
+  std::size_t most_blocks = 8;  ///< blocks per wait
+};
+
+/// Whether to colour what goes to `stream`: a terminal that can, and no NO_COLOR (no-color.org: set and not empty).
+inline bool wants_colour(std::FILE* stream) noexcept {
+  const char* const no = std::getenv("NO_COLOR");
+  const char* const term = std::getenv("TERM");
+  if (no != nullptr && *no != '\0') return false;
+  if (term == nullptr || std::strcmp(term, "dumb") == 0 || *term == '\0') return false;
+  return ::isatty(::fileno(stream)) == 1;
+}
+
+namespace detail {
+
+/// Writes the text report piece by piece.
+class text_writer {
+ public:
+  text_writer(const result& r, const text_options& o) : r_(r), o_(o) {}
+
+  std::string operator()() {
+    const run_facts& run = r_.run;
+    const double share = run.location_seconds > 0 ? run.waiting_seconds / run.location_seconds : 0;
+    std::string head = "whywait · " + counted(run.ranks, "rank");
+    if (run.locations > run.ranks) head += " · " + counted(run.locations, "thread");
+    head += " · " + duration(run.seconds);
+    if (run.mpi_calls <= 0) {
+      out_ += bold(head) + "\n";
+      paragraph(
+          "NO MPI CALLS WERE SEEN, so nothing can be said. Was <whywait/mpi.hpp> included in a file of the program "
+          "that "
+          "was linked, and is the program's MPI called through C? (WHYWAIT_ENABLE=0 silences this.)",
+          "  ", red());
+      warnings();
+      return std::move(out_);
+    }
+    const bool quiet = share < o_.quiet_below;
+    if (!quiet) head += " · " + percent(share) + " of rank time is waiting (" + duration(run.waiting_seconds) + ")";
+    if (run.partial) head += " · PARTIAL";
+    paragraph(head, "", bold_on());
+    if (run.partial) paragraph("The program did not come to its end: this is what was known of it.", "  ");
+    if (quiet) {
+      balanced(share);
+    } else {
+      std::size_t shown = 0;
+      double covered = 0;
+      for (; shown < r_.waits.size() && shown < o_.most_waits; ++shown) {
+        if (shown > 0 && covered >= o_.cover * run.waiting_seconds) break;
+        wait(r_.waits[shown], shown + 1);
+        covered += r_.waits[shown].seconds;
+      }
+      rest(shown, covered);
+    }
+    footer();
+    return std::move(out_);
+  }
+
+ private:
+  const char* bold_on() const noexcept { return o_.colour ? "\033[1m" : ""; }
+  const char* red() const noexcept { return o_.colour ? "\033[1;31m" : ""; }
+  const char* green() const noexcept { return o_.colour ? "\033[32m" : ""; }
+  const char* faint() const noexcept { return o_.colour ? "\033[2m" : ""; }
+  const char* off() const noexcept { return o_.colour ? "\033[0m" : ""; }
+  std::string bold(const std::string& text) const { return bold_on() + text + off(); }
+
+  /// Wrapped text in one colour; further lines are indented by `deeper` more columns.
+  void paragraph(const std::string& text, const std::string& margin, const char* colour = "", std::size_t deeper = 0) {
+    std::string lines = wrap(text, o_.columns, margin, margin + std::string(deeper, ' '));
+    if (*colour == '\0') {
+      out_ += lines;
+      return;
+    }
+    lines.pop_back();  // the line feed stays outside of the colour
+    out_ += colour + lines + off() + "\n";
+  }
+
+  void balanced(double share) {
+    if (r_.run.ranks == 1 && r_.run.waiting_seconds <= 0) {
+      paragraph("1 rank: there is no other rank to wait for.", "  ");
+      return;
+    }
+    paragraph(percent(share) + " of rank time is waiting: nothing worth changing here.", "  ", green());
+    if (!r_.waits.empty()) {
+      const wait_entry& w = r_.waits.front();
+      paragraph("(most: " + pattern_words(w.pattern) + ", " + duration(w.seconds) + " in all, " +
+                    call_text(w.operation, "in", 60) + ")",
+                "  ");
+    }
+  }
+
+  void wait(const wait_entry& w, std::size_t number) {
+    const duration_scale scale = scale_for(w.seconds);
+    const std::string head = pattern_words(w.pattern) + "  " + duration(w.seconds);
+    std::string facts =
+        r_.run.waiting_seconds > 0 ? percent(w.seconds / r_.run.waiting_seconds) + " of the waiting, " : "";
+    facts += counted(w.count, "wait");
+    if (w.count > 1) facts += ", longest " + duration(w.longest_seconds, 2);
+    const bool one_line = 4 + display_width(head) + 2 + display_width(facts) <= o_.columns;
+    out_ += "\n" + pad_left(std::to_string(number), 2) + "  " + bold(head) + (one_line ? "  " : "\n" + margin()) +
+            facts + "\n";
+    places(w);
+    paragraph(who_waited(w), margin());
+    if (w.wrong_order)
+      paragraph((w.wrong_order_count == w.count ? "all" : counted(w.wrong_order_count, "message")) +
+                    " received in another order than sent (" + duration(w.wrong_order_seconds) + ")",
+                margin());
+    blocks(w, scale);
+    if (w.indirect_seconds > 0.01 * w.seconds)
+      paragraph(
+          scale_or_own(scale, w.indirect_seconds) + " of this is inherited: the late side had itself waited for others",
+          margin());
+    const std::string trust = quality_words(w.quality);
+    if (!trust.empty()) paragraph(trust, margin());
+    for (const advice_entry& a : w.advice)
+      paragraph("try: " + printable(a.text) +
+                    (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")"
+                                          : std::string()),
+                margin(), green(), 5);
+  }
+
+  void places(const wait_entry& w) {
+    const std::string one = call_text(w.operation) + "  <-  " + call_text(w.cause);
+    if (display_width(one) + margin().size() <= o_.columns) {
+      out_ += margin() + one + "\n";
+      return;
+    }
+    out_ += margin() + call_text(w.operation, "in", o_.columns - margin().size()) + "\n";
+    out_ += margin() + "  <-  " + call_text(w.cause, "in", o_.columns - margin().size() - 6) + "\n";
+  }
+
+  void blocks(const wait_entry& w, const duration_scale& scale) {
+    std::vector<table_row> rows;
+    double unlisted = 0;
+    std::size_t more = 0;
+    for (const residual_entry& r : w.residual) {
+      if (rows.size() < o_.most_blocks) {
+        rows.push_back({label(r), amount(scale, r.seconds), remark(r)});
+      } else {
+        unlisted += r.seconds;
+        ++more;
+      }
+    }
+    if (more > 0) rows.push_back({{counted(more_of(more), "more block")}, amount(scale, unlisted), ""});
+    if (std::fabs(w.unexplained_seconds) > 0.01 * w.seconds)
+      rows.push_back({{"(unexplained)"}, amount(scale, w.unexplained_seconds), ""});
+    if (rows.empty()) return;
+    if (!w.residual.empty())
+      out_ += margin() + (words_for(w.causers).ranks.size() == 1 ? "the late rank ran" : "the late ranks ran") + "\n";
+    out_ += table(rows, o_.columns, margin().size() + 2, label_columns);
+  }
+
+  static std::int64_t more_of(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
+
+  /// Name and place of a block in at most `label_columns` where that is possible without cutting the file name.
+  std::vector<std::string> label(const residual_entry& r) const {
+    const std::size_t room = o_.columns - margin().size() - 2;
+    if (r.kind == "between") {
+      const std::string begin = r.from ? call_text(*r.from, "in", room - 8) : "MPI_Init";
+      return {"between " + begin, "    and " + call_text(r.where, "in", room - 8)};
+    }
+    if (r.kind == "call") return {"inside " + call_text(r.where, "in", room - 7)};
+    const std::string name = printable(r.block);
+    std::string code = code_text(r.where);
+    if (!code.empty()) code = " (" + code + ")";
+    const std::size_t left = label_columns > display_width(code) ? label_columns - display_width(code) : 0;
+    if (display_width(name) <= left || left >= 12)
+      return {shorten_middle(name, std::max<std::size_t>(left, 12)) + code};
+    return {shorten_middle(name, room), code.substr(code.empty() ? 0 : 1)};
+  }
+
+  static std::string scale_or_own(const duration_scale& scale, double seconds) {
+    return std::fabs(seconds) * scale.per_second < 0.5 * std::pow(10.0, -scale.decimals) ? duration(seconds, 2)
+                                                                                         : scale(seconds);
+  }
+  static std::string amount(const duration_scale& scale, double seconds) {
+    if (seconds == 0) return "0 s";
+    return (seconds > 0 ? "+" : "") + scale_or_own(scale, seconds);
+  }
+
+  void rest(std::size_t shown, double covered) {
+    const double left = r_.run.waiting_seconds - covered;
+    const std::size_t more = r_.waits.size() - shown;
+    if (more == 0 && !(left > 0.001 * r_.run.waiting_seconds)) return;
+    const std::string what = more > 0 ? counted(more_of(more), shown > 0 ? "more kind of wait" : "kind of wait",
+                                                shown > 0 ? "more kinds of waits" : "kinds of waits")
+                                      : std::string("other waits, each too short to explain");
+    out_ += "\n    " + what + ": " + duration(std::max(left, 0.0)) + " (" +
+            percent(r_.run.waiting_seconds > 0 ? std::max(left, 0.0) / r_.run.waiting_seconds : 0) +
+            " of the waiting)\n";
+  }
+
+  void footer() {
+    const run_facts& run = r_.run;
+    std::string text = counted(run.mpi_calls, "MPI call") + " seen, clock error ";
+    text += std::isfinite(run.clock_error_seconds) ? duration(run.clock_error_seconds, 2) : "unknown";
+    text +=
+        ", " + counted(run.dropped_events, "event") + " dropped, " + counted(run.unmatched, "message") + " unmatched";
+    if (run.clock_violations > 0) text += ", " + counted(run.clock_violations, "clock violation");
+    if (run.waiting_seconds > 0)
+      text +=
+          ", " + percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
+    out_ += "\n";
+    paragraph(text, "    ", faint());
+    warnings();
+  }
+
+  void warnings() {
+    for (const std::string& w : r_.run.warnings) paragraph("warning: " + printable(w), "    ", red(), 9);
+  }
+
+  static const std::string& margin() {
+    static const std::string four(4, ' ');
+    return four;
+  }
+
+  static constexpr std::size_t label_columns = 34;
+  const result& r_;
+  const text_options& o_;
+  std::string out_;
+};
+
+}  // namespace detail
+
+/// The report as text: UTF-8, lines of at most `columns` where names allow, ends with a line feed. Most costly first.
+inline std::string text_of(const result& r, const text_options& options = {}) {
+  return detail::text_writer(r, options)();
+}
+
+/// Prints the report in one piece, coloured where the stream is a terminal. Ignores write errors: there is no one to
+/// tell.
+inline void print_text(const result& r, std::FILE* stream, text_options options = {}) {
+  options.colour = wants_colour(stream);
+  const std::string text = text_of(r, options);
+  std::fwrite(text.data(), 1, text.size(), stream);
+  std::fflush(stream);
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif

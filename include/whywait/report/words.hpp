@@ -1,0 +1,158 @@
+#ifndef WHYWAIT_REPORT_WORDS_HPP
+#define WHYWAIT_REPORT_WORDS_HPP
+
+#include <whywait/report/model.hpp>
+#include <whywait/report/units.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// "late sender" for "late_sender"; words the schema does not know stay as they are.
+inline std::string pattern_words(std::string pattern) {
+  if (pattern == "wait_at_nxn") return "wait at all-to-all";
+  if (pattern == "wait_at_create") return "wait at communicator creation";
+  std::replace(pattern.begin(), pattern.end(), '_', ' ');
+  return pattern;
+}
+
+/// What a quality means for the reader; empty for "exact".
+inline std::string quality_words(const std::string& quality) {
+  if (quality == "bounded") return "approximate: some of it could only be bounded";
+  if (quality == "order_suspect") return "uncertain: which message belongs to which receive could not be known for all";
+  if (quality == "hidden_tree")
+    return "uncertain: MPI may pass this through other ranks, so another rank may have been late";
+  return {};
+}
+
+/// Ranks of a list as ranges, "0-3, 5 and 7", and how many there are. Many ranges become a number: "12 ranks".
+struct rank_words {
+  std::string text;                 ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
+  std::vector<std::int32_t> ranks;  ///< sorted, without repetition
+  bool others = false;              ///< the list was bounded: more took part
+};
+
+inline rank_words words_for(const std::vector<location_seconds>& list, std::size_t first = 0,
+                            std::size_t last = std::size_t(-1)) {
+  rank_words out;
+  bool threads = false;
+  last = std::min(last, list.size());
+  for (std::size_t i = first; i < last; ++i) {
+    if (list[i].rank < 0) {
+      out.others = true;
+      continue;
+    }
+    out.ranks.push_back(list[i].rank);
+    threads = threads || list[i].thread != 0;
+  }
+  std::sort(out.ranks.begin(), out.ranks.end());
+  out.ranks.erase(std::unique(out.ranks.begin(), out.ranks.end()), out.ranks.end());
+  if (out.ranks.empty()) {
+    out.text = "some ranks";
+    return out;
+  }
+  std::vector<std::string> ranges;
+  for (std::size_t i = 0; i < out.ranks.size();) {
+    std::size_t j = i;
+    while (j + 1 < out.ranks.size() && out.ranks[j + 1] == out.ranks[j] + 1) ++j;
+    if (j == i + 1) {  // "3 and 4" reads better than "3-4"
+      ranges.push_back(std::to_string(out.ranks[i]));
+      ranges.push_back(std::to_string(out.ranks[j]));
+    } else {
+      ranges.push_back(std::to_string(out.ranks[i]) + (j > i ? "-" + std::to_string(out.ranks[j]) : ""));
+    }
+    i = j + 1;
+  }
+  if (ranges.size() > 6) {
+    out.text = std::to_string(out.ranks.size()) + " ranks";
+  } else {
+    out.text = out.ranks.size() == 1 ? "rank " : "ranks ";
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+      out.text += (i == 0 ? "" : i + 1 == ranges.size() && !out.others ? " and " : ", ") + ranges[i];
+  }
+  if (out.others) out.text += " and others";
+  if (threads && out.ranks.size() == 1 && last - first == 1)
+    out.text += " thread " + std::to_string(list[first].thread);
+  return out;
+}
+
+/// "ranks 1-3 waited for rank 0", "ranks 0-3 waited for one another", "rank 2 waited, mostly for rank 0 (91 %)".
+inline std::string who_waited(const wait_entry& w) {
+  const rank_words waiters = words_for(w.waiters);
+  const rank_words all = words_for(w.causers);
+  std::string out = waiters.text + " waited";
+  if (all.ranks.empty()) return out;
+  double total = 0;
+  for (const location_seconds& c : w.causers) total += c.seconds;
+  std::size_t most = 0;
+  double named = 0;
+  while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total)
+    named += w.causers[most++].seconds;
+  if (most > 0 && most < w.causers.size() && 4 * most <= 3 * w.causers.size() && named >= 0.9 * total)
+    return out + ", mostly for " + words_for(w.causers, 0, most).text + " (" + percent(named / total) + ")";
+  if (all.ranks == waiters.ranks && !all.others && !waiters.others && all.ranks.size() > 1)
+    return out + " for one another";
+  return out + " for " + all.text;
+}
+
+/// What distinguishes the late side in one block: "same visits, each 1.9 ms slower", "1200 more visits",
+/// "only the late side ran it". Time per visit from the split of definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
+inline std::string remark(const residual_entry& r) {
+  std::string out;
+  const bool work = r.causer_work > 0 && r.waiter_work > 0;
+  const std::int64_t late = work ? r.causer_work : r.causer_visits;
+  const std::int64_t waiting = work ? r.waiter_work : r.waiter_visits;
+  const char* const noun = work ? "unit" : r.kind == "call" ? "call" : "visit";
+  const auto difference = [&] {
+    const std::int64_t more = late - waiting;
+    return counted(more < 0 ? -more : more,
+                   (std::string(more < 0 ? "fewer " : "more ") + noun + (work ? " of work" : "")).c_str(),
+                   (std::string(more < 0 ? "fewer " : "more ") + noun + "s" + (work ? " of work" : "")).c_str());
+  };
+  if (r.kind == "step" && r.seconds == 0 && late != waiting) {
+    out = difference() + ", untimed";
+    if (!r.within.empty()) out += " in " + printable(r.within);
+    return out;
+  }
+  if (late > 0 && waiting <= 0) {
+    out = "only the late side ran it";
+  } else if (late <= 0 && waiting > 0) {
+    out = "only the waiting side ran it";
+  } else if (late > 0 && waiting > 0) {
+    const double size = std::fabs(r.visits_seconds) + std::fabs(r.speed_seconds);
+    const double each = 2 * r.speed_seconds / (static_cast<double>(late) + static_cast<double>(waiting));
+    const std::string slower = "each " + (work ? std::string("unit ") : std::string()) + duration(std::fabs(each), 2) +
+                               (each < 0 ? " faster" : " slower");
+    const bool by_visits = size > 0 && std::fabs(r.visits_seconds) >= 0.8 * size;
+    const bool by_speed = size > 0 && std::fabs(r.speed_seconds) >= 0.8 * size;
+    if (late == waiting && by_visits)
+      out = std::string(noun) + "s differ from wait to wait";
+    else if (late == waiting)
+      out = (work ? std::string("same work, ") : "same " + std::string(noun) + "s, ") + slower;
+    else if (by_visits)
+      out = difference();
+    else if (by_speed)
+      out = work ? slower : "each " + std::string(noun) + slower.substr(4);
+    else
+      out = difference() + ", " + slower;
+  }
+  if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
+  if (r.inherited_seconds > 0.1 * std::fabs(r.seconds) && r.seconds > 0)
+    out += (out.empty() ? "" : "; ") +
+           (r.inherited_seconds >= 0.99 * r.seconds ? std::string("all") : duration(r.inherited_seconds, 2)) +
+           " inherited";
+  return out;
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif

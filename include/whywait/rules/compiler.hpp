@@ -1,0 +1,474 @@
+#ifndef WHYWAIT_RULES_COMPILER_HPP
+#define WHYWAIT_RULES_COMPILER_HPP
+
+#include <whywait/rules/expression_compiler.hpp>
+#include <whywait/rules/fact_types.hpp>
+#include <whywait/rules/join_planner.hpp>
+#include <whywait/rules/parser.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Reads texts of rules and makes one knowledge of them: later texts replace and remove declarations of earlier ones.
+/// Everything wrong is in `knowledge::log`; a declaration with a mistake is left out, and the one it would have replaced
+/// stays. The built-in text must come first. Not thread safe.
+class compiler {
+ public:
+  compiler() { add_fact_types(out_); }
+
+  /// Adds a text. `built_in` marks its problems in the listing.
+  void add(std::string name, std::string text, bool built_in = false) {
+    const std::uint32_t source = out_.log.add_source(std::move(name), std::move(text));
+    built_in_.push_back(built_in);
+    const std::size_t first = syntax_.declarations.size();
+    parser(out_.log, syntax_, source).parse();
+    for (std::size_t i = first; i < syntax_.declarations.size(); ++i) enter(i, source);
+  }
+  diagnostics& log() noexcept { return out_.log; }
+
+  /// Checks everything and gives the result; the compiler is empty afterwards.
+  knowledge finish() {
+    for (const std::size_t i : settings_) setting(syntax_.declarations[i]);
+    for (const std::size_t i : order_)
+      if (!gone_[i]) event(i);
+    for (const std::size_t i : problems_)
+      if (!gone_[i]) problem(syntax_.declarations[i]);
+    return std::move(out_);
+  }
+
+ private:
+  using kind = declaration_kind;
+
+  void enter(std::size_t index, std::uint32_t source) {
+    const declaration& d = syntax_.declarations[index];
+    gone_.resize(syntax_.declarations.size(), false);
+    state_.resize(syntax_.declarations.size(), 0);
+    switch (d.kind) {
+      case kind::simple:
+      case kind::own:
+      case kind::composite: return enter_event(index, source);
+      case kind::problem: {
+        const std::string name = problem_name(d);
+        if (d.bad || name.empty()) {
+          if (!d.bad) problems_.push_back(index);  // its missing or wrong name is reported with the rest of it
+          return;
+        }
+        const auto found = problem_named_.find(name);
+        if (found != problem_named_.end()) {
+          if (syntax_.declarations[found->second].where.source == source)
+            out_.log.report(code::duplicate, d.where, "a problem '" + detail::clean(name) + "' is declared above already");
+          gone_[found->second] = true;
+        }
+        problem_named_[name] = index;
+        problems_.push_back(index);
+        return;
+      }
+      case kind::remove_problem: {
+        const auto found = problem_named_.find(d.name.text);
+        if (found == problem_named_.end()) {
+          detail::nearest_name near(d.name.text);
+          for (const auto& known : problem_named_) near.offer(known.first);
+          out_.log.report(code::unknown_problem, d.name.where, "there is no problem '" + detail::clean(d.name.text) + "'", near.hint());
+          return;
+        }
+        gone_[found->second] = true;
+        problem_named_.erase(found);
+        return;
+      }
+      case kind::remove_problems:
+        for (const auto& known : problem_named_) gone_[known.second] = true;
+        problem_named_.clear();
+        return;
+      case kind::remove_event: {
+        const auto found = event_named_.find(d.name.text);
+        if (found == event_named_.end()) return unknown_event(d.name);
+        gone_[found->second] = true;
+        removed_.insert(d.name.text);
+        event_named_.erase(found);
+        return;
+      }
+      case kind::setting:
+        if (!d.bad) settings_.push_back(index);
+        return;
+    }
+  }
+
+  void enter_event(std::size_t index, std::uint32_t source) {
+    const declaration& d = syntax_.declarations[index];
+    const std::string& name = d.name.text;
+    const std::uint32_t fact = out_.find(name);
+    if (fact != knowledge::none) {
+      out_.log.report(code::duplicate, d.name.where, "'" + name + "' is an event of the analysis itself");
+      return;
+    }
+    const auto found = event_named_.find(name);
+    if (d.bad) {  // reported; whatever uses it stays silent, unless there is an older one
+      if (found == event_named_.end()) removed_.insert(name);
+      return;
+    }
+    if (found != event_named_.end()) {
+      const declaration& other = syntax_.declarations[found->second];
+      if (other.where.source == source) {
+        out_.log.report(code::duplicate, d.name.where, "an event '" + detail::clean(name) + "' is declared above already");
+        return;
+      }
+      if (other.kind == kind::own && d.kind == kind::own && !same_own(other, d)) {
+        out_.log.report(code::clash, d.name.where, "the own event '" + detail::clean(name) + "' has other parameters in " +
+                                                       detail::clean(out_.log.source(other.where.source).name));
+        return;
+      }
+      gone_[found->second] = true;
+    }
+    removed_.erase(name);
+    event_named_[name] = index;
+    order_.push_back(index);
+  }
+
+  bool same_own(const declaration& a, const declaration& b) const {
+    if (a.parameters.size() != b.parameters.size()) return false;
+    for (std::size_t i = 0; i < a.parameters.size(); ++i)
+      if (a.parameters[i].name.text != b.parameters[i].name.text ||
+          syntax_.nodes[a.parameters[i].value].text != syntax_.nodes[b.parameters[i].value].text)
+        return false;
+    return true;
+  }
+
+  void unknown_event(const name_at& name) {
+    if (removed_.count(name.text) != 0) return;
+    detail::nearest_name near(name.text);
+    for (const event_type& t : out_.types) near.offer(t.name);
+    for (const auto& known : event_named_) near.offer(known.first);
+    out_.log.report(code::unknown_event, name.where, "there is no event type '" + detail::clean(name.text) + "'", near.hint());
+  }
+
+  /// The type of that name, compiled if it was not yet; `none` if there is none or it is wrong.
+  std::uint32_t type_named(const name_at& name) {
+    const std::uint32_t known = out_.find(name.text);
+    if (known != knowledge::none) return known;
+    const auto found = event_named_.find(name.text);
+    if (found == event_named_.end()) {
+      unknown_event(name);
+      return knowledge::none;
+    }
+    if (state_[found->second] == 1) {
+      out_.log.report(code::cycle, name.where, "'" + detail::clean(name.text) + "' is made of itself");
+      return knowledge::none;
+    }
+    if (++nested_ <= 64) event(found->second);
+    else if (state_[found->second] == 0) out_.log.report(code::too_deep, name.where, "composite events nested deeper than 64");
+    --nested_;
+    return out_.find(name.text);
+  }
+
+  void event(std::size_t index) {
+    if (state_[index] != 0) return;
+    state_[index] = 1;
+    const declaration& d = syntax_.declarations[index];
+    if (d.kind == kind::simple) simple(d);
+    else if (d.kind == kind::own) own(d);
+    else composite(d);
+    state_[index] = 2;
+  }
+
+  // The paper records these with every event; a parameter of the same name replaces them.
+  static const char* const* always(std::size_t& count) noexcept {
+    static constexpr const char* names[] = {"function", "start_time", "duration", "rank", "thread", "region", "file", "line", "wait"};
+    count = sizeof names / sizeof *names;
+    return names;
+  }
+
+  bool fresh(const event_type& t, const name_at& name, std::size_t from = 0) {
+    for (std::size_t i = from; i < t.columns.size(); ++i)
+      if (t.columns[i].name == name.text) {
+        out_.log.report(code::duplicate, name.where, "'" + detail::clean(name.text) + "' is given above already");
+        return false;
+      }
+    return true;
+  }
+
+  void simple(const declaration& d) {
+    event_type t;
+    t.name = d.name.text;
+    t.source = event_source::simple;
+    simple_rule rule;
+    bool good = true;
+    for (const name_at& function : d.functions) {
+      const core::mpi_call call = mpi_function(function);
+      if (call == core::mpi_call::none) good = false;
+      rule.functions.push_back(call);
+    }
+    expression_compiler expressions(out_, syntax_);
+    scope calls;
+    calls.rows = {{"", &call_columns(), call_columns().size()}};
+    calls.subject = "call";
+    for (const parameter_syntax& p : d.parameters) {
+      good = fresh(t, p.name) && good;
+      calls.at_entry = p.direction != parameter_syntax::way::out;
+      program value;
+      const type what = settled(expressions.compile(p.value, calls, value));
+      good = good && !what.is(type::kind::wrong);
+      t.columns.push_back({p.name.text, what, !calls.at_entry});
+      rule.values.push_back(std::move(value));
+    }
+    std::size_t count = 0;
+    const char* const* const names = always(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (t.find(names[i]) != t.columns.size()) continue;
+      std::size_t c = 0;
+      while (call_columns()[c].name != names[i]) ++c;
+      t.columns.push_back(call_columns()[c]);
+      program load;
+      load.steps.push_back({op::load, 0, static_cast<std::uint32_t>(c), 0});
+      load.where = d.name.where;
+      load.stack = 1;
+      load.plain = true;
+      rule.values.push_back(std::move(load));
+    }
+    if (!good) {
+      removed_.insert(d.name.text);
+      return;
+    }
+    rule.type = static_cast<std::uint32_t>(out_.types.size());
+    out_.types.push_back(std::move(t));
+    out_.simples.push_back(std::move(rule));
+  }
+
+  core::mpi_call mpi_function(const name_at& name) {
+    detail::nearest_name near(name.text);
+    for (auto i = std::uint16_t(1); i < static_cast<std::uint16_t>(core::mpi_call::count_); ++i) {
+      const auto call = static_cast<core::mpi_call>(i);
+      if (name.text == core::name_of(call)) return call;
+      near.offer(core::name_of(call));
+    }
+    out_.log.report(code::unknown_mpi, name.where, "whywait does not observe a function '" + detail::clean(name.text) + "'", near.hint());
+    return core::mpi_call::none;
+  }
+
+  void own(const declaration& d) {
+    event_type t;
+    t.name = d.name.text;
+    t.source = event_source::own;
+    bool good = true;
+    for (const parameter_syntax& p : d.parameters) {
+      good = fresh(t, p.name) && good;
+      const node& n = syntax_.nodes[p.value];
+      const type what = n.kind == node_kind::name && n.qualifier.empty() ? type_of_word(n.text) : type::wrong();
+      if (what.is(type::kind::wrong)) {
+        detail::nearest_name near(n.text);
+        for (const char* word : {"number", "seconds", "bytes", "text", "boolean"}) near.offer(word);
+        out_.log.report(code::unknown_unit, n.where, "a parameter of an own event is number, seconds, bytes, text or boolean", near.hint());
+        good = false;
+      }
+      t.columns.push_back({p.name.text, what, false});
+    }
+    for (const char* name : {"rank", "line"})
+      if (t.find(name) == t.columns.size()) t.columns.push_back({name, type::number(), false});
+    if (t.find("time") == t.columns.size()) t.columns.push_back({"time", type::duration(), false});
+    if (t.find("file") == t.columns.size()) t.columns.push_back({"file", type::text(), false});
+    if (good) out_.types.push_back(std::move(t));
+    else removed_.insert(d.name.text);
+  }
+
+  /// A stored value has one unit: the literal 0 alone is a plain number.
+  static type settled(type what) noexcept {
+    what.zero = false;
+    return what;
+  }
+
+  void composite(const declaration& d) {
+    event_type t;
+    t.name = d.name.text;
+    t.source = event_source::composite;
+    composite_rule rule;
+    bool good = true;
+    std::vector<std::uint32_t> member_types;
+    for (const member_syntax& m : d.members) {
+      const std::uint32_t member = type_named(m.event);
+      good = good && member != knowledge::none;
+      member_types.push_back(member);
+      for (const auto& before : t.members)
+        if (before.first == m.name.text) {
+          out_.log.report(code::duplicate, m.name.where, "there is a member '" + detail::clean(m.name.text) + "' already");
+          good = false;
+        }
+      t.members.emplace_back(m.name.text, member);
+      rule.shared.push_back(m.shared);
+      if (m.all) t.source = event_source::gathered;
+    }
+    if (d.members.empty()) {
+      out_.log.report(code::missing, d.name.where, "a composite event needs a member");
+      return;
+    }
+    if (t.source == event_source::gathered && d.members.size() != 1) {
+      out_.log.report(code::wrong_count, d.members[1].event.where, "an event that gathers ('all') has this one member only");
+      return;
+    }
+    if (t.source != event_source::gathered && !d.by.empty()) {
+      out_.log.report(code::aggregate, syntax_.nodes[d.by[0]].where, "'by' belongs to events that gather: mark the member 'all'");
+      good = false;
+    }
+    if (!good) {
+      removed_.insert(d.name.text);
+      return;
+    }
+    scope names;
+    names.subject = "composite event";
+    for (std::size_t i = 0; i < d.members.size(); ++i)
+      names.rows.push_back({d.members[i].name.text, &out_.types[member_types[i]].columns, out_.types[member_types[i]].columns.size()});
+    expression_compiler expressions(out_, syntax_);
+    if (t.source == event_source::gathered) {
+      join_step only;
+      if (d.when != 0) good = condition(expressions, d.when, names, only.filter);
+      rule.steps.push_back(std::move(only));
+      for (const std::uint32_t key : d.by) {
+        program p;
+        good = !expressions.compile(key, names, p).is(type::kind::wrong) && good;
+        rule.keys.push_back(std::move(p));
+      }
+    } else {
+      good = join_planner(out_, syntax_, names, member_types).plan(d, rule.steps);
+    }
+    // Parameters may use those before them: they are one more row.
+    if (t.source == event_source::gathered) names.aggregates = &rule.aggregates;
+    t.columns.reserve(d.parameters.size());
+    names.rows.push_back({"", &t.columns, 0});
+    for (const parameter_syntax& p : d.parameters) {
+      good = fresh(t, p.name) && good;
+      names.rows.back().visible = t.columns.size();
+      program value;
+      const type what = settled(expressions.compile(p.value, names, value));
+      good = good && !what.is(type::kind::wrong);
+      t.columns.push_back({p.name.text, what, false});
+      rule.values.push_back(std::move(value));
+    }
+    if (!good) {
+      removed_.insert(d.name.text);
+      return;
+    }
+    rule.type = static_cast<std::uint32_t>(out_.types.size());
+    out_.types.push_back(std::move(t));
+    out_.composites.push_back(std::move(rule));
+  }
+
+  bool condition(expression_compiler& expressions, std::uint32_t index, const scope& names, program& out) {
+    const type t = expressions.compile(index, names, out);
+    if (t.is(type::kind::boolean)) return true;
+    if (!t.is(type::kind::wrong))
+      out_.log.report(code::wrong_type, syntax_.nodes[index].where, "'when' needs a condition, this is " + t.words());
+    return false;
+  }
+
+  /// The name of a problem if it is a plain text, else empty.
+  std::string problem_name(const declaration& d) const {
+    for (const parameter_syntax& p : d.parameters)
+      if (p.name.text == "name") return syntax_.nodes[p.value].kind == node_kind::text ? syntax_.nodes[p.value].text : std::string();
+    return {};
+  }
+
+  void problem(const declaration& d) {
+    problem_rule rule;
+    rule.source = d.where.source;
+    rule.built_in = built_in_[rule.source];
+    rule.type = type_named(d.name);
+    if (rule.type == knowledge::none) return;
+    const event_type& t = out_.types[rule.type];
+    scope names;
+    names.subject = "composite event";
+    names.rows.push_back({"", &t.columns, t.columns.size()});
+    if (t.source == event_source::composite || t.source == event_source::gathered)
+      for (const auto& m : t.members) names.rows.push_back({m.first, &out_.types[m.second].columns, out_.types[m.second].columns.size()});
+    expression_compiler expressions(out_, syntax_);
+    bool good = d.when == 0 || condition(expressions, d.when, names, rule.when);
+    std::set<std::string> given;
+    for (const parameter_syntax& p : d.parameters) {
+      const std::string& field = p.name.text;
+      if (!given.insert(field).second) {
+        out_.log.report(code::duplicate, p.name.where, "'" + detail::clean(field) + "' is given above already");
+        good = false;
+        continue;
+      }
+      const node& n = syntax_.nodes[p.value];
+      if (field == "name" || field == "instead_of") {
+        if (n.kind != node_kind::text || n.text.empty()) {
+          out_.log.report(code::not_constant, n.where, "'" + field + "' must be a string without braces, and not empty");
+          good = false;
+        } else {
+          (field == "name" ? rule.name : rule.instead_of) = n.text;
+        }
+      } else if (field == "threshold") {
+        good = share(p.value, rule.threshold) && good;
+      } else if (field == "duration" || field == "saving") {
+        const type what = expressions.compile(p.value, names, field == "duration" ? rule.duration : rule.saving);
+        if (!what.is(type::kind::wrong) && !(what.is(type::kind::number) && what.same_unit(type::duration())))
+          out_.log.report(code::not_seconds, n.where, "'" + field + "' must be a duration in seconds, this is " + what.words());
+        good = good && what.is(type::kind::number) && what.same_unit(type::duration());
+      } else if (field == "description" || field == "advice") {
+        scope finding = names;
+        finding.about_finding = true;
+        const type what = expressions.compile(p.value, finding, field == "advice" ? rule.advice : rule.description);
+        if (!what.is(type::kind::wrong) && !what.is(type::kind::text))
+          out_.log.report(code::wrong_type, n.where, "'" + field + "' must be a text, this is " + what.words());
+        good = good && what.is(type::kind::text);
+      } else {
+        detail::nearest_name near(field);
+        for (const char* known : {"name", "description", "advice", "duration", "saving", "threshold", "instead_of"}) near.offer(known);
+        out_.log.report(code::unknown_field, p.name.where, "a problem has no field '" + detail::clean(field) + "'", near.hint());
+        good = false;
+      }
+    }
+    for (const char* needed : {"name", "duration"})
+      if (given.count(needed) == 0) {
+        out_.log.report(code::missing, d.name.where, "this problem has no '" + std::string(needed) + "'");
+        good = false;
+      }
+    if (good) out_.problems.push_back(std::move(rule));
+  }
+
+  /// A constant share: 2 %, 0.02.
+  bool share(std::uint32_t index, double& out) {
+    const node& n = syntax_.nodes[index];
+    if (n.kind == node_kind::number && n.unit.same_unit(type::number()) && n.value >= 0 && n.value <= 1) {
+      out = n.value;
+      return true;
+    }
+    if (n.kind != node_kind::wrong)
+      out_.log.report(code::not_constant, n.where, "a threshold is a share of the run's time, written as a number: 2 %");
+    return false;
+  }
+
+  void setting(const declaration& d) {
+    if (d.name.text == "threshold") {
+      share(d.when, out_.threshold);
+      return;
+    }
+    detail::nearest_name near(d.name.text);
+    near.offer("threshold");
+    out_.log.report(code::unknown_field, d.name.where, "there is no setting '" + detail::clean(d.name.text) + "'", near.hint());
+  }
+
+  knowledge out_;
+  syntax syntax_;
+  std::vector<bool> built_in_;
+  std::vector<bool> gone_;            ///< by declaration: replaced or removed
+  std::vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
+  std::vector<std::size_t> order_, problems_, settings_;
+  std::map<std::string, std::size_t> event_named_, problem_named_;
+  std::set<std::string> removed_;     ///< events that are gone on purpose or wrong: what needs them is silent
+  int nested_ = 0;
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

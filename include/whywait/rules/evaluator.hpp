@@ -1,0 +1,198 @@
+#ifndef WHYWAIT_RULES_EVALUATOR_HPP
+#define WHYWAIT_RULES_EVALUATOR_HPP
+
+#include <whywait/rules/builder.hpp>
+#include <whywait/rules/gatherer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// A problem found: all events for which one problem rule held, at the same actions.
+struct finding {
+  std::string problem;      ///< the name the rule gives it
+  std::string description;
+  std::string advice;
+  std::vector<action> actions;  ///< what led to it: calls and their places, at most 8
+  double seconds = 0;       ///< sum of the rule's duration
+  double saving = 0;        ///< upper bound of what following the advice saves, at most `seconds`
+  double share = 0;         ///< seconds of the time of all locations; 0 if that is not known
+  double instances = 0;     ///< events for which the rule held
+  std::int64_t wait = -1;   ///< number of the one wait that it explains; -1: none, or several
+  bool matters = true;      ///< at or above the threshold
+  std::uint32_t rule = 0;   ///< index in knowledge::problems
+};
+
+/// What rules found, most saving first; and what went wrong with the rules themselves at run time.
+struct findings {
+  std::vector<finding> list;
+  std::vector<trouble::entry> troubles;
+};
+
+/// Constructs all composite events in `store`, then looks for problems. O(events). The store must hold no composite events.
+class evaluator {
+ public:
+  explicit evaluator(event_store& store) : store_(store), rules_(store.rules()) {
+    wait_type_ = rules_.find("wait");
+  }
+
+  findings evaluate() {
+    for (const composite_rule& rule : rules_.composites) {
+      if (rules_.types[rule.type].source == event_source::gathered) gatherer(store_, rule, log_).build();
+      else builder(store_, rule, log_).build();
+    }
+    for (std::uint32_t p = 0; p < rules_.problems.size(); ++p) look_for(p);
+    findings out;
+    for (const auto& [key, total] : sums_) out.list.push_back(render(key, total));
+    std::stable_sort(out.list.begin(), out.list.end(), [](const finding& a, const finding& b) {
+      return std::make_tuple(-a.saving, -a.seconds, a.rule, a.wait) < std::make_tuple(-b.saving, -b.seconds, b.rule, b.wait);
+    });
+    out.troubles = log_.list();
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t most_actions = 8;
+
+  /// What a problem is told apart by: rule, wait and actions.
+  struct origin {
+    std::uint32_t rule = 0;
+    std::int64_t wait = -1;
+    std::uint32_t count = 0;
+    std::array<std::uint32_t, most_actions> actions{};
+
+    void add(std::uint32_t action) {
+      if (action == event_table::none || count == most_actions) return;
+      for (std::uint32_t i = 0; i < count; ++i)
+        if (actions[i] == action) return;
+      actions[count++] = action;
+    }
+    bool operator<(const origin& o) const noexcept {
+      return std::tie(rule, wait, count, actions) < std::tie(o.rule, o.wait, o.count, o.actions);
+    }
+    bool operator==(const origin& o) const noexcept {
+      return rule == o.rule && wait == o.wait && count == o.count && actions == o.actions;
+    }
+  };
+  struct sum {
+    double seconds = 0, saving = 0, instances = 0;
+    double longest = -1;
+    std::uint32_t row = 0;  ///< the longest instance: templates show its values
+  };
+
+  std::vector<const double*>& rows_of(const event_type& type, std::uint32_t type_index, std::uint32_t row) {
+    const event_table& table = store_.table(type_index);
+    rows_.assign(1, table.row(row));
+    for (std::size_t m = 0; m < type.members.size(); ++m)
+      rows_.push_back(store_.table(type.members[m].second).row(table.members[row * table.members_width + m]));
+    return rows_;
+  }
+
+  void look_for(std::uint32_t index) {
+    const problem_rule& rule = rules_.problems[index];
+    const event_type& type = rules_.types[rule.type];
+    const event_table& table = store_.table(rule.type);
+    origin last;
+    sum* last_sum = nullptr;
+    for (std::uint32_t row = 0; row < table.rows; ++row) {
+      const double* const* const rows = rows_of(type, rule.type, row).data();
+      if (!log_.holds(rule.when, rows, nullptr, store_.texts())) continue;
+      double duration = 0, saving = 0;
+      if (!log_.value(rule.duration, rows, nullptr, store_.texts(), duration)) continue;
+      if (rule.saving.empty()) saving = duration;
+      else if (!log_.value(rule.saving, rows, nullptr, store_.texts(), saving)) continue;
+      if (duration < 0) continue;  // a problem takes time; a rule whose condition lets this through found none
+      origin from;
+      from.rule = index;
+      descend(rule.type, row, from, 0);
+      if (from.wait == several) from.wait = -1;
+      if (last_sum == nullptr || !(from == last)) {
+        if (sums_.size() >= most_findings && sums_.count(from) == 0) continue;
+        last_sum = &sums_[from];
+        last = from;
+      }
+      const double weight = table.weight(row);
+      last_sum->seconds += weight * duration;
+      last_sum->saving += weight * std::max(0.0, std::min(saving, duration));
+      last_sum->instances += weight;
+      if (duration > last_sum->longest) {
+        last_sum->longest = duration;
+        last_sum->row = row;
+      }
+    }
+  }
+
+  static constexpr std::int64_t several = -2;
+  static constexpr std::size_t most_findings = 10000;
+
+  // Types are made of earlier types only, so this ends; a diamond of shared members is cut at its depth.
+  void descend(std::uint32_t type_index, std::uint32_t row, origin& into, int depth) const {
+    const event_table& table = store_.table(type_index);
+    if (!table.actions.empty()) {
+      into.add(table.actions[std::size_t(2) * row]);
+      into.add(table.actions[std::size_t(2) * row + 1]);
+    }
+    if (type_index == wait_type_) into.wait = into.wait == -1 || into.wait == row ? static_cast<std::int64_t>(row) : several;
+    const event_type& type = rules_.types[type_index];
+    if (type.members.empty() || depth == 4) return;
+    for (std::size_t m = 0; m < table.members_width; ++m) {
+      const std::uint32_t member = table.members[row * table.members_width + m];
+      const std::uint32_t member_type = type.members[type.source == event_source::gathered ? 0 : m].second;
+      if (member != event_table::none) descend(member_type, member, into, depth + 1);
+    }
+  }
+
+  finding render(const origin& key, const sum& found) {
+    const problem_rule& rule = rules_.problems[key.rule];
+    finding out;
+    out.problem = rule.name;
+    out.rule = key.rule;
+    out.seconds = found.seconds;
+    out.saving = found.saving;
+    out.instances = found.instances;
+    out.wait = key.wait;
+    const double whole = store_.location_time;
+    out.share = whole > 0 ? found.seconds / whole : 0;
+    // A child fires only under a parent that matters: with a wait, its share counts.
+    double parent = out.share;
+    if (key.wait >= 0 && whole > 0) {
+      const event_type& wait = rules_.types[wait_type_];
+      parent = store_.table(wait_type_).row(static_cast<std::uint32_t>(key.wait))[wait.find("duration")] / whole;
+    }
+    out.matters = !(whole > 0) || parent >= (rule.threshold >= 0 ? rule.threshold : rules_.threshold);
+    for (std::uint32_t i = 0; i < key.count; ++i) out.actions.push_back(store_.action_of(key.actions[i]));
+    const double extras[] = {found.instances, found.seconds, out.share};
+    const double* const* const rows = rows_of(rules_.types[rule.type], rule.type, found.row).data();
+    out.description = text(rule.description, rows, extras);
+    out.advice = text(rule.advice, rows, extras);
+    return out;
+  }
+  std::string text(const program& p, const double* const* rows, const double* extras) {
+    double number = 0;
+    if (p.empty() || !log_.value(p, rows, extras, store_.texts(), number)) return {};
+    return store_.texts()[number];
+  }
+
+  event_store& store_;
+  const knowledge& rules_;
+  trouble log_;
+  std::uint32_t wait_type_;
+  std::map<origin, sum> sums_;
+  std::vector<const double*> rows_;
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,157 @@
+#ifndef WHYWAIT_RULES_EVENT_STORE_HPP
+#define WHYWAIT_RULES_EVENT_STORE_HPP
+
+#include <whywait/rules/knowledge.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// An action as a finding names it: a call and its place, or whatever `text` says.
+struct action {
+  std::string call;    ///< "MPI_Send"
+  std::string region;  ///< innermost region, "calculate"
+  std::string file;
+  int line = 0;
+  std::string text;    ///< "MPI_Send in calculate (jacobi.cpp:88)"
+
+  bool operator<(const action& o) const {
+    return std::tie(call, region, file, line, text) < std::tie(o.call, o.region, o.file, o.line, o.text);
+  }
+};
+
+/// The events of one type, one row of eight-byte values each.
+struct event_table {
+  static constexpr std::uint32_t none = 0xffffffff;
+  std::size_t width = 0;         ///< values in a row
+  std::size_t members_width = 0; ///< members in a row
+  std::uint32_t rows = 0;
+  std::vector<double> cells;
+  std::vector<std::uint32_t> members;  ///< row of each member in the table of its type
+  std::vector<double> weights;         ///< how many real events a row stands for; empty: one each
+  std::vector<std::uint32_t> actions;  ///< two a row, `none` where there is none; empty: no row has any
+
+  const double* row(std::uint32_t index) const noexcept { return cells.data() + index * width; }
+  double weight(std::uint32_t index) const noexcept { return weights.empty() ? 1.0 : weights[index]; }
+};
+
+/// The events that rules run on. Not thread safe.
+class event_store {
+ public:
+  static constexpr std::uint32_t most_rows = 1u << 26;  ///< of one type
+
+  explicit event_store(const knowledge& known) : known_(&known), texts_(known.texts), tables_(known.types.size()) {
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+      tables_[i].width = known.types[i].columns.size();
+      tables_[i].members_width = known.types[i].member_count();
+    }
+  }
+
+  const knowledge& rules() const noexcept { return *known_; }
+  text_pool& texts() noexcept { return texts_; }
+  event_table& table(std::uint32_t type) noexcept { return tables_[type]; }
+  const event_table& table(std::uint32_t type) const noexcept { return tables_[type]; }
+
+  /// Time of all locations together, that shares are shares of; 0: unknown, then no threshold applies.
+  double location_time = 0;
+
+  std::uint32_t add_action(action a) {
+    const auto found = std::lower_bound(by_action_.begin(), by_action_.end(), a,
+                                        [this](std::uint32_t x, const action& y) { return actions_[x] < y; });
+    if (found != by_action_.end() && !(a < actions_[*found])) return *found;
+    const auto number = static_cast<std::uint32_t>(actions_.size());
+    by_action_.insert(found, number);
+    actions_.push_back(std::move(a));
+    return number;
+  }
+  const action& action_of(std::uint32_t number) const noexcept { return actions_[number]; }
+
+  /// A new row of a type, all values 0 and all texts empty; event_table::none beyond `most_rows`.
+  std::uint32_t add_row(std::uint32_t type) {
+    event_table& t = tables_[type];
+    if (t.rows >= most_rows) return event_table::none;
+    t.cells.resize(t.cells.size() + t.width, 0.0);
+    if (!t.weights.empty()) t.weights.push_back(1.0);
+    if (!t.actions.empty()) t.actions.insert(t.actions.end(), 2, event_table::none);
+    return t.rows++;
+  }
+  void set_weight(std::uint32_t type, std::uint32_t row, double weight) {
+    event_table& t = tables_[type];
+    if (t.weights.empty()) t.weights.resize(t.rows, 1.0);
+    t.weights[row] = weight;
+  }
+  void set_actions(std::uint32_t type, std::uint32_t row, std::uint32_t first, std::uint32_t second = event_table::none) {
+    event_table& t = tables_[type];
+    if (t.actions.empty()) t.actions.resize(std::size_t(2) * t.rows, event_table::none);
+    t.actions[std::size_t(2) * row] = first;
+    t.actions[std::size_t(2) * row + 1] = second;
+  }
+
+ private:
+  const knowledge* known_;
+  text_pool texts_;
+  std::vector<event_table> tables_;
+  std::vector<action> actions_;
+  std::vector<std::uint32_t> by_action_;  ///< sorted
+};
+
+/// Fills one row by the names of its parameters: `row_writer(store, "lock").set("utilisation", 0.9)`. For facts, of which
+/// there are few. A type or parameter that the knowledge does not have, or of another kind, is ignored: rules may replace
+/// own events by others.
+class row_writer {
+ public:
+  row_writer(event_store& store, std::string_view type_name) : store_(&store), type_(store.rules().find(type_name)) {
+    if (type_ != knowledge::none) row_ = store.add_row(type_);
+  }
+
+  row_writer& set(std::string_view name, double value) { return put(name, type::kind::number, value); }
+  row_writer& set(std::string_view name, bool value) { return put(name, type::kind::boolean, value ? 1.0 : 0.0); }
+  row_writer& set(std::string_view name, std::string_view value) {
+    const std::uint32_t number = store_->texts().intern(value);
+    return put(name, type::kind::text, number == text_pool::none ? 0 : number);
+  }
+  row_writer& set(std::string_view name, const char* value) { return set(name, std::string_view(value)); }
+  row_writer& set(std::string_view name, const std::string& value) { return set(name, std::string_view(value)); }
+  template <class Integer>
+  row_writer& set(std::string_view name, Integer value) {
+    return put(name, type::kind::number, static_cast<double>(value));
+  }
+  row_writer& weight(double value) {
+    if (good()) store_->set_weight(type_, row_, value);
+    return *this;
+  }
+  row_writer& actions(std::uint32_t first, std::uint32_t second = event_table::none) {
+    if (good()) store_->set_actions(type_, row_, first, second);
+    return *this;
+  }
+  bool good() const noexcept { return type_ != knowledge::none && row_ != event_table::none; }
+
+ private:
+  row_writer& put(std::string_view name, type::kind what, double value) {
+    if (!good()) return *this;
+    const event_type& t = store_->rules().types[type_];
+    const std::size_t c = t.find(name);
+    if (c != t.columns.size() && t.columns[c].what.is(what) && value - value == 0)  // finite
+      store_->table(type_).cells[row_ * store_->table(type_).width + c] = value;
+    return *this;
+  }
+
+  event_store* store_;
+  std::uint32_t type_;
+  std::uint32_t row_ = event_table::none;
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

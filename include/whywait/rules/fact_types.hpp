@@ -1,0 +1,125 @@
+#ifndef WHYWAIT_RULES_FACT_TYPES_HPP
+#define WHYWAIT_RULES_FACT_TYPES_HPP
+
+#include <whywait/rules/knowledge.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// The words with which parameters of own events are declared, and the fact tables below are written.
+inline type type_of_word(std::string_view word) noexcept {
+  if (word == "number") return type::number();
+  if (word == "seconds") return type::duration();
+  if (word == "bytes") return type::size();
+  if (word == "text") return type::text();
+  if (word == "boolean") return type::boolean();
+  return type::wrong();
+}
+
+namespace detail {
+
+struct fact_row {
+  const char* name;
+  const char* columns;  ///< "seconds: a b c; text: d e"
+  bool single;
+};
+
+// docs/rules.md explains each parameter. Durations are sums over all merged waits unless the name says otherwise.
+inline const fact_row* fact_rows(std::size_t& count) noexcept {
+  static constexpr fact_row rows[] = {
+      {"run",
+       "number: ranks locations waiting_share unmatched clock_violations; seconds: duration location_time waiting",
+       true},
+      {"wait",
+       "number: wait count share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count late_rank late_share "
+       "blocks_count top_late_visits top_waiting_visits top_ratio top_share operation_site cause_site;"
+       "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
+       "waiting_ranks top top_kind;"
+       "seconds: duration longest mean wrong_order_duration indirect unexplained blocks_duration positive more slower "
+       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits;"
+       "boolean: nonblocking same_site",
+       false},
+      {"block",
+       "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks;"
+       "text: name kind place operation cause pattern late_ranks;"
+       "seconds: duration more slower inherited late_duration waiting_duration wait_duration each;"
+       "boolean: both_ran one_late_rank",
+       false},
+      {"traffic",
+       "number: calls ranks peers batched messages_per_batch;"
+       "text: site call region; bytes: bytes mean_bytes largest; seconds: duration batched_duration",
+       false},
+      {"barrier_use",
+       "number: site calls before_collective after_collective idle; text: place region; seconds: duration",
+       false},
+      {"lock",
+       "number: wait acquisitions utilisation owners; text: name place; seconds: duration held longest_hold arrival_spread",
+       false},
+      {"transfer", "number: count unchanged; text: data place; bytes: bytes unchanged_bytes; seconds: duration unchanged_duration", false},
+  };
+  count = sizeof rows / sizeof *rows;
+  return rows;
+}
+
+// What a tracing rule may use of a call; `out:` begins what is known only at its end.
+inline const char* call_row() noexcept {
+  return "text: function region file; seconds: start_time; bytes: bytes;"
+         "number: line rank thread peer source destination root tag communicator size ordinal instance;"
+         "out: seconds: end_time duration wait_start_time; number: wait; boolean: matched";
+}
+
+inline std::vector<column> columns_of(std::string_view text) {
+  std::vector<column> out;
+  type what;
+  bool exit = false;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t begin = text.find_first_not_of(" ;", at);
+    if (begin == std::string_view::npos) break;
+    at = std::min(text.find_first_of(" ;:", begin), text.size());
+    const std::string_view word = text.substr(begin, at - begin);
+    if (at < text.size() && text[at] == ':') {
+      ++at;
+      if (word == "out") exit = true;
+      else what = type_of_word(word);
+    } else {
+      out.push_back({std::string(word), what, exit});
+    }
+  }
+  return out;
+}
+
+}  // namespace detail
+
+/// The event types that the analysis itself provides.
+inline void add_fact_types(knowledge& out) {
+  std::size_t count = 0;
+  const detail::fact_row* const rows = detail::fact_rows(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    event_type t;
+    t.name = rows[i].name;
+    t.single = rows[i].single;
+    t.columns = detail::columns_of(rows[i].columns);
+    out.types.push_back(std::move(t));
+  }
+}
+
+/// The parameters of a call that tracing rules may use.
+inline const std::vector<column>& call_columns() {
+  static const std::vector<column> columns = detail::columns_of(detail::call_row());
+  return columns;
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

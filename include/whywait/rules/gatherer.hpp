@@ -1,0 +1,132 @@
+#ifndef WHYWAIT_RULES_GATHERER_HPP
+#define WHYWAIT_RULES_GATHERER_HPP
+
+#include <whywait/rules/event_store.hpp>
+#include <whywait/rules/trouble.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Constructs the events of one rule that gathers: all events of its member type that pass the condition and agree in
+/// their keys become one. Linear. The event remembers its first members only (event_type::gathered_members).
+class gatherer {
+ public:
+  gatherer(event_store& store, const composite_rule& rule, trouble& log) : store_(store), rule_(rule), log_(log) {}
+
+  void build() {
+    const event_type& type = store_.rules().types[rule_.type];
+    const event_table& from = store_.table(type.members[0].second);
+    const std::size_t aggregates = rule_.aggregates.size();
+    std::vector<double> values(aggregates);
+    std::string key(rule_.keys.size() * sizeof(double), '\0');
+    for (std::uint32_t row = 0; row < from.rows; ++row) {
+      const double* const rows[] = {from.row(row)};
+      if (!log_.holds(rule_.steps[0].filter, rows, nullptr, store_.texts())) continue;
+      bool good = true;
+      for (std::size_t k = 0; k < rule_.keys.size() && good; ++k) {
+        double value = 0;
+        good = log_.value(rule_.keys[k], rows, nullptr, store_.texts(), value);
+        value += 0.0;  // -0 and 0 are equal
+        std::memcpy(&key[k * sizeof value], &value, sizeof value);
+      }
+      for (std::size_t a = 0; a < aggregates && good; ++a)
+        if (!rule_.aggregates[a].value.empty()) good = log_.value(rule_.aggregates[a].value, rows, nullptr, store_.texts(), values[a]);
+      if (!good) continue;
+      const auto fresh = static_cast<std::uint32_t>(groups_.size());
+      const auto [found, inserted] = numbers_.try_emplace(key, fresh);
+      if (inserted) {
+        groups_.emplace_back();
+        totals_.resize(totals_.size() + aggregates);
+      }
+      add(found->second, row, from.weight(row), values);
+    }
+    for (std::uint32_t g = 0; g < groups_.size(); ++g) emit(from, g);
+  }
+
+ private:
+  struct group {
+    double weight = 0;
+    std::uint32_t members[event_type::gathered_members];
+    std::uint32_t member_count = 0;
+  };
+
+  void add(std::uint32_t number, std::uint32_t row, double weight, const std::vector<double>& values) {
+    group& g = groups_[number];
+    const bool first = g.weight == 0;
+    g.weight += weight;
+    if (g.member_count < event_type::gathered_members) g.members[g.member_count++] = row;
+    for (std::size_t a = 0; a < values.size(); ++a) {
+      double& t = totals_[number * values.size() + a];
+      switch (rule_.aggregates[a].kind) {
+        case aggregate_kind::count: t += weight; break;
+        case aggregate_kind::sum:
+        case aggregate_kind::mean: t += weight * values[a]; break;
+        case aggregate_kind::least: t = first || values[a] < t ? values[a] : t; break;
+        case aggregate_kind::most: t = first || values[a] > t ? values[a] : t; break;
+        case aggregate_kind::distinct: {
+          std::string seen(sizeof(std::uint32_t) * 2 + sizeof(double), '\0');
+          const auto which = static_cast<std::uint32_t>(a);
+          const double value = values[a] + 0.0;
+          std::memcpy(&seen[0], &number, sizeof number);
+          std::memcpy(&seen[sizeof number], &which, sizeof which);
+          std::memcpy(&seen[sizeof number + sizeof which], &value, sizeof value);
+          if (seen_.insert(seen).second) t += 1;
+          break;
+        }
+      }
+    }
+  }
+
+  void emit(const event_table& from, std::uint32_t number) {
+    const group& g = groups_[number];
+    const std::size_t aggregates = rule_.aggregates.size();
+    std::vector<double> extras(aggregates);
+    for (std::size_t a = 0; a < aggregates; ++a) {
+      extras[a] = totals_[number * aggregates + a];
+      if (rule_.aggregates[a].kind == aggregate_kind::mean) extras[a] /= g.weight;
+      if (!std::isfinite(extras[a])) {
+        log_.report(code::overflow, rule_.aggregates[a].value.where, "this is too large to add up");
+        return;
+      }
+    }
+    event_table& out = store_.table(rule_.type);
+    const std::size_t begin = out.cells.size();
+    out.cells.resize(begin + out.width);
+    const double* const rows[] = {from.row(g.members[0]), out.cells.data() + begin};
+    for (std::size_t v = 0; v < rule_.values.size(); ++v) {
+      double value = 0;
+      if (!log_.value(rule_.values[v], rows, extras.data(), store_.texts(), value)) {
+        out.cells.resize(begin);
+        return;
+      }
+      out.cells[begin + v] = value;
+    }
+    for (std::uint32_t m = 0; m < event_type::gathered_members; ++m)
+      out.members.push_back(m < g.member_count ? g.members[m] : event_table::none);
+    ++out.rows;
+  }
+
+  event_store& store_;
+  const composite_rule& rule_;
+  trouble& log_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+  std::vector<group> groups_;
+  std::vector<double> totals_;
+  std::unordered_set<std::string> seen_;
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,202 @@
+#ifndef WHYWAIT_RULES_LEXER_HPP
+#define WHYWAIT_RULES_LEXER_HPP
+
+#include <whywait/rules/diagnostic.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// How large rules may be. What is larger is an error with a number, never a crash.
+struct limits {
+  static constexpr std::size_t source_bytes = std::size_t(1) << 20;
+  static constexpr std::size_t string_bytes = std::size_t(1) << 15;
+  static constexpr std::size_t depth = 200;        ///< of nested expressions, one for each operator and parenthesis
+  static constexpr std::size_t declarations = 4096;
+  static constexpr std::size_t members = 8;        ///< of one composite event
+  static constexpr std::size_t parameters = 128;   ///< of one event
+  static constexpr std::size_t arguments = 16;     ///< of one function
+};
+
+/// What the lexer tells apart. `mark` is punctuation; its text says which.
+enum class token_kind : std::uint8_t { end, name, number, string, mark, bad };
+
+/// One token: where it stands, and the value of a number.
+struct token {
+  token_kind kind = token_kind::end;
+  char quote = 0;  ///< of a string: '"' is a template, '\'' is plain
+  span where;
+  double value = 0;
+  std::string_view text;  ///< as written; of a string without its quotes
+};
+
+/// Cuts a piece of a source into tokens. Comments begin with '#' and end with their line. Names may hold letters of any
+/// alphabet (UTF-8). Strings stand in "..." (also the typographic quotes), where {expression} is replaced, or in '...'.
+/// Reports what it cannot read and goes on behind it. Not thread safe.
+class lexer {
+ public:
+  lexer(diagnostics& log, std::uint32_t source, std::size_t begin, std::size_t end)
+      : log_(&log), text_(log.source(source).text), source_(source), at_(begin), end_(end) {}
+
+  /// The next token; `end` again and again after the last.
+  token next() {
+    skip();
+    if (at_ >= end_) return make(token_kind::end, end_, end_);
+    const std::size_t begin = at_;
+    const char c = text_[at_];
+    if (digit(c) || (c == '.' && at_ + 1 < end_ && digit(text_[at_ + 1]))) return number();
+    if (starts("\xe2\x80\x9c") || starts("\xe2\x80\x9d")) return string(3, '"');
+    if (c == '"' || c == '\'') return string(1, c);
+    for (const char* two : {"==", "!=", "<>", "<=", ">="})
+      if (starts(two)) {
+        at_ += 2;
+        return make(token_kind::mark, begin, at_);
+      }
+    if (std::string_view("(),;=<>+-*/.%").find(c) != std::string_view::npos) {
+      ++at_;
+      return make(token_kind::mark, begin, at_);
+    }
+    const std::size_t length = letter();
+    if (length != 0) {
+      while (at_ < end_ && (letter() != 0 || digit(text_[at_]))) at_ += digit(text_[at_]) ? 1 : letter();
+      return make(token_kind::name, begin, at_);
+    }
+    // Something that begins nothing: one message for all of it.
+    while (at_ < end_ && letter() == 0 && !digit(text_[at_]) && !blank(text_[at_]) &&
+           std::string_view("(),;=<>+-*/.%\"'#").find(text_[at_]) == std::string_view::npos) {
+      const std::size_t bytes = detail::utf8_length(text_, at_);
+      at_ += bytes != 0 && at_ + bytes <= end_ ? bytes : 1;
+    }
+    if (at_ == begin) ++at_;
+    const std::string_view found = text_.substr(begin, at_ - begin);
+    const bool utf8 = detail::utf8_length(text_, begin) != 0;
+    log_->report(code::bad_character, where(begin, at_),
+                 utf8 ? "'" + detail::clean(found.substr(0, 40)) + "' means nothing here" : "these bytes are not UTF-8");
+    return make(token_kind::bad, begin, at_);
+  }
+
+ private:
+  static bool digit(char c) noexcept { return c >= '0' && c <= '9'; }
+  static bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+  // Bytes of the letter at the current place, 0 if there is none. Beyond ASCII every code point counts as a letter except
+  // the punctuation blocks, quotes and blanks among them.
+  std::size_t letter() const noexcept {
+    const auto c = static_cast<unsigned char>(text_[at_]);
+    if ((c | 0x20u) >= 'a' && (c | 0x20u) <= 'z') return 1;
+    if (c == '_') return 1;
+    if (c < 0xc3) return 0;
+    const std::size_t length = detail::utf8_length(text_, at_);
+    if (length == 0 || at_ + length > end_) return 0;
+    if (c == 0xe2 || c == 0xef || (c == 0xe3 && static_cast<unsigned char>(text_[at_ + 1]) == 0x80)) return 0;
+    return length;
+  }
+  bool starts(std::string_view what) const noexcept { return at_ + what.size() <= end_ && text_.compare(at_, what.size(), what) == 0; }
+  span where(std::size_t begin, std::size_t end) const noexcept {
+    return {source_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+  }
+  token make(token_kind kind, std::size_t begin, std::size_t end) const noexcept {
+    token t;
+    t.kind = kind;
+    t.where = where(begin, end);
+    t.text = text_.substr(begin, end - begin);
+    return t;
+  }
+
+  void skip() noexcept {
+    for (;;) {
+      while (at_ < end_ && blank(text_[at_])) ++at_;
+      if (starts("\xc2\xa0")) {  // a blank that does not break: papers and web pages have it
+        at_ += 2;
+        continue;
+      }
+      if (at_ == 0 && starts("\xef\xbb\xbf")) {  // byte order mark
+        at_ += 3;
+        continue;
+      }
+      if (at_ >= end_ || text_[at_] != '#') return;
+      while (at_ < end_ && text_[at_] != '\n') ++at_;
+    }
+  }
+
+  token number() {
+    const std::size_t begin = at_;
+    double value = 0;
+    const auto result = std::from_chars(text_.data() + at_, text_.data() + end_, value, std::chars_format::general);
+    at_ = static_cast<std::size_t>(result.ptr - text_.data());
+    if (at_ <= begin) at_ = begin + 1;
+    token t = make(token_kind::number, begin, at_);
+    if (result.ec != std::errc() || !std::isfinite(value)) {
+      log_->report(code::bad_number, t.where, "this number is out of range");
+      value = 1;
+    }
+    if (at_ < end_ && digit(text_[at_])) {
+      while (at_ < end_ && (digit(text_[at_]) || text_[at_] == '.')) ++at_;
+      t = make(token_kind::number, begin, at_);
+      log_->report(code::bad_number, t.where, "this is no number");
+    }
+    t.value = value;
+    return t;
+  }
+
+  token string(std::size_t open, char quote) {
+    const std::size_t begin = at_;
+    at_ += open;
+    const std::size_t inside = at_;
+    std::size_t first_line = std::string_view::npos;
+    while (at_ < end_) {
+      const bool curly = quote == '"' && open == 3 && (starts("\xe2\x80\x9d") || starts("\xe2\x80\x9c"));
+      if (curly || (open == 1 && text_[at_] == quote)) {
+        token t = make(token_kind::string, inside, at_);
+        t.quote = quote;
+        at_ += curly ? 3 : 1;
+        if (t.text.size() > limits::string_bytes) {
+          log_->report(code::too_large, where(begin, begin + open), "this string is longer than " + std::to_string(limits::string_bytes) + " bytes");
+          t.text = t.text.substr(0, 0);
+        } else {
+          check_utf8(inside, t.text);
+        }
+        t.where = where(begin, at_);
+        return t;
+      }
+      if (text_[at_] == '\n' && first_line == std::string_view::npos) first_line = at_;
+      at_ += text_[at_] == '\\' && at_ + 1 < end_ ? 2 : 1;
+    }
+    if (at_ > end_) at_ = end_;
+    // The rest of the text is inside: go on behind the first line, so that what follows is still checked.
+    log_->report(code::open_string, where(begin, begin + open), "this string does not end");
+    if (first_line != std::string_view::npos) at_ = first_line;
+    return make(token_kind::bad, begin, at_);
+  }
+
+  void check_utf8(std::size_t inside, std::string_view text) {
+    for (std::size_t i = 0; i < text.size();) {
+      const std::size_t length = detail::utf8_length(text, i);
+      if (length == 0) {
+        log_->report(code::bad_character, where(inside + i, inside + i + 1), "this string is not UTF-8");
+        return;
+      }
+      i += length;
+    }
+  }
+
+  diagnostics* log_;
+  std::string_view text_;
+  std::uint32_t source_;
+  std::size_t at_;
+  std::size_t end_;
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

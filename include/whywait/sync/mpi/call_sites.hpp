@@ -1,0 +1,104 @@
+#ifndef WHYWAIT_SYNC_MPI_CALL_SITES_HPP
+#define WHYWAIT_SYNC_MPI_CALL_SITES_HPP
+
+#include <whywait/core/mpi_calls.hpp>
+#include <whywait/core/pages.hpp>
+#include <whywait/core/stable_key.hpp>
+
+#include <stdint.h>
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+namespace mpi {
+
+/// A place in the program that calls MPI, told apart by return address and stack of open regions, and what
+/// all its calls took together (exact also when single records were lost).
+struct call_site {
+  const void* address;    ///< return address into the caller
+  core::stable_key path;  ///< path_recorder::path() at the call
+  uint64_t count;         ///< calls
+  uint64_t ticks;         ///< time inside MPI
+  uint32_t regions;       ///< where its stack of regions begins in call_site_table::region
+  uint16_t depth;         ///< open regions kept, outermost first, at most 64
+  core::mpi_call call;
+};
+
+/// The call sites of one location: from (address, path, call) to a small number. About 3 ns when known, no
+/// lock, no allocation; a new one copies the stack of open regions. Number 0 stands for all sites beyond
+/// `capacity`.
+class call_site_table {
+ public:
+  static constexpr uint32_t capacity = 1u << 16;
+  static constexpr uint32_t most_depth = 64;
+
+  /// Reserves address space (about 20 MB, touched as it fills). False if there is none.
+  bool open() noexcept {
+    slots_ = static_cast<uint32_t*>(core::map_pages(sizeof(uint32_t) * slot_count, false));
+    sites_ = static_cast<call_site*>(core::map_pages(sizeof(call_site) * capacity, false));
+    regions_ = static_cast<uint32_t*>(core::map_pages(sizeof(uint32_t) * region_count, false));
+    if (slots_ == nullptr || sites_ == nullptr || regions_ == nullptr) return false;
+    size_ = 1;
+    return true;
+  }
+  void release() noexcept {
+    core::unmap_pages(slots_, sizeof(uint32_t) * slot_count);
+    core::unmap_pages(sites_, sizeof(call_site) * capacity);
+    core::unmap_pages(regions_, sizeof(uint32_t) * region_count);
+  }
+
+  /// `path` is a path_recorder, or what has path(), depth() and open_region(level).
+  template <class Path>
+  uint32_t find_or_add(const void* address, core::mpi_call call, const Path& path) noexcept {
+    const core::stable_key key = path.path();
+    uint32_t slot = first_slot(address, key);
+    for (;; slot = (slot + 1) & (slot_count - 1)) {
+      const uint32_t number = slots_[slot];
+      if (number == 0) return add(slot, address, call, path);
+      const call_site& known = sites_[number];
+      if (known.address == address && known.path == key && known.call == call) return number;
+    }
+  }
+
+  /// Numbers in use; number 0 counts.
+  uint32_t size() const noexcept { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
+  call_site& operator[](uint32_t number) noexcept { return sites_[number]; }
+  const call_site& operator[](uint32_t number) const noexcept { return sites_[number]; }
+  /// Site number (core::site_table) of the region at `level`, 0 the outermost.
+  uint32_t region(const call_site& site, uint32_t level) const noexcept { return regions_[site.regions + level]; }
+
+ private:
+  static constexpr uint32_t slot_count = capacity * 2;
+  static constexpr uint32_t region_count = capacity * 64;
+
+  static uint32_t first_slot(const void* address, core::stable_key path) noexcept {
+    const uint64_t mixed = (reinterpret_cast<uintptr_t>(address) ^ path) * 0x9e3779b97f4a7c15u;
+    return static_cast<uint32_t>(mixed >> 40) & (slot_count - 1);
+  }
+
+  template <class Path>
+  __attribute__((noinline, cold)) uint32_t add(uint32_t slot, const void* address, core::mpi_call call,
+                                               const Path& path) noexcept {
+    if (size_ == capacity) return 0;
+    const uint32_t depth = path.depth() < most_depth ? path.depth() : most_depth;
+    for (uint32_t level = 0; level < depth; ++level) regions_[regions_used_ + level] = path.open_region(level);
+    sites_[size_] = call_site{address, path.path(), 0, 0, regions_used_, static_cast<uint16_t>(depth), call};
+    regions_used_ += depth;
+    slots_[slot] = size_;
+    __atomic_store_n(&size_, size_ + 1, __ATOMIC_RELEASE);
+    return size_ - 1;
+  }
+
+  uint32_t* slots_ = nullptr;
+  call_site* sites_ = nullptr;
+  uint32_t* regions_ = nullptr;
+  uint32_t regions_used_ = 0;
+  uint32_t size_ = 0;
+};
+
+}  // namespace mpi
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,178 @@
+#ifndef WHYWAIT_SYNC_MPI_CLOCK_SYNC_HPP
+#define WHYWAIT_SYNC_MPI_CLOCK_SYNC_HPP
+
+#include <whywait/core/clock.hpp>
+#include <whywait/core/pages.hpp>
+#include <whywait/core/stable_key.hpp>
+#include <whywait/sync/mpi/mpi_header.hpp>
+
+#include <stdint.h>
+#include <stdio.h>
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+namespace mpi {
+
+/// From the ticks of one process to nanoseconds that all ranks share:
+/// ns = (ticks - origin) * ns_per_tick + offset_ns. `error_ns`: half of the bracket in which the truth lies.
+struct shared_clock {
+  uint64_t origin = 0;
+  double ns_per_tick = 1.0;
+  double offset_ns = 0.0;
+  double error_ns = 0.0;
+
+  double operator()(uint64_t ticks) const noexcept {
+    return static_cast<double>(static_cast<int64_t>(ticks - origin)) * ns_per_tick + offset_ns;
+  }
+};
+
+/// Maps the clocks of all ranks to that of rank 0, measured at the start and at the end, linear in between
+/// (mpi.md 7; what Score-P and Scalasca do). Ranks of one node read one counter if it is invariant and the
+/// kernel is the same (boot id): they share the map of the lowest of them, so their difference is exactly 0;
+/// its error is that of one reading. Every other clock is compared with rank 0 by 10 ping-pongs, of which the
+/// fastest counts. Serial over nodes. Uses PMPI_ only. Clock: now() and invariant(), static.
+template <class Clock>
+class clock_sync {
+ public:
+  static constexpr int rounds = 10;
+
+  /// Collective over `comm`, where rank 0 is the reference. One call when recording begins.
+  void start(MPI_Comm comm) noexcept { first_ = measure(comm); }
+
+  /// Collective over the same ranks, later; returns this rank's map. May be called several times.
+  shared_clock finish(MPI_Comm comm) noexcept {
+    const sample last = measure(comm);
+    // rank 0 knows the rate of its own counter; time 0 is its first reading
+    struct {
+      double rate;
+      uint64_t origin;
+    } reference = {core::clock_anchor::rate(first_.anchor, last.anchor), first_.anchor.ticks};
+    PMPI_Bcast(&reference, static_cast<int>(sizeof reference), MPI_BYTE, 0, comm);
+    const auto reference_ns = [&](uint64_t ticks) {
+      return static_cast<double>(static_cast<int64_t>(ticks - reference.origin)) * reference.rate;
+    };
+    shared_clock map;
+    if (first_.same_as_reference) {
+      map.origin = reference.origin;
+      map.ns_per_tick = reference.rate;
+      map.error_ns = static_cast<double>(first_.anchor.error_ticks) / 2 * reference.rate;
+    } else {
+      map.origin = first_.own;
+      map.offset_ns = reference_ns(first_.reference);
+      const double own_ticks = static_cast<double>(static_cast<int64_t>(last.own - first_.own));
+      map.ns_per_tick = own_ticks > 0 ? (reference_ns(last.reference) - map.offset_ns) / own_ticks : reference.rate;
+      const uint64_t widest = first_.bracket > last.bracket ? first_.bracket : last.bracket;
+      map.error_ns = static_cast<double>(widest) / 2 * map.ns_per_tick;
+    }
+    // the leader of each clock speaks for all that read it
+    PMPI_Bcast(&map, static_cast<int>(sizeof map), MPI_BYTE, 0, first_.sharers);
+    MPI_Comm done = last.sharers;
+    if (done != MPI_COMM_NULL) PMPI_Comm_free(&done);
+    return map;
+  }
+
+  /// Frees what `start` made. Collective.
+  void release() noexcept {
+    if (first_.sharers != MPI_COMM_NULL) PMPI_Comm_free(&first_.sharers);
+  }
+
+  /// Whether this rank reads the same counter as rank 0; valid after `start`.
+  bool same_as_reference() const noexcept { return first_.same_as_reference; }
+
+ private:
+  struct sample {
+    MPI_Comm sharers = MPI_COMM_NULL;  // ranks that read the same counter
+    bool same_as_reference = false;
+    uint64_t own = 0;                  // own ticks and rank 0's ticks at one instant
+    uint64_t reference = 0;
+    uint64_t bracket = 0;              // of own ticks, in which that instant lies
+    core::clock_anchor anchor{0, 0, 0};
+  };
+
+  static core::stable_key boot_key() noexcept {
+    char text[64] = "";
+    if (FILE* file = fopen("/proc/sys/kernel/random/boot_id", "r")) {
+      if (fgets(text, sizeof text, file) == nullptr) text[0] = '\0';
+      fclose(file);
+    }
+    return text[0] != '\0' ? core::key_of(text) : 0;
+  }
+
+  sample measure(MPI_Comm comm) noexcept {
+    sample s;
+    int rank = 0, size = 1;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+    s.sharers = find_sharers(comm, rank);
+    int sharer = 0;
+    PMPI_Comm_rank(s.sharers, &sharer);
+    int with_reference = rank == 0;
+    PMPI_Bcast(&with_reference, 1, MPI_INT, 0, s.sharers);
+    s.same_as_reference = with_reference != 0;
+    s.anchor = core::clock_anchor::take<Clock>();
+    int compared = sharer == 0 && !s.same_as_reference;
+    if (rank == 0)
+      serve(comm, size);
+    else {
+      PMPI_Gather(&compared, 1, MPI_INT, nullptr, 1, MPI_INT, 0, comm);
+      if (compared) compare(comm, s);
+    }
+    return s;
+  }
+
+  // Splits by node, then by kernel, then gives every rank a group of its own whose clock cannot be shared.
+  static MPI_Comm find_sharers(MPI_Comm comm, int rank) noexcept {
+    MPI_Comm node = MPI_COMM_NULL, sharers = MPI_COMM_NULL;
+    PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    const core::stable_key boot = Clock::invariant() ? boot_key() : 0;
+    core::stable_key leaders = boot;
+    PMPI_Bcast(&leaders, 1, MPI_UINT64_T, 0, node);
+    int in_node = 0;
+    PMPI_Comm_rank(node, &in_node);
+    const bool shares = boot != 0 && boot == leaders;
+    PMPI_Comm_split(node, shares ? 0 : in_node + 1, rank, &sharers);
+    PMPI_Comm_free(&node);
+    return sharers;
+  }
+
+  static void serve(MPI_Comm comm, int size) noexcept {
+    int none = 0;
+    const size_t bytes = sizeof(int) * static_cast<size_t>(size);
+    int* const compared = static_cast<int*>(core::map_pages(bytes, true));
+    PMPI_Gather(&none, 1, MPI_INT, compared, 1, MPI_INT, 0, comm);
+    for (int peer = 1; compared != nullptr && peer < size; ++peer)
+      for (int i = 0; compared[peer] != 0 && i < rounds; ++i) {
+        uint64_t now = 0;
+        PMPI_Recv(&now, 1, MPI_UINT64_T, peer, tag, comm, MPI_STATUS_IGNORE);
+        now = Clock::now();
+        PMPI_Send(&now, 1, MPI_UINT64_T, peer, tag, comm);
+      }
+    core::unmap_pages(compared, bytes);
+  }
+
+  static void compare(MPI_Comm comm, sample& s) noexcept {
+    s.bracket = ~uint64_t(0);
+    for (int i = 0; i < rounds; ++i) {
+      uint64_t reference = 0;
+      const uint64_t before = Clock::now();
+      PMPI_Send(&before, 1, MPI_UINT64_T, 0, tag, comm);
+      PMPI_Recv(&reference, 1, MPI_UINT64_T, 0, tag, comm, MPI_STATUS_IGNORE);
+      const uint64_t after = Clock::now();
+      if (after - before >= s.bracket) continue;
+      s.bracket = after - before;
+      s.own = before + s.bracket / 2;
+      s.reference = reference;
+    }
+  }
+
+  static constexpr int tag = 20;
+  sample first_;
+};
+
+}  // namespace mpi
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif

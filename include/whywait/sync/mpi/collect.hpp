@@ -1,0 +1,121 @@
+#ifndef WHYWAIT_SYNC_MPI_COLLECT_HPP
+#define WHYWAIT_SYNC_MPI_COLLECT_HPP
+
+#include <whywait/core/chunked_view.hpp>
+#include <whywait/core/sync_record.hpp>
+#include <whywait/sync/mpi/state.hpp>
+
+#include <cstdint>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+namespace mpi {
+
+/// What one thread recorded. Views into its buffers, which live as long as the process.
+struct collected_location {
+  core::chunked_view<const core::sync_record> records;
+  core::chunked_view<const core::path_step> steps;
+  core::chunked_view<const std::int32_t> needs;
+  const call_site_table* sites = nullptr;     ///< meaning of sync_record::site; null: it never called MPI
+  const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), order lost; or null
+  std::uint64_t lost_records = 0;
+  std::uint64_t lost_steps = 0;
+  std::uint64_t mismatched_ends = 0;
+};
+
+/// A communicator, as explain::communicator wants it.
+struct collected_communicator {
+  core::stable_key id = 0;
+  std::int32_t size = 0;
+  std::int32_t rank = 0;
+  bool inter = false;
+  std::vector<std::int32_t> world;  ///< empty: the identity
+};
+
+/// All that one process recorded, as plain tables, from which the umbrella makes an explain::rank_history.
+struct collected_process {
+  std::int32_t rank = 0;
+  std::int32_t ranks = 1;
+  shared_clock clock;
+  std::uint64_t begin_ticks = 0;
+  std::uint64_t end_ticks = 0;   ///< of recording: earlier than MPI_Finalize if memory ran out
+  bool closed = false;           ///< memory ran out: what follows `end_ticks` is in totals only
+  std::vector<collected_location> locations;          ///< by index
+  std::vector<collected_communicator> communicators;  ///< by index: 0 world, 1 self
+  std::uint64_t calls = 0;         ///< MPI calls seen
+  std::uint64_t failed_polls = 0;  ///< of those, tests and probes that found nothing
+  std::uint64_t lost_records = 0;
+  std::uint64_t lost_steps = 0;
+};
+
+/// Measures the clocks once more: this rank's map to the time of rank 0. Collective over process.tool_comm,
+/// for hooks::on_finalize.
+inline shared_clock finish_clock(state& process) noexcept { return process.clocks.finish(process.tool_comm); }
+
+/// Reads what this process recorded. Local, allocates; other threads may go on recording, what they add later
+/// is not seen. Cost: O(threads + communicators), and one pass over the records if memory ran out.
+inline collected_process collect(state& process, const shared_clock& clock = {}) {
+  collected_process all;
+  all.rank = process.rank;
+  all.ranks = process.size;
+  all.clock = clock;
+  all.begin_ticks = process.begin_ticks;
+  all.closed = __atomic_load_n(&process.closed, __ATOMIC_ACQUIRE);
+  all.end_ticks = process.end_ticks != 0 ? process.end_ticks : core::cycle_clock::now();
+  if (all.closed && process.closed_ticks < all.end_ticks) all.end_ticks = process.closed_ticks;
+
+  pthread_mutex_lock(&process.registry->mutex);
+  all.locations.resize(process.registry->location_count);
+  core::location_base* const newest = process.registry->locations;
+  pthread_mutex_unlock(&process.registry->mutex);
+  for (core::location_base* base = newest; base != nullptr; base = base->next) {
+    record::location& from = *static_cast<record::location*>(base);
+    collected_location& to = all.locations[from.index];
+    to.records = from.syncs.view();
+    to.steps = from.steps.view();
+    to.needs = from.needs.view();
+    to.mismatched_ends = from.mismatched_ends;
+    const thread_state* const thread = static_cast<thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
+    if (thread == nullptr) continue;
+    to.sites = &thread->sites;
+    to.folded = thread->folded;
+    to.lost_records = thread->lost_records;
+    to.lost_steps = thread->lost_steps;
+    for (std::uint64_t n : thread->calls) all.calls += n;
+    all.failed_polls += thread->failed_polls;
+    all.lost_records += thread->lost_records;
+    all.lost_steps += thread->lost_steps;
+    // A thread may have stored a little after another one found no memory: those have holes before them.
+    for (std::uint64_t i = 0; all.closed && i < to.records.size(); ++i)
+      if (from.syncs[i].posting > process.closed_posting)
+        from.syncs[i].flags = static_cast<std::uint16_t>(from.syncs[i].flags | core::sync_flag::failed);
+  }
+
+  process.lock.lock();
+  const std::uint32_t communicators = process.communicators.size();
+  process.lock.unlock();
+  all.communicators.resize(communicators);
+  for (std::uint32_t i = 0; i < communicators; ++i) {
+    const known_communicator& from = process.communicators[i];
+    collected_communicator& to = all.communicators[i];
+    to.id = from.id;
+    to.size = from.size;
+    to.rank = from.rank;
+    to.inter = from.inter;
+    if (from.world != nullptr) to.world.assign(from.world, from.world + from.size);
+  }
+  return all;
+}
+
+}  // namespace mpi
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,227 @@
+#ifndef WHYWAIT_SYNC_MPI_TRANSPORT_HPP
+#define WHYWAIT_SYNC_MPI_TRANSPORT_HPP
+
+#include <whywait/sync/mpi/mpi_header.hpp>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+
+/// Carries the explanation over MPI: one rank per process, PMPI calls only, on a communicator that nobody
+/// else uses meanwhile (tags 1 to 3). It knows nothing of what it carries. All members call alike; use from one
+/// thread. Errors go to the communicator's error handler.
+class mpi_transport {
+ public:
+  using packet = std::vector<unsigned char>;
+
+  explicit mpi_transport(MPI_Comm comm) : comm_(comm) {
+    PMPI_Comm_rank(comm, &rank_);
+    PMPI_Comm_size(comm, &ranks_);
+  }
+
+  std::int32_t ranks() const noexcept { return ranks_; }
+  std::int32_t hosted() const noexcept { return 1; }
+
+  template <class Value>
+  std::int64_t minimum(Value&& value) const {
+    std::int64_t mine = value(0), least = mine;
+    PMPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, comm_);
+    return least;
+  }
+
+  /// Alltoall of the sizes, then Alltoallv in rounds of at most `round_bytes` per process, so that no count or
+  /// displacement overflows and buffers stay small.
+  template <class Produce, class Consume>
+  void bulk(Produce&& produce, Consume&& consume) const {
+    const auto n = static_cast<std::size_t>(ranks_);
+    std::unordered_map<std::int32_t, packet> outbox;
+    produce(0, [&outbox](std::int32_t to) -> packet& { return outbox[to]; });
+    std::vector<std::uint64_t> out_size(n, 0), in_size(n, 0);
+    for (const auto& out : outbox) out_size[static_cast<std::size_t>(out.first)] = out.second.size();
+    PMPI_Alltoall(out_size.data(), 1, MPI_UINT64_T, in_size.data(), 1, MPI_UINT64_T, comm_);
+    const std::uint64_t share = std::max<std::uint64_t>(round_bytes / n, 1024);
+    std::uint64_t largest = *std::max_element(out_size.begin(), out_size.end());
+    PMPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, comm_);
+    std::vector<packet> inbox(n);
+    for (std::size_t i = 0; i != n; ++i) inbox[i].reserve(in_size[i]);
+    std::vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
+    packet out_round, in_round;
+    for (std::uint64_t done = 0; done < largest; done += share) {
+      const auto part = [&](std::uint64_t size) { return size <= done ? 0 : std::min(size - done, share); };
+      std::size_t out_sum = 0, in_sum = 0;
+      for (std::size_t i = 0; i != n; ++i) {
+        out_at[i] = static_cast<int>(out_sum);
+        in_at[i] = static_cast<int>(in_sum);
+        out_count[i] = static_cast<int>(part(out_size[i]));
+        in_count[i] = static_cast<int>(part(in_size[i]));
+        out_sum += static_cast<std::size_t>(out_count[i]);
+        in_sum += static_cast<std::size_t>(in_count[i]);
+      }
+      out_round.resize(out_sum);
+      in_round.resize(in_sum);
+      for (const auto& out : outbox) {
+        const auto i = static_cast<std::size_t>(out.first);
+        if (out_count[i] != 0) {
+          std::memcpy(out_round.data() + out_at[i], out.second.data() + done, static_cast<std::size_t>(out_count[i]));
+        }
+      }
+      PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.data(), in_count.data(),
+                     in_at.data(), MPI_BYTE, comm_);
+      for (std::size_t i = 0; i != n; ++i) {
+        const unsigned char* from = in_round.data() + in_at[i];
+        inbox[i].insert(inbox[i].end(), from, from + in_count[i]);
+      }
+    }
+    outbox.clear();
+    for (std::size_t i = 0; i != n; ++i) {
+      if (!inbox[i].empty()) consume(0, static_cast<std::int32_t>(i), inbox[i].data(), inbox[i].size());
+      inbox[i] = {};
+    }
+  }
+
+  /// Message driven. What is posted is collected per destination and sent when this rank is stuck, or when
+  /// there is enough of it. A rank leaves when it is finished; nothing is then on its way to it.
+  template <class Advance, class Receive>
+  void forward(Advance&& advance, Receive&& receive) {
+    packet in;
+    for (;;) {
+      const bool finished = advance(0, [this](std::int32_t to, const packet& data) { post(to, data); });
+      flush();
+      if (finished) break;
+      MPI_Status status;
+      wait_for_message(status);
+      for (int more = 1; more != 0;) {
+        int size = 0;
+        PMPI_Get_count(&status, MPI_BYTE, &size);
+        in.resize(static_cast<std::size_t>(size));
+        PMPI_Recv(in.data(), size, MPI_BYTE, status.MPI_SOURCE, forward_tag, comm_, MPI_STATUS_IGNORE);
+        receive(0, status.MPI_SOURCE, in.data(), in.size());
+        PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &more, &status);
+      }
+    }
+    for (sending& s : sendings_) PMPI_Wait(&s.request, MPI_STATUS_IGNORE);
+    sendings_.clear();
+    pending_.clear();
+  }
+
+  template <class Pack, class Merge>
+  void reduce(Pack&& pack, Merge&& merge) const {
+    for (std::int64_t step = 1; step < ranks_; step *= 2) {
+      if (rank_ % (2 * step) == step) {
+        const packet data = pack(0);
+        send_large(static_cast<int>(rank_ - step), data);
+        return;
+      }
+      if (rank_ + step < ranks_) {
+        const packet data = receive_large(static_cast<int>(rank_ + step));
+        merge(0, data.data(), data.size());
+      }
+    }
+  }
+
+  template <class Pack, class Take>
+  void broadcast(Pack&& pack, Take&& take) const {
+    packet data;
+    if (rank_ == 0) data = pack(0);
+    std::uint64_t size = data.size();
+    PMPI_Bcast(&size, 1, MPI_UINT64_T, 0, comm_);
+    data.resize(size);
+    for (std::uint64_t done = 0; done < size; done += round_bytes) {
+      PMPI_Bcast(data.data() + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE, 0, comm_);
+    }
+    take(0, data.data(), data.size());
+  }
+
+ private:
+  static constexpr std::uint64_t round_bytes = std::uint64_t{4} << 20;
+  static constexpr std::size_t flush_bytes = 16 << 10;
+  static constexpr int forward_tag = 1, size_tag = 2, data_tag = 3;
+
+  struct sending {
+    MPI_Request request = MPI_REQUEST_NULL;
+    packet data;
+  };
+
+  void post(std::int32_t to, const packet& data) {
+    packet& out = pending_[to];
+    out.insert(out.end(), data.begin(), data.end());
+    if (out.size() >= flush_bytes) send(to, out);
+  }
+
+  void flush() {
+    for (auto& out : pending_) {
+      if (!out.second.empty()) send(out.first, out.second);
+    }
+  }
+
+  void send(std::int32_t to, packet& out) {
+    // Reuse the buffers of sends that are over; small ones are so at once.
+    while (!sendings_.empty()) {
+      int over = 0;
+      PMPI_Test(&sendings_.front().request, &over, MPI_STATUS_IGNORE);
+      if (over == 0) break;
+      if (spare_.size() < 16) spare_.push_back(std::move(sendings_.front().data));
+      sendings_.pop_front();
+    }
+    sendings_.emplace_back();
+    sending& s = sendings_.back();
+    s.data.swap(out);
+    if (!spare_.empty()) {
+      out.swap(spare_.back());
+      spare_.pop_back();
+    }
+    out.clear();
+    PMPI_Isend(s.data.data(), static_cast<int>(s.data.size()), MPI_BYTE, to, forward_tag, comm_, &s.request);
+  }
+
+  // Gives the processor away after a while: more ranks than processors is common, and not every MPI yields.
+  void wait_for_message(MPI_Status& status) const {
+    int there = 0;
+    for (unsigned tries = 0; there == 0; ++tries) {
+      PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
+      if (there == 0 && tries > 200) sched_yield();
+    }
+  }
+
+  void send_large(int to, const packet& data) const {
+    const std::uint64_t size = data.size();
+    PMPI_Send(&size, 1, MPI_UINT64_T, to, size_tag, comm_);
+    for (std::uint64_t done = 0; done < size; done += round_bytes) {
+      PMPI_Send(data.data() + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE, to, data_tag, comm_);
+    }
+  }
+
+  packet receive_large(int from) const {
+    std::uint64_t size = 0;
+    PMPI_Recv(&size, 1, MPI_UINT64_T, from, size_tag, comm_, MPI_STATUS_IGNORE);
+    packet data(size);
+    for (std::uint64_t done = 0; done < size; done += round_bytes) {
+      PMPI_Recv(data.data() + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE, from, data_tag,
+                comm_, MPI_STATUS_IGNORE);
+    }
+    return data;
+  }
+
+  MPI_Comm comm_;
+  int rank_ = 0, ranks_ = 1;
+  std::unordered_map<std::int32_t, packet> pending_;
+  std::deque<sending> sendings_;
+  std::vector<packet> spare_;
+};
+
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Makes sure that what whywait needs on Debian 12 is installed; sourced or run by examples/quickstart.sh and
+# tests/run.sh.
+#
+#   scripts/dependencies.sh quickstart    one MPI, a compiler, and what the examples need
+#   scripts/dependencies.sh tests         all that the tests need: both MPIs, both compilers
+#
+# As root, what is missing is installed through apt; nothing is called if nothing is missing. Otherwise one line
+# names the packages. Exit code 3: something is missing and could not be installed.
+set -euo pipefail
+
+what="${1:-tests}"
+
+installed() {
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]
+}
+
+common=(g++ cmake ninja-build libboost1.81-dev doctest-dev libbenchmark-dev libdw1)
+case "$what" in
+  quickstart)
+    packages=("${common[@]}")
+    # either MPI will do; a complete one that is there is used, also one that is not from Debian
+    if command -v mpicxx >/dev/null && command -v mpirun >/dev/null; then :
+    elif installed libopenmpi-dev && installed openmpi-bin; then :
+    elif installed libmpich-dev && installed mpich; then :
+    else packages+=(libopenmpi-dev openmpi-bin)
+    fi
+    ;;
+  tests)
+    packages=("${common[@]}" libopenmpi-dev openmpi-bin libmpich-dev mpich nlohmann-json3-dev libvalijson-dev
+              clang-16 libclang-rt-16-dev binutils pkg-config ccache python3 util-linux)
+    ;;
+  *)
+    echo "usage: $0 quickstart|tests" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "whywait: no dpkg here; these packages of Debian 12 are needed: ${packages[*]}" >&2
+  exit 0
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  # pkgconf provides pkg-config and is what Debian 12 installs under that name
+  if [ "$package" = pkg-config ] && command -v pkg-config >/dev/null; then continue; fi
+  # a newer CMake or Ninja than Debian's is fine
+  if [ "$package" = cmake ] && command -v cmake >/dev/null; then continue; fi
+  if [ "$package" = ninja-build ] && command -v ninja >/dev/null; then continue; fi
+  if [ "$package" = python3 ] && command -v python3 >/dev/null; then continue; fi
+  installed "$package" || missing+=("$package")
+done
+if [ "${#missing[@]}" -eq 0 ]; then
+  exit 0
+fi
+if [ "$(id -u)" -ne 0 ]; then
+  echo "whywait: please install: sudo apt-get install ${missing[*]}" >&2
+  exit 3
+fi
+
+echo "whywait: installing ${missing[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+log="$(mktemp)"
+trap 'rm -f "$log"' EXIT
+if ! { apt-get -qq -o DPkg::Lock::Timeout=120 update &&
+       apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"; } </dev/null >"$log" 2>&1
+then
+  cat "$log" >&2
+  echo "whywait: apt could not install: ${missing[*]}" >&2
+  exit 3
+fi

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Checks the shape of the headers: which room includes which, guards, sizes. Writes nothing.
+
+Each finding is one line "file:line: what is wrong"; the exit code is 1 if there is any. The rules are those of
+include/whywait/README.md; the table itself is in rooms.py. --self-test shows that every rule can fail.
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+import rooms
+
+MOST_LINES = 400
+# Includes that the rooms inside every annotated file must not pay for; <whywait/record.hpp> is nearly free.
+HEAVY = {"string", "vector", "atomic", "chrono", "mutex", "thread", "condition_variable", "functional", "memory",
+         "map", "unordered_map", "algorithm", "string_view", "tuple", "variant", "optional", "future", "sstream"}
+NEVER = {"iostream"}
+MPI_HEADER = "whywait/sync/mpi/mpi_header.hpp"
+
+
+def reached(name, seen):
+    """All project headers that `name` includes, directly or not."""
+    for line in rooms.read(name):
+        target = line.include
+        if target and target.startswith("whywait/") and target not in seen and (rooms.TREE / target).exists():
+            seen.add(target)
+            reached(target, seen)
+    return seen
+
+
+def check(name):
+    room = rooms.room_of(name)
+    path = f"include/{name}"
+    lines = rooms.read(name)
+    if room is None and name.split("/")[-1] not in rooms.UMBRELLAS:
+        yield f"{path}:1: unknown umbrella: add it to UMBRELLAS of scripts/rooms.py"
+    if room is not None and room not in rooms.MAY_INCLUDE:
+        yield f"{path}:1: unknown room {room}: add it to MAY_INCLUDE of scripts/rooms.py"
+        return
+
+    code = [line for line in lines if line.bare.strip()]
+    guard = rooms.guard_of(name)
+    if (len(code) < 3 or code[0].bare.strip() != f"#ifndef {guard}" or code[1].bare.strip() != f"#define {guard}"
+            or not rooms.CONDITION_CLOSES.match(code[-1].bare)):
+        yield f"{path}:1: the guard must be {guard}, around everything"
+    if len(lines) > MOST_LINES:
+        yield f"{path}:{MOST_LINES + 1}: {len(lines)} lines; at most {MOST_LINES}: one idea per header"
+
+    for line in lines:
+        here = f"{path}:{line.number}"
+        if re.match(r"^\s*#\s*pragma\s+once", line.bare):
+            yield f"{here}: #pragma once: use the guard {guard}"
+        target = line.include
+        if not target:
+            continue
+        if not target.startswith("whywait/"):
+            if line.kind == '"':
+                yield f'{here}: "{target}": write <whywait/room/file.hpp>'
+            if target == "mpi.h" and name != MPI_HEADER:
+                yield f"{here}: <mpi.h>: include <{MPI_HEADER}>, which leaves out its C++ bindings"
+            if target in NEVER:
+                yield f"{here}: <{target}> must not be in a header"
+            if room in ("core", "record") and (target in HEAVY or target.startswith("boost/")):
+                yield f"{here}: <{target}> is too heavy for {room}/: every annotated file would pay for it"
+            continue
+        if line.kind == '"':
+            yield f'{here}: "{target}": write it in <>'
+        if line.depth > 0:
+            yield f"{here}: <{target}> under #if: project includes are unconditional"
+        if not (rooms.TREE / target).exists():
+            yield f"{here}: <{target}> does not exist"
+            continue
+        other = rooms.room_of(target)
+        if room is None:
+            continue  # umbrellas wire the rooms; what they may reach is checked below
+        if other is None:
+            yield f"{here}: {room}/ includes the umbrella <{target}>"
+        elif other != room and other not in rooms.MAY_INCLUDE[room]:
+            may = ", ".join(sorted(rooms.MAY_INCLUDE[room])) or "nothing"
+            yield f"{here}: {room}/ must not include {other}/ (it may include: {may})"
+        elif other != room and "/detail/" in target:
+            yield f"{here}: <{target}> is private to {other}/"
+
+    if room is None:
+        for forbidden in sorted(rooms.UMBRELLAS.get(name.split("/")[-1], ())):
+            for target in sorted(reached(name, set())):
+                if target.startswith(f"whywait/{forbidden}/"):
+                    yield f"{path}:1: reaches <{target}>, but must do without {forbidden}/"
+
+
+def cycles():
+    """Headers that include each other, also inside one room."""
+    state, stack = {}, []
+
+    def visit(name):
+        state[name] = "open"
+        stack.append(name)
+        for line in rooms.read(name):
+            target = line.include
+            if not target or not target.startswith("whywait/") or not (rooms.TREE / target).exists():
+                continue
+            if state.get(target) == "open":
+                ring = stack[stack.index(target):] + [target]
+                yield f"include/{name}:{line.number}: a ring of includes: {' -> '.join(ring)}"
+            elif target not in state:
+                yield from visit(target)
+        stack.pop()
+        state[name] = "done"
+
+    for name in rooms.headers():
+        if name not in state:
+            yield from visit(name)
+
+
+def findings():
+    for name in rooms.headers():
+        yield from check(name)
+    yield from cycles()
+
+
+def self_test():
+    """Each broken tree must give exactly the finding that is meant."""
+    def header(name, body):
+        guard = rooms.guard_of(name)
+        return f"#ifndef {guard}\n#define {guard}\n{body}\n#endif\n"
+
+    cases = [
+        ("a hot room includes a cold one", {"whywait/record/a.hpp": "#include <whywait/explain/b.hpp>",
+                                            "whywait/explain/b.hpp": ""}, "record/ must not include explain/"),
+        ("a cold room includes a hot one", {"whywait/report/a.hpp": "#include <whywait/record/b.hpp>",
+                                            "whywait/record/b.hpp": ""}, "report/ must not include record/"),
+        ("core includes a room", {"whywait/core/a.hpp": "#include <whywait/record/b.hpp>",
+                                  "whywait/record/b.hpp": ""}, "may include: nothing"),
+        ("a room includes an umbrella", {"whywait/sync/a.hpp": "#include <whywait/record.hpp>",
+                                         "whywait/record.hpp": ""}, "includes the umbrella"),
+        ("an include under #if", {"whywait/sync/a.hpp": "#if 1\n#include <whywait/core/b.hpp>\n#endif",
+                                  "whywait/core/b.hpp": ""}, "under #if"),
+        ("an include in quotes", {"whywait/core/a.hpp": '#include "b.hpp"', "whywait/core/b.hpp": ""}, "write <"),
+        ("a missing header", {"whywait/core/a.hpp": "#include <whywait/core/no.hpp>"}, "does not exist"),
+        ("a private header", {"whywait/sync/a.hpp": "#include <whywait/core/detail/b.hpp>",
+                              "whywait/core/detail/b.hpp": ""}, "is private to core/"),
+        ("a heavy include", {"whywait/record/a.hpp": "#include <vector>"}, "too heavy"),
+        ("iostream", {"whywait/report/a.hpp": "#include <iostream>"}, "must not be in a header"),
+        ("mpi.h elsewhere", {"whywait/sync/mpi/a.hpp": "#include <mpi.h>"}, "leaves out its C++ bindings"),
+        ("too long", {"whywait/core/a.hpp": "\n" * MOST_LINES}, "one idea per header"),
+        ("an umbrella that reaches too far", {"whywait/record.hpp": "#include <whywait/sync/a.hpp>",
+                                              "whywait/sync/a.hpp": ""}, "must do without sync/"),
+        ("a ring", {"whywait/core/a.hpp": "#include <whywait/core/b.hpp>",
+                    "whywait/core/b.hpp": "#include <whywait/core/a.hpp>"}, "a ring of includes"),
+        ("a wrong guard", {"whywait/core/a.hpp": None}, "the guard must be WHYWAIT_CORE_A_HPP"),
+        ("an unknown room", {"whywait/attic/a.hpp": ""}, "unknown room"),
+    ]
+    wrong = 0
+    tree = rooms.TREE
+    for title, files, wanted in cases:
+        with tempfile.TemporaryDirectory() as directory:
+            rooms.TREE = pathlib.Path(directory)
+            for name, body in files.items():
+                path = rooms.TREE / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text("#ifndef A_HPP\n#define A_HPP\n#endif\n" if body is None else header(name, body))
+            found = list(findings())
+        if len(found) != 1 or wanted not in found[0]:
+            print(f"scripts/layers.py: {title}: wanted one finding with '{wanted}', got {found}")
+            wrong += 1
+    rooms.TREE = tree
+    return wrong
+
+
+def main():
+    if "--self-test" in sys.argv[1:]:
+        return 1 if self_test() else 0
+    found = list(findings())
+    for line in found:
+        print(line)
+    if not found:
+        print(f"{len(rooms.headers())} headers, all arrows point the right way")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

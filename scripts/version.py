@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+"""Checks that every place that names the version agrees with include/whywait/core/version.hpp."""
+import re
+import sys
+
+import amalgamate
+import rooms
+
+
+def main():
+    version, wrong = amalgamate.version(), []
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        wrong.append(f"include/whywait/core/version.hpp: cannot read a version, got '{version}'")
+    changes = (rooms.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## \[(\d+\.\d+\.\d+)\]", changes, re.MULTILINE)
+    if not newest or newest[1] != version:
+        wrong.append(f"CHANGELOG.md: the newest version is {newest[1] if newest else 'missing'}, wanted {version}")
+    readme = rooms.ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8") if readme.exists() else ""
+    for number, line in enumerate(text.splitlines(), 1):
+        for found in re.findall(r"(?:whywait |GIT_TAG v|find_package\(whywait )(\d+\.\d+(?:\.\d+)?)", line):
+            if not version.startswith(found):
+                wrong.append(f"README.md:{number}: names version {found}, wanted {version}")
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

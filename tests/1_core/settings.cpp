@@ -1,0 +1,115 @@
+#include <whywait/core/settings.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+using namespace whywait::core;
+
+namespace {
+
+struct variable {
+  std::string name, value;
+};
+
+// Sets variables for one test.
+class environment {
+ public:
+  environment(std::initializer_list<variable> variables) : set_(variables) {
+    for (const variable& each : set_) setenv(each.name.c_str(), each.value.c_str(), 1);
+  }
+  ~environment() {
+    for (const variable& each : set_) unsetenv(each.name.c_str());
+  }
+  environment(const environment&) = delete;
+  environment& operator=(const environment&) = delete;
+
+ private:
+  std::vector<variable> set_;
+};
+
+std::vector<std::string> refused() {
+  std::vector<std::string> names;
+  settings::from_environment([&](const bad_setting& bad) {
+    names.push_back(std::string(bad.name) + "=" + bad.value + (bad.expected != nullptr ? "" : "?"));
+  });
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("without variables everything has its default") {
+  const settings s = settings::from_environment();
+  CHECK(s.enable);
+  CHECK(s.report);
+  CHECK(s.clock == settings::clock_choice::automatic);
+  CHECK(s.memory_bytes == 64u << 20);
+  CHECK(s.output == nullptr);
+  CHECK(s.bad == nullptr);
+}
+
+TEST_CASE("every variable is read") {
+  const environment e{{"WHYWAIT_ENABLE", "0"},
+                       {"WHYWAIT_REPORT", "none"},
+                       {"WHYWAIT_CLOCK", "monotonic"},
+                       {"WHYWAIT_MEMORY", "2G"},
+                       {"WHYWAIT_OUTPUT", "out/run"}};
+  const settings s = settings::from_environment();
+  CHECK_FALSE(s.enable);
+  CHECK_FALSE(s.report);
+  CHECK(s.clock == settings::clock_choice::monotonic);
+  CHECK(s.memory_bytes == std::uint64_t(2) << 30);
+  CHECK(std::string(s.output) == "out/run");
+  CHECK(s.bad == nullptr);
+  CHECK(refused().empty());
+}
+
+TEST_CASE("an empty variable is none") {
+  const environment e{{"WHYWAIT_ENABLE", ""}, {"WHYWAIT_MEMORY", ""}, {"WHYWAIT_OUTPUT", ""}};
+  const settings s = settings::from_environment();
+  CHECK(s.enable);
+  CHECK(s.memory_bytes == 64u << 20);
+  CHECK(s.output == nullptr);
+  CHECK(refused().empty());
+}
+
+TEST_CASE("a value that is not understood keeps the default and is named") {
+  const environment e{{"WHYWAIT_ENABLE", "yes"}, {"WHYWAIT_MEMORY", "lots"}, {"WHYWAIT_CLOCK", "sundial"}};
+  const settings s = settings::from_environment();
+  CHECK(s.enable);
+  CHECK(s.memory_bytes == 64u << 20);
+  CHECK(std::string(s.bad) == "WHYWAIT_ENABLE");
+  CHECK(refused() == std::vector<std::string>{"WHYWAIT_ENABLE=yes", "WHYWAIT_CLOCK=sundial", "WHYWAIT_MEMORY=lots"});
+}
+
+TEST_CASE("a misspelt variable is named, whatever its length") {
+  const environment e{{"WHYWAIT_OUTPTU", "x"}};
+  CHECK(refused() == std::vector<std::string>{"WHYWAIT_OUTPTU=?"});
+  const std::string longer = "WHYWAIT_" + std::string(200, 'X');
+  const environment f{{longer, "x"}};
+  CHECK(refused().size() == 2);
+  const environment g{{"WHYWAIT_OUTPUT2", "x"}};  // begins like one that exists
+  CHECK(refused().size() == 3);
+}
+
+TEST_CASE("bytes are digits and one suffix") {
+  const auto parse = [](const char* text) {
+    std::uint64_t bytes = 7;
+    return settings::parse_bytes(text, bytes) ? bytes : 7;
+  };
+  CHECK(parse("0") == 0);
+  CHECK(parse("123") == 123);
+  CHECK(parse("64K") == 65536);
+  CHECK(parse("64m") == 64u << 20);
+  CHECK(parse("3G") == std::uint64_t(3) << 30);
+  CHECK(parse("18446744073709551615") == ~std::uint64_t(0));
+  for (const char* bad : {"", "M", "-1", "+1", " 1", "1 ", "1MB", "1T", "0x10", "1.5G", "18446744073709551616",
+                          "99999999999999999999", "18446744073709551615K"}) {
+    CAPTURE(bad);
+    CHECK(parse(bad) == 7);
+  }
+}

@@ -1,0 +1,112 @@
+#include <whywait/record/location.hpp>
+#include <whywait/record/region.hpp>
+
+#include <doctest/doctest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "recorded.hpp"
+
+using namespace whywait;
+
+namespace {
+
+std::uint32_t locations_in_list() {
+  std::uint32_t count = 0;
+  for (const core::location_base* each = core::the_registry()->locations; each != nullptr; each = each->next) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a thread has one location, found again by every module, and outlives its thread") {
+  const std::uint32_t before = core::the_registry()->location_count;
+  record::location* first = nullptr;
+  std::thread([&] {
+    first = record::this_location();
+    REQUIRE(first != nullptr);
+    CHECK(record::this_location() == first);
+    record::detail::here = nullptr;  // as a module that has not recorded yet sees it
+    CHECK(record::this_location() == first);
+    CHECK(first->finished == 0);
+    { region r("outlives"); }
+  }).join();
+  CHECK(core::the_registry()->location_count == before + 1);
+  CHECK(locations_in_list() == before + 1);
+  CHECK(first->finished == 1);
+  CHECK(first->index == before);
+  std::uint64_t visits = 0;
+  first->path.peek(0, [&](const core::path_step& step) { visits += step.visits; });
+  CHECK(visits == 1);
+}
+
+TEST_CASE("many threads at once get locations of their own") {
+  const std::uint32_t before = core::the_registry()->location_count;
+  std::vector<std::thread> threads;
+  std::vector<record::location*> found(8);
+  for (record::location*& mine : found)
+    threads.emplace_back([&mine] {
+      mine = record::this_location();
+      for (int i = 0; i < 1000; ++i) region r("many threads");
+    });
+  for (std::thread& each : threads) each.join();
+  CHECK(core::the_registry()->location_count == before + 8);
+  CHECK(locations_in_list() == before + 8);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k) {
+      CHECK(found[i] != found[k]);
+      CHECK(found[i]->index != found[k]->index);
+    }
+}
+
+TEST_CASE("with recording switched off there is no location, and marking is harmless") {
+  core::registry& registry = *core::the_registry();
+  const std::uint32_t before = registry.location_count;
+  registry.config.enable = false;
+  std::thread([] {
+    CHECK(record::this_location() == nullptr);
+    static site place(site_kind::region, "not recorded");
+    region r(place);
+    region named("not recorded");
+    r.next(place);
+    begin("not recorded");
+    visit(place);
+    work(1);
+    end("not recorded");
+    CHECK(record::this_location() == nullptr);
+    CHECK(place.number == 0);
+  }).join();
+  registry.config.enable = true;
+  CHECK(registry.location_count == before);
+}
+
+TEST_CASE("a forked child records into a location of its own, the parent goes on with its own") {
+  region around("around fork");
+  record::location* const mine = record::this_location();
+  const std::uint64_t visits = recorded().visits("in parent and child");
+  const pid_t child = fork();
+  if (child == 0) {
+    // `around` is still open here, on the parent's copy of the stack: leaving it must do no harm either
+    record::location* const own = record::this_location();
+    bool right = own != nullptr && own != mine && own->path.depth() == 0 && core::the_registry()->location_count == 1;
+    for (int i = 0; i < 10; ++i) region r("in parent and child");
+    std::uint64_t seen = 0;
+    own->path.peek(0, [&](const core::path_step& step) { seen += step.visits; });
+    right = right && seen == 10;
+    std::thread([&] { right = right && record::this_location() != own; }).join();
+    _exit(right ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(record::this_location() == mine);
+  { region r("in parent and child"); }
+  CHECK(recorded().visits("in parent and child") == visits + 1);
+}

@@ -1,0 +1,320 @@
+#include <whywait/record/path_recorder.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <vector>
+
+using whywait::core::path_step;
+using whywait::record::path_recorder;
+
+namespace {
+
+struct fake_clock {
+  static inline std::uint64_t time = 0;
+  static std::uint64_t now() noexcept { return time; }
+};
+
+using recorder = path_recorder<fake_clock>;
+using segment = std::map<std::uint32_t, path_step>;
+
+// A large object: not on the stack of a test.
+template <class Recorder>
+struct opened {
+  Recorder* it = new Recorder();
+  opened() { REQUIRE(it->open(fake_clock::time)); }
+  ~opened() {
+    it->release();
+    delete it;
+  }
+  Recorder* operator->() const { return it; }
+};
+
+template <class Recorder>
+segment close(Recorder& from) {
+  segment closed;
+  from.close(fake_clock::now(), [&](const path_step& step) {
+    CHECK(closed.count(step.block) == 0);
+    closed[step.block] = step;
+  });
+  return closed;
+}
+
+template <class Recorder>
+segment peek(const Recorder& from, std::uint64_t now) {
+  segment open;
+  from.peek(now, [&](const path_step& step) { open[step.block] = step; });
+  return open;
+}
+
+bool same(const segment& a, const segment& b) {
+  if (a.size() != b.size()) return false;
+  for (const auto& [block, step] : a) {
+    const auto other = b.find(block);
+    if (other == b.end() || other->second.visits != step.visits || other->second.ticks != step.ticks ||
+        other->second.work != step.work || other->second.within != step.within)
+      return false;
+  }
+  return true;
+}
+
+// The same written plainly: a stack, and every tick counted where it passes.
+class reference {
+ public:
+  void pass(std::uint64_t ticks) { now_[innermost()].ticks += ticks; }
+  void enter(std::uint32_t block) {
+    ++now_[block].visits;
+    now_[block].within = 0;
+    stack_.push_back(block);
+  }
+  void leave() {
+    if (!stack_.empty()) stack_.pop_back();
+  }
+  void next(std::uint32_t block) {
+    ++now_[block].visits;
+    if (!stack_.empty() && stack_.size() <= recorder::max_depth) stack_.back() = block;
+  }
+  void visit(std::uint32_t block) {
+    if (now_.count(block) == 0) now_[block].within = innermost();
+    ++now_[block].visits;
+  }
+  void work(std::uint64_t units) { now_[innermost()].work += units; }
+  segment close() {
+    segment closed;
+    for (auto [block, step] : now_) {
+      step.block = block;
+      if (block != 0 && (step.visits | step.ticks | step.work) != 0) closed[block] = step;
+    }
+    now_.clear();
+    return closed;
+  }
+  std::uint64_t outside() { return now_[0].ticks; }
+  std::uint32_t innermost() const {
+    if (stack_.empty()) return 0;
+    return stack_.size() <= recorder::max_depth ? stack_.back() : stack_[recorder::max_depth - 1];
+  }
+  const std::vector<std::uint32_t>& stack() const { return stack_; }
+
+ private:
+  std::vector<std::uint32_t> stack_;
+  std::map<std::uint32_t, path_step> now_;
+};
+
+}  // namespace
+
+TEST_CASE("a region's time is its own, without that of the regions inside it") {
+  fake_clock::time = 1000;
+  const opened<recorder> r;
+  fake_clock::time += 5;
+  r->enter(7);
+  fake_clock::time += 10;
+  r->enter(8);
+  fake_clock::time += 100;
+  r->leave();
+  fake_clock::time += 20;
+  r->leave();
+  fake_clock::time += 3;
+  const segment s = close(*r.it);
+  REQUIRE(s.size() == 2);
+  CHECK(s.at(7).ticks == 30);
+  CHECK(s.at(7).visits == 1);
+  CHECK(s.at(8).ticks == 100);
+  CHECK(close(*r.it).empty());
+}
+
+TEST_CASE("an open region continues in the next segment without a new visit") {
+  const opened<recorder> r;
+  r->enter(7);
+  fake_clock::time += 10;
+  CHECK(close(*r.it).at(7).visits == 1);
+  fake_clock::time += 4;
+  const segment s = close(*r.it);
+  CHECK(s.at(7).visits == 0);
+  CHECK(s.at(7).ticks == 4);
+  r->leave();
+}
+
+TEST_CASE("a pause belongs to no block") {
+  const opened<recorder> r;
+  r->enter(7);
+  fake_clock::time += 10;
+  close(*r.it);
+  fake_clock::time += 1000;
+  r->resume(fake_clock::time);
+  fake_clock::time += 6;
+  CHECK(close(*r.it).at(7).ticks == 6);
+}
+
+TEST_CASE("an untimed block is counted and knows the region around its first visit") {
+  const opened<recorder> r;
+  r->visit(5);
+  r->enter(7);
+  r->visit(6);
+  r->visit(5);
+  fake_clock::time += 10;
+  r->leave();
+  const segment s = close(*r.it);
+  CHECK(s.at(5).visits == 2);
+  CHECK(s.at(5).within == 0);
+  CHECK(s.at(5).ticks == 0);
+  CHECK(s.at(6).within == 7);
+}
+
+TEST_CASE("leaving without a region is counted and changes nothing") {
+  const opened<recorder> r;
+  r->leave();
+  CHECK(r->unmatched_leaves() == 1);
+  CHECK(r->depth() == 0);
+  CHECK(r->enter(7) == 1);
+  CHECK(r->depth() == 1);
+}
+
+TEST_CASE("the path names the whole stack, in order, and returns when a region is left") {
+  const opened<recorder> r;
+  const auto outside = r->path();
+  r->enter(7);
+  const auto seven = r->path();
+  r->enter(8);
+  const auto seven_eight = r->path();
+  r->next(9);
+  const auto seven_nine = r->path();
+  r->next(8);
+  CHECK(r->path() == seven_eight);
+  r->leave();
+  CHECK(r->path() == seven);
+  r->leave();
+  CHECK(r->path() == outside);
+  r->enter(8);
+  r->enter(7);
+  CHECK(r->path() != seven_eight);
+  CHECK(seven != outside);
+  CHECK(seven_eight != seven);
+  CHECK(seven_nine != seven_eight);
+  CHECK(r->open_region(0) == 8);
+  CHECK(r->open_region(1) == 7);
+}
+
+TEST_CASE("deeper than the stack, visits are counted and the time stays with the deepest that fits") {
+  const opened<recorder> r;
+  constexpr std::uint32_t deep = recorder::max_depth + 10;
+  for (std::uint32_t i = 1; i <= deep; ++i) CHECK(r->enter(i) == i);
+  fake_clock::time += 50;
+  CHECK(r->depth() == deep);
+  CHECK(r->innermost() == recorder::max_depth);
+  CHECK(r->open_region(recorder::max_depth - 1) == recorder::max_depth);
+  CHECK(r->open_region(deep - 1) == 0);
+  for (std::uint32_t i = 0; i < deep; ++i) r->leave();
+  CHECK(r->depth() == 0);
+  CHECK(r->unmatched_leaves() == 0);
+  const segment s = close(*r.it);
+  CHECK(s.at(recorder::max_depth).ticks == 50);
+  CHECK(s.at(deep).visits == 1);
+  CHECK(s.at(deep).ticks == 0);
+}
+
+TEST_CASE("random nestings give what a plain stack gives, and the time of all blocks is the time that passed") {
+  std::random_device device;
+  const unsigned seed = device();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
+  const opened<recorder> r;
+  reference plain;
+  bool stacks_agree = true, segments_agree = true, peeks_agree = true, sums_agree = true;
+  std::uint64_t timed = 0, begin = fake_clock::time, paused = 0;
+  for (int step = 0; step < 200'000; ++step) {
+    const std::uint64_t ticks = below(4) * below(50);
+    fake_clock::time += ticks;
+    plain.pass(ticks);
+    const std::uint32_t deep = step / 20'000 == 3 ? 20 : 3;  // once far beyond the deepest
+    switch (below(12)) {
+      case 0: case 1: case 2: case 3: {
+        const std::uint32_t block = 1 + below(40);
+        r->enter(block);
+        plain.enter(block);
+        break;
+      }
+      case 4: case 5: case 6:
+        if (deep == 20 && below(4) != 0) break;
+        r->leave();
+        plain.leave();
+        break;
+      case 7: case 8: {
+        const std::uint32_t block = 100 + below(40);
+        r->visit(block);
+        plain.visit(block);
+        break;
+      }
+      case 9: {
+        const std::uint32_t block = 1 + below(40);
+        r->next(block);
+        plain.next(block);
+        break;
+      }
+      case 10: {
+        const std::uint64_t units = below(100);
+        r->work(units);
+        plain.work(units);
+        break;
+      }
+      default: {
+        if (below(20) != 0) break;
+        const segment shown = peek(*r.it, fake_clock::now());
+        timed += plain.outside();
+        const segment wanted = plain.close();
+        const segment got = close(*r.it);
+        segments_agree = segments_agree && same(got, wanted);
+        peeks_agree = peeks_agree && same(shown, wanted);
+        for (const auto& [block, each] : got) timed += each.ticks;
+        sums_agree = sums_agree && timed + paused == fake_clock::time - begin;
+        const std::uint64_t pause = below(3) * 1000;
+        fake_clock::time += pause;
+        paused += pause;
+        r->resume(fake_clock::time);
+      }
+    }
+    stacks_agree = stacks_agree && r->depth() == plain.stack().size() && r->innermost() == plain.innermost();
+    for (std::uint32_t level = 0; level < r->depth() && level < 5; ++level)
+      stacks_agree = stacks_agree && r->open_region(level) == plain.stack()[level];
+  }
+  CHECK(stacks_agree);
+  CHECK(segments_agree);
+  CHECK(peeks_agree);
+  CHECK(sums_agree);
+  CHECK(timed > 0);
+}
+
+TEST_CASE("peeking gives running time only up to the given moment") {
+  const opened<recorder> r;
+  r->enter(7);
+  fake_clock::time += 10;
+  CHECK(peek(*r.it, 0).at(7).ticks == 0);
+  CHECK(peek(*r.it, fake_clock::time - 4).at(7).ticks == 6);
+  CHECK(peek(*r.it, fake_clock::time).at(7).ticks == 10);
+  CHECK(close(*r.it).at(7).ticks == 10);  // nothing was changed
+}
+
+TEST_CASE("when the numbers of segments begin again, no old block looks visited and no new one is lost") {
+  const opened<path_recorder<fake_clock, std::uint8_t>> r;  // 255 segments instead of 2^32 - 1
+  r->visit(5);
+  bool right = close(*r.it).size() == 1;
+  for (int i = 0; i < 1000; ++i) {
+    if (i % 7 == 0) r->visit(6);
+    const std::uint32_t fresh = 10 + static_cast<std::uint32_t>(i);
+    r->visit(fresh);
+    const segment s = close(*r.it);
+    right = right && s.size() == (i % 7 == 0 ? 2u : 1u) && s.count(fresh) == 1 && s.at(fresh).visits == 1;
+  }
+  CHECK(right);
+}
+
+TEST_CASE("a block that would have taken less than no time took none") {
+  const opened<recorder> r;
+  fake_clock::time += 1000;
+  r->enter(7);
+  fake_clock::time -= 5;  // the thread moved to a processor whose counter is a little behind
+  r->leave();
+  CHECK(close(*r.it).at(7).ticks == 0);
+}

@@ -1,0 +1,288 @@
+#include <whywait/explain/arrivals.hpp>
+
+#include "histories.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace histories;
+using whywait::explain::pattern;
+
+TEST_CASE("oracle: recv enter 2 leave 9, send enter 6 gives a late sender of 4") {
+  run r(2);
+  r[1].send(6, 7, 0);
+  r[0].receive(2, 9, 1);
+  const auto out = r.explain();
+  REQUIRE(out.waits.size() == 1);
+  CHECK(out.waits[0].why == pattern::late_sender);
+  CHECK(out.waits[0].wait_ns == 4);
+  CHECK(out.waiting_ns == 4);
+  CHECK(out.waits[0].waiters[0].rank == 0);
+  CHECK(out.waits[0].causers[0].rank == 1);
+}
+
+TEST_CASE("oracle: Irecv at 1, Wait at 5, Isend at 6 gives 1") {
+  run r(2);
+  const auto posted = r[0].post_receive(1, 2, 1);
+  r[0].call(mpi_call::Wait, 5, 8);
+  r[0].completes(posted);
+  r[1].post_send(6, 7, 0);
+  const auto out = r.explain();
+  REQUIRE(out.waits.size() == 1);
+  CHECK(out.waits[0].why == pattern::late_sender);
+  CHECK(out.waits[0].wait_ns == 1);
+  CHECK(r.notes.waits[0].record == 1);
+}
+
+TEST_CASE("oracle: send 1 to 8 with the receive posted at 5 gives a late receiver of 4, send 1 to 2 gives 0") {
+  for (const std::uint64_t leave : {8u, 2u}) {
+    run r(2);
+    r[0].send(1, leave, 1);
+    r[1].receive(5, 9, 0);
+    const auto out = r.explain();
+    if (leave == 2) {
+      CHECK(out.waits.empty());
+    } else {
+      REQUIRE(out.waits.size() == 1);
+      CHECK(out.waits[0].why == pattern::late_receiver);
+      CHECK(out.waits[0].wait_ns == 4);
+    }
+  }
+}
+
+TEST_CASE("oracle: Waitall at 5 with senders at 7, 4 and 9 gives 4 and blames the last") {
+  run r(4);
+  const auto a = r[0].post_receive(1, 1, 1), b = r[0].post_receive(2, 2, 2), c = r[0].post_receive(3, 3, 3);
+  r[0].call(mpi_call::Waitall, 5, 10);
+  for (const auto p : {a, b, c}) r[0].completes(p);
+  r[1].send(7, 8, 0);
+  r[2].send(4, 5, 0);
+  r[3].send(9, 10, 0);
+  const auto out = r.explain();
+  REQUIRE(out.waits.size() == 1);
+  CHECK(out.waits[0].wait_ns == 4);
+  CHECK(out.waits[0].causers[0].rank == 3);
+  CHECK(out.waits[0].trust == explain::quality::bounded);  // two requests were late
+}
+
+TEST_CASE("oracle: the same with Waitany gives 0") {
+  run r(4);
+  const auto a = r[0].post_receive(1, 1, 1), b = r[0].post_receive(2, 2, 2), c = r[0].post_receive(3, 3, 3);
+  r[0].call(mpi_call::Waitsome, 5, 10);
+  for (const auto p : {a, b, c}) r[0].completes(p);
+  r[1].send(7, 8, 0);
+  r[2].send(4, 5, 0);
+  r[3].send(9, 10, 0);
+  CHECK(r.explain().waits.empty());
+}
+
+TEST_CASE("Waitany waits for the first of those that it completed") {
+  run r(3);
+  const auto a = r[0].post_receive(1, 1, 1), b = r[0].post_receive(2, 2, 2);
+  r[0].call(mpi_call::Waitsome, 3, 10);
+  r[0].completes(a);
+  r[0].completes(b);
+  r[1].send(9, 10, 0);
+  r[2].send(7, 8, 0);
+  const auto out = r.explain();
+  REQUIRE(out.waits.size() == 1);
+  CHECK(out.waits[0].wait_ns == 4);
+  CHECK(out.waits[0].causers[0].rank == 2);
+}
+
+TEST_CASE("a Test never waits, however late the sender is") {
+  run r(2);
+  const auto posted = r[0].post_receive(1, 2, 1);
+  r[0].call(mpi_call::Test, 3, 9);
+  r[0].completes(posted);
+  r[1].send(6, 7, 0);
+  CHECK(r.explain().waits.empty());
+}
+
+TEST_CASE("oracle: a late sender of a message sent at 8 is in wrong order if one sent at 3 is received later") {
+  run r(2);
+  r[1].send(3, 4, 0, 2);
+  r[1].send(8, 9, 0, 1);
+  r[0].receive(4, 9, 1, 1);
+  r[0].receive(10, 11, 1, 2);
+  auto out = r.explain();
+  REQUIRE(out.waits.size() == 1);
+  CHECK(out.waits[0].wait_ns == 4);
+  CHECK(out.waits[0].wrong_order_count == 1);
+  CHECK(out.waits[0].wrong_order_ns == 4);
+
+  run other(3);  // from different sources as well
+  other[2].send(3, 4, 0);
+  other[1].send(8, 9, 0);
+  other[0].receive(4, 9, 1);
+  other[0].receive(10, 11, 2);
+  CHECK(other.explain().waits.at(0).wrong_order_ns == 4);
+
+  run right(2);
+  right[1].send(8, 9, 0, 1);
+  right[1].send(9, 10, 0, 2);
+  right[0].receive(4, 9, 1, 1);
+  right[0].receive(10, 11, 1, 2);
+  CHECK(right.explain().waits.at(0).wrong_order_count == 0);
+}
+
+TEST_CASE("Sendrecv waits for its sender; a late receiver is not counted then") {
+  run r(3);
+  r[0].exchange(2, 12, 1, 2);
+  r[2].send(7, 8, 0);
+  r[1].receive(9, 12, 0);
+  auto out = r.explain();
+  REQUIRE(out.waits.size() == 1);
+  CHECK(out.waits[0].why == pattern::late_sender);
+  CHECK(out.waits[0].wait_ns == 5);
+
+  run only(3);
+  only[0].exchange(2, 12, 1, 2);
+  only[2].send(1, 2, 0);
+  only[1].receive(9, 12, 0);
+  out = only.explain();
+  REQUIRE(out.waits.size() == 1);
+  CHECK(out.waits[0].why == pattern::late_receiver);
+  CHECK(out.waits[0].wait_ns == 7);
+}
+
+TEST_CASE("a Probe waits for the message that the next receive on its channel gets") {
+  run r(2);
+  r[1].send(1, 2, 0);
+  r[1].send(20, 21, 0);
+  r[0].receive(5, 6, 1);
+  sync_record& probe = r[0].call(mpi_call::Probe, 12, 22);
+  probe.peer = 1;
+  r[0].receive(23, 24, 1);
+  const auto out = r.explain();
+  REQUIRE(out.waits.size() == 1);
+  CHECK(out.waits[0].wait_ns == 8);
+  CHECK(r.notes.waits[0].record == 1);
+}
+
+TEST_CASE("an Mprobe shares its posting with its Mrecv") {
+  run r(2);
+  r[1].send(10, 12, 0);
+  r[1].send(15, 40, 0);
+  sync_record& probe = r[0].call(mpi_call::Mprobe, 2, 11);
+  probe.peer = 1;
+  probe.flags = flag::matched;
+  const std::uint32_t posting = probe.posting;
+  r[0].receive(12, 16, 1);  // gets the second message: the first is taken by the probe
+  sync_record& receive = r[0].call(mpi_call::Mrecv, 30, 31);
+  receive.peer = 1;
+  receive.posting = posting;
+  receive.flags = flag::matched | flag::posts_receive | flag::complete;
+  const auto out = r.explain();
+  CHECK(r.notes.wait_of(0, 0) == 8);
+  CHECK(r.notes.wait_of(0, 1) == 3);
+  CHECK(r.notes.wait_of(0, 2) == 0);
+  CHECK(r.notes.wait_of(1, 1) == 0);  // posted at 12, before it was sent
+  CHECK(out.unmatched == 0);
+}
+
+TEST_CASE("cancelled, failed and null operations take no part in matching; freed wildcards neither") {
+  run r(2);
+  r[1].send(6, 7, 0);
+  r[0].call(mpi_call::Irecv, 0, 0).flags = flag::posts_receive | flag::cancelled;
+  r[0].locations[0].records.back().peer = 1;
+  r[0].call(mpi_call::Irecv, 0, 0).flags = flag::posts_receive | flag::any_source;
+  r[0].locations[0].records.back().peer = 1;
+  r[0].call(mpi_call::Recv, 0, 0).flags = flag::posts_receive | flag::proc_null;
+  r[0].call(mpi_call::Recv, 0, 0).flags = flag::posts_receive | flag::failed;
+  r[0].locations[0].records.back().peer = 1;
+  r[0].receive(2, 9, 1);
+  const auto out = r.explain();
+  CHECK(out.waiting_ns == 4);
+  CHECK(out.unmatched == 0);
+}
+
+TEST_CASE("postings without a partner are counted on both sides") {
+  run r(2);
+  r[1].send(6, 7, 0, 5);
+  r[0].receive(2, 9, 1, 6);
+  const auto out = r.explain();
+  CHECK(out.unmatched == 2);
+  CHECK(out.waits.empty());
+}
+
+TEST_CASE("a cause that arrives after its waiter left is clamped, counted and not explained") {
+  run r(2);
+  r[1].send(20, 21, 0);
+  r[0].receive(2, 9, 1);
+  const auto out = r.explain();
+  CHECK(out.clock_violations == 1);
+  REQUIRE(out.waits.size() == 1);
+  CHECK(out.waits[0].wait_ns == 7);
+  CHECK(out.waits[0].unexplained_ns == 7);
+}
+
+TEST_CASE("an ambiguous channel makes the order suspect") {
+  run r(2);
+  r[1].send(6, 7, 0).flags |= flag::ambiguous;
+  r[0].receive(2, 9, 1);
+  CHECK(r.explain().waits.at(0).trust == explain::quality::order_suspect);
+}
+
+TEST_CASE("lost records make an explanation bounded") {
+  run r(2);
+  r[1].send(6, 7, 0);
+  r[1].locations[0].dropped = 3;
+  r[0].receive(2, 9, 1);
+  CHECK(r.explain().waits.at(0).trust == explain::quality::bounded);
+}
+
+TEST_CASE("a wait that is not much longer than the clock error is bounded") {
+  run r(2);
+  r[1].send(6, 7, 0);
+  r[0].receive(2, 9, 1);
+  auto settings = run::exact();
+  settings.clock_error_ns = 2;
+  CHECK(r.explain(settings).waits.at(0).trust == explain::quality::bounded);
+}
+
+TEST_CASE("a message to oneself and messages between threads of one rank are matched") {
+  run r(1);
+  r[0].locations.resize(2);
+  sync_record& s = r[0].call(mpi_call::Send, 6, 7, "", 0);
+  s.peer = 0;
+  s.flags = flag::posts_send;
+  sync_record& q = r[0].call(mpi_call::Recv, 2, 9, "", 1);
+  q.peer = 0;
+  q.flags = flag::posts_receive;
+  const auto out = r.explain();
+  REQUIRE(out.waits.size() == 1);
+  CHECK(out.waits[0].wait_ns == 4);
+  CHECK(out.locations == 2);
+  CHECK(r.notes.waits[0].location == 1);
+  CHECK(r.notes.waits[0].causer_location == 0);
+}
+
+TEST_CASE("a wait belongs to the thread that completed the request") {
+  run r(2);
+  r[0].locations.resize(2);
+  const auto posted = r[0].post_receive(1, 2, 1);
+  r[0].call(mpi_call::Wait, 5, 12, "", 1);
+  r[0].completes(posted, 0, 1);
+  r[1].send(9, 10, 0);
+  const auto out = r.explain();
+  CHECK(out.waiting_ns == 4);
+  CHECK(r.notes.waits[0].location == 1);
+}
+
+TEST_CASE("the remote group of an intercommunicator is translated to world ranks") {
+  run r(3);
+  for (int i = 0; i != 3; ++i) {
+    explain::communicator inter;
+    inter.id = core::key_of("inter");
+    inter.inter = true;
+    inter.size = i == 0 ? 2 : 1;
+    inter.rank = i == 2 ? 1 : 0;
+    inter.world = i == 0 ? std::vector<std::int32_t>{1, 2} : std::vector<std::int32_t>{0};
+    r[i].communicators.push_back(inter);
+  }
+  r[2].send(6, 7, 0).comm = 1;
+  r[0].receive(2, 9, 1).comm = 1;  // remote rank 1 is world rank 2
+  const auto out = r.explain();
+  CHECK(out.waiting_ns == 4);
+  CHECK(out.waits.at(0).causers.at(0).rank == 2);
+}

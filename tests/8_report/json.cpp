@@ -1,0 +1,206 @@
+// g++ 12 with -fsanitize warns inside of libstdc++'s <regex>, which valijson uses (GCC bug 105562).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+#include <whywait/report/json.hpp>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validation_results.hpp>
+#include <valijson/validator.hpp>
+
+#include "sample.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace sample;
+using nlohmann::json;
+
+namespace {
+
+json read(const std::string& path) {
+  std::ifstream in(path);
+  REQUIRE_MESSAGE(in.good(), path);
+  return json::parse(in);
+}
+
+/// The complaints of docs/schema.json about a document; empty: it is valid.
+std::string complaints(const json& document) {
+  static const json text = read(std::string(WHYWAIT_TEST_SOURCE_DIR) + "/docs/schema.json");
+  static const valijson::Schema* const schema = [] {
+    auto* made = new valijson::Schema;  // kept to the end of the process
+    valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(text), *made);
+    return made;
+  }();
+  valijson::ValidationResults results;
+  valijson::Validator validator;
+  if (validator.validate(*schema, valijson::adapters::NlohmannJsonAdapter(document), &results)) return {};
+  std::string out = "invalid";
+  valijson::ValidationResults::Error error;
+  while (results.popError(error)) {
+    out += "\n  ";
+    for (const std::string& part : error.context) out += part;
+    out += ": " + error.description;
+  }
+  return out;
+}
+
+/// A result that uses every field at least once.
+report::result everything() {
+  std::vector<explain::explanation> waits;
+  for (unsigned i = 0; i < static_cast<unsigned>(explain::pattern::count_); ++i) {
+    explain::explanation e = late_sender();
+    e.why = static_cast<explain::pattern>(i);
+    e.trust = static_cast<explain::quality>(i % 4);
+    e.wait_ns -= i;
+    if (i == 0) e.wrong_order_count = e.wrong_order_ns = 5;
+    e.residual.push_back(term(between_key, 4, 0, 4, 0));
+    e.residual.push_back(term(call_key, -3, 0, 0, 1));
+    e.residual.push_back(term(101, 2, 0));
+    e.residual.push_back(term(102, 1, 0));
+    e.residual.push_back(term(103, 1, 0));
+    e.residual.push_back(term(step, 0, 0, 100, 40));
+    e.residual.back().within = compute;
+    e.waiters.push_back({-1, 0, 7});
+    waits.push_back(e);
+  }
+  explain::outcome o = outcome(std::move(waits));
+  o.meanings = {{between_key, explain::block_kind::between, waitall, send},
+                {call_key, explain::block_kind::call, allreduce, 0},
+                {101, explain::block_kind::startup, 0, 0},
+                {102, explain::block_kind::other, 0, 0},
+                {103, explain::block_kind::waiting, pack, 0}};
+  report::run_facts f = facts();
+  f.warnings = {"region \"a\" was ended twice"};
+  f.partial = true;
+  report::result r = report::assemble(o, names(), std::move(f));
+  r.waits[0].compensated_seconds = 18.7;
+  r.problems = {{"imbalance", "rank 0 has more work", 3.5}};
+  r.critical_path = {{{"block", std::string("compute_interior")}, {"seconds", 3.5}, {"visits", std::int64_t(7)}}};
+  r.efficiency = {{"load_balance", 0.75}};
+  r.overhead = {{"exact", true}};
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("a report with everything in it satisfies the schema") {
+  const json document = json::parse(report::json_of(everything()));
+  CHECK(complaints(document) == "");
+  CHECK(document["waits"].size() == 9);
+}
+
+TEST_CASE("an empty report satisfies the schema and has all sections") {
+  const json document = json::parse(report::json_of(report::result{}));
+  CHECK(complaints(document) == "");
+  for (const char* key : {"schema", "run", "waits", "problems", "critical_path", "efficiency", "overhead",
+                          "delay_costs", "communication_classes", "distributions", "sharing", "prediction"}) {
+    CAPTURE(key);
+    CHECK(document.contains(key));
+  }
+}
+
+TEST_CASE("the schema rejects what is broken") {
+  const json good = json::parse(report::json_of(everything()));
+  REQUIRE(complaints(good) == "");
+  const std::vector<std::pair<const char*, std::function<void(json&)>>> damages = {
+      {"another schema", [](json& d) { d["schema"] = "whywait/2"; }},
+      {"no run", [](json& d) { d.erase("run"); }},
+      {"no waits", [](json& d) { d.erase("waits"); }},
+      {"an unknown section", [](json& d) { d["extra"] = 1; }},
+      {"an unknown pattern", [](json& d) { d["waits"][0]["pattern"] = "late_lunch"; }},
+      {"an unknown quality", [](json& d) { d["waits"][0]["quality"] = "good"; }},
+      {"text for seconds", [](json& d) { d["waits"][0]["seconds"] = "18.9"; }},
+      {"no number for seconds", [](json& d) { d["waits"][0]["seconds"] = nullptr; }},
+      {"a negative wait", [](json& d) { d["waits"][0]["seconds"] = -1; }},
+      {"no waits merged", [](json& d) { d["waits"][0]["count"] = 0; }},
+      {"half a wait", [](json& d) { d["waits"][0]["count"] = 0.5; }},
+      {"a late sender without its flag", [](json& d) { d["waits"][0].erase("wrong_order"); }},
+      {"the flag on a barrier", [](json& d) { d["waits"][0]["pattern"] = "wait_at_barrier"; }},
+      {"no operation", [](json& d) { d["waits"][0].erase("operation"); }},
+      {"an operation without its call", [](json& d) { d["waits"][0]["operation"].erase("call"); }},
+      {"a misspelt key", [](json& d) { d["waits"][0]["operation"]["fille"] = "a.cpp"; }},
+      {"a module without offset", [](json& d) { d["waits"][0]["operation"].erase("offset"); }},
+      {"a block without a name", [](json& d) { d["waits"][0]["residual"][0]["block"] = ""; }},
+      {"an unknown kind", [](json& d) { d["waits"][0]["residual"][0]["kind"] = "loop"; }},
+      {"half a visit", [](json& d) { d["waits"][0]["residual"][0]["causer_visits"] = 1.5; }},
+      {"a rank below -1", [](json& d) { d["waits"][0]["waiters"][0]["rank"] = -2; }},
+      {"advice without a bound", [](json& d) { d["waits"][0]["advice"][0].erase("saving_seconds"); }},
+      {"no ranks", [](json& d) { d["run"]["ranks"] = 0; }},
+      {"a setting that is not ours", [](json& d) { d["run"]["settings"]["HOME"] = "x"; }},
+      {"a warning that is no text", [](json& d) { d["run"]["warnings"][0] = 3; }},
+      {"a nested row", [](json& d) { d["efficiency"]["x"] = json::array(); }},
+  };
+  for (const auto& [what, damage] : damages) {
+    json broken = good;
+    damage(broken);
+    CAPTURE(what);
+    CHECK(complaints(broken) != "");
+  }
+}
+
+TEST_CASE("a reader can add up the residual and the remainder of each wait") {
+  const json document = json::parse(report::json_of(everything()));
+  for (const json& w : document["waits"]) {
+    double sum = w["unexplained_seconds"].get<double>();
+    for (const json& r : w["residual"]) sum += r["seconds"].get<double>();
+    CHECK(std::fabs(sum - w["seconds"].get<double>()) < 1e-12);
+  }
+}
+
+TEST_CASE("values arrive as they were") {
+  const json document = json::parse(report::json_of(report::assemble(outcome({late_sender()}), names(), facts())));
+  const json& w = document["waits"][0];
+  CHECK(document["run"]["clock_error_seconds"].get<double>() == 1e-6);
+  CHECK(w["seconds"].get<double>() == 18.9);
+  CHECK(w["operation"]["file"] == "src/halo.cpp");
+  CHECK(w["operation"]["offset"] == 0x1234);
+  CHECK(w["residual"][0]["speed_seconds"].get<double>() == 17.2);
+  CHECK_FALSE(w.contains("compensated_seconds"));
+}
+
+TEST_CASE("an unknown clock error is null and still valid") {
+  report::run_facts f = facts();
+  f.clock_error_seconds = std::numeric_limits<double>::quiet_NaN();
+  const json document = json::parse(report::json_of(report::assemble(outcome({}), names(), f)));
+  CHECK(document["run"]["clock_error_seconds"].is_null());
+  CHECK(complaints(document) == "");
+}
+
+TEST_CASE("names with quotes, line feeds and foreign bytes leave a valid document") {
+  report::names known;
+  known.add(compute, block("a\"b\\\n\x01\xff", "main", "dir/\xc3\xa4.cpp", 1));
+  const json document = json::parse(report::json_of(report::assemble(outcome({late_sender()}), known, facts())));
+  CHECK(complaints(document) == "");
+  CHECK(document["waits"][0]["residual"][0]["block"] == "a\"b\\\n\x01\xef\xbf\xbd");
+}
+
+TEST_CASE("a file that cannot be written gives one line with the reason") {
+  const std::string missing = (std::filesystem::temp_directory_path() / "whywait-no-such-folder" / "x.json").string();
+  CHECK(report::write_json_file(report::result{}, missing) ==
+        "cannot write " + missing + ": No such file or directory");
+}
+
+TEST_CASE("the file holds the document") {
+  std::string path = (std::filesystem::temp_directory_path() / "whywait-json-XXXXXX").string();
+  const int descriptor = ::mkstemp(path.data());
+  REQUIRE(descriptor >= 0);
+  ::close(descriptor);
+  CHECK(report::write_json_file(everything(), path) == "");
+  CHECK(read(path) == json::parse(report::json_of(everything())));
+  std::filesystem::remove(path);
+}

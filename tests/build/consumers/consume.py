@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Builds and runs a program of somebody else against whywait, the way such a project would.
+
+    consume.py find_package|add_subdirectory|fetch_content|pkg_config|single_include|plain_compiler
+               --build TREE --compiler C++ [--mpi-compiler MPICXX]
+
+TREE is a configured build tree of whywait, from which `cmake --install` copies what a package would contain.
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+
+
+def run(*command, **more):
+    print("$", *command, flush=True)
+    done = subprocess.run([str(word) for word in command], check=False, text=True, stdin=subprocess.DEVNULL, **more)
+    if done.returncode != 0:
+        sys.exit(f"FAILED: ended with {done.returncode}")
+    return done.stdout
+
+
+def version():
+    sys.path.insert(0, str(ROOT / "scripts"))
+    import amalgamate
+    return amalgamate.version()
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("kind")
+    options.add_argument("--build", type=pathlib.Path, required=True)
+    options.add_argument("--compiler", required=True)
+    options.add_argument("--mpi-compiler")
+    options = options.parse_args()
+    kind, mpi = options.kind, options.mpi_compiler
+    has_mpi_header = (ROOT / "include/whywait/mpi.hpp").exists()
+    mpi = mpi if has_mpi_header else None
+
+    with tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        # a copy of the sources elsewhere: nothing may depend on where it is or on the rest of the tree
+        consumers = directory / "consumers"
+        shutil.copytree(HERE, consumers, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+        prefix, out = directory / "prefix", directory / "out"
+        if kind in ("find_package", "pkg_config", "single_include"):
+            run("cmake", "--install", options.build, "--prefix", prefix, stdout=subprocess.DEVNULL)
+            if list(prefix.rglob("*.a")) or list(prefix.rglob("*.so")):
+                sys.exit("FAILED: a header-only package must install no library")
+
+        programs = []
+        if kind in ("find_package", "add_subdirectory", "fetch_content"):
+            configure = ["cmake", "-S", consumers / kind, "-B", out, "-G", "Ninja",
+                         f"-DCMAKE_CXX_COMPILER={options.compiler}", f"-DWHYWAIT_VERSION={version()}",
+                         f"-DWHYWAIT_SOURCE_DIR={ROOT}", f"-DFETCHCONTENT_SOURCE_DIR_WHYWAIT={ROOT}",
+                         f"-DCMAKE_PREFIX_PATH={prefix}", f"-DWITH_MPI={'ON' if mpi else 'OFF'}"]
+            if mpi:
+                configure.append(f"-DMPI_CXX_COMPILER={mpi}")
+            run(*configure)
+            run("cmake", "--build", out, "-j", "1")
+            programs.append(out / "plain")
+            if mpi and kind != "fetch_content":
+                programs.append(out / "with_mpi")
+        elif kind == "pkg_config":
+            environment = dict(os.environ, PKG_CONFIG_PATH=str(prefix / "share/pkgconfig"))
+            if run("pkg-config", "--modversion", "whywait", env=environment,
+                   stdout=subprocess.PIPE).strip() != version():
+                sys.exit("FAILED: pkg-config tells another version")
+            flags = run("pkg-config", "--cflags", "--libs", "whywait", env=environment, stdout=subprocess.PIPE).split()
+            run(options.compiler, "-std=c++17", consumers / "plain.cpp", *flags, "-o", directory / "plain")
+            programs.append(directory / "plain")
+        elif kind in ("single_include", "plain_compiler"):
+            # nothing but -I: no definition, no library
+            include = prefix / "share/whywait/single_include" if kind == "single_include" else ROOT / "include"
+            run(options.compiler, "-std=c++17", f"-I{include}", consumers / "plain.cpp", "-o", directory / "plain")
+            programs.append(directory / "plain")
+            if mpi:
+                run(mpi, "-std=c++17", f"-I{include}", consumers / "with_mpi.cpp", "-o", directory / "with_mpi")
+                programs.append(directory / "with_mpi")
+        else:
+            sys.exit(f"unknown kind {kind}")
+
+        for program in programs:
+            told = run(program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+            print(told)
+            if program.name == "with_mpi" and "whywait" not in told:
+                sys.exit("FAILED: the program with MPI printed no report")
+        print(f"{len(programs)} programs built and run with {kind}")
+
+
+main()

@@ -1,0 +1,14 @@
+#ifndef WHYWAIT_TESTS_BUILD_DSO_MODULE_HPP
+#define WHYWAIT_TESTS_BUILD_DSO_MODULE_HPP
+
+// What each module of the process (executable, library, plugin) tells about itself.
+extern "C" {
+struct module_facts {
+  const void* registry;  // where this module believes the registry of the process is
+  const void* location;  // where it believes the calling thread records
+  unsigned site;         // number of the region that all modules name alike
+};
+using module_facts_function = module_facts();
+}
+
+#endif

@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+"""Every header compiles alone and twice, without a warning; those for hot code also without exceptions and RTTI.
+
+    headers.py compiler -std=c++NN [options ...]
+"""
+import tools
+
+import rooms
+
+
+def main():
+    compiler, options = tools.arguments()
+    failures, names = [], rooms.headers()
+    for name in names:
+        source = f"#include <{name}>\n#include <{name}>\n"
+        variants = [[]]
+        if rooms.room_of(name) in ("core", "record") or name == "whywait/record.hpp":
+            variants.append(["-fno-exceptions", "-fno-rtti"])
+        for variant in variants:
+            code, _, messages = tools.run([compiler, *tools.WARNINGS, *options, *variant, f"-I{rooms.TREE}",
+                                           "-fsyntax-only", "-x", "c++", "-"], source)
+            if code != 0:
+                failures.append(f"include/{name} alone, {' '.join(options + variant)}:\n{messages}")
+    tools.end(failures, f"{len(names)} headers compile alone with {compiler}")
+
+
+main()

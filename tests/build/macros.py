@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Which macros are left after the umbrella headers: the public ones, guards, nothing else.
+
+    macros.py compiler [options ...]
+"""
+import re
+
+import tools
+
+import rooms
+
+PUBLIC = {"WHYWAIT_REGION", "WHYWAIT_BLOCK", "WHYWAIT_WORK", "WHYWAIT_WAIT", "WHYWAIT_DISABLE",
+          "WHYWAIT_VERSION_MAJOR", "WHYWAIT_VERSION_MINOR", "WHYWAIT_VERSION_PATCH",
+          # what the public macros expand to when they are used, so it cannot be undefined
+          "WHYWAIT_DETAIL_JOIN", "WHYWAIT_DETAIL_JOIN2", "WHYWAIT_DETAIL_SITE",
+          # documented switches of MPI's own header, which must be set before it
+          "OMPI_SKIP_MPICXX", "MPICH_SKIP_MPICXX"}
+
+
+def left_over(compiler, options, umbrella):
+    """Macros that files of whywait define and nobody undefines, with the file."""
+    code, text, messages = tools.run([compiler, *options, f"-I{rooms.TREE}", "-E", "-dD", "-x", "c++", "-"],
+                                     f"#include <whywait/{umbrella}>\n")
+    if code != 0:
+        tools.end([messages], "")
+    here, macros = "", {}
+    for line in text.splitlines():
+        marker = re.match(r'^# \d+ "([^"]*)"', line)
+        if marker:
+            here = marker[1]
+        define = re.match(r"^#define (\w+)", line)
+        if define and "/whywait/" in here:
+            macros[define[1]] = here.split("/whywait/", 1)[1]
+        undefine = re.match(r"^#undef (\w+)", line)
+        if undefine:
+            macros.pop(undefine[1], None)
+    return macros
+
+
+def main():
+    compiler, options = tools.arguments()
+    failures, looked_at = [], []
+    for umbrella in rooms.SINGLE_HEADERS:
+        if not (rooms.TREE / "whywait" / umbrella).exists():
+            continue
+        for switch in ([], ["-DWHYWAIT_DISABLE"]):
+            macros = left_over(compiler, options + switch, umbrella)
+            guards = {rooms.guard_of(f"whywait/{path}") for path in macros.values()}
+            if rooms.guard_of(f"whywait/{umbrella}") not in macros:
+                failures.append(f"{umbrella}: its guard was not seen: this check checks nothing")
+            for macro, path in sorted(macros.items()):
+                if macro not in PUBLIC and macro not in guards:
+                    failures.append(f"include/whywait/{path} leaves the macro {macro} behind")
+        looked_at.append(umbrella)
+    tools.end(sorted(set(failures)), f"{', '.join(looked_at)} leave only public macros and guards")
+
+
+main()

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Off is nothing: with WHYWAIT_DISABLE the object code is that of a file that never heard of whywait.
+
+    off.py compiler [options ...]
+
+off/with/steps.cpp uses everything that record.hpp and mpi.hpp offer; off/without/steps.cpp is the same program
+without. Their object files must be equal byte for byte; without WHYWAIT_DISABLE they must not be.
+"""
+import pathlib
+import tempfile
+
+import tools
+
+HERE = pathlib.Path(__file__).resolve().parent / "off"
+
+
+def compile_to(path, compiler, options, source):
+    code, _, messages = tools.run([compiler, *tools.WARNINGS, "-std=c++17", *options, f"-I{tools.ROOT / 'include'}",
+                                   "-c", source.name, "-o", str(path)], cwd=source.parent)
+    if code != 0:
+        tools.end([f"{source}: {messages}"], "")
+    return path.read_bytes()
+
+
+def difference(first, second):
+    """Where two object files differ, in words of the linker."""
+    shown = []
+    for command in (["nm"], ["readelf", "-SW"], ["objdump", "-dr", "--no-show-raw-insn"]):
+        a = tools.run([*command, str(first)])[1].splitlines()
+        b = tools.run([*command, str(second)])[1].splitlines()
+        only = [line for line in a if line not in b and str(first) not in line]
+        shown += [f"    {' '.join(command)}: {line.strip()}" for line in only[:8]]
+    return "\n".join(shown)
+
+
+def main():
+    compiler, options = tools.arguments()
+    failures = []
+    with tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        # without optimisation an empty inline function is still a function: there only the macros can be nothing
+        for level, what in (("-O0", ["-DONLY_MACROS"]), ("-O1", []), ("-O2", []), ("-O3", [])):
+            flags = [*options, level, *what]
+            plain = compile_to(directory / "without.o", compiler, flags, HERE / "without" / "steps.cpp")
+            off = compile_to(directory / "off.o", compiler, [*flags, "-DWHYWAIT_DISABLE"], HERE / "with" / "steps.cpp")
+            on = compile_to(directory / "on.o", compiler, flags, HERE / "with" / "steps.cpp")
+            if off != plain:
+                failures.append(f"{level}: with WHYWAIT_DISABLE there is more than nothing:\n"
+                                + difference(directory / "off.o", directory / "without.o"))
+            if on == plain:
+                failures.append(f"{level}: without WHYWAIT_DISABLE nothing is recorded: this check checks nothing")
+    tools.end(failures, f"off is nothing with {compiler}")
+
+
+main()

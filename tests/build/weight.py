@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""What <whywait/record.hpp> costs to include, and that it includes none of the expensive headers.
+
+    weight.py compiler [options ...]
+
+Prints milliseconds (the smallest of several, beyond an empty file) but fails on includes only, never on time.
+"""
+import re
+import time
+
+import tools
+
+import rooms
+
+FORBIDDEN = {"string", "vector", "atomic", "chrono", "mutex", "thread", "functional", "memory", "algorithm", "iostream",
+             "condition_variable"}
+
+
+def milliseconds(command, source):
+    best = float("inf")
+    for _ in range(7):
+        begin = time.perf_counter()
+        code, _, messages = tools.run(command, source)
+        best = min(best, time.perf_counter() - begin)
+        if code != 0:
+            tools.end([messages], "")
+    return best * 1000
+
+
+def main():
+    compiler, options = tools.arguments()
+    command = [compiler, *options, f"-I{rooms.TREE}", "-fsyntax-only", "-x", "c++", "-"]
+    empty = milliseconds(command, "")
+    source = "#include <whywait/record.hpp>\n"
+    full = milliseconds(command, source)
+    _, _, listing = tools.run([*command, "-H"], source)
+    failures, seen = [], 0
+    for line in listing.splitlines():
+        match = re.match(r"^\.+ (\S+)$", line)
+        if not match:
+            continue
+        seen += 1
+        path = match[1]
+        if "/boost/" in path or (re.search(r"/c\+\+/[^/]+/([a-z_]+)$", path) and path.rsplit("/", 1)[1] in FORBIDDEN):
+            failures.append(f"<whywait/record.hpp> includes {path}")
+    if seen == 0:
+        failures.append("the compiler listed no includes (-H): this check checks nothing")
+    tools.end(failures, f"<whywait/record.hpp>: {full - empty:.0f} ms beyond an empty file ({empty:.0f} ms), {seen} files")
+
+
+main()

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Runs one command and checks how it ended and what it printed or wrote.
+
+    check.py [--checks FILE [--run N]] [--ranks N] [--seconds S] [--directory DIR] -- command ...
+
+Checks are lines of FILE, alone (*.check) or as comments in a source file ("// stderr ~ late sender"):
+
+    exit 0 | exit nonzero | exit any      how the program must end (default: exit 0)
+    stdout ~ REGEX                        must be found (multi-line: ^ and $ are ends of lines)
+    stdout !~ REGEX                       must not be found
+    stderr ~, stderr !~                   the same
+    file NAME ~ REGEX, file NAME !~ REGEX the same for a file that the program wrote
+    no file NAME                          the program must not have written it
+    json NAME                             must be JSON
+
+In a .check file each line "run: ..." (read by CMake: ranks, arguments, environment, timeout) begins a run;
+--run N takes the N-th. {ranks} stands for the number of ranks. The program runs in an empty directory of its
+own, without WHYWAIT_* of the caller. After S seconds it is killed with all its children: that is a failure.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+CHECK = re.compile(r"^(?://\s*)?(?:(exit)\s+(0|nonzero|any)"
+                   r"|(stdout|stderr|file\s+\S+)\s+(!?~)\s+(.+)"
+                   r"|(no file|json)\s+(\S+))\s*$")
+MISSPELT = re.compile(r"^(?://\s*)?(exit|stdout|stderr|file|no file|json)\b.*~")
+
+
+def read_checks(path, run):
+    checks, current = [], 0
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if path.suffix != ".check" and not line.startswith("//"):
+            if line.strip():
+                break  # only the comment at the top of a source file is read
+            continue
+        if line.startswith("run:"):
+            current += 1
+            continue
+        if path.suffix == ".check" and (not line.strip() or line.startswith("#")):
+            continue
+        if path.suffix == ".check" and current not in (0, run):
+            continue
+        match = CHECK.match(line)
+        if match:
+            checks.append((f"{path.name}:{number}", match))
+        elif path.suffix == ".check" or MISSPELT.match(line):
+            sys.exit(f"{path}:{number}: not a check: {line}")
+    return checks
+
+
+def main():
+    split = sys.argv.index("--")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--checks", type=pathlib.Path)
+    options.add_argument("--run", type=int, default=1)
+    options.add_argument("--ranks", type=int, default=1)
+    options.add_argument("--seconds", type=float, default=60)
+    options.add_argument("--directory", type=pathlib.Path)
+    options = options.parse_args(sys.argv[1:split])
+    command = sys.argv[split + 1:]
+
+    checks = read_checks(options.checks, options.run) if options.checks else []
+    environment = dict(os.environ)
+    for name in list(environment):
+        if name.startswith("WHYWAIT_"):
+            del environment[name]
+    while command and re.match(r"^[A-Za-z_][A-Za-z0-9_]*=", command[0]):
+        name, _, value = command.pop(0).partition("=")
+        environment[name] = value
+    directory = options.directory
+    if directory:
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+
+    child = subprocess.Popen(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    failures = []
+    try:
+        out, err = child.communicate(timeout=options.seconds)
+    except subprocess.TimeoutExpired:
+        # the launcher first: it takes its ranks with it; then whoever is left of its group
+        child.terminate()
+        try:
+            out, err = child.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            out, err = child.communicate()
+        failures.append(f"did not end within {options.seconds:g} s")
+    out, err = out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+
+    wanted_exit = "0"
+    for _, match in checks:
+        if match[1]:
+            wanted_exit = match[2]
+    if wanted_exit != "any" and (child.returncode == 0) != (wanted_exit == "0"):
+        failures.append(f"ended with {child.returncode}, wanted {wanted_exit}")
+    for place, match in checks:
+        if match[3]:
+            name = match[3]
+            if name.startswith("file"):
+                path = (directory or pathlib.Path()) / name.split(None, 1)[1]
+                text = path.read_text(encoding="utf-8") if path.exists() else None
+                if text is None:
+                    failures.append(f"{place}: {path.name} was not written")
+                    continue
+            else:
+                text = out if name == "stdout" else err
+            pattern = match[5].replace("{ranks}", str(options.ranks))
+            if bool(re.search(pattern, text, re.MULTILINE)) != (match[4] == "~"):
+                failures.append(f"{place}: {name} {'lacks' if match[4] == '~' else 'has'} {pattern}")
+        elif match[6]:
+            path = (directory or pathlib.Path()) / match[7]
+            if match[6] == "no file":
+                if path.exists():
+                    failures.append(f"{place}: {path.name} was written")
+            else:
+                try:
+                    json.loads(path.read_text(encoding="utf-8"))
+                except (OSError, ValueError) as problem:
+                    failures.append(f"{place}: {path.name}: {problem}")
+
+    print(f"$ {' '.join(command)}")
+    print(f"--- stdout\n{out}--- stderr\n{err}--- exit {child.returncode}")
+    for failure in failures:
+        print(f"FAILED: {failure}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+// ranks: 1 2 4
+// timeout: 60
+// environment: WHYWAIT_OUTPUT=aborted
+// exit nonzero
+// stderr ~ whywait: rank 0 of {ranks} ended by MPI_Abort after \d+\.\d+ s
+// stderr ~ partial report
+// stderr ~ assemble 0\.\d+ s
+// json aborted.rank0.json
+// file aborted.rank0.json ~ "partial": true
+// no file aborted.json
+#include <whywait/mpi.hpp>
+
+#include <ctime>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    {
+      WHYWAIT_REGION("assemble");
+      timespec t{0, 30000000};
+      nanosleep(&t, nullptr);
+    }
+    MPI_Abort(MPI_COMM_WORLD, 3);
+  }
+  int value;
+  MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,22 @@
+// ranks: 1 2
+// timeout: 60
+// exit nonzero
+// stderr ~ whywait: rank 0 of {ranks} ended by SIGSEGV after
+#include <whywait/mpi.hpp>
+
+#include <csignal>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Barrier(MPI_COMM_WORLD);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) {
+    int* volatile nowhere = nullptr;
+    *nowhere = 1;
+  }
+  int value;
+  MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+  return 0;
+}

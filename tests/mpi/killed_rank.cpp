@@ -1,0 +1,22 @@
+// ranks: 2 4
+// timeout: 60
+// exit nonzero
+// stdout !~ after the kill
+//
+// One rank dies by SIGKILL while the others wait for it: the launcher ends the job, nobody hangs.
+#include <whywait/mpi.hpp>
+
+#include <csignal>
+#include <cstdio>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, value = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) std::raise(SIGKILL);
+  MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  std::printf("after the kill\n");
+  MPI_Finalize();
+  return 0;
+}

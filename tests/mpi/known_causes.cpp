@@ -1,0 +1,359 @@
+// ranks: 2 4 8
+// timeout: 120
+// environment: WHYWAIT_OUTPUT=causes WHYWAIT_REPORT=none
+//
+// Programs whose causes are known exactly, because their work is sleeping: every pattern's total, the guilty
+// block and the blocks that must not be blamed are compared with plain time stamps that the program takes
+// itself, beside whywait, and exchanges through PMPI, which whywait does not see.
+#include <whywait/mpi.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace {
+
+int rank, ranks;
+
+double now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+void sleep_ms(int ms) {
+  timespec t{ms / 1000, (ms % 1000) * 1000000L};
+  nanosleep(&t, nullptr);
+}
+
+void run(whywait::site& block, int ms) {
+  whywait::region scope(block);
+  sleep_ms(ms);
+}
+
+#define BLOCK(variable, name) static whywait::site variable(whywait::core::site_kind::region, name)
+
+bool odd() { return rank % 2 == 1; }
+bool pairs_up() { return odd() || rank + 1 < ranks; }
+
+using entries = std::vector<std::vector<double>>;  // [rank][instance]: when the call was entered
+
+struct known {
+  std::string name, pattern, guilty;
+  std::vector<std::string> innocent;
+  std::function<void(std::vector<double>&)> play;
+  std::function<double(const entries&, int& instances)> truth;
+  double least_share = 0.95;  // of the explanation that the guilty block must hold
+};
+
+// Waiters and the rank each waits for, once per instance; clamped like the definition.
+double pairwise(const entries& t, int& instances, const std::function<int(int)>& causer) {
+  double sum = 0;
+  for (int r = 0; r < ranks; ++r) {
+    const int q = causer(r);
+    if (q < 0) continue;
+    for (std::size_t k = 0; k < t[std::size_t(r)].size(); ++k, ++instances)
+      sum += std::max(0.0, t[std::size_t(q)][k] - t[std::size_t(r)][k]);
+  }
+  return sum;
+}
+double for_the_last(const entries& t, int& instances) {
+  double sum = 0;
+  for (std::size_t k = 0; k < t[0].size(); ++k, instances += ranks) {
+    double last = 0;
+    for (const auto& mine : t) last = std::max(last, mine[k]);
+    for (const auto& mine : t) sum += last - mine[k];
+  }
+  return sum;
+}
+int odd_partner(int r) { return r % 2 == 0 && r + 1 < ranks ? r + 1 : -1; }
+int even_partner(int r) { return r % 2 == 1 ? r - 1 : -1; }
+
+std::vector<known> all_cases() {
+  constexpr int times = 8, late = 20;
+  std::vector<known> cases;
+  BLOCK(common, "common");
+  BLOCK(guilty, "guilty");
+
+  auto with = [&](const char* name, const char* pattern, std::function<void(std::vector<double>&)> play,
+                  std::function<double(const entries&, int&)> truth) {
+    cases.push_back(known{name, pattern, "guilty", {"common"}, std::move(play), std::move(truth)});
+  };
+  auto for_odd = [](const entries& t, int& n) { return pairwise(t, n, odd_partner); };
+
+  with("late_sender_case", "late_sender", [](std::vector<double>& at) {
+    for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
+      run(common, 3);
+      if (odd()) run(guilty, late);
+      at.push_back(now());
+      if (odd()) MPI_Send(&k, 1, MPI_INT, rank - 1, 1, MPI_COMM_WORLD);
+      else MPI_Recv(&value, 1, MPI_INT, rank + 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }, for_odd);
+  with("guilty_before_innocent_case", "late_sender", [](std::vector<double>& at) {
+    for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
+      if (odd()) run(guilty, late);
+      run(common, 30);  // what the late side runs while the other side waits
+      at.push_back(now());
+      if (odd()) MPI_Send(&k, 1, MPI_INT, rank - 1, 1, MPI_COMM_WORLD);
+      else MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }, for_odd);
+  with("late_sender_at_waitall_case", "late_sender", [](std::vector<double>& at) {
+    for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
+      MPI_Request requests[2];
+      int count = 0, out = k;
+      const int partner = odd() ? rank - 1 : rank + 1;
+      MPI_Irecv(&value, 1, MPI_INT, partner, 2, MPI_COMM_WORLD, &requests[count++]);
+      run(common, 3);
+      if (odd()) run(guilty, late);
+      at.push_back(now());
+      MPI_Isend(&out, 1, MPI_INT, partner, 2, MPI_COMM_WORLD, &requests[count++]);
+      MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    }
+  }, for_odd);
+  with("late_receiver_case", "late_receiver", [](std::vector<double>& at) {
+    for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
+      run(common, 3);
+      if (!odd()) run(guilty, late);
+      at.push_back(now());
+      if (odd()) MPI_Ssend(&k, 1, MPI_INT, rank - 1, 3, MPI_COMM_WORLD);
+      else MPI_Recv(&value, 1, MPI_INT, rank + 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }, [](const entries& t, int& n) { return pairwise(t, n, even_partner); });
+  with("barrier_case", "wait_at_barrier", [](std::vector<double>& at) {
+    for (int k = 0; k < times; ++k) {
+      run(common, 3);
+      if (rank == k % ranks) run(guilty, late);
+      at.push_back(now());
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  }, for_the_last);
+  with("allreduce_case", "wait_at_nxn", [](std::vector<double>& at) {
+    for (int k = 0, sum = 0; k < times; ++k) {
+      run(common, 3);
+      if (rank == k % ranks) run(guilty, late);
+      at.push_back(now());
+      MPI_Allreduce(&k, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+  }, for_the_last);
+  with("bcast_case", "late_broadcast", [](std::vector<double>& at) {
+    for (int k = 0; k < times; ++k) {
+      int value = k;
+      run(common, 3);
+      if (rank == 0) run(guilty, late);
+      at.push_back(now());
+      MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+  }, [](const entries& t, int& n) { return pairwise(t, n, [](int r) { return r == 0 ? -1 : 0; }); });
+  with("reduce_case", "early_reduce", [](std::vector<double>& at) {
+    for (int k = 0, sum = 0; k < times; ++k) {
+      run(common, 3);
+      if (rank == ranks - 1) run(guilty, late);
+      at.push_back(now());
+      MPI_Reduce(&k, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    }
+  }, [](const entries& t, int& n) { return pairwise(t, n, [](int r) { return r == 0 ? ranks - 1 : -1; }); });
+  with("scan_case", "early_scan", [](std::vector<double>& at) {
+    for (int k = 0, sum = 0; k < times; ++k) {
+      run(common, 3);
+      if (rank == 0) run(guilty, late);
+      at.push_back(now());
+      MPI_Scan(&k, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+  }, [](const entries& t, int& n) { return pairwise(t, n, [](int r) { return r == 0 ? -1 : 0; }); });
+  with("chain_case", "late_sender", [](std::vector<double>& at) {
+    // only the first rank is late; the others pass the delay on
+    for (int k = 0, value = 0; k < times; ++k) {
+      run(common, 3);
+      if (rank == 0) run(guilty, late);
+      at.push_back(now());
+      if (rank > 0) MPI_Recv(&value, 1, MPI_INT, rank - 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (rank + 1 < ranks) MPI_Send(&value, 1, MPI_INT, rank + 1, 4, MPI_COMM_WORLD);
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  }, [](const entries& t, int& n) { return pairwise(t, n, [](int r) { return r == 0 ? -1 : 0; }); });
+  return cases;
+}
+
+void no_region_around(std::vector<double>& at) {
+  for (int k = 0, value = 0; k < 8 && pairs_up(); ++k) {
+    if (odd()) {
+      MPI_Recv(&value, 1, MPI_INT, rank - 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      sleep_ms(20);
+      at.push_back(now());
+      MPI_Send(&k, 1, MPI_INT, rank - 1, 6, MPI_COMM_WORLD);
+    } else {
+      MPI_Send(&k, 1, MPI_INT, rank + 1, 5, MPI_COMM_WORLD);
+      at.push_back(now());
+      MPI_Recv(&value, 1, MPI_INT, rank + 1, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }
+}
+
+void more_visits(int visits, int ms, std::vector<double>& at, int tag) {
+  BLOCK(cell, "cell");
+  int value = 0;
+  for (int i = 0; i < visits; ++i) run(cell, ms);
+  at.push_back(now());
+  if (odd()) MPI_Send(&value, 1, MPI_INT, rank - 1, tag, MPI_COMM_WORLD);
+  else MPI_Recv(&value, 1, MPI_INT, rank + 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+entries exchange(const std::vector<double>& mine) {
+  int count = static_cast<int>(mine.size());
+  std::vector<int> counts(std::size_t(ranks), 0), offsets(std::size_t(ranks), 0);
+  PMPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  for (int r = 1; r < ranks; ++r) offsets[std::size_t(r)] = offsets[std::size_t(r - 1)] + counts[std::size_t(r - 1)];
+  std::vector<double> flat(std::size_t(offsets.back() + counts.back()));
+  PMPI_Allgatherv(mine.data(), count, MPI_DOUBLE, flat.data(), counts.data(), offsets.data(), MPI_DOUBLE, MPI_COMM_WORLD);
+  entries all;
+  for (int r = 0; r < ranks; ++r)
+    all.emplace_back(flat.begin() + offsets[std::size_t(r)], flat.begin() + offsets[std::size_t(r)] + counts[std::size_t(r)]);
+  return all;
+}
+
+int failures = 0;
+void expect(bool good, const char* format, ...) __attribute__((format(printf, 2, 3)));
+void expect(bool good, const char* format, ...) {
+  if (good) return;
+  ++failures;
+  va_list arguments;
+  va_start(arguments, format);
+  std::fprintf(stderr, "FAILED: ");
+  std::vfprintf(stderr, format, arguments);
+  std::fprintf(stderr, "\n");
+  va_end(arguments);
+}
+
+struct sums {
+  double seconds = 0, unexplained = 0, guilty = 0, visits = 0, speed = 0, positive = 0;
+  int count = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const std::vector<known> cases = all_cases();
+  std::vector<std::vector<double>> stamps;
+  for (const known& c : cases) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    stamps.emplace_back();
+    whywait::region scope(c.name.c_str());
+    c.play(stamps.back());
+  }
+  std::vector<double> unmarked, visits, speed, balanced;
+  MPI_Barrier(MPI_COMM_WORLD);
+  no_region_around(unmarked);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int k = 0; k < 4 && pairs_up(); ++k) {
+    WHYWAIT_REGION("visits_case");
+    more_visits(odd() ? 15 : 5, 3, visits, 7);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int k = 0; k < 4 && pairs_up(); ++k) {
+    WHYWAIT_REGION("speed_case");
+    more_visits(5, odd() ? 9 : 3, speed, 8);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int k = 0; k < 20; ++k) {
+    WHYWAIT_REGION("balanced_case");
+    sleep_ms(5);
+    balanced.push_back(now());
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  std::vector<entries> seen;
+  for (const auto& mine : stamps) seen.push_back(exchange(mine));
+  const entries unmarked_seen = exchange(unmarked), visits_seen = exchange(visits), speed_seen = exchange(speed),
+                balanced_seen = exchange(balanced);
+  {
+    WHYWAIT_REGION("before_finalize");
+    if (odd()) sleep_ms(60);
+  }
+  MPI_Finalize();
+  if (rank != 0) return 0;
+
+  std::ifstream file("causes.json");
+  if (!file) return std::fprintf(stderr, "FAILED: causes.json was not written\n"), 1;
+  const nlohmann::json report = nlohmann::json::parse(file);
+  for (const auto& wait : report["waits"]) {
+    double sum = wait["unexplained_seconds"].get<double>();
+    for (const auto& term : wait["residual"]) sum += term["seconds"].get<double>();
+    const double seconds = wait["seconds"].get<double>();
+    expect(std::abs(sum - seconds) <= 1e-9 * std::max(1.0, seconds), "residual and remainder sum to %.9f, not %.9f", sum, seconds);
+  }
+  auto total = [&](const std::string& region, const std::string& pattern, const std::string& guilty) {
+    sums s;
+    for (const auto& wait : report["waits"]) {
+      const std::string path = wait["operation"]["region"].is_null() ? "" : wait["operation"]["region"].get<std::string>();
+      if (wait["pattern"] != pattern || path != region) continue;
+      s.seconds += wait["seconds"].get<double>();
+      s.unexplained += wait["unexplained_seconds"].get<double>();
+      s.count += wait["count"].get<int>();
+      for (const auto& term : wait["residual"]) {
+        const double seconds = term["seconds"].get<double>();
+        s.positive += std::max(0.0, seconds);
+        if (term["block"].get<std::string>().find(guilty) == std::string::npos) continue;
+        s.guilty += seconds;
+        s.visits += term["visits_seconds"].get<double>();
+        s.speed += term["speed_seconds"].get<double>();
+      }
+    }
+    return s;
+  };
+  auto agrees = [&](const char* what, const sums& s, double truth, int instances) {
+    std::fprintf(stderr, "%-30s %8.4f s, truth %8.4f s, guilty %5.1f %%, unexplained %.4f s\n", what, s.seconds, truth,
+                 s.seconds > 0 ? 100 * s.guilty / s.seconds : 0.0, s.unexplained);
+    expect(std::abs(s.seconds - truth) <= 0.03 * truth + 0.001 * instances, "%s: %.4f s, truth %.4f s", what, s.seconds, truth);
+  };
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const known& c = cases[i];
+    int instances = 0;
+    const double truth = c.truth(seen[i], instances);
+    const sums s = total(c.name, c.pattern, c.guilty);
+    agrees(c.name.c_str(), s, truth, instances);
+    expect(s.guilty >= c.least_share * s.seconds, "%s: the guilty block has %.4f of %.4f s", c.name.c_str(), s.guilty, s.seconds);
+    for (const std::string& innocent : c.innocent) {
+      const sums wrongly = total(c.name, c.pattern, innocent);
+      expect(std::abs(wrongly.guilty) <= 0.02 * s.seconds, "%s: %s is blamed for %.4f s", c.name.c_str(), innocent.c_str(), wrongly.guilty);
+    }
+  }
+  int instances = 0;
+  double truth = pairwise(unmarked_seen, instances, odd_partner);
+  sums s = total("", "late_sender", "between MPI_Recv");
+  agrees("unannotated", s, truth, instances);
+  expect(s.guilty >= 0.95 * s.seconds, "unannotated: the code between the calls has %.4f of %.4f s", s.guilty, s.seconds);
+
+  instances = 0;
+  truth = pairwise(visits_seen, instances, odd_partner);
+  s = total("visits_case", "late_sender", "cell");
+  agrees("more visits", s, truth, instances);
+  expect(s.visits >= 0.9 * s.seconds, "more visits: visits_seconds %.4f of %.4f", s.visits, s.seconds);
+
+  instances = 0;
+  truth = pairwise(speed_seen, instances, odd_partner);
+  s = total("speed_case", "late_sender", "cell");
+  agrees("slower visits", s, truth, instances);
+  expect(s.speed >= 0.95 * s.seconds, "slower visits: speed_seconds %.4f of %.4f", s.speed, s.seconds);
+
+  instances = 0;
+  truth = for_the_last(balanced_seen, instances);
+  s = total("balanced_case", "wait_at_barrier", "");
+  agrees("balanced", s, truth, instances);
+
+  s = total("", "wait_at_finalize", "before_finalize");
+  agrees("finalize", s, 0.060 * ((ranks + 1) / 2), ranks);
+  expect(s.guilty >= 0.95 * s.seconds, "finalize: the guilty block has %.4f of %.4f s", s.guilty, s.seconds);
+  return failures == 0 ? 0 : 1;
+}

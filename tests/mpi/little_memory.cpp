@@ -1,0 +1,24 @@
+// ranks: 2
+// timeout: 60
+// environment: WHYWAIT_OUTPUT=little WHYWAIT_MEMORY=1M
+// json little.json
+// stderr ~ WHYWAIT_MEMORY
+//
+// More records than memory: the beginning is explained, the rest counted and said, the program unharmed.
+#include <whywait/mpi.hpp>
+
+#include <cstdio>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, value = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int k = 0; k < 50000; ++k) {
+    WHYWAIT_REGION("exchange");
+    if (rank == 0) MPI_Send(&k, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    else MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1 && value != k) return std::fprintf(stderr, "message %d holds %d\n", k, value), 1;
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# All tests, from a clean clone on Debian 12: installs what is missing (scripts/dependencies.sh), builds each
+# configuration below build/ and runs the tests of all of them in one go, ending with ctest's closing line.
+#
+#   tests/run.sh                        everything
+#   tests/run.sh openmpi asan           only these configurations (presets of CMakePresets.json)
+#   tests/run.sh openmpi -- -L build    arguments after -- go to ctest
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+configurations=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+  configurations+=("$1")
+  shift
+done
+[ $# -eq 0 ] || shift
+if [ "${#configurations[@]}" -eq 0 ]; then
+  # g++ and Open MPI with everything; then what differs: the other MPI, compiler and standard, sanitizers, one file
+  configurations=(openmpi mpich clang asan tsan single)
+fi
+
+scripts/dependencies.sh tests
+if command -v ccache >/dev/null; then
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+fi
+jobs="${WHYWAIT_JOBS:-2}"
+[ -t 1 ] || export TERM=dumb
+
+mkdir -p build
+log=build/run.log
+for configuration in "${configurations[@]}"; do
+  began=$SECONDS
+  if ! { cmake --preset "$configuration" && cmake --build --preset "$configuration" -j "$jobs"; } >"$log" 2>&1; then
+    # from the first thing that failed, without the lines of what did not; the last lines if nothing says so
+    if grep -qE '^FAILED:|CMake Error' "$log"; then
+      sed -n '/^FAILED:/,$p;/CMake Error/,$p' "$log" | grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking)' >&2 || true
+    else
+      tail -n 50 "$log" >&2
+    fi
+    echo "whywait: $configuration does not build" >&2
+    exit 1
+  fi
+  grep -E '^-- whywait: .*(MISSING|left out|not found)' "$log" || true
+  echo "built $configuration in $((SECONDS - began)) s"
+done
+
+# One list of tests over all build trees, so that there is one closing line about all of them.
+{
+  echo "# written by tests/run.sh"
+  for configuration in "${configurations[@]}"; do
+    echo "subdirs(\"$configuration\")"
+  done
+} >build/CTestTestfile.cmake
+exec ctest --test-dir build --output-on-failure --no-tests=error --timeout 300 -j "$jobs" "$@"
