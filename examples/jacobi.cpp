@@ -21,8 +21,8 @@
 
 namespace {
 
-constexpr int columns = 256;
-constexpr int rows = 64;  // of each strip
+constexpr int columns = 32;
+constexpr int rows = 512;  // of each strip
 constexpr int snapshot_every = 10;
 constexpr int up_tag = 1, down_tag = 2, snapshot_tag = 3;
 
@@ -54,11 +54,11 @@ struct neighbours {
   int below() const { return rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL; }
 };
 
-// The time an accelerator takes for the interior: 2 ms, and 3 ms more for every fourth (rank, iteration).
+// The time an accelerator takes for the interior: 10 ms, and 20 ms more for every fourth (rank, iteration).
 void accelerate(int rank, int iteration) {
   unsigned mix = static_cast<unsigned>(rank * 7919 + iteration * 104729 + 12345);
   mix = (mix ^ (mix >> 13)) * 0x5bd1e995u;
-  std::this_thread::sleep_for(std::chrono::microseconds((mix >> 16) % 4 == 0 ? 5000 : 2000));
+  std::this_thread::sleep_for(std::chrono::microseconds((mix >> 16) % 4 == 0 ? 30000 : 10000));
 }
 
 void interior(strip& s, const neighbours& n, int iteration) {
@@ -118,7 +118,7 @@ void calculate_corrected(strip& s, const neighbours& n, int iterations) {
 
 int main(int argc, char** argv) {
   bool corrected = false;
-  int iterations = 300;
+  int iterations = 100;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--corrected") == 0) corrected = true;
     else if (std::strcmp(argv[i], "--iterations") == 0 && i + 1 < argc) iterations = std::max(1, std::atoi(argv[++i]));

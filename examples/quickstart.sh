@@ -40,13 +40,13 @@ if ! { cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_F
 fi
 jacobi="$build/examples/jacobi"
 
-# The program prints "jacobi: <variant> <seconds> s" on standard output, whywait its report on standard error.
+# The program prints "jacobi: <variant> <seconds> s, ..." on standard output, whywait its report on standard error.
 run() {
   echo "\$ $mpi_run -n 4 $jacobi $*" >&2
   timeout 120 "$mpi_run" -n 4 "$jacobi" "$@" </dev/null
 }
 seconds_of() {
-  awk '$1 == "jacobi:" && $NF == "s" { seconds = $(NF - 1) } END { if (seconds == "") exit 1; print seconds }'
+  awk '$1 == "jacobi:" && $4 ~ /^s,?$/ { seconds = $3 } END { if (seconds == "") exit 1; print seconds }'
 }
 broken() {
   echo "quickstart: jacobi ended badly or printed no time:" >&2

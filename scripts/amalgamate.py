@@ -12,6 +12,7 @@ The output depends on nothing but the tree.
 """
 import argparse
 import pathlib
+import re
 import sys
 
 import rooms
@@ -103,7 +104,9 @@ def forwarders(directory):
     contained = {}
     for name in ("mpi.hpp", "whywait.hpp", "record.hpp"):  # the smallest that contains a header wins
         if name in umbrellas():
-            contained.update({header: name for header in single(name)[1]})
+            # what does not need MPI must compile without it
+            contained.update({header: name for header in single(name)[1]
+                              if name != "mpi.hpp" or re.match(r"whywait/(sync/)?mpi[./]", header)})
     for name in rooms.headers():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -35,7 +35,7 @@ def check(name):
     lines = rooms.read(name)
     if room is None and name.split("/")[-1] not in rooms.UMBRELLAS:
         yield f"{path}:1: unknown umbrella: add it to UMBRELLAS of scripts/rooms.py"
-    if room is not None and room not in rooms.MAY_INCLUDE:
+    if room is not None and room not in rooms.MAY_INCLUDE and room not in rooms.WIRING:
         yield f"{path}:1: unknown room {room}: add it to MAY_INCLUDE of scripts/rooms.py"
         return
 
@@ -72,8 +72,12 @@ def check(name):
             yield f"{here}: <{target}> does not exist"
             continue
         other = rooms.room_of(target)
-        if room is None:
-            continue  # umbrellas wire the rooms; what they may reach is checked below
+        umbrella = room is None
+        if other in rooms.WIRING and other != room and not (umbrella and name == f"whywait/{rooms.WIRING[other]}"):
+            yield f"{here}: <{target}> is a part of {rooms.WIRING[other]}: only that may include it"
+            continue
+        if umbrella or (room in rooms.WIRING and other is not None):
+            continue  # they wire the rooms; what umbrellas may reach is checked below
         if other is None:
             yield f"{here}: {room}/ includes the umbrella <{target}>"
         elif other != room and other not in rooms.MAY_INCLUDE[room]:
@@ -134,6 +138,9 @@ def self_test():
                                   "whywait/record/b.hpp": ""}, "may include: nothing"),
         ("a room includes an umbrella", {"whywait/sync/a.hpp": "#include <whywait/record.hpp>",
                                          "whywait/record.hpp": ""}, "includes the umbrella"),
+        ("a part of an umbrella", {"whywait/report/a.hpp": "#include <whywait/mpi/b.hpp>",
+                                   "whywait/mpi/b.hpp": "#include <whywait/sync/mpi/c.hpp>",
+                                   "whywait/sync/mpi/c.hpp": ""}, "is a part of mpi.hpp"),
         ("an include under #if", {"whywait/sync/a.hpp": "#if 1\n#include <whywait/core/b.hpp>\n#endif",
                                   "whywait/core/b.hpp": ""}, "under #if"),
         ("an include in quotes", {"whywait/core/a.hpp": '#include "b.hpp"', "whywait/core/b.hpp": ""}, "write <"),

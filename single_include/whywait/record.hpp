@@ -30,7 +30,6 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -363,9 +362,12 @@ inline uint64_t monotonic_ns() noexcept {
 }
 
 namespace detail {
-// One for each module, set with its pointer to the registry (registry.hpp) before the module's first reading.
-// A hidden byte and a branch that is always predicted: measured, it costs nothing beside the counter.
+// One for each module, set before its pointer to the registry and so before the module's first reading; that
+// order makes the plain load right. A hidden byte and a branch that is always predicted: its cost is not
+// measurable beside the counter's.
 __attribute__((visibility("hidden"))) inline bool no_cycle_counter = false;
+
+__attribute__((noinline, cold)) inline uint64_t ticks_without_counter() noexcept { return monotonic_ns(); }
 }  // namespace detail
 
 /// The machine's cycle counter: x86-64's time stamp counter (not serialising: neighbouring regions may
@@ -375,7 +377,7 @@ __attribute__((visibility("hidden"))) inline bool no_cycle_counter = false;
 struct cycle_clock {
   static uint64_t now() noexcept {
 #if defined(__x86_64__)
-    if (__builtin_expect(__atomic_load_n(&detail::no_cycle_counter, __ATOMIC_RELAXED), 0)) return monotonic_ns();
+    if (__builtin_expect(detail::no_cycle_counter, 0)) return detail::ticks_without_counter();
     return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
     uint64_t ticks;
@@ -388,6 +390,7 @@ struct cycle_clock {
 
   /// Decides for this module and its later readings: the counter, or CLOCK_MONOTONIC.
   static void use_counter(bool counter) noexcept {
+    if (counter == uses_counter()) return;  // no write: other threads may be reading the same value
     __atomic_store_n(&detail::no_cycle_counter, !counter, __ATOMIC_RELAXED);
   }
   /// Whether this module reads the counter.
@@ -594,7 +597,7 @@ class event_buffer {
     } else {
       const bool untouched = end_ != nullptr && cursor_ == end_ - chunk_events;  // claimed, nothing published
       const uint64_t used = ((size_ + chunk_events - 1) >> shift) + (untouched ? 1 : 0);
-      for (uint64_t i = oldest_ >> 1; i < used; ++i) free_chunk(chunk_at(i));
+      for (uint64_t i = first_ >> 1 >> shift; i < used; ++i) free_chunk(chunk_at(i));
     }
     unmap_pages(chunks_, sizeof(Event*) * max_chunks);
     *this = event_buffer();
@@ -646,25 +649,24 @@ class event_buffer {
     static_assert(Policy::action != when_full::fold, "folding buffers have no reader");
     const uint64_t before = drained_;
     for (;;) {
-      uint64_t oldest = Atomics::load(&oldest_);
-      const uint64_t chunk = oldest >> 1;
+      uint64_t first = Atomics::load(&first_);
+      const uint64_t begin = first >> 1;
       const uint64_t published = Atomics::load(&size_);
-      const uint64_t begin = position_ > (chunk << shift) ? position_ : chunk << shift;
       if (begin >= published) return drained_ - before;
+      const uint64_t chunk = begin >> shift;
       const uint64_t chunk_end = (chunk + 1) << shift;
       const bool whole = published >= chunk_end;
       const uint64_t end = whole ? chunk_end : published;
       // A full chunk is taken out, so the writer may overwrite the next meanwhile; the one that is being
       // written can only be marked: the writer goes on in it but must not overwrite it.
-      if (!Atomics::exchange_if(&oldest_, oldest, whole ? oldest + 2 : oldest | 1)) continue;
+      if (!Atomics::exchange_if(&first_, first, whole ? end << 1 : first | 1)) continue;
       Event* const events = chunk_at(chunk);
       sink(static_cast<const Event*>(events + (begin & (chunk_events - 1))), end - begin);
       __atomic_store_n(&drained_, drained_ + (end - begin), __ATOMIC_RELAXED);
-      Atomics::store(&position_, end);
       if (whole) {
         recycle(events);
       } else {
-        Atomics::store(&oldest_, oldest);
+        Atomics::store(&first_, end << 1);
       }
     }
   }
@@ -704,7 +706,7 @@ class event_buffer {
   Event* find_chunk() noexcept {
     if (chunks_ == nullptr) return nullptr;
     if (gap_) {
-      if (Atomics::load(&position_) != size_) return nullptr;
+      if (Atomics::load(&first_) != size_ << 1) return nullptr;
       gap_ = false;
     }
     for (;;) {
@@ -734,15 +736,14 @@ class event_buffer {
     budget_->give_back(chunk_bytes);
   }
 
-  // Null if there is no chunk at all or the reader is in the only one: then the newest event is dropped.
+  // Null if there is no chunk at all or the reader is in the oldest: then the newest event is dropped.
   Event* take_oldest() noexcept {
-    uint64_t oldest = Atomics::load(&oldest_);
-    while ((oldest & 1) == 0 && (oldest >> 1) << shift < size_) {
-      if (!Atomics::exchange_if(&oldest_, oldest, oldest + 2)) continue;
-      const uint64_t chunk = oldest >> 1;
-      const uint64_t taken = Atomics::load(&position_);  // inside this chunk, or older
-      const uint64_t begin = taken > (chunk << shift) ? taken : chunk << shift;
-      __atomic_store_n(&overwritten_, overwritten_ + (((chunk + 1) << shift) - begin), __ATOMIC_RELAXED);
+    uint64_t first = Atomics::load(&first_);
+    while ((first & 1) == 0 && first >> 1 < size_) {
+      const uint64_t chunk = first >> 1 >> shift;
+      const uint64_t end = (chunk + 1) << shift;
+      if (!Atomics::exchange_if(&first_, first, end << 1)) continue;
+      __atomic_store_n(&overwritten_, overwritten_ + (end - (first >> 1)), __ATOMIC_RELAXED);
       return chunk_at(chunk);
     }
     return nullptr;
@@ -786,9 +787,8 @@ class event_buffer {
   bool gap_ = false;
   folder folder_{};
   // the reader's, in a cache line of their own
-  alignas(64) uint64_t position_ = 0;  // index after the last event drained
+  alignas(64) uint64_t first_ = 0;  // 2 * index of the oldest event in the buffer, + 1 while the reader is at it
   uint64_t drained_ = 0;
-  uint64_t oldest_ = 0;  // 2 * oldest chunk in the buffer, + 1 while the reader is in it
   void* recycled_ = nullptr;
   bool no_reader_ = false;
 };
@@ -1057,7 +1057,8 @@ inline void end_of_thread(void* location) noexcept {
 inline void pin_this_module() noexcept {
   Dl_info info;
   link_map* module = nullptr;
-  if (dladdr1(reinterpret_cast<void*>(&end_of_thread), &info, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0 &&
+  if (dladdr1(reinterpret_cast<void*>(&end_of_thread), &info, reinterpret_cast<void**>(&module),
+              RTLD_DL_LINKMAP) != 0 &&
       module != nullptr && *module->l_name != '\0')  // the executable has no name and stays anyway
     dlopen(module->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
@@ -1095,7 +1096,8 @@ inline registry* make_registry() noexcept {
   });
   if (made->config.output != nullptr) {  // the program may change its environment
     const size_t bytes = strlen(made->config.output) + 1;
-    if (void* copy = map_pages(bytes, false)) made->config.output = static_cast<char*>(memcpy(copy, made->config.output, bytes));
+    if (void* copy = map_pages(bytes, false))
+      made->config.output = static_cast<char*>(memcpy(copy, made->config.output, bytes));
   }
   made->memory.limit(made->config.memory_bytes);
   made->counter = made->config.clock == settings::clock_choice::automatic && cycle_clock::invariant();
@@ -1340,39 +1342,57 @@ struct mismatch {
 
 /// One line for the report without the end of line, for example
 /// `whywait::end("b") at a.cpp:12, but "a" (a.cpp:10) is the innermost open region`.
-/// Empty for fault::none. Cuts what does not fit; returns the length written.
+/// Empty for fault::none. Cuts what does not fit; returns the length written. No allocation; usable in signal
+/// handlers.
 inline size_t describe(const mismatch& m, const core::site_table& sites, char* text, size_t room) noexcept {
+  struct writer {
+    char* text;
+    size_t room;
+    size_t length = 0;
+    writer& operator<<(const char* part) noexcept {
+      for (; *part != '\0' && length + 1 < room; ++part) text[length++] = *part;
+      return *this;
+    }
+    void place(const core::site_info& at) noexcept {
+      const char* const slash = strrchr(at.file, '/');
+      char digits[12];
+      char* number = digits + sizeof digits - 1;
+      *number = '\0';
+      uint32_t line = at.line;
+      do *--number = static_cast<char>('0' + line % 10);
+      while ((line /= 10) != 0);
+      *this << (slash != nullptr ? slash + 1 : at.file) << ":" << number;
+    }
+  } out{text, room};
   if (room == 0) return 0;
   const core::site_info& ended = sites[m.ended];
   const core::site_info& inner = sites[m.innermost];
-  const auto base = [](const char* file) noexcept {
-    const char* const slash = strrchr(file, '/');
-    return slash != nullptr ? slash + 1 : file;
-  };
-  int length = 0;
+  if (m.what == mismatch::fault::never_begun || m.what == mismatch::fault::wrong_order) {
+    out << "whywait::end(\"" << ended.name << "\") at ";
+    out.place(ended);
+    out << ", but ";
+  } else if (m.what != mismatch::fault::none) {
+    out << "the scope of \"" << ended.name << "\" (";
+    out.place(ended);
+    out << ") was left ";
+  }
   switch (m.what) {
-    case mismatch::fault::none:
-      text[0] = '\0';
-      break;
-    case mismatch::fault::never_begun:
-      length = snprintf(text, room, "whywait::end(\"%s\") at %s:%u, but no region of that name is open", ended.name,
-                        base(ended.file), ended.line);
-      break;
+    case mismatch::fault::none: break;
+    case mismatch::fault::never_begun: out << "no region of that name is open"; break;
+    case mismatch::fault::ended_twice: out << "after whywait::end had ended it"; break;
     case mismatch::fault::wrong_order:
-      length = snprintf(text, room, "whywait::end(\"%s\") at %s:%u, but \"%s\" (%s:%u) is the innermost open region",
-                        ended.name, base(ended.file), ended.line, inner.name, base(inner.file), inner.line);
+      out << "\"" << inner.name << "\" (";
+      out.place(inner);
+      out << ") is the innermost open region";
       break;
     case mismatch::fault::not_ended:
-      length = snprintf(text, room, "the scope of \"%s\" (%s:%u) was left before \"%s\" (%s:%u) was ended", ended.name,
-                        base(ended.file), ended.line, inner.name, base(inner.file), inner.line);
-      break;
-    case mismatch::fault::ended_twice:
-      length = snprintf(text, room, "the scope of \"%s\" (%s:%u) was left after whywait::end had ended it", ended.name,
-                        base(ended.file), ended.line);
+      out << "before \"" << inner.name << "\" (";
+      out.place(inner);
+      out << ") was ended";
       break;
   }
-  if (length < 0) return 0;
-  return static_cast<size_t>(length) < room ? static_cast<size_t>(length) : room - 1;
+  text[out.length] = '\0';
+  return out.length;
 }
 
 }  // namespace record
@@ -1429,7 +1449,7 @@ class path_recorder {
     if (__builtin_expect(depth_ < max_depth, 1)) {
       stack_[depth_].outer = current_;
       stack_[depth_].path = path_;
-      path_ = core::combine(path_, block);
+      path_ = extend(path_, block);
       current_ = next;
     }
     return ++depth_;
@@ -1468,8 +1488,9 @@ class path_recorder {
   uint32_t innermost() const noexcept { return static_cast<uint32_t>(current_ - profile_); }
   uint32_t depth() const noexcept { return depth_; }
   uint64_t unmatched_leaves() const noexcept { return unmatched_leaves_; }
-  /// Names the stack of open regions, not only the innermost: changes whenever the stack does.
-  core::stable_key path() const noexcept { return path_; }
+  /// Names the stack of open regions, not only the innermost: changes whenever the stack does. For this process
+  /// only: site numbers differ between ranks.
+  core::stable_key path() const noexcept { return core::combine(path_, 0); }
   /// Site number of the open region at `level` (0: outermost), for level < depth().
   uint32_t open_region(uint32_t level) const noexcept {
     if (level >= max_depth) return 0;
@@ -1514,8 +1535,11 @@ class path_recorder {
   };
   struct frame {
     entry* outer;
-    core::stable_key path;
+    uint64_t path;
   };
+
+  // A polynomial of the site numbers; mixed only where it is read.
+  static uint64_t extend(uint64_t path, uint32_t block) noexcept { return path * 0x9e3779b97f4a7c15u + block; }
 
   __attribute__((noinline)) void touch(entry* e, uint32_t within) noexcept {
     *e = entry{0, 0, 0, within, segment_};
@@ -1541,7 +1565,7 @@ class path_recorder {
 
   entry* current_ = nullptr;
   uint64_t last_ = 0;
-  core::stable_key path_ = 0;
+  uint64_t path_ = 0;
   uint32_t depth_ = 0;
   Segment segment_ = 0;
   entry* profile_ = nullptr;
@@ -1560,7 +1584,7 @@ void path_recorder<Clock, Segment>::next(uint32_t block) noexcept {
   if (__builtin_expect(following->segment != segment_, 0)) touch(following, 0);
   ++following->visits;
   if (depth_ == 0 || depth_ > max_depth) return;
-  path_ = core::combine(stack_[depth_ - 1].path, block);
+  path_ = extend(stack_[depth_ - 1].path, block);
   current_ = following;
 }
 
@@ -1633,7 +1657,8 @@ __attribute__((noinline, cold)) inline location* find_location() noexcept {
     return nullptr;
   }
   if (!__atomic_exchange_n(&fork_watched, true, __ATOMIC_ACQ_REL)) pthread_atfork(nullptr, nullptr, &forget_location);
-  location* found = static_cast<location*>(static_cast<core::location_base*>(pthread_getspecific(registry->thread_key)));
+  auto* const known = static_cast<core::location_base*>(pthread_getspecific(registry->thread_key));
+  location* found = static_cast<location*>(known);
   if (found == nullptr) found = make_location(*registry);
   here = found != nullptr ? found : off();
   return found;
@@ -1723,7 +1748,7 @@ inline uint32_t intern(site_kind kind, const char* name, const char* file, uint3
 }  // namespace detail
 }  // namespace record
 
-/// Times a scope. Two clock readings, about 16 ns, no allocation; nothing if recording is off. The object
+/// Times a scope. Two clock readings, about 16 to 20 ns, no allocation; nothing if recording is off. The object
 /// must die on the thread that made it. Not for signal handlers.
 class region {
  public:
@@ -1744,7 +1769,7 @@ class region {
   region(const region&) = delete;
   region& operator=(const region&) = delete;
 
-  /// Ends this region here and begins `place` for the rest of the scope, with one clock reading (about 8 ns):
+  /// Ends this region here and begins `place` for the rest of the scope, with one clock reading (about 12 ns):
   /// for consecutive phases.
   void next(site& place) noexcept {
     if (location_ == nullptr) return;
@@ -1850,13 +1875,13 @@ inline void work(Number units) noexcept {
   }()
 
 /// Times the rest of the scope as a region called `name` (a string literal). One declaration, so it cannot
-/// escape an unbraced `if`. About 16 ns.
+/// escape an unbraced `if`. About 16 to 20 ns.
 #define WHYWAIT_REGION(name)                                                  \
   const ::whywait::region WHYWAIT_DETAIL_JOIN(whywait_region_, __COUNTER__) { \
     WHYWAIT_DETAIL_SITE(region, name)                                         \
   }
 
-/// Times the rest of the scope as waiting for something that whywait cannot see. About 16 ns.
+/// Times the rest of the scope as waiting for something that whywait cannot see. About 16 to 20 ns.
 #define WHYWAIT_WAIT(name)                                                    \
   const ::whywait::region WHYWAIT_DETAIL_JOIN(whywait_region_, __COUNTER__) { \
     WHYWAIT_DETAIL_SITE(waiting, name)                                        \

@@ -110,3 +110,211 @@ TEST_CASE("on 1,500 random programs every wait and its explanation are those of 
     CHECK(seen[p] > 100);
   }
 }
+
+namespace {
+
+// The same run with the ranks renumbered: rank r becomes order[r].
+std::deque<rank_data> renumbered(run& r, const std::vector<int>& order) {
+  std::deque<rank_data> result;
+  for (int i = 0; i != r.ranks(); ++i) {
+    const int old = static_cast<int>(std::find(order.begin(), order.end(), i) - order.begin());
+    rank_data d(i, r.ranks());
+    d.begin_ns = r[old].begin_ns;
+    d.end_ns = r[old].end_ns;
+    d.locations = r[old].locations;
+    d.blocks = r[old].blocks;
+    d.communicators = r[old].communicators;
+    for (explain::communicator& c : d.communicators) {
+      if (c.world.empty()) {
+        for (int k = 0; k != c.size; ++k) c.world.push_back(k);
+      }
+      for (std::int32_t& w : c.world) w = order[static_cast<std::size_t>(w)];
+    }
+    result.push_back(std::move(d));
+  }
+  return result;
+}
+
+explain::outcome explained(std::deque<rank_data>& data, notebook* notes = nullptr) {
+  std::vector<explain::rank_history> all;
+  for (rank_data& d : data) all.push_back(d.view(static_cast<int>(data.size())));
+  explain::simulated_transport transport(static_cast<std::int32_t>(data.size()));
+  explain::options settings = run::exact();
+  settings.watch = notes;
+  return explain::explain(transport, all, settings);
+}
+
+// Everything but the numbers of the ranks, which are translated back.
+std::string words(const explain::outcome& out, const std::vector<int>& order) {
+  std::ostringstream s;
+  const auto shares = [&](std::vector<explain::location_share> list) {
+    for (auto& l : list) l.rank = static_cast<int>(std::find(order.begin(), order.end(), l.rank) - order.begin());
+    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    for (const auto& l : list) s << " " << l.rank << ":" << l.ns;
+  };
+  s << out.waiting_ns << " " << out.records << " " << out.location_ns << "\n";
+  for (const auto& e : out.waits) {
+    s << explain::name_of(e.why) << " " << e.operation << " " << e.cause << " " << e.count << " " << e.wait_ns << " "
+      << e.longest_ns << " " << e.wrong_order_ns << " " << e.indirect_ns << " " << e.unexplained_ns << " " << e.first_ns;
+    shares(e.waiters);
+    shares(e.causers);
+    for (const auto& t : e.residual) {
+      s << " [" << t.block << " " << t.total_ns << " " << t.visits_ns << " " << t.causer_visits << " " << t.inherited_ns << "]";
+    }
+    s << "\n";
+  }
+  return s.str();
+}
+
+// Calls whose wait depends on the clocks without a jump. (A late receiver counts only if the send lasted until
+// the receive was posted: an error of the clocks can make such a wait appear or vanish as a whole.)
+bool steady(const sync_record& r) {
+  const core::call_role role = core::role_of(r.call);
+  return role == core::call_role::receive || role == core::call_role::probe || role == core::call_role::barrier ||
+         role == core::call_role::all_to_all || role == core::call_role::one_to_all ||
+         role == core::call_role::all_to_one || role == core::call_role::scan || role == core::call_role::finalise;
+}
+
+std::int64_t largest_change(run& r, const notebook& before, const notebook& after) {
+  std::int64_t most = 0;
+  for (int i = 0; i != r.ranks(); ++i) {
+    const auto& records = r[i].locations[0].records;
+    for (std::uint32_t k = 0; k != records.size(); ++k) {
+      if (!steady(records[k])) continue;
+      most = std::max(most, std::abs(before.wait_of(i, k) - after.wait_of(i, k)));
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("renumbering the ranks changes nothing but the numbers") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    reference::program truth(seed, shape_of(seed));
+    std::vector<int> order;
+    for (int i = 0; i != truth.histories().ranks(); ++i) order.push_back(i);
+    const std::vector<int> same = order;
+    std::mt19937_64 random(seed);
+    std::shuffle(order.begin(), order.end(), random);
+    std::deque<rank_data> other = renumbered(truth.histories(), order);
+    CAPTURE(seed);
+    REQUIRE(words(truth.histories().explain(), same) == words(explained(other), order));
+  }
+}
+
+TEST_CASE("shifting one rank's clock by e changes no wait by more than 2 e, and what is left still adds up") {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    reference::program truth(seed, shape_of(seed));
+    run& r = truth.histories();
+    r.explain();
+    const notebook before = r.notes;
+    r.notes = {};
+    const std::int64_t e = 1 + static_cast<std::int64_t>(seed % 40);
+    const int shifted = static_cast<int>(seed % static_cast<std::uint64_t>(r.ranks()));
+    r[shifted].clock.offset_ns += static_cast<double>(e);
+    r[shifted].begin_ns += e;
+    r[shifted].end_ns += e;
+    const explain::outcome out = r.explain();
+    CAPTURE(seed);
+    REQUIRE(largest_change(r, before, r.notes) <= 2 * e);
+    for (const auto& w : out.waits) REQUIRE(sum(w.residual) + w.unexplained_ns == w.wait_ns);
+    for (const auto& w : r.notes.waits) {
+      REQUIRE(w.wait_ns > 0);
+      REQUIRE(w.wait_ns <= truth.call_ns(w.rank, w.record) + 1);
+      REQUIRE((!w.explained || sum(w.terms) == w.wait_ns));
+    }
+    for (const auto& p : r.notes.paths) {
+      std::int64_t all = 0;
+      for (const auto& t : p.entries) all += t.causer_ns;
+      REQUIRE(all == p.elapsed_ns);
+    }
+  }
+}
+
+TEST_CASE("clocks with another origin, rate and drift are corrected by their maps") {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    reference::program truth(seed, shape_of(seed));
+    run& r = truth.histories();
+    std::vector<int> order;
+    for (int i = 0; i != r.ranks(); ++i) order.push_back(i);
+    const std::string expected = words(r.explain(), order);
+    const notebook before = r.notes;
+    r.notes = {};
+    const bool drifts = seed % 2 == 0;
+    for (int i = 0; i != r.ranks(); ++i) {
+      // without drift the rate is a power of two, so that not even rounding may change anything
+      const double ticks_per_ns = drifts ? 2.5 * (1 + 1e-4 * i) : static_cast<double>(1u << (i % 4));
+      const std::uint64_t origin = 1000003u * static_cast<std::uint64_t>(i + 1);
+      const auto ticks = [&](std::uint64_t ns) {
+        return static_cast<std::uint64_t>(std::llround(static_cast<double>(ns) * ticks_per_ns));
+      };
+      r[i].clock.origin = origin;
+      r[i].clock.ns_per_tick = 1 / ticks_per_ns;
+      for (auto& record : r[i].locations[0].records) {
+        const std::uint64_t leave = ticks(record.begin + record.duration);
+        record.begin = ticks(record.begin);
+        record.duration = leave - record.begin;
+        record.begin += origin;
+      }
+      for (auto& step : r[i].locations[0].steps) step.ticks = ticks(step.ticks);
+    }
+    const explain::outcome out = r.explain();
+    CAPTURE(seed);
+    if (drifts) {
+      REQUIRE(largest_change(r, before, r.notes) <= 2);
+    } else {
+      REQUIRE(words(out, order) == expected);
+    }
+  }
+}
+
+TEST_CASE("waits below the threshold are counted and summed, but not explained") {
+  int below = 0, above = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    reference::program truth(seed, shape_of(seed));
+    explain::options settings = run::exact();
+    const std::int64_t all = truth.histories().explain(settings).waiting_ns;
+    truth.histories().notes = {};
+    settings.threshold_ns = 100;
+    const explain::outcome out = truth.histories().explain(settings);
+    CHECK(out.waiting_ns == all);
+    for (const auto& w : truth.histories().notes.waits) {
+      // at an operation that synchronises all, everybody is explained once one wait is long enough
+      const bool together = w.why == explain::pattern::wait_at_barrier || w.why == explain::pattern::wait_at_nxn ||
+                            w.why == explain::pattern::wait_at_finalize;
+      if (w.wait_ns >= 100) {
+        CHECK(w.explained);
+        CHECK(sum(w.terms) == w.wait_ns);
+        ++above;
+      } else if (!together) {
+        CHECK(!w.explained);
+        ++below;
+      }
+    }
+    for (const auto& e : out.waits) CHECK(sum(e.residual) + e.unexplained_ns == e.wait_ns);
+  }
+  CHECK(below > 100);
+  CHECK(above > 100);
+}
+
+TEST_CASE("4,096 ranks are explained in one process") {
+  const int ranks = 4096;
+  run r(ranks);
+  for (int i = 0; i != ranks; ++i) {
+    const std::uint64_t work = 1000 + static_cast<std::uint64_t>(i == 77 ? 5000 : i % 10);
+    r[i].step("work", work);
+    r[i].collective(mpi_call::Barrier, work, 6001);
+    r[i].end_ns = 6001;
+  }
+  const explain::outcome out = r.explain();
+  REQUIRE(out.waits.size() == 1);
+  CHECK(out.waits[0].count == ranks - 1);
+  CHECK(out.waits[0].causers.at(0).rank == 77);
+  CHECK(out.waits[0].waiters.size() == 17);  // 16 and the rest
+  CHECK(out.waits[0].waiters.back().rank == -1);
+  std::int64_t waited = 0;
+  for (const auto& w : out.waits[0].waiters) waited += w.ns;
+  CHECK(waited == out.waits[0].wait_ns);
+  CHECK(total(out.waits[0].residual, "work") == out.waits[0].wait_ns);
+}

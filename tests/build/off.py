@@ -38,16 +38,20 @@ def main():
     failures = []
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
-        # without optimisation an empty inline function is still a function: there only the macros can be nothing
-        for level, what in (("-O0", ["-DONLY_MACROS"]), ("-O1", []), ("-O2", []), ("-O3", [])):
+        # Without optimisation an empty inline function is still a function, so there only the macros can be nothing;
+        # and with MPI g++ keeps constants of the standard library's headers, so there is no -O0. On takes long to
+        # compile and shows the same at each level.
+        levels = [("-O1", [], True), ("-O2", [], False)]
+        if "-DHAS_MPI" not in options:
+            levels += [("-O0", ["-DONLY_MACROS"], True), ("-O3", [], False)]
+        for level, what, try_on in levels:
             flags = [*options, level, *what]
             plain = compile_to(directory / "without.o", compiler, flags, HERE / "without" / "steps.cpp")
             off = compile_to(directory / "off.o", compiler, [*flags, "-DWHYWAIT_DISABLE"], HERE / "with" / "steps.cpp")
-            on = compile_to(directory / "on.o", compiler, flags, HERE / "with" / "steps.cpp")
             if off != plain:
                 failures.append(f"{level}: with WHYWAIT_DISABLE there is more than nothing:\n"
                                 + difference(directory / "off.o", directory / "without.o"))
-            if on == plain:
+            if try_on and plain == compile_to(directory / "on.o", compiler, flags, HERE / "with" / "steps.cpp"):
                 failures.append(f"{level}: without WHYWAIT_DISABLE nothing is recorded: this check checks nothing")
     tools.end(failures, f"off is nothing with {compiler}")
 

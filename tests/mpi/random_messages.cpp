@@ -191,6 +191,8 @@ int main(int argc, char** argv) {
     finish(open, own, true);
     MPI_Waitall(static_cast<int>(sends.size()), sends.data(), MPI_STATUSES_IGNORE);
 
+    MPI_Barrier(comm);  // or a wildcard of one rank takes what another one sends in its second phase
+
     // Mprobe, Improbe and Probe: a second phase where each sends one message of each tag to its right neighbour
     const int right = (me + 1) % ranks, left = (me + ranks - 1) % ranks;
     std::vector<int*> second;

@@ -117,7 +117,8 @@ inline void end_of_thread(void* location) noexcept {
 inline void pin_this_module() noexcept {
   Dl_info info;
   link_map* module = nullptr;
-  if (dladdr1(reinterpret_cast<void*>(&end_of_thread), &info, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0 &&
+  if (dladdr1(reinterpret_cast<void*>(&end_of_thread), &info, reinterpret_cast<void**>(&module),
+              RTLD_DL_LINKMAP) != 0 &&
       module != nullptr && *module->l_name != '\0')  // the executable has no name and stays anyway
     dlopen(module->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
@@ -155,7 +156,8 @@ inline registry* make_registry() noexcept {
   });
   if (made->config.output != nullptr) {  // the program may change its environment
     const size_t bytes = strlen(made->config.output) + 1;
-    if (void* copy = map_pages(bytes, false)) made->config.output = static_cast<char*>(memcpy(copy, made->config.output, bytes));
+    if (void* copy = map_pages(bytes, false))
+      made->config.output = static_cast<char*>(memcpy(copy, made->config.output, bytes));
   }
   made->memory.limit(made->config.memory_bytes);
   made->counter = made->config.clock == settings::clock_choice::automatic && cycle_clock::invariant();

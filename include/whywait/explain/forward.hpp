@@ -8,6 +8,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -21,32 +25,39 @@ namespace explain {
 /// instant that is not later than its own end (arrivals.hpp drops the others as violations). A cycle of
 /// dependencies would have to pass one single instant on all its ranks, in which each of them both ends one
 /// call and begins the next.
+///
+/// Two ranks that wait for each other in turn would need one message latency per wait. A scout that runs
+/// ahead of the location avoids that: see snapshot_mode. A full window towards one waiter stops the scout for
+/// all others, yet in no circle: what the waiter has not used yet lies after the end of the call in which it
+/// is stuck, and everything that call depends on lies before.
 class forward_pass {
  public:
   forward_pass(const rank_history& rank, const options& settings, std::int64_t earliest_ns, block_table& blocks,
                class_book& classes)
-      : links_(rank.rank) {
-    paths_.reserve(rank.locations.size());
-    for (std::size_t i = 0; i != rank.locations.size(); ++i) {
-      paths_.emplace_back(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, classes);
+      : links_(rank.rank), own_rank_(rank.rank), lanes_(rank.locations.size()) {
+    for (std::size_t i = 0; i != lanes_.size(); ++i) {
+      const auto l = static_cast<std::uint16_t>(i);
+      lanes_[i].path.reset(new location_path(rank, l, settings, earliest_ns, blocks, &classes));
+      lanes_[i].scout.reset(new location_path(rank, l, settings, earliest_ns, blocks, nullptr));
     }
-    waiting_.resize(rank.locations.size());
-    served_.resize(rank.locations.size());
-    serving_.resize(rank.locations.size());
   }
 
   /// What this location has to wait for. Call before `request`.
-  void expect(std::uint16_t location, std::vector<arrival> arrivals) { paths_[location].expect(std::move(arrivals)); }
+  void expect(std::uint16_t location, std::vector<arrival> arrivals) {
+    const auto shared = std::make_shared<const std::vector<arrival>>(std::move(arrivals));
+    lanes_[location].path->expect(shared);
+    lanes_[location].scout->expect(shared);
+  }
 
   /// Asks the causers for their paths; third exchange.
   template <class Outbox>
   void request(Outbox&& to) const {
-    for (std::size_t l = 0; l != paths_.size(); ++l) {
-      for (const arrival& a : paths_[l].arrivals()) {
-        if (!a.has(arrival_flag::adopt) || a.has(arrival_flag::last)) continue;
-        packet& out = to(a.causer_rank);
-        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
-                                  static_cast<std::uint16_t>(a.flags & arrival_flag::all), 0});
+    for (std::size_t l = 0; l != lanes_.size(); ++l) {
+      for (const arrival& a : lanes_[l].path->arrivals()) {
+        if (!takes_over(a)) continue;
+        put(to(a.causer_rank), snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
+                                                static_cast<std::uint16_t>(a.flags & arrival_flag::all),
+                                                static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
       }
     }
   }
@@ -55,10 +66,48 @@ class forward_pass {
     const std::uint32_t link = links_.of(source);
     while (!in.empty()) {
       const auto r = in.get<snapshot_request>();
-      if (r.causer_location >= serving_.size()) continue;
-      serving_[r.causer_location].push_back({r.causer_record, r.waiter_record, link, r.waiter_location, r.all});
-      links_[link].to_send++;
+      if (r.causer_location >= lanes_.size()) continue;
+      lanes_[r.causer_location].services.push_back(
+          {r.causer_record, r.waiter_record, link, 0, r.waiter_location, r.all != 0, r.single != 0, snapshot_mode::whole});
     }
+  }
+
+  /// Decides which snapshots need not wait, and tells the waiters which of their own paths to keep for them;
+  /// fourth exchange.
+  template <class Outbox>
+  void promise(Outbox&& to) {
+    for (lane& l : lanes_) {
+      std::stable_sort(l.services.begin(), l.services.end(),
+                       [](const service& a, const service& b) { return a.record < b.record; });
+      const std::vector<arrival>& arrivals = l.path->arrivals();
+      const arrival* last = nullptr;
+      std::size_t at = 0;
+      for (service& s : l.services) {
+        for (; at != arrivals.size() && arrivals[at].record < s.record; ++at) {
+          if (takes_over(arrivals[at])) last = &arrivals[at];
+        }
+        link_book::link& link = links_[s.link];
+        // Ahead only what is used in the order in which it is sent; so the window can never hold back what is
+        // needed next. The waiter keeps its path for a limited number of records.
+        if (lanes_.size() == 1 && s.single && link.rank != own_rank_ && s.waiter_record >= link.latest) {
+          if (last == nullptr) {
+            s.mode = snapshot_mode::own;
+          } else if (last->causer_rank == link.rank && last->causer_record <= s.waiter_record &&
+                     s.waiter_record - last->causer_record <= kept_records) {
+            s.mode = snapshot_mode::relative;
+            s.base = last->causer_record;
+            put(to(link.rank), s.base);
+          }
+          if (s.mode != snapshot_mode::whole) link.latest = s.waiter_record + 1;
+        }
+        ++link.of(s.mode).to_send;
+        l.scouted = l.scouted || s.mode != snapshot_mode::whole;
+      }
+    }
+  }
+
+  void take_promises(packet_reader in) {
+    while (!in.empty()) lanes_.front().keep.push_back(in.get<std::uint32_t>());
   }
 
   /// Runs every location as far as it gets. True when all have come to their end and nothing is under way.
@@ -67,21 +116,21 @@ class forward_pass {
   bool advance(Post&& post) {
     if (!ready_) {
       ready_ = true;
-      for (std::vector<service>& s : serving_) {
-        std::stable_sort(s.begin(), s.end(), [](const service& a, const service& b) { return a.record < b.record; });
+      for (lane& l : lanes_) {
+        std::sort(l.keep.begin(), l.keep.end());
+        if (!l.scouted) l.scout_at = done;
       }
     }
-    bool moved = true;
-    while (moved) {
+    for (bool moved = true; moved;) {
       moved = false;
-      for (std::size_t l = 0; l != paths_.size(); ++l) {
-        if (waiting_[l] == done) continue;
+      for (std::size_t l = 0; l != lanes_.size(); ++l) {
+        moved = scout(lanes_[l], post) || moved;
         moved = run(l, post) || moved;
       }
     }
     links_.stuck(post);
-    for (const state s : waiting_) {
-      if (s != done) return false;
+    for (const lane& l : lanes_) {
+      if (l.path_at != done || l.scout_at != done) return false;
     }
     return links_.quiet();
   }
@@ -91,54 +140,120 @@ class forward_pass {
 
  private:
   enum state : std::uint8_t { between_records, at_record, done };
+  static constexpr std::uint32_t kept_records = 256;
 
   struct service {
-    std::uint32_t record, waiter_record, link;
-    std::uint16_t waiter_location, all;
+    std::uint32_t record, waiter_record, link, base;
+    std::uint16_t waiter_location;
+    bool all, single;
+    snapshot_mode mode;
+  };
+  struct kept_path {
+    std::uint32_t uses = 0;
+    path_profile profile;
+  };
+  struct lane {
+    std::unique_ptr<location_path> path, scout;
+    state path_at = between_records, scout_at = between_records;
+    bool scouted = false;
+    std::vector<service> services;             ///< by record
+    std::size_t served = 0, scout_served = 0;
+    std::vector<std::uint32_t> keep;           ///< records at whose beginning the path is kept, once per use
+    std::size_t kept = 0;
+    std::unordered_map<std::uint32_t, kept_path> paths;
   };
 
-  // True if the location made any progress.
+  static bool takes_over(const arrival& a) noexcept {
+    return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last);
+  }
+
   template <class Post>
-  bool run(std::size_t l, Post&& post) {
-    location_path& path = paths_[l];
-    const std::vector<service>& serving = serving_[l];
+  void send(const service& s, const location_path& path, Post&& post) {
+    path.write(entries_);
+    links_.send_snapshot(s.link,
+                         {s.waiter_record, 0, s.base, s.waiter_location, s.mode,
+                          static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
+                         entries_, post);
+  }
+
+  // Both return true if there was any progress.
+  template <class Post>
+  bool scout(lane& l, Post&& post) {
+    if (l.scout_at == done) return false;
     bool moved = false;
     for (;;) {
-      if (waiting_[l] == between_records) {
-        if (!path.begin_next()) {
-          waiting_[l] = done;
+      if (l.scout_at == between_records) {
+        if (l.scout_served == l.services.size() || !l.scout->begin_next()) {
+          l.scout_at = done;
           return true;
         }
-        waiting_[l] = at_record;
+        l.scout_at = at_record;
+      }
+      for (std::size_t& s = l.scout_served; s != l.services.size() && l.services[s].record <= l.scout->record(); ++s) {
+        const service& wish = l.services[s];
+        if (wish.mode == snapshot_mode::whole) continue;
+        if (!links_.may_send(wish.link, wish.mode)) return moved;
+        send(wish, *l.scout, post);
         moved = true;
       }
-      for (std::size_t& s = served_[l]; s != serving.size() && serving[s].record <= path.record(); ++s) {
-        const service& wish = serving[s];
-        if (!links_.may_send(wish.link)) return moved;
-        path.publish(links_[wish.link].rank, wish.waiter_location, wish.all != 0);
-        links_.send_snapshot(wish.link, wish.waiter_location, wish.waiter_record, path, post);
+      const arrival* a = l.scout->due();
+      if (a != nullptr && takes_over(*a)) l.scout->take_over(*a);
+      l.scout->finish_record();
+      l.scout_at = between_records;
+    }
+  }
+
+  template <class Post>
+  bool run(std::size_t number, Post&& post) {
+    lane& l = lanes_[number];
+    if (l.path_at == done) return false;
+    location_path& path = *l.path;
+    bool moved = false;
+    for (;;) {
+      if (l.path_at == between_records) {
+        if (!path.begin_next()) {
+          l.path_at = done;
+          return true;
+        }
+        l.path_at = at_record;
+        moved = true;
+        for (; l.kept != l.keep.size() && l.keep[l.kept] == path.record(); ++l.kept) {
+          kept_path& k = l.paths[path.record()];
+          if (k.uses++ == 0) k.profile = path.profile();
+        }
+      }
+      for (std::size_t& s = l.served; s != l.services.size() && l.services[s].record <= path.record(); ++s) {
+        const service& wish = l.services[s];
+        if (wish.mode == snapshot_mode::whole && !links_.may_send(wish.link, wish.mode)) return moved;
+        if (!wish.all) path.publish(links_[wish.link].rank, wish.waiter_location);
+        if (wish.mode == snapshot_mode::whole) send(wish, path, post);
         moved = true;
       }
       const arrival* a = path.due();
-      if (a != nullptr && a->has(arrival_flag::adopt) && !a->has(arrival_flag::last)) {
-        bool partial = false;
-        if (!links_.arrived(static_cast<std::uint16_t>(l), a->record, incoming_, partial)) return moved;
+      if (a != nullptr && takes_over(*a)) {
+        snapshot_head head;
+        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record, head, incoming_)) return moved;
         const std::int32_t causer = a->causer_rank;
-        path.adopt(*a, incoming_, partial);
-        links_.used(causer, post);
+        if (head.mode == snapshot_mode::relative) {
+          const auto base = l.paths.find(head.base);
+          if (base == l.paths.end()) throw std::logic_error("whywait-X005: a path was not kept");
+          path.adopt(*a, incoming_, &base->second.profile, head.partial != 0);
+          if (--base->second.uses == 0) l.paths.erase(base);
+        } else {
+          path.adopt(*a, incoming_, nullptr, head.partial != 0);
+        }
+        links_.used(causer, head.mode, post);
       }
       path.finish_record();
-      waiting_[l] = between_records;
+      l.path_at = between_records;
       moved = true;
     }
   }
 
   link_book links_;
-  std::vector<location_path> paths_;
-  std::vector<state> waiting_;
-  std::vector<std::size_t> served_;
-  std::vector<std::vector<service>> serving_;
-  std::vector<snapshot_entry> incoming_;
+  std::int32_t own_rank_;
+  std::vector<lane> lanes_;
+  std::vector<snapshot_entry> incoming_, entries_;
   bool ready_ = false;
 };
 

@@ -16,18 +16,29 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Snapshots under way between this rank and others, at most `window` per pair of ranks and direction: a
-/// rank that never waits may not fill the memory of one that always does. A receiver acknowledges half a
-/// window when it has used one, or when it is stuck and has received one; so how many acknowledgements
-/// there will be is known beforehand, and none is left in the network at the end.
+/// Snapshots under way between this rank and others, at most `window` per pair of ranks, direction and kind:
+/// a rank that never waits may not fill the memory of one that always does. A receiver acknowledges half a
+/// window when it has used one; for whole snapshots also when it is stuck and has received one, because
+/// they may come in another order than they are used. How many acknowledgements there will be is known
+/// beforehand, so none is left in the network at the end.
 class link_book {
  public:
   static constexpr std::uint64_t window = 256, half = window / 2;
 
-  struct link {
-    std::int32_t rank = 0;
+  /// One kind of snapshots in both directions.
+  struct traffic {
     std::uint64_t to_send = 0, sent = 0, acknowledged = 0;  ///< acknowledged: by the other side, in halves
     std::uint64_t received = 0, used = 0, answered = 0;     ///< answered: by this side, in halves
+
+    bool open() const noexcept { return sent - acknowledged * half < window; }
+    bool quiet() const noexcept { return sent == to_send && acknowledged == to_send / half; }
+  };
+  struct link {
+    std::int32_t rank = 0;
+    traffic whole, ahead;      ///< ahead: those of the modes own and relative
+    std::uint32_t latest = 0;  ///< the last record of the other side that is served ahead, plus 1
+
+    traffic& of(snapshot_mode mode) noexcept { return mode == snapshot_mode::whole ? whole : ahead; }
   };
 
   explicit link_book(std::int32_t own_rank) : own_(own_rank) {}
@@ -43,30 +54,29 @@ class link_book {
   }
   link& operator[](std::uint32_t number) noexcept { return links_[number]; }
 
-  bool may_send(std::uint32_t number) const noexcept {
-    const link& l = links_[number];
-    return l.rank == own_ || l.sent - l.acknowledged * half < window;
+  bool may_send(std::uint32_t number, snapshot_mode mode) noexcept {
+    link& l = links_[number];
+    return l.rank == own_ || l.of(mode).open();
   }
 
-  template <class Path, class Post>
-  void send_snapshot(std::uint32_t number, std::uint16_t location, std::uint32_t record, Path& path, Post&& post) {
+  template <class Post>
+  void send_snapshot(std::uint32_t number, snapshot_head head, const std::vector<snapshot_entry>& entries, Post&& post) {
     link& l = links_[number];
-    ++l.sent;
-    path.write(entries_);
-    const snapshot_head head{record, static_cast<std::uint32_t>(entries_.size()), location,
-                             static_cast<std::uint16_t>(path.partial() ? 1 : 0)};
+    traffic& t = l.of(head.mode);
+    ++t.sent;
+    head.entries = static_cast<std::uint32_t>(entries.size());
     if (l.rank == own_) {
-      l.acknowledged = l.sent / half;
-      keep(head, reinterpret_cast<const unsigned char*>(entries_.data()));
+      t.acknowledged = t.sent / half;
+      keep(head, reinterpret_cast<const unsigned char*>(entries.data()));
       return;
     }
     out_.clear();
     put(out_, snapshot_kind);
     put(out_, head);
     const std::size_t at = out_.size();
-    const std::size_t size = entries_.size() * sizeof(snapshot_entry);
+    const std::size_t size = entries.size() * sizeof(snapshot_entry);
     out_.resize(at + size);
-    if (size != 0) std::memcpy(out_.data() + at, entries_.data(), size);
+    if (size != 0) std::memcpy(out_.data() + at, entries.data(), size);
     post(l.rank, out_);
   }
 
@@ -74,23 +84,26 @@ class link_book {
     packet_reader in(data, size);
     const std::uint32_t number = of(source);
     while (!in.empty()) {
-      if (in.get<std::uint32_t>() == acknowledge_kind) {
-        ++links_[number].acknowledged;
+      const auto kind = in.get<std::uint32_t>();
+      if (kind != snapshot_kind) {
+        ++(kind == whole_used ? links_[number].whole : links_[number].ahead).acknowledged;
         continue;
       }
       const auto head = in.get<snapshot_head>();
       keep(head, in.skip(head.entries * sizeof(snapshot_entry)));
-      if (++links_[number].received >= (links_[number].answered + 1) * half) full_.push_back(number);
+      traffic& t = links_[number].of(head.mode);
+      ++t.received;
+      if (head.mode == snapshot_mode::whole && t.received >= (t.answered + 1) * half) full_.push_back(number);
     }
   }
 
   /// Moves the snapshot for a record of this rank into `into`; false if it has not come yet.
-  bool arrived(std::uint16_t location, std::uint32_t record, std::vector<snapshot_entry>& into, bool& partial) {
+  bool arrived(std::uint16_t location, std::uint32_t record, snapshot_head& head, std::vector<snapshot_entry>& into) {
     const auto found = inbox_.find(inbox_key(location, record));
     if (found == inbox_.end()) return false;
     slot& s = slots_[found->second];
     into.swap(s.entries);
-    partial = s.partial;
+    head = s.head;
     free_.push_back(found->second);
     inbox_.erase(found);
     return true;
@@ -98,10 +111,11 @@ class link_book {
 
   /// A snapshot of `rank` has been used.
   template <class Post>
-  void used(std::int32_t rank, Post&& post) {
+  void used(std::int32_t rank, snapshot_mode mode, Post&& post) {
     if (rank == own_) return;
     link& l = links_[of(rank)];
-    if (++l.used >= (l.answered + 1) * half) acknowledge(l, post);
+    traffic& t = l.of(mode);
+    if (++t.used >= (t.answered + 1) * half) acknowledge(l, mode, post);
   }
 
   /// This rank is stuck: lets those go on who wait for its acknowledgement only.
@@ -109,7 +123,7 @@ class link_book {
   void stuck(Post&& post) {
     for (const std::uint32_t number : full_) {
       link& l = links_[number];
-      while (l.received >= (l.answered + 1) * half) acknowledge(l, post);
+      while (l.whole.received >= (l.whole.answered + 1) * half) acknowledge(l, snapshot_mode::whole, post);
     }
     full_.clear();
   }
@@ -117,17 +131,17 @@ class link_book {
   /// Everything was sent and every acknowledgement that will come has come.
   bool quiet() const noexcept {
     for (const link& l : links_) {
-      if (l.sent != l.to_send || l.acknowledged != l.to_send / half) return false;
+      if (!l.whole.quiet() || !l.ahead.quiet()) return false;
     }
     return true;
   }
 
  private:
-  static constexpr std::uint32_t snapshot_kind = 1, acknowledge_kind = 2;
+  static constexpr std::uint32_t snapshot_kind = 1, whole_used = 2, ahead_used = 3;
 
   struct slot {
+    snapshot_head head;
     std::vector<snapshot_entry> entries;
-    bool partial = false;
   };
 
   static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
@@ -142,16 +156,16 @@ class link_book {
     slot& s = slots_[free_.back()];
     s.entries.resize(head.entries);
     if (head.entries != 0) std::memcpy(s.entries.data(), data, head.entries * sizeof(snapshot_entry));
-    s.partial = head.partial != 0;
+    s.head = head;
     inbox_[inbox_key(head.location, head.record)] = free_.back();
     free_.pop_back();
   }
 
   template <class Post>
-  void acknowledge(link& l, Post&& post) {
-    ++l.answered;
+  void acknowledge(link& l, snapshot_mode mode, Post&& post) {
+    ++l.of(mode).answered;
     out_.clear();
-    put(out_, acknowledge_kind);
+    put(out_, mode == snapshot_mode::whole ? whole_used : ahead_used);
     post(l.rank, out_);
   }
 
@@ -162,7 +176,6 @@ class link_book {
   std::unordered_map<std::uint64_t, std::uint32_t> inbox_;
   std::vector<slot> slots_;
   std::vector<std::uint32_t> free_;
-  std::vector<snapshot_entry> entries_;
   packet out_;
 };
 

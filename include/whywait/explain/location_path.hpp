@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -20,17 +21,21 @@ namespace explain {
 /// The causal path profile of one location on its way through the records (definitions 1.5):
 /// computing b for dt: pi[b] += dt; waiting for q: X = pi_q - pi, explain by X, pi = pi_q.
 /// Invariant: the times of the profile add up to the time since the earliest rank's begin.
+///
+/// Without classes it is a scout: it explains nothing and never stops, but knows what the location did since it
+/// last took over a path.
 class location_path {
  public:
   location_path(const rank_history& rank, std::uint16_t location, const options& settings, std::int64_t earliest_ns,
-                block_table& blocks, class_book& classes)
+                block_table& blocks, class_book* classes)
       : rank_(&rank), here_(&rank.locations[location]), index_(location), settings_(&settings), blocks_(&blocks),
-        classes_(&classes), walk_(rank), earliest_ns_(earliest_ns), now_ns_(earliest_ns) {
+        classes_(classes), walk_(rank), earliest_ns_(earliest_ns), now_ns_(earliest_ns) {
     spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
   }
 
-  void expect(std::vector<arrival> arrivals) { arrivals_ = std::move(arrivals); }
-  const std::vector<arrival>& arrivals() const noexcept { return arrivals_; }
+  void expect(std::shared_ptr<const std::vector<arrival>> arrivals) { arrivals_ = std::move(arrivals); }
+  const std::vector<arrival>& arrivals() const noexcept { return *arrivals_; }
+  const path_profile& profile() const noexcept { return profile_; }
 
   /// Goes to the beginning of the next record. At the end: takes the last steps, reports, returns false.
   bool begin_next() {
@@ -49,12 +54,12 @@ class location_path {
 
   /// What is known about the current record's wait, or null.
   const arrival* due() const noexcept {
-    return at_ < arrivals_.size() && arrivals_[at_].record == next_ ? &arrivals_[at_] : nullptr;
+    return at_ < arrivals_->size() && (*arrivals_)[at_].record == next_ ? &(*arrivals_)[at_] : nullptr;
   }
 
   /// The current profile goes to that location: from now on both have it in common.
-  void publish(std::int32_t rank, std::uint16_t location, bool all) {
-    if (!all) aligned_.remember(location_key(rank, location), now_ns_, profile_);
+  void publish(std::int32_t rank, std::uint16_t location) {
+    aligned_.remember(location_key(rank, location), now_ns_, profile_);
   }
 
   /// All of the profile that is not zero.
@@ -68,9 +73,20 @@ class location_path {
     }
   }
 
-  /// Explains the current record's wait by the causer's path and takes that over.
-  void adopt(const arrival& a, const std::vector<snapshot_entry>& path, bool partial_path) {
-    incoming_.assign(std::max(profile_.size(), blocks_->size()), {});
+  /// A scout takes over an unknown path: begins to count anew.
+  void take_over(const arrival& a) {
+    profile_.assign(profile_.size(), {});
+    own_.assign(profile_.size(), 0);
+    now_ns_ = std::max(now_ns_, a.need_ns);
+    ++at_;
+  }
+
+  /// Explains the current record's wait by the causer's path and takes that over. `base`: what a relative
+  /// snapshot adds to, else null.
+  void adopt(const arrival& a, const std::vector<snapshot_entry>& path, const path_profile* base, bool partial_path) {
+    incoming_.clear();
+    if (base != nullptr) incoming_ = *base;
+    incoming_.resize(std::max({incoming_.size(), profile_.size(), blocks_->size()}));
     incoming_own_.assign(incoming_.size(), 0);
     if (translation_.size() < path.size()) translation_.resize(path.size());
     for (std::size_t i = 0; i != path.size(); ++i) {
@@ -81,7 +97,10 @@ class location_path {
         incoming_.resize(k.number + 1);
         incoming_own_.resize(k.number + 1, 0);
       }
-      incoming_[k.number] = {e.visits, e.ns, e.work};
+      block_use& u = incoming_[k.number];
+      u.visits += e.visits;
+      u.ns += e.ns;
+      u.work += e.work;
       incoming_own_[k.number] = e.own_ns;
     }
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
@@ -101,7 +120,8 @@ class location_path {
   void finish_record() {
     const core::sync_record& r = here_->records[next_];
     for (; due() != nullptr; ++at_) {
-      const arrival& a = arrivals_[at_];
+      const arrival& a = (*arrivals_)[at_];
+      if (classes_ == nullptr) continue;
       if (a.has(arrival_flag::last)) {
         if (a.has(arrival_flag::adopt)) align_all(now_ns_);
         continue;
@@ -274,7 +294,7 @@ class location_path {
 
   void finish() {
     compute(here_->steps.size(), std::max(rank_->end_ns, now_ns_), 0xffffffffu);
-    if (settings_->watch == nullptr) return;
+    if (settings_->watch == nullptr || classes_ == nullptr) return;
     path_instance path;
     path.rank = rank_->rank;
     path.location = index_;
@@ -301,7 +321,7 @@ class location_path {
   std::int64_t earliest_ns_, now_ns_;
   std::uint64_t next_ = 0, previous_steps_ = 0;
   std::int64_t previous_site_ = -1;
-  std::vector<arrival> arrivals_;
+  std::shared_ptr<const std::vector<arrival>> arrivals_;
   std::size_t at_ = 0;
   path_profile profile_, incoming_;
   std::vector<std::int64_t> own_, incoming_own_;

@@ -35,12 +35,14 @@ inline joint_flow flow_together(const segment& a, const segment& b, const machin
   std::vector<double> each(a.parallelism.size() + b.parallelism.size() - 1, 0.0);  // mu(k) / k
   for (std::size_t k = 1; k != each.size(); ++k) {
     const std::uint32_t n = static_cast<std::uint32_t>(k);
-    where.per_customer(&n, &each[k]);
+    if (k > 1 && where.uncontended()) each[k] = each[1];
+    else where.per_customer(&n, &each[k]);
   }
   r.parallelism.assign(each.size(), 0.0);
   for (std::size_t i = 0; i != a.parallelism.size(); ++i) {
     if (!(a.parallelism[i] > 0.0)) continue;
     for (std::size_t j = 0; j != b.parallelism.size(); ++j) {
+      if (!(b.parallelism[j] > 0.0)) continue;
       const double both = a.parallelism[i] * b.parallelism[j];
       r.parallelism[i + j] += both;
       r.rate_a += each[i + j] * static_cast<double>(i) * both;

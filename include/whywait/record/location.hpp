@@ -72,7 +72,8 @@ __attribute__((noinline, cold)) inline location* find_location() noexcept {
     return nullptr;
   }
   if (!__atomic_exchange_n(&fork_watched, true, __ATOMIC_ACQ_REL)) pthread_atfork(nullptr, nullptr, &forget_location);
-  location* found = static_cast<location*>(static_cast<core::location_base*>(pthread_getspecific(registry->thread_key)));
+  auto* const known = static_cast<core::location_base*>(pthread_getspecific(registry->thread_key));
+  location* found = static_cast<location*>(known);
   if (found == nullptr) found = make_location(*registry);
   here = found != nullptr ? found : off();
   return found;

@@ -18,13 +18,13 @@
   }()
 
 /// Times the rest of the scope as a region called `name` (a string literal). One declaration, so it cannot
-/// escape an unbraced `if`. About 16 ns.
+/// escape an unbraced `if`. About 16 to 20 ns.
 #define WHYWAIT_REGION(name)                                                  \
   const ::whywait::region WHYWAIT_DETAIL_JOIN(whywait_region_, __COUNTER__) { \
     WHYWAIT_DETAIL_SITE(region, name)                                         \
   }
 
-/// Times the rest of the scope as waiting for something that whywait cannot see. About 16 ns.
+/// Times the rest of the scope as waiting for something that whywait cannot see. About 16 to 20 ns.
 #define WHYWAIT_WAIT(name)                                                    \
   const ::whywait::region WHYWAIT_DETAIL_JOIN(whywait_region_, __COUNTER__) { \
     WHYWAIT_DETAIL_SITE(waiting, name)                                        \

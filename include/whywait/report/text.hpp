@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_TEXT_HPP
 #define WHYWAIT_REPORT_TEXT_HPP
 
+#include <whywait/report/grouping.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/table.hpp>
 #include <whywait/report/units.hpp>
@@ -27,7 +28,7 @@ namespace report {
 struct text_options {
   std::size_t columns = 80;
   bool colour = false;
-  std::size_t most_waits = 10;  ///< at most so many waits are shown
+  std::size_t most_waits = 6;  ///< at most so many waits are shown
   double cover = 0.95;          ///< and no more than make up this share of all waiting
   double quiet_below = 0.01;    ///< waiting below this share of rank time is called balanced
   std::size_t most_blocks = 8;  ///< blocks per wait
@@ -73,14 +74,15 @@ class text_writer {
     if (quiet) {
       balanced(share);
     } else {
+      const std::vector<wait_group> groups = group_shapes(r_.waits);
       std::size_t shown = 0;
       double covered = 0;
-      for (; shown < r_.waits.size() && shown < o_.most_waits; ++shown) {
+      for (; shown < groups.size() && shown < o_.most_waits; ++shown) {
         if (shown > 0 && covered >= o_.cover * run.waiting_seconds) break;
-        wait(r_.waits[shown], shown + 1);
-        covered += r_.waits[shown].seconds;
+        wait(groups[shown], shown + 1);
+        covered += groups[shown].sum.seconds;
       }
-      rest(shown, covered);
+      rest(groups.size() - shown, shown > 0, covered);
     }
     footer();
     return std::move(out_);
@@ -119,7 +121,8 @@ class text_writer {
     }
   }
 
-  void wait(const wait_entry& w, std::size_t number) {
+  void wait(const wait_group& group, std::size_t number) {
+    const wait_entry& w = group.sum;
     const duration_scale scale = scale_for(w.seconds);
     const std::string head = pattern_words(w.pattern) + "  " + duration(w.seconds);
     std::string facts =
@@ -140,6 +143,10 @@ class text_writer {
       paragraph(
           scale_or_own(scale, w.indirect_seconds) + " of this is inherited: the late side had itself waited for others",
           margin());
+    if (group.shapes > 1)
+      paragraph(counted(static_cast<std::int64_t>(group.shapes), "shape") + " of explanations added up; the largest is " +
+                    percent(group.largest_seconds / w.seconds) + " (the JSON file has them apart)",
+                margin());
     const std::string trust = quality_words(w.quality);
     if (!trust.empty()) paragraph(trust, margin());
     for (const advice_entry& a : w.advice)
@@ -208,12 +215,11 @@ class text_writer {
     return (seconds > 0 ? "+" : "") + scale_or_own(scale, seconds);
   }
 
-  void rest(std::size_t shown, double covered) {
+  void rest(std::size_t more, bool shown, double covered) {
     const double left = r_.run.waiting_seconds - covered;
-    const std::size_t more = r_.waits.size() - shown;
     if (more == 0 && !(left > 0.001 * r_.run.waiting_seconds)) return;
-    const std::string what = more > 0 ? counted(more_of(more), shown > 0 ? "more kind of wait" : "kind of wait",
-                                                shown > 0 ? "more kinds of waits" : "kinds of waits")
+    const std::string what = more > 0 ? counted(more_of(more), shown ? "more kind of wait" : "kind of wait",
+                                                shown ? "more kinds of waits" : "kinds of waits")
                                       : std::string("other waits, each too short to explain");
     out_ += "\n    " + what + ": " + duration(std::max(left, 0.0)) + " (" +
             percent(r_.run.waiting_seconds > 0 ? std::max(left, 0.0) / r_.run.waiting_seconds : 0) +

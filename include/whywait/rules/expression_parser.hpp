@@ -295,7 +295,7 @@ class expression_parser {
   static bool fold(std::string_view text, std::size_t& i, std::string& out) {
     std::size_t j = i;
     bool line = false;
-    while (j < text.size() && (text[j] == ' ' || text[j] == '\t' || text[j] == '\n' || text[j] == '\r')) line = line || text[j++] == '\n';
+    for (; j < text.size() && blank(text[j]); ++j) line = line || text[j] == '\n';
     if (!line) return false;
     out += ' ';
     i = j - 1;

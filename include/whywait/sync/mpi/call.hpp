@@ -21,12 +21,12 @@ namespace flag = core::sync_flag;
 /// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record.
 class call {
  public:
-  call(core::mpi_call what, const void* address) noexcept : thread_(recording_thread()), what_(what), from_(address) {
+  __attribute__((always_inline)) call(core::mpi_call what, const void* address) noexcept : thread_(recording_thread()), what_(what), from_(address) {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
     const void* const frame = __builtin_frame_address(0);
     const void* const outer = thread_->open.frame;
-    // An outer call whose frame lies below this one was left by longjmp: it is over.
-    if (__builtin_expect(outer != nullptr && outer >= frame, 0)) {
+    // An outer call whose frame does not lie above this one was left by longjmp: it is over.
+    if (__builtin_expect(outer != nullptr && reinterpret_cast<uintptr_t>(outer) > reinterpret_cast<uintptr_t>(frame), 0)) {
       thread_ = nullptr;
       return;
     }
@@ -35,7 +35,7 @@ class call {
     thread_->open.call = what;
     ++thread_->calls[static_cast<size_t>(what)];
   }
-  ~call() {
+  __attribute__((always_inline)) ~call() {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
     if (__builtin_expect(begun_ && !left_, 0)) leave();  // an error handler threw
     thread_->open.frame = nullptr;
@@ -84,7 +84,7 @@ class call {
 
   /// Makes the next record, common facts filled in; `finish` publishes it. Null if there is no memory, or if
   /// there was none before. `posting`: the ordinal taken for it, or 0.
-  core::sync_record* store(unsigned flags, uint32_t posting) noexcept {
+  __attribute__((always_inline)) core::sync_record* store(unsigned flags, uint32_t posting) noexcept {
     if (__builtin_expect(place_ == nullptr, 0) && !claim_again(posting)) return nullptr;
     core::sync_record* const r = place_;
     r->begin = begin_;
@@ -103,13 +103,13 @@ class call {
     r->flags = static_cast<uint16_t>(flags);
     return r;
   }
-  void finish() noexcept {
+  __attribute__((always_inline)) void finish() noexcept {
     where().syncs.publish();
     place_ = nullptr;
     overhead_ = 0;
   }
   /// A posting that is its own completion (blocking calls).
-  void finish_completed(core::sync_record* r) noexcept {
+  __attribute__((always_inline)) void finish_completed(core::sync_record* r) noexcept {
     r->completion = next_index();
     r->completed_by = where().index;
     r->flags = static_cast<uint16_t>(r->flags | flag::complete);

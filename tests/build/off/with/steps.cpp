@@ -1,7 +1,5 @@
 // Uses everything that record.hpp and mpi.hpp offer; ../without/steps.cpp is the same program without.
 #ifdef HAS_MPI
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
 #include <whywait/mpi.hpp>
 #endif
 #include <whywait/record.hpp>

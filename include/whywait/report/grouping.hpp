@@ -1,0 +1,124 @@
+#ifndef WHYWAIT_REPORT_GROUPING_HPP
+#define WHYWAIT_REPORT_GROUPING_HPP
+
+#include <whywait/report/model.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// The waits of one pattern at one operation because of one cause, all their shapes together.
+struct wait_group {
+  wait_entry sum;
+  std::size_t shapes = 1;     ///< classes of explanations that were added up
+  double largest_seconds = 0; ///< of them, the most costly
+};
+
+namespace detail {
+
+inline void add_term(std::vector<residual_entry>& terms, const residual_entry& more) {
+  for (residual_entry& r : terms) {
+    if (r.kind != more.kind || r.block != more.block || r.within != more.within || !(r.where == more.where)) continue;
+    r.seconds += more.seconds;
+    r.visits_seconds += more.visits_seconds;
+    r.speed_seconds += more.speed_seconds;
+    r.inherited_seconds += more.inherited_seconds;
+    r.causer_visits += more.causer_visits;
+    r.waiter_visits += more.waiter_visits;
+    r.causer_work += more.causer_work;
+    r.waiter_work += more.waiter_work;
+    r.causer_seconds += more.causer_seconds;
+    r.waiter_seconds += more.waiter_seconds;
+    return;
+  }
+  terms.push_back(more);
+}
+
+inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
+  for (const location_seconds& m : more) {
+    const auto same = std::find_if(shares.begin(), shares.end(), [&m](const location_seconds& s) {
+      return s.rank == m.rank && s.thread == m.thread;
+    });
+    if (same == shares.end()) shares.push_back(m);
+    else same->seconds += m.seconds;
+  }
+}
+
+inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more) {
+  for (const advice_entry& m : more) {
+    const auto same =
+        std::find_if(advice.begin(), advice.end(), [&m](const advice_entry& a) { return a.problem == m.problem; });
+    if (same == advice.end()) advice.push_back(m);
+    else same->saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
+  }
+}
+
+inline int rank_of_quality(const std::string& quality) noexcept {
+  return quality == "exact" ? 0 : quality == "bounded" ? 1 : quality == "order_suspect" ? 2 : 3;
+}
+
+}  // namespace detail
+
+/// Adds up what differs in its shape only, for readers: one entry for each (pattern, operation, cause), most
+/// costly first, its terms too; terms below 1 % of the sum go into its remainder. The sum property is kept.
+inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits) {
+  std::vector<wait_group> groups;
+  for (const wait_entry& w : waits) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&w](const wait_group& g) {
+      return g.sum.pattern == w.pattern && g.sum.operation == w.operation && g.sum.cause == w.cause;
+    });
+    if (same == groups.end()) {
+      groups.push_back({w, 1, w.seconds});
+      continue;
+    }
+    wait_entry& sum = same->sum;
+    ++same->shapes;
+    same->largest_seconds = std::max(same->largest_seconds, w.seconds);
+    if (detail::rank_of_quality(w.quality) > detail::rank_of_quality(sum.quality)) sum.quality = w.quality;
+    sum.seconds += w.seconds;
+    sum.longest_seconds = std::max(sum.longest_seconds, w.longest_seconds);
+    sum.count += w.count;
+    sum.wrong_order = sum.wrong_order || w.wrong_order;
+    sum.wrong_order_count += w.wrong_order_count;
+    sum.wrong_order_seconds += w.wrong_order_seconds;
+    sum.unexplained_seconds += w.unexplained_seconds;
+    sum.indirect_seconds += w.indirect_seconds;
+    for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
+    detail::add_shares(sum.waiters, w.waiters);
+    detail::add_shares(sum.causers, w.causers);
+    detail::add_advice(sum.advice, w.advice);
+  }
+  for (wait_group& g : groups) {
+    wait_entry& sum = g.sum;
+    const auto small = std::stable_partition(sum.residual.begin(), sum.residual.end(), [&](const residual_entry& r) {
+      return g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds) >= 0.01 * sum.seconds;
+    });
+    for (auto r = small; r != sum.residual.end(); ++r) sum.unexplained_seconds += r->seconds;
+    sum.residual.erase(small, sum.residual.end());
+    std::stable_sort(sum.residual.begin(), sum.residual.end(), [](const residual_entry& a, const residual_entry& b) {
+      return std::fabs(a.seconds) > std::fabs(b.seconds);
+    });
+    const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
+    std::stable_sort(sum.waiters.begin(), sum.waiters.end(), more);
+    std::stable_sort(sum.causers.begin(), sum.causers.end(), more);
+    std::stable_sort(sum.advice.begin(), sum.advice.end(), [](const advice_entry& a, const advice_entry& b) {
+      return a.saving_seconds > b.saving_seconds;
+    });
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
+  return groups;
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif

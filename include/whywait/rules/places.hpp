@@ -1,0 +1,82 @@
+#ifndef WHYWAIT_RULES_PLACES_HPP
+#define WHYWAIT_RULES_PLACES_HPP
+
+#include <whywait/rules/event_store.hpp>
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Where something is in the program. Facts are made from any struct with these members: the report has one of its own.
+struct place {
+  std::string call;    ///< "MPI_Recv"; empty for regions and steps
+  std::string name;    ///< of a region or step
+  std::string kind;    ///< of a region or step: "region", "step", "waiting"
+  std::string region;  ///< path of enclosing regions, "main/exchange"
+  std::string file;
+  int line = 0;
+  std::string function;
+  std::string module;
+  std::uint64_t offset = 0;
+};
+
+namespace detail {
+
+inline std::string after_last_slash(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+/// "halo.cpp:131", without debug information "app+0x1234", else empty.
+template <class Place>
+std::string code_of(const Place& p) {
+  if (!p.file.empty()) return after_last_slash(p.file) + (p.line > 0 ? ":" + std::to_string(p.line) : "");
+  if (p.module.empty()) return {};
+  char digits[16];
+  const auto end = std::to_chars(digits, digits + sizeof digits, p.offset, 16);
+  return p.module + "+0x" + std::string(digits, end.ptr);
+}
+
+/// The innermost region, else the function without its arguments.
+template <class Place>
+std::string within_of(const Place& p) {
+  if (!p.region.empty()) return after_last_slash(p.region);
+  return p.function.substr(0, p.function.find_first_of("(<"));
+}
+
+/// A call as advice names it: "MPI_Send (halo.cpp:131)"; "the call" if nothing is known.
+template <class Place>
+std::string call_of(const Place* p) {
+  if (p == nullptr || p->call.empty()) return "the call";
+  const std::string code = code_of(*p);
+  return clean(p->call + (code.empty() ? "" : " (" + code + ")"));
+}
+
+template <class Place>
+action action_at(const Place* p) {
+  action a;
+  if (p == nullptr) {
+    a.text = "a call at an unknown place";
+    return a;
+  }
+  a.call = clean(p->call);
+  a.region = clean(within_of(*p));
+  a.file = clean(p->file);
+  a.line = p->line;
+  const std::string code = clean(code_of(*p));
+  a.text = (a.call.empty() ? "a call" : a.call) + (a.region.empty() ? "" : " in " + a.region) + (code.empty() ? "" : " (" + code + ")");
+  return a;
+}
+
+}  // namespace detail
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,36 @@
+#include <whywait/explain/path_profile.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace whywait::explain;
+
+TEST_CASE("the most recent alignment that applies is taken; one of all ranks ends the older ones") {
+  alignments a;
+  const auto latest = [&a](std::uint64_t who) {
+    return use_of(a.latest([who](std::uint64_t w) { return w == who; }), 0).ns;
+  };
+  CHECK(latest(1) == 0);
+  a.remember(1, 10, {{1, 100, 0}});
+  a.remember(2, 20, {{1, 200, 0}});
+  CHECK(latest(1) == 100);
+  CHECK(latest(2) == 200);
+  a.remember(1, 30, {{1, 300, 0}});
+  CHECK(latest(1) == 300);
+  a.world(40, {{1, 400, 0}});
+  CHECK(latest(1) == 400);
+  CHECK(latest(3) == 400);
+  a.remember(3, 50, {{1, 500, 0}});
+  CHECK(latest(3) == 500);
+  CHECK(latest(1) == 400);
+}
+
+TEST_CASE("only the 16 most recent alignments are kept") {
+  alignments a;
+  for (int i = 1; i != 21; ++i) a.remember(static_cast<std::uint64_t>(i), i, {{0, i, 0}});
+  const auto latest = [&a](std::uint64_t who) {
+    return use_of(a.latest([who](std::uint64_t w) { return w == who; }), 0).ns;
+  };
+  CHECK(latest(4) == 0);
+  CHECK(latest(5) == 5);
+  CHECK(latest(20) == 20);
+}

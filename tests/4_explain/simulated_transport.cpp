@@ -1,0 +1,76 @@
+#include <whywait/explain/simulated_transport.hpp>
+
+#include "histories.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+using whywait::explain::packet;
+using whywait::explain::put;
+using whywait::explain::simulated_transport;
+
+TEST_CASE("a bulk exchange brings every packet to its rank") {
+  const std::int32_t ranks = 5;
+  simulated_transport t(ranks);
+  std::vector<int> got(ranks, 0);
+  t.bulk(
+      [&](std::int32_t i, auto&& to) {
+        for (std::int32_t k = 0; k <= i; ++k) put(to(k), i);
+      },
+      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+        whywait::explain::packet_reader in(data, size);
+        CHECK(in.get<std::int32_t>() == source);
+        CHECK(source >= i);
+        ++got[static_cast<std::size_t>(i)];
+      });
+  CHECK(got == std::vector<int>{5, 4, 3, 2, 1});
+}
+
+TEST_CASE("a reduction reaches rank 0 from every rank once") {
+  for (std::int32_t ranks = 1; ranks != 18; ++ranks) {
+    simulated_transport t(ranks);
+    std::vector<int> sum(static_cast<std::size_t>(ranks));
+    std::iota(sum.begin(), sum.end(), 1);
+    t.reduce(
+        [&](std::int32_t i) {
+          packet p;
+          put(p, sum[static_cast<std::size_t>(i)]);
+          return p;
+        },
+        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+          sum[static_cast<std::size_t>(i)] += whywait::explain::packet_reader(data, size).get<int>();
+        });
+    CHECK(sum[0] == ranks * (ranks + 1) / 2);
+  }
+}
+
+TEST_CASE("ranks that wait for each other in a circle are an error, not a hang") {
+  simulated_transport t(2);
+  CHECK_THROWS_AS(t.forward([](std::int32_t, auto&&) { return false; },
+                            [](std::int32_t, std::int32_t, const unsigned char*, std::size_t) {}),
+                  std::logic_error);
+}
+
+TEST_CASE("no clock error whatever makes the ranks wait for each other in a circle") {
+  using namespace histories;
+  // Each sends before it receives, but every clock claims that the other's send came while it was receiving.
+  run r(2);
+  for (int k = 0; k != 3; ++k) {
+    const auto t = static_cast<std::uint64_t>(100 * k);
+    for (int i = 0; i != 2; ++i) {
+      r[i].send(t + 10, t + 60, 1 - i);
+      r[i].receive(t + 60, t + 90, 1 - i);
+    }
+  }
+  for (int shift = -300; shift <= 300; shift += 7) {
+    r[1].clock.offset_ns = shift;
+    CHECK_NOTHROW(r.explain());
+  }
+}
+
+TEST_CASE("the number of histories must be that of the hosted ranks") {
+  simulated_transport t(2);
+  std::vector<whywait::explain::rank_history> one(1);
+  CHECK_THROWS_AS(whywait::explain::explain(t, one), std::invalid_argument);
+}
