@@ -100,7 +100,8 @@ std::vector<rank_store> ring(std::int32_t ranks, std::size_t steps) {
       };
       const std::uint64_t sent = t + work(i), from_left = t + work((i + ranks - 1) % ranks);
       const std::uint64_t received = std::max(sent + 50, from_left) + 50;
-      add(s, mpi_call::Send, work(i) - 200, 1 + static_cast<std::uint32_t>(k % 10), sent, sent + 50, (i + 1) % ranks, sends, 0);
+      add(s, mpi_call::Send, work(i) - 200, 1 + static_cast<std::uint32_t>(k % 10), sent, sent + 50, (i + 1) % ranks,
+          sends, 0);
       add(s, mpi_call::Recv, 0, 1, sent + 50, received, (i + ranks - 1) % ranks, receives, 1);
       if (k % 10 == 9) add(s, mpi_call::Barrier, 0, 1, received, t + 30000, -1, 0, 2);
     }

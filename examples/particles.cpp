@@ -5,7 +5,7 @@
 //
 // WHYWAIT_WORK counts the particles pushed, so the report can tell *more particles* from *slower particles*:
 // here each particle costs the same everywhere, and all of the waiting is more work. Pushing a particle
-// sleeps for 2 microseconds, so that its true cost is known on a machine with fewer cores than ranks.
+// sleeps for 5 microseconds, so that its true cost is known on a machine with fewer cores than ranks.
 #include <whywait/mpi.hpp>
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace {
 
-constexpr int steps = 60;
+constexpr int steps = 30;
 constexpr int cloud = 6000;  // particles in all
 
 struct ring {
@@ -29,7 +29,7 @@ void push(std::vector<double>& particles) {
   WHYWAIT_REGION("push_particles");
   WHYWAIT_WORK(particles.size());
   for (double& x : particles) x += 1.0 / 20;
-  std::this_thread::sleep_for(std::chrono::microseconds(2 * particles.size()));
+  std::this_thread::sleep_for(std::chrono::microseconds(5 * particles.size()));
 }
 
 // Particles that left [rank, rank + 1) go to the right neighbour.

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # From a clean clone to an explanation: installs what is missing, builds examples/jacobi, runs it on 4 ranks, prints
 # why it waited, then runs the corrected variant and prints the speed-up beside it.
+#
+#   examples/quickstart.sh [openmpi|mpich]    default: whichever is there, Open MPI first
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -8,7 +10,7 @@ scripts/dependencies.sh quickstart
 
 # whichever MPI is complete here; Debian gives both names, so that both can be installed
 mpi_compiler="" mpi_run=""
-for name in openmpi mpich; do
+for name in ${1:-openmpi mpich}; do
   for launcher in "mpirun.$name" "mpiexec.$name"; do
     if command -v "mpicxx.$name" >/dev/null && command -v "$launcher" >/dev/null; then
       mpi_compiler="mpicxx.$name" mpi_run="$launcher"

@@ -10,7 +10,8 @@ using namespace whywait::explain;
 
 namespace {
 
-const interval_diff<std::string>::term& find(const std::vector<interval_diff<std::string>::term>& terms, const char* block) {
+const interval_diff<std::string>::term& find(const std::vector<interval_diff<std::string>::term>& terms,
+                                             const char* block) {
   for (const auto& t : terms) {
     if (t.block == block) return t;
   }
@@ -65,7 +66,9 @@ TEST_CASE("work units replace visits where both sides have them") {
 
 TEST_CASE("visits and speed add up to the difference, and swapping the sides negates both") {
   std::mt19937_64 random(1);
-  const auto any = [&](std::int64_t most) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1)); };
+  const auto any = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1));
+  };
   for (int i = 0; i != 20000; ++i) {
     const block_use a{any(20), any(1000000), any(3)}, b{any(20), any(1000000), any(3)};
     const block_split x = split(a, b), y = split(b, a);

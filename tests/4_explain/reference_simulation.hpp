@@ -38,8 +38,8 @@ struct true_wait {
   int causer = 0;
   std::uint32_t causer_record = 0;
   std::int64_t begin_ns = 0, wait_ns = 0;
-  std::size_t after = 0;      ///< position behind it in the waiter's pieces
-  int group = -1;             ///< index of the all-synchronising operation
+  std::size_t after = 0;  ///< position behind it in the waiter's pieces
+  int group = -1;         ///< index of the all-synchronising operation
 };
 
 struct shape {
@@ -50,7 +50,8 @@ struct shape {
 
 class program {
  public:
-  program(std::uint64_t seed, shape s) : random_(seed), shape_(s), data_(s.ranks), ranks_(static_cast<std::size_t>(s.ranks)) {
+  program(std::uint64_t seed, shape s)
+      : random_(seed), shape_(s), data_(s.ranks), ranks_(static_cast<std::size_t>(s.ranks)) {
     groups_.push_back({});
     for (int i = 0; i != s.ranks; ++i) groups_[0].push_back(i);
     if (s.ranks > 2) {
@@ -137,17 +138,17 @@ class program {
     std::size_t next = 0;
     bool blocked = false, leaving = false;
     std::int64_t enter = 0, over = 0;
-    std::vector<std::size_t> completed;    ///< requests that the current call completes
-    std::uint32_t record = 0;              ///< of the current call
+    std::vector<std::size_t> completed;  ///< requests that the current call completes
+    std::uint32_t record = 0;            ///< of the current call
     std::vector<request> requests;
-    std::vector<std::size_t> current;      ///< requests of the current call
-    std::vector<std::size_t> posted;       ///< by this rank, not yet completed
+    std::vector<std::size_t> current;                     ///< requests of the current call
+    std::vector<std::size_t> posted;                      ///< by this rank, not yet completed
     std::vector<std::pair<int, std::size_t>> unexpected;  ///< (sender, its request), in order of sending
-    std::vector<std::size_t> receives;     ///< posted and not yet met, in order
+    std::vector<std::size_t> receives;                    ///< posted and not yet met, in order
     std::vector<piece> pieces;
     std::map<std::uint32_t, std::size_t> positions;
     core::stable_key previous_site = 0;
-    std::map<int, int> turns;              ///< group -> collectives begun
+    std::map<int, int> turns;  ///< group -> collectives begun
 
     std::int64_t at() const { return leaving ? over : enter; }
   };
@@ -232,7 +233,7 @@ class program {
         push(a, chance(40) ? wait_any : chance(50) ? wait_some : wait_all);
       } else {
         static const std::array<mpi_call, 6> calls = {mpi_call::Barrier, mpi_call::Allreduce, mpi_call::Bcast,
-                                                      mpi_call::Reduce, mpi_call::Scan, mpi_call::Exscan};
+                                                      mpi_call::Reduce,  mpi_call::Scan,      mpi_call::Exscan};
         const mpi_call call = calls[static_cast<std::size_t>(pick(0, 5))];
         const int g = static_cast<int>(pick(0, static_cast<std::int64_t>(groups_.size()) - 1));
         const auto& members = groups_[static_cast<std::size_t>(g)];
@@ -394,15 +395,17 @@ class program {
         r.posted.push_back(post_message(i, o, r.record));
         break;
       case recv:
-        r.record = write(i, mpi_call::Recv, o, flag::posts_receive | done | (o.wildcard ? unsigned{flag::any_source} : 0u), o.peer,
-                         o.tag);
+        r.record = write(i, mpi_call::Recv, o,
+                         flag::posts_receive | done | (o.wildcard ? unsigned{flag::any_source} : 0u), o.peer, o.tag);
         r.current = {post_receive(i, o, r.record)};
         break;
       case irecv:
         r.record = write(i, mpi_call::Irecv, o, flag::posts_receive, o.peer, o.tag);
         r.posted.push_back(post_receive(i, o, r.record));
         break;
-      case probe: r.record = write(i, mpi_call::Probe, o, 0, o.peer, o.tag); break;
+      case probe:
+        r.record = write(i, mpi_call::Probe, o, 0, o.peer, o.tag);
+        break;
       case exchange: {
         const std::uint32_t s = write(i, mpi_call::Sendrecv, o, flag::posts_send, o.peer, o.tag);
         const std::uint32_t q = write(i, mpi_call::Sendrecv, o, flag::posts_receive, o.peer, o.tag);
@@ -450,9 +453,10 @@ class program {
     std::int64_t ready = r.enter;
     std::vector<std::size_t> completed = r.current;
     if (o.what == probe) {
-      const auto seen = std::find_if(r.unexpected.begin(), r.unexpected.end(), [&](const std::pair<int, std::size_t>& m) {
-        return m.first == o.peer && rank(m.first).requests[m.second].tag == o.tag;
-      });
+      const auto seen =
+          std::find_if(r.unexpected.begin(), r.unexpected.end(), [&](const std::pair<int, std::size_t>& m) {
+            return m.first == o.peer && rank(m.first).requests[m.second].tag == o.tag;
+          });
       if (seen == r.unexpected.end()) return false;
       const request& m = rank(seen->first).requests[seen->second];
       const std::int64_t until = std::max(r.enter, m.posted);
@@ -556,7 +560,8 @@ class program {
 
   std::int64_t tail() { return shape_.tails ? pick(1, 8) : 0; }
 
-  void note_wait(explain::pattern why, int i, int causer, std::uint32_t causer_record, std::int64_t until, int group = -1) {
+  void note_wait(explain::pattern why, int i, int causer, std::uint32_t causer_record, std::int64_t until,
+                 int group = -1) {
     state& r = rank(i);
     true_wait w;
     w.why = why;

@@ -102,7 +102,7 @@ TEST_CASE("a balanced program is told so plainly") {
   e.wait_ns = 160000000;
   e.residual = {term(compute, 160000000, 0, 5, 0)};
   CHECK(text(outcome({e}, 4, 10 * second), facts(4)) == R"(whywait · 4 ranks · 10.0 s
-  0.4 % of rank time is waiting: nothing worth changing here.
+  0.4 % of rank time is waiting (160 ms): nothing worth changing here.
   (most: late sender, 160 ms in all, MPI_Recv in exchange (halo.cpp:142))
 
     12345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages
@@ -219,7 +219,9 @@ TEST_CASE("tiny numbers stay readable") {
   e.indirect_ns = 0;
   e.residual = {term(compute, 0, 900, 9, 9), term(pack, 50, 0, 2600, 0)};
   e.waiters = {{1, 0, 950}};
-  CHECK(text(outcome({e}, 2, 12345), facts(2)) ==
+  report::text_options all;
+  all.quiet_seconds = 0;
+  CHECK(text(outcome({e}, 2, 12345), facts(2), all) ==
         R"(whywait · 2 ranks · 12.3 us · 3.8 % of rank time is waiting (950 ns)
 
  1  late sender  950 ns  100 % of the waiting, 1 wait
@@ -255,25 +257,30 @@ TEST_CASE("no MPI calls seen is loud and claims no balance") {
   CHECK(widest_line(out) <= 80);
 }
 
-TEST_CASE("at most ten waits are shown, the rest is one line with its sum") {
+TEST_CASE("at most six waits are shown, the rest is one line with its sum") {
   std::vector<explain::explanation> many;
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 18; ++i) {
     explain::explanation e = late_sender();
     e.wait_ns = second;
+    e.why = static_cast<explain::pattern>(i % 9);  // of one kind they would be shapes of one wait
+    if (i >= 9) std::swap(e.operation, e.cause);
     e.residual = {term(compute, second, 0, 1, 0)};
     many.push_back(e);
   }
   const std::string out = text(outcome(many));
-  CHECK(has(out, "\n10  late sender"));
-  CHECK_FALSE(has(out, "\n11  "));
-  CHECK(has(out, "\n    20 more kinds of waits: 20.0 s (67 % of the waiting)\n"));
+  CHECK(has(out, "\n 6  early reduce"));
+  CHECK_FALSE(has(out, "\n 7  "));
+  CHECK(has(out, "\n    12 more kinds of waits: 12.0 s (67 % of the waiting)\n"));
 }
 
 TEST_CASE("waits beyond 95 % of the waiting are not shown one by one") {
   explain::explanation small = late_sender();
   small.wait_ns = 300000000;
   small.residual = {term(update, 300000000, 0, 1, 0)};
-  const std::string out = text(outcome({late_sender(), small, small}));
+  explain::explanation other = small;
+  small.why = explain::pattern::late_receiver;
+  other.why = explain::pattern::early_scan;
+  const std::string out = text(outcome({late_sender(), small, other}));
   CHECK_FALSE(has(out, "\n 2  "));
   CHECK(has(out, "\n    2 more kinds of waits: 600 ms (3.1 % of the waiting)\n"));
 }
@@ -419,4 +426,22 @@ TEST_CASE("a file is never coloured") {
   read.resize(std::fread(read.data(), 1, read.size(), file));
   std::fclose(file);
   CHECK(read == text(outcome({late_sender()})));
+}
+
+TEST_CASE("shapes of one wait are added up for the reader, and the sum still adds up") {
+  explain::explanation first = late_sender(), second_shape = late_sender();
+  second_shape.wait_ns = 3 * second;
+  second_shape.count = 7;
+  second_shape.residual = {term(compute, second, 0, 10, 10), term(update, 2 * second, 0, 5, 0)};
+  second_shape.unexplained_ns = 0;
+  const report::result r = report::assemble(outcome({first, second_shape}), names(), facts());
+  REQUIRE(r.waits.size() == 2);
+  const std::vector<report::wait_group> groups = report::group_shapes(r.waits);
+  REQUIRE(groups.size() == 1);
+  CHECK(groups[0].shapes == 2);
+  CHECK(groups[0].sum.count == first.count + 7);
+  double sum = groups[0].sum.unexplained_seconds;
+  for (const report::residual_entry& e : groups[0].sum.residual) sum += e.seconds;
+  CHECK(sum == doctest::Approx(groups[0].sum.seconds).epsilon(1e-12));
+  CHECK(has(report::text_of(r), "2 shapes of explanations added up"));
 }

@@ -1,5 +1,6 @@
 // ranks: 1 2 4
 // timeout: 60
+// with: mpi_once
 // environment: WHYWAIT_OUTPUT=aborted
 // exit nonzero
 // stderr ~ whywait: rank 0 of {ranks} ended by MPI_Abort after \d+\.\d+ s
@@ -8,7 +9,9 @@
 // json aborted.rank0.json
 // file aborted.rank0.json ~ "partial": true
 // no file aborted.json
-#include <whywait/mpi.hpp>
+#include <whywait/record.hpp>
+
+#include <mpi.h>
 
 #include <ctime>
 

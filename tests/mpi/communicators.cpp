@@ -71,18 +71,6 @@ int main(int argc, char** argv) {
   MPI_Comm_split_type(dup, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &type);
   CHECK(last().comm == index_of(dup));
   check(type, "split type");
-  MPI_Group world, some;
-  MPI_Comm_group(MPI_COMM_WORLD, &world);
-  int first = 0;
-  MPI_Group_excl(world, 1, &first, &some);
-  if (rank != 0) {
-    MPI_Comm_create_group(MPI_COMM_WORLD, some, 5, &group_comm);
-    CHECK(last().call == mpi_call::Comm_create_group && last().comm == index_of(group_comm));
-    check(group_comm, "create group");
-  }
-  MPI_Comm_create(MPI_COMM_WORLD, some, &created);
-  CHECK(last().comm == 0 && (created == MPI_COMM_NULL) == (rank == 0));
-  if (rank != 0) check(created, "create");
   int dims = ranks, periods = 1, keep = 1;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &dims, &periods, 0, &cart);
   check(cart, "cart");
@@ -167,6 +155,21 @@ int main(int argc, char** argv) {
   MPI_Barrier(unseen);
   CHECK(communicator(last()).id != 0 && communicator(last()).size == ranks);
   check(unseen, "unseen");
+
+  // Last: Open MPI 4.1 may hang in a later MPI_Dist_graph_create when some ranks have a communicator less (also
+  // without whywait).
+  MPI_Group world, some;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  int first = 0;
+  MPI_Group_excl(world, 1, &first, &some);
+  if (rank != 0) {
+    MPI_Comm_create_group(MPI_COMM_WORLD, some, 5, &group_comm);
+    CHECK(last().call == mpi_call::Comm_create_group && last().comm == index_of(group_comm));
+    check(group_comm, "create group");
+  }
+  MPI_Comm_create(MPI_COMM_WORLD, some, &created);
+  CHECK(last().comm == 0 && (created == MPI_COMM_NULL) == (rank == 0));
+  if (rank != 0) check(created, "create");
 
   for (MPI_Comm* c : {&dup, &same_list, &split, &type, &cart, &sub, &graph, &dist, &adjacent, &idup, &between, &half,
                       &inter, &merged, &unseen})

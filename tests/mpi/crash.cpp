@@ -1,8 +1,11 @@
 // ranks: 1 2
 // timeout: 60
+// with: mpi_once
 // exit nonzero
 // stderr ~ whywait: rank 0 of {ranks} ended by SIGSEGV after
-#include <whywait/mpi.hpp>
+#include <whywait/record.hpp>
+
+#include <mpi.h>
 
 #include <csignal>
 
@@ -12,7 +15,7 @@ int main(int argc, char** argv) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
-    int* volatile nowhere = nullptr;
+    volatile int* volatile nowhere = nullptr;
     *nowhere = 1;
   }
   int value;

@@ -18,23 +18,23 @@ std::jmp_buf back;
 void handler(MPI_Comm*, int* code, ...) {
   ++handled;
   last_code = *code;
-  int rank = 0, x = 0;
+  int rank = 0, x = 0, y = 0;
   MPI_Comm_rank(MPI_COMM_SELF, &rank);
-  MPI_Sendrecv(&x, 1, MPI_INT, 0, 1, &x, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&x, 1, MPI_INT, 0, 1, &y, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   records_inside = records().size();
   if (jump) std::longjmp(back, 1);
 }
 
 void add(void* in, void* out, int* n, MPI_Datatype*) {
-  int x = 0;
-  MPI_Sendrecv(&x, 1, MPI_INT, 0, 1, &x, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  int x = 0, y = 0;
+  MPI_Sendrecv(&x, 1, MPI_INT, 0, 1, &y, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   for (int i = 0; i < *n; ++i) static_cast<int*>(out)[i] += static_cast<int*>(in)[i];
 }
 
 int copied = 0;
 int copy_attribute(MPI_Comm comm, int, void*, void* value, void* result, int* keep) {
-  int x = 0;
-  MPI_Sendrecv(&x, 1, MPI_INT, 0, 1, &x, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  int x = 0, y = 0;
+  MPI_Sendrecv(&x, 1, MPI_INT, 0, 1, &y, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   static_cast<void>(comm);
   ++copied;
   *static_cast<void**>(result) = value;

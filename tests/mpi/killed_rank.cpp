@@ -1,10 +1,13 @@
 // ranks: 2 4
 // timeout: 60
+// with: mpi_once
 // exit nonzero
 // stdout !~ after the kill
 //
 // One rank dies by SIGKILL while the others wait for it: the launcher ends the job, nobody hangs.
-#include <whywait/mpi.hpp>
+#include <whywait/record.hpp>
+
+#include <mpi.h>
 
 #include <csignal>
 #include <cstdio>

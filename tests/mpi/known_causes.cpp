@@ -1,11 +1,14 @@
 // ranks: 2 4 8
 // timeout: 120
+// with: mpi_once
 // environment: WHYWAIT_OUTPUT=causes WHYWAIT_REPORT=none
 //
 // Programs whose causes are known exactly, because their work is sleeping: every pattern's total, the guilty
 // block and the blocks that must not be blamed are compared with plain time stamps that the program takes
 // itself, beside whywait, and exchanges through PMPI, which whywait does not see.
-#include <whywait/mpi.hpp>
+#include <whywait/record.hpp>
+
+#include <mpi.h>
 
 #include <nlohmann/json.hpp>
 

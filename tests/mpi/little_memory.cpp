@@ -1,11 +1,14 @@
 // ranks: 2
 // timeout: 60
+// with: mpi_once
 // environment: WHYWAIT_OUTPUT=little WHYWAIT_MEMORY=1M
 // json little.json
 // stderr ~ WHYWAIT_MEMORY
 //
 // More records than memory: the beginning is explained, the rest counted and said, the program unharmed.
-#include <whywait/mpi.hpp>
+#include <whywait/record.hpp>
+
+#include <mpi.h>
 
 #include <cstdio>
 

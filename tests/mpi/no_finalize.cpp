@@ -1,10 +1,13 @@
 // ranks: 1 2
 // timeout: 60
+// with: mpi_once
 // environment: WHYWAIT_OUTPUT=unfinished
 // exit any
 // stderr ~ whywait: rank 0 of {ranks} ended by exit without MPI_Finalize after
 // json unfinished.rank0.json
-#include <whywait/mpi.hpp>
+#include <whywait/record.hpp>
+
+#include <mpi.h>
 
 #include <cstdlib>
 

@@ -48,9 +48,9 @@ enum : std::uint8_t {
 
 /// For one record: whose beginning it had to wait for, and since when that was known.
 struct arrival {
-  std::int64_t need_ns = 0;      ///< arrival of the last (any-completions: first) needed participant
-  core::stable_key site = 0;     ///< call site of the causer
-  std::uint32_t record = 0;      ///< the record here that waits
+  std::int64_t need_ns = 0;   ///< arrival of the last (any-completions: first) needed participant
+  core::stable_key site = 0;  ///< call site of the causer
+  std::uint32_t record = 0;   ///< the record here that waits
   std::uint32_t causer_record = 0;
   std::int32_t causer_rank = 0;
   std::uint16_t causer_location = 0;

@@ -54,8 +54,8 @@ class arrival_rule {
     return a.rank != b.rank ? a.rank < b.rank : a.partner.location < b.partner.location;
   }
 
-  void messages(const core::sync_record& r, std::uint32_t index, const message_match* first,
-                const message_match* last, const location_walk& walk, std::vector<arrival>& result) {
+  void messages(const core::sync_record& r, std::uint32_t index, const message_match* first, const message_match* last,
+                const location_walk& walk, std::vector<arrival>& result) {
     using core::call_role;
     const call_role role = core::role_of(r.call);
     check_order(first, last, result);
@@ -84,8 +84,7 @@ class arrival_rule {
         first_done = m;
       }
       const message_match*& best = m->receiving ? sender : receiver;
-      if (best == nullptr || t > best->partner.begin_ns ||
-          (t == best->partner.begin_ns && earlier_rank(*m, *best))) {
+      if (best == nullptr || t > best->partner.begin_ns || (t == best->partner.begin_ns && earlier_rank(*m, *best))) {
         best = m;
       }
     }

@@ -20,15 +20,15 @@ struct participant {
   core::stable_key comm = 0;
   core::stable_key site = 0;
   std::int64_t enter_ns = 0, leave_ns = 0;
-  std::uint32_t ordinal = 0;     ///< k-th collective of this process in this communicator
+  std::uint32_t ordinal = 0;  ///< k-th collective of this process in this communicator
   std::uint32_t record = 0;
   std::uint32_t needs_first = 0, needs_count = 0;  ///< sparse: what follows the packet
-  std::int32_t world = 0;        ///< set by the home rank
-  std::int32_t rank = 0;         ///< in the communicator
+  std::int32_t world = 0;                          ///< set by the home rank
+  std::int32_t rank = 0;                           ///< in the communicator
   std::int32_t size = 0;
   std::int32_t root = -1;
   core::mpi_call call = core::mpi_call::none;
-  std::uint16_t flags = 0;       ///< sync_flag bits
+  std::uint16_t flags = 0;  ///< sync_flag bits
   std::uint16_t location = 0;
   std::uint16_t partial = 0;
 };
@@ -47,21 +47,28 @@ class collective_rule {
     if (count_ < 2) return;
     const call_role role = core::role_of(all_[0].call);
     for (std::size_t i = 0; i != count_; ++i) {
-      if ((all_[i].flags & core::sync_flag::failed) != 0) return;       // an error says nothing about order
-      if (core::role_of(all_[i].call) != role) return;                  // lost records: not one operation
+      if ((all_[i].flags & core::sync_flag::failed) != 0) return;  // an error says nothing about order
+      if (core::role_of(all_[i].call) != role) return;             // lost records: not one operation
     }
     switch (role) {
-      case call_role::barrier: return synchronise(pattern::wait_at_barrier, answer);
-      case call_role::finalise: return synchronise(pattern::wait_at_finalize, answer);
+      case call_role::barrier:
+        return synchronise(pattern::wait_at_barrier, answer);
+      case call_role::finalise:
+        return synchronise(pattern::wait_at_finalize, answer);
       case call_role::create:
         // MPI_Comm_idup only begins the operation.
         if (all_[0].call != core::mpi_call::Comm_idup && overlap()) synchronise(pattern::wait_at_create, answer);
         return;
-      case call_role::all_to_all: return exchange(answer);
-      case call_role::one_to_all: return from_root(answer);
-      case call_role::all_to_one: return to_root(answer);
-      case call_role::scan: return scan(answer);
-      default: return;
+      case call_role::all_to_all:
+        return exchange(answer);
+      case call_role::one_to_all:
+        return from_root(answer);
+      case call_role::all_to_one:
+        return to_root(answer);
+      case call_role::scan:
+        return scan(answer);
+      default:
+        return;
     }
   }
 

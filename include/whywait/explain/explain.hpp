@@ -67,10 +67,9 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
   for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
     for (std::size_t i = 0; i != count; ++i) engines[i]->merging().propose();
-    transport.reduce([&](std::int32_t i) { return at(i).merging().pack(); },
-                     [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                       at(i).merging().merge(data, size);
-                     });
+    transport.reduce(
+        [&](std::int32_t i) { return at(i).merging().pack(); },
+        [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
     bool any = false;
     transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
@@ -79,8 +78,9 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
     if (!any) break;
   }
   for (std::size_t i = 0; i != count; ++i) engines[i]->merging().sum();
-  transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
-                   [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
+  transport.reduce(
+      [&](std::int32_t i) { return at(i).pack_result(); },
+      [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
   if (count == 0) return {};
   return histories[0].rank == 0 ? engines[0]->present_result() : engines[0]->totals();
 }

@@ -55,9 +55,10 @@ class forward_pass {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
       for (const arrival& a : lanes_[l].path->arrivals()) {
         if (!takes_over(a)) continue;
-        put(to(a.causer_rank), snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
-                                                static_cast<std::uint16_t>(a.flags & arrival_flag::all),
-                                                static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
+        put(to(a.causer_rank),
+            snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
+                             static_cast<std::uint16_t>(a.flags & arrival_flag::all),
+                             static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
       }
     }
   }
@@ -67,8 +68,8 @@ class forward_pass {
     while (!in.empty()) {
       const auto r = in.get<snapshot_request>();
       if (r.causer_location >= lanes_.size()) continue;
-      lanes_[r.causer_location].services.push_back(
-          {r.causer_record, r.waiter_record, link, 0, r.waiter_location, r.all != 0, r.single != 0, snapshot_mode::whole});
+      lanes_[r.causer_location].services.push_back({r.causer_record, r.waiter_record, link, 0, r.waiter_location,
+                                                    r.all != 0, r.single != 0, snapshot_mode::whole});
     }
   }
 
@@ -156,24 +157,22 @@ class forward_pass {
     std::unique_ptr<location_path> path, scout;
     state path_at = between_records, scout_at = between_records;
     bool scouted = false;
-    std::vector<service> services;             ///< by record
+    std::vector<service> services;  ///< by record
     std::size_t served = 0, scout_served = 0;
-    std::vector<std::uint32_t> keep;           ///< records at whose beginning the path is kept, once per use
+    std::vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
     std::size_t kept = 0;
     std::unordered_map<std::uint32_t, kept_path> paths;
   };
 
-  static bool takes_over(const arrival& a) noexcept {
-    return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last);
-  }
+  static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
 
   template <class Post>
   void send(const service& s, const location_path& path, Post&& post) {
     path.write(entries_);
-    links_.send_snapshot(s.link,
-                         {s.waiter_record, 0, s.base, s.waiter_location, s.mode,
-                          static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
-                         entries_, post);
+    links_.send_snapshot(
+        s.link,
+        {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
+        entries_, post);
   }
 
   // Both return true if there was any progress.

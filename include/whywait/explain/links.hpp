@@ -60,7 +60,8 @@ class link_book {
   }
 
   template <class Post>
-  void send_snapshot(std::uint32_t number, snapshot_head head, const std::vector<snapshot_entry>& entries, Post&& post) {
+  void send_snapshot(std::uint32_t number, snapshot_head head, const std::vector<snapshot_entry>& entries,
+                     Post&& post) {
     link& l = links_[number];
     traffic& t = l.of(head.mode);
     ++t.sent;

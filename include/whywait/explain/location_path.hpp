@@ -28,8 +28,15 @@ class location_path {
  public:
   location_path(const rank_history& rank, std::uint16_t location, const options& settings, std::int64_t earliest_ns,
                 block_table& blocks, class_book* classes)
-      : rank_(&rank), here_(&rank.locations[location]), index_(location), settings_(&settings), blocks_(&blocks),
-        classes_(classes), walk_(rank), earliest_ns_(earliest_ns), now_ns_(earliest_ns) {
+      : rank_(&rank),
+        here_(&rank.locations[location]),
+        index_(location),
+        settings_(&settings),
+        blocks_(&blocks),
+        classes_(classes),
+        walk_(rank),
+        earliest_ns_(earliest_ns),
+        now_ns_(earliest_ns) {
     spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
   }
 
@@ -269,8 +276,7 @@ class location_path {
       term.total_ns = difference.total_ns;
       term.visits_ns = difference.visits_ns;
       term.speed_ns = difference.speed_ns;
-      term.inherited_ns = std::max<std::int64_t>(
-          0, std::min(term.total_ns, term.total_ns - incoming_own_[b]));
+      term.inherited_ns = std::max<std::int64_t>(0, std::min(term.total_ns, term.total_ns - incoming_own_[b]));
       term.causer_visits = causer.visits;
       term.waiter_visits = waiter.visits;
       term.causer_work = causer.work;

@@ -32,11 +32,10 @@ struct shape_leader {
   bool operator<(const shape_leader& o) const noexcept {
     const auto head = [](const shape_leader& l) { return std::tie(l.key, l.first_ns, l.wait_ns, l.count); };
     if (head(*this) != head(o)) return head(*this) < head(o);
-    return std::lexicographical_compare(shape.begin(), shape.end(), o.shape.begin(), o.shape.end(),
-                                        [](const shape_entry& a, const shape_entry& b) {
-                                          return std::tie(a.block, a.within, a.share) <
-                                                 std::tie(b.block, b.within, b.share);
-                                        });
+    return std::lexicographical_compare(
+        shape.begin(), shape.end(), o.shape.begin(), o.shape.end(), [](const shape_entry& a, const shape_entry& b) {
+          return std::tie(a.block, a.within, a.share) < std::tie(b.block, b.within, b.share);
+        });
   }
 };
 
@@ -153,9 +152,8 @@ struct merged_class {
     c.sum.why = in.get<pattern>();
     c.sum.trust = in.get<quality>();
     for (core::stable_key* k : {&c.sum.operation, &c.sum.cause}) *k = in.get<core::stable_key>();
-    for (std::int64_t* v :
-         {&c.sum.count, &c.sum.wait_ns, &c.sum.longest_ns, &c.sum.wrong_order_count, &c.sum.wrong_order_ns,
-          &c.sum.indirect_ns, &c.sum.unexplained_ns, &c.sum.first_ns}) {
+    for (std::int64_t* v : {&c.sum.count, &c.sum.wait_ns, &c.sum.longest_ns, &c.sum.wrong_order_count,
+                            &c.sum.wrong_order_ns, &c.sum.indirect_ns, &c.sum.unexplained_ns, &c.sum.first_ns}) {
       *v = in.get<std::int64_t>();
     }
     get_all(in, c.sum.residual);

@@ -64,9 +64,8 @@ class merge_book {
     while (!in.empty()) best_.push_back(get_leader(in));
     for (entry& e : entries_) {
       if (e.slot != open) continue;
-      const auto leader =
-          std::lower_bound(best_.begin(), best_.end(), e.leader.key,
-                           [](const shape_leader& l, core::stable_key key) { return l.key < key; });
+      const auto leader = std::lower_bound(best_.begin(), best_.end(), e.leader.key,
+                                           [](const shape_leader& l, core::stable_key key) { return l.key < key; });
       if (leader == best_.end() || leader->key != e.leader.key) continue;
       const bool is_leader = !(*leader < e.leader) && !(e.leader < *leader);
       if (is_leader || distance(leader->shape, e.leader.shape) <= settings_->class_distance) e.slot = round;

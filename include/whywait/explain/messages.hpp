@@ -164,8 +164,8 @@ class message_book {
   };
 
   static core::stable_key channel_key(core::stable_key comm, std::int32_t peer, std::int32_t tag) noexcept {
-    return core::combine(comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) |
-                                   static_cast<std::uint32_t>(tag));
+    return core::combine(
+        comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) | static_cast<std::uint32_t>(tag));
   }
   static endpoint missing() noexcept {
     endpoint none;

@@ -16,24 +16,24 @@ struct wait_instance {
   pattern why = pattern::late_sender;
   quality trust = quality::exact;
   bool wrong_order = false;
-  bool explained = false;           ///< false: below the threshold, or its cause arrived after it had ended
-  std::int32_t rank = 0;            ///< who waited
-  std::uint32_t location = 0;       ///< index of the location in its rank
-  std::uint32_t record = 0;         ///< index of the record that waited
+  bool explained = false;      ///< false: below the threshold, or its cause arrived after it had ended
+  std::int32_t rank = 0;       ///< who waited
+  std::uint32_t location = 0;  ///< index of the location in its rank
+  std::uint32_t record = 0;    ///< index of the record that waited
   std::int32_t causer_rank = 0;
   std::uint32_t causer_location = 0;
   std::uint32_t causer_record = 0;  ///< record whose beginning the waiter needed
   std::int64_t begin_ns = 0;        ///< shared time at which the wait began
   std::int64_t wait_ns = 0;
-  std::vector<residual_term> terms; ///< every block in which the two paths differ; their sum is wait_ns if explained
+  std::vector<residual_term> terms;  ///< every block in which the two paths differ; their sum is wait_ns if explained
 };
 
 /// What a location's causal path profile holds when the analysis is over: the critical path into its end.
 struct path_instance {
   std::int32_t rank = 0;
   std::uint32_t location = 0;
-  std::int64_t elapsed_ns = 0;           ///< from the earliest rank's begin to this location's end
-  std::vector<residual_term> entries;    ///< causer_ns and causer_visits of every block; causer_ns add up to elapsed_ns
+  std::int64_t elapsed_ns = 0;         ///< from the earliest rank's begin to this location's end
+  std::vector<residual_term> entries;  ///< causer_ns and causer_visits of every block; causer_ns add up to elapsed_ns
 };
 
 /// Sees every wait as it is explained. Called by the thread that explains, waits of one location in their

@@ -40,8 +40,8 @@ struct wait_class {
   explanation sum;
   kind_t kind = shaped;
   std::uint32_t location = 0;
-  std::vector<share> shape;              ///< of the first instance: frozen (definitions 1.7)
-  std::vector<std::uint32_t> position;   ///< block number -> index in sum.residual + 1
+  std::vector<share> shape;             ///< of the first instance: frozen (definitions 1.7)
+  std::vector<std::uint32_t> position;  ///< block number -> index in sum.residual + 1
 };
 
 /// The classes of one rank. Merged on line, so memory grows with distinct (pattern, operation, cause, shape)

@@ -9,7 +9,7 @@
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/text.hpp>
-#include <whywait/sync/mpi/state.hpp>
+#include <whywait/sync/mpi/collect.hpp>
 #include <whywait/sync/mpi/transport.hpp>
 
 #include <algorithm>
@@ -27,9 +27,9 @@ namespace mpi {
 /// Explains everything recorded so far: records -> explanation -> names -> report, the whole way of the data.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 inline report::result analyse(sync::mpi::state& process) {
-  const sync::mpi::shared_clock clock = process.clocks.finish(process.tool_comm);
-  report::run_facts facts = gather_facts(process, clock, process.tool_comm);
-  const process_history history(process, clock);
+  const sync::mpi::collected_process all = sync::mpi::collect(process, sync::mpi::finish_clock(process));
+  report::run_facts facts = gather_facts(process, all, process.tool_comm);
+  const process_history history(all, process.registry->sites);
   explain::options settings;
   settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
   settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);

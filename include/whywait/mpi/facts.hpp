@@ -5,7 +5,8 @@
 #include <whywait/record/location.hpp>
 #include <whywait/record/mismatch.hpp>
 #include <whywait/report/model.hpp>
-#include <whywait/sync/mpi/state.hpp>
+#include <whywait/report/units.hpp>
+#include <whywait/sync/mpi/collect.hpp>
 
 #include <algorithm>
 #include <climits>
@@ -21,28 +22,6 @@
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
-
-/// What one process counted, to be added over the ranks.
-struct process_counts {
-  std::uint64_t calls = 0;       ///< MPI calls seen
-  std::uint64_t lost = 0;        ///< records and path steps for which there was no memory
-  std::uint64_t mismatches = 0;  ///< begin and end that do not pair
-  std::uint64_t full = 0;        ///< 1 if memory ran out
-
-  static process_counts of(const sync::mpi::state& process) noexcept {
-    process_counts sum;
-    for (const core::location_base* l = process.registry->locations; l != nullptr; l = l->next) {
-      const record::location& location = static_cast<const record::location&>(*l);
-      sum.mismatches += location.mismatched_ends;
-      const auto* thread = static_cast<const sync::mpi::thread_state*>(location.extension[0]);
-      if (thread == nullptr) continue;
-      sum.lost += thread->lost_records + thread->lost_steps;
-      for (std::uint64_t calls : thread->calls) sum.calls += calls;
-    }
-    sum.full = process.closed ? 1 : 0;
-    return sum;
-  }
-};
 
 namespace detail {
 
@@ -73,17 +52,25 @@ inline std::string first_mismatch(const sync::mpi::state& process, MPI_Comm comm
   return process.rank == 0 ? text : std::string();
 }
 
+// "64M", as it was asked for.
+inline std::string bytes_text(std::uint64_t bytes) {
+  return bytes % (1u << 20) == 0 ? std::to_string(bytes >> 20) + "M" : std::to_string(bytes);
+}
+
 }  // namespace detail
 
 /// Facts about the run that the explanation does not know: complete on rank 0. Collective over `comm`.
-inline report::run_facts gather_facts(const sync::mpi::state& process, const sync::mpi::shared_clock& clock,
+inline report::run_facts gather_facts(const sync::mpi::state& process, const sync::mpi::collected_process& all,
                                       MPI_Comm comm) {
-  process_counts counts = process_counts::of(process);
-  constexpr int fields = static_cast<int>(sizeof counts / sizeof(std::uint64_t));
-  PMPI_Allreduce(MPI_IN_PLACE, &counts, fields, MPI_UINT64_T, MPI_SUM, comm);
-  double worst[2] = {clock.error_ns, process.closed ? static_cast<double>(process.begin_ticks) - static_cast<double>(process.closed_ticks) : -1e300};
-  worst[1] *= clock.ns_per_tick;  // minus the time until memory ran out: the largest is the earliest
-  PMPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_DOUBLE, MPI_MAX, comm);
+  struct {
+    std::uint64_t calls, lost, mismatches, full;
+  } counts = {all.calls, all.lost_records + all.lost_steps, 0, all.closed ? 1u : 0u};
+  for (const sync::mpi::collected_location& l : all.locations) counts.mismatches += l.mismatched_ends;
+  PMPI_Allreduce(MPI_IN_PLACE, &counts, 4, MPI_UINT64_T, MPI_SUM, comm);
+  double worst_error_ns = all.clock.error_ns;
+  PMPI_Allreduce(MPI_IN_PLACE, &worst_error_ns, 1, MPI_DOUBLE, MPI_MAX, comm);
+  double first_full_ns = all.closed ? all.clock(all.end_ticks) - all.clock(all.begin_ticks) : 1e300;
+  PMPI_Allreduce(MPI_IN_PLACE, &first_full_ns, 1, MPI_DOUBLE, MPI_MIN, comm);
 
   report::run_facts facts;
   facts.ranks = process.size;
@@ -91,7 +78,7 @@ inline report::run_facts gather_facts(const sync::mpi::state& process, const syn
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);
   facts.dropped_events = static_cast<std::int64_t>(counts.lost);
   facts.clock = core::cycle_clock::uses_counter() ? "cycle counter" : "CLOCK_MONOTONIC";
-  facts.clock_error_seconds = worst[0] * 1e-9;
+  facts.clock_error_seconds = worst_error_ns * 1e-9;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string text = *variable;
     const std::size_t equals = text.find('=');
@@ -99,10 +86,10 @@ inline report::run_facts gather_facts(const sync::mpi::state& process, const syn
       facts.settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   if (counts.full != 0)
-    facts.warnings.push_back("memory for records ran out on " + std::to_string(counts.full) + " of " +
+    facts.warnings.push_back("the memory for records was used up on " + std::to_string(counts.full) + " of " +
                              std::to_string(process.size) + " ranks, first after " +
-                             std::to_string(-worst[1] * 1e-9).substr(0, 6) + " s: later waits are not explained (WHYWAIT_MEMORY=" +
-                             std::to_string(process.registry->config.memory_bytes >> 20) + "M; give more)");
+                             report::duration(first_full_ns * 1e-9) + ": later waits are not explained; give more than WHYWAIT_MEMORY=" +
+                             detail::bytes_text(process.registry->config.memory_bytes));
   const std::string mismatch = detail::first_mismatch(process, comm);
   if (counts.mismatches != 0)
     facts.warnings.push_back(std::to_string(counts.mismatches) +

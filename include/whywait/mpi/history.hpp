@@ -1,14 +1,14 @@
 #ifndef WHYWAIT_MPI_HISTORY_HPP
 #define WHYWAIT_MPI_HISTORY_HPP
 
+#include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
-#include <whywait/record/location.hpp>
 #include <whywait/report/code_place.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/symbolise.hpp>
-#include <whywait/sync/mpi/state.hpp>
+#include <whywait/sync/mpi/collect.hpp>
 
 #include <cstdint>
 #include <string>
@@ -27,15 +27,16 @@ namespace mpi {
 /// nothing of the records; build it when nothing is recorded any more.
 class process_history {
  public:
-  process_history(const sync::mpi::state& process, const sync::mpi::shared_clock& clock) : process_(process) {
-    history_.rank = process.rank;
-    history_.ranks = process.size;
-    history_.clock = {clock.origin, clock.ns_per_tick, clock.offset_ns};
-    history_.begin_ns = history_.clock(process.begin_ticks);
-    history_.end_ns = history_.clock(process.closed ? process.closed_ticks : process.end_ticks);
+  process_history(const sync::mpi::collected_process& all, const core::site_table& sites) : sites_(sites) {
+    history_.rank = all.rank;
+    history_.ranks = all.ranks;
+    history_.clock = {all.clock.origin, all.clock.ns_per_tick, all.clock.offset_ns};
+    history_.begin_ns = history_.clock(all.begin_ticks);
+    history_.end_ns = history_.clock(all.end_ticks);
     add_blocks();
-    add_communicators();
-    add_locations();
+    for (const sync::mpi::collected_communicator& c : all.communicators)
+      history_.communicators.push_back({c.id, c.size, c.rank, c.inter, c.world});
+    for (const sync::mpi::collected_location& l : all.locations) add_location(l);
   }
 
   const explain::rank_history& view() const noexcept { return history_; }
@@ -47,8 +48,8 @@ class process_history {
     for (core::stable_key key : keys) {
       const auto known = meanings_.find(key);
       if (known == meanings_.end()) continue;
-      if (known->second.thread != nullptr)
-        found.add(key, place_of_call(symbols, *known->second.thread, known->second.number));
+      if (known->second.calls != nullptr)
+        found.add(key, place_of_call(symbols, *known->second.calls, known->second.number));
       else
         found.add(key, place_of_block(known->second.number));
     }
@@ -58,77 +59,58 @@ class process_history {
 
  private:
   struct meaning {
-    const sync::mpi::thread_state* thread;  // null: a block
+    const sync::mpi::call_site_table* calls;  // null: a block
     std::uint32_t number;                   // of the call site, or of the block
   };
 
   void add_blocks() {
-    const core::site_table& sites = process_.registry->sites;
-    history_.blocks.resize(sites.size());
-    for (std::uint32_t number = 1; number < sites.size(); ++number) {
-      history_.blocks[number] = sites[number].key;
-      meanings_.emplace(sites[number].key, meaning{nullptr, number});
+    history_.blocks.resize(sites_.size());
+    for (std::uint32_t number = 1; number < sites_.size(); ++number) {
+      history_.blocks[number] = sites_[number].key;
+      meanings_.emplace(sites_[number].key, meaning{nullptr, number});
     }
   }
 
-  void add_communicators() {
-    for (std::uint32_t i = 0; i < process_.communicators.size(); ++i) {
-      const sync::mpi::known_communicator& known = process_.communicators[i];
-      explain::communicator c;
-      c.id = known.id;
-      c.size = known.size;
-      c.rank = known.rank;
-      c.inter = known.inter;
-      if (known.world != nullptr) c.world.assign(known.world, known.world + known.size);
-      history_.communicators.push_back(std::move(c));
-    }
-  }
-
-  void add_locations() {
-    std::vector<const record::location*> locations(process_.registry->location_count);
-    for (const core::location_base* l = process_.registry->locations; l != nullptr; l = l->next)
-      if (l->index < locations.size()) locations[l->index] = static_cast<const record::location*>(l);
-    for (const record::location* from : locations) {
-      explain::location_history location;
-      location.thread = static_cast<std::int32_t>(history_.locations.size());
-      if (from != nullptr && from->extension[0] != nullptr) {
-        location.records = from->syncs.view();
-        location.steps = from->steps.view();
-        location.needs = from->needs.view();
-        add_call_sites(*static_cast<const sync::mpi::thread_state*>(from->extension[0]), location);
+  void add_location(const sync::mpi::collected_location& from) {
+    explain::location_history location;
+    location.thread = static_cast<std::int32_t>(history_.locations.size());
+    if (from.sites != nullptr) {  // a thread that never called MPI synchronised with nobody
+      location.records = from.records;
+      location.steps = from.steps;
+      location.needs = from.needs;
+      location.dropped = from.lost_records + from.lost_steps;
+      for (std::uint32_t number = 0; number < from.sites->size(); ++number) {
+        location.call_sites.push_back(key_of_call(*from.sites, number));
+        meanings_.emplace(location.call_sites.back(), meaning{from.sites, number});
       }
-      history_.locations.push_back(std::move(location));
     }
+    history_.locations.push_back(std::move(location));
   }
 
-  // The key of a call site is made of module and offset, call, and the names of the regions around it.
-  void add_call_sites(const sync::mpi::thread_state& thread, explain::location_history& location) {
-    const core::site_table& sites = process_.registry->sites;
-    for (std::uint32_t number = 0; number < thread.sites.size(); ++number) {
-      const sync::mpi::call_site& site = thread.sites[number];
-      const report::module_offset code = report::module_offset_of(site.address);
-      core::stable_key key = core::combine(core::key_of(code.module), code.offset);
-      key = core::combine(key, static_cast<std::uint64_t>(site.call));
-      for (std::uint32_t level = 0; level < site.depth; ++level)
-        key = core::combine(key, sites[thread.sites.region(site, level)].key);
-      location.call_sites.push_back(key);
-      meanings_.emplace(key, meaning{&thread, number});
-    }
+  // Made of module and offset, of the call, and of the regions around it: the same on every rank.
+  core::stable_key key_of_call(const sync::mpi::call_site_table& calls, std::uint32_t number) const {
+    const sync::mpi::call_site& site = calls[number];
+    const report::module_offset code = report::module_offset_of(site.address);
+    core::stable_key key = core::combine(core::key_of(code.module), code.offset);
+    key = core::combine(key, static_cast<std::uint64_t>(site.call));
+    for (std::uint32_t level = 0; level < site.depth; ++level)
+      key = core::combine(key, sites_[calls.region(site, level)].key);
+    return key;
   }
 
-  report::place place_of_call(report::symboliser& symbols, const sync::mpi::thread_state& thread,
+  report::place place_of_call(report::symboliser& symbols, const sync::mpi::call_site_table& calls,
                               std::uint32_t number) const {
-    const sync::mpi::call_site& site = thread.sites[number];
+    const sync::mpi::call_site& site = calls[number];
     std::string region;
     for (std::uint32_t level = 0; level < site.depth; ++level) {
       if (level != 0) region += '/';
-      region += process_.registry->sites[thread.sites.region(site, level)].name;
+      region += sites_[calls.region(site, level)].name;
     }
     return report::call_place(symbols.of_call(site.address), core::name_of(site.call), std::move(region));
   }
 
   report::place place_of_block(std::uint32_t number) const {
-    const core::site_info& site = process_.registry->sites[number];
+    const core::site_info& site = sites_[number];
     report::place p;
     p.name = site.name;
     p.kind = site.kind == core::site_kind::step ? "step" : site.kind == core::site_kind::waiting ? "waiting" : "region";
@@ -137,7 +119,7 @@ class process_history {
     return p;
   }
 
-  const sync::mpi::state& process_;
+  const core::site_table& sites_;
   explain::rank_history history_;
   std::unordered_map<core::stable_key, meaning> meanings_;
 };

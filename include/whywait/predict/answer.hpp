@@ -36,7 +36,7 @@ struct answer {
   double low_seconds = 0.0;        ///< interval: sampling, spread among the engines and baseline error added up
   double high_seconds = 0.0;
   double baseline_error = 0.0;     ///< of `engine` on the unchanged program, relative
-  double sampling = 0.0;           ///< half widths, relative
+  double sampling = 0.0;           ///< half widths, relative: between two runs, and among the engines
   double spread = 0.0;
   std::vector<engine_answer> engines;
   std::vector<std::string> notes;  ///< assumptions and doubts, one sentence each
@@ -53,31 +53,21 @@ struct ask_options {
 
 namespace detail {
 
-/// 95 % half width of the ratio of sums over pairs, by resampling the pairs (Efron 1979).
-inline double ratio_half_width(const std::vector<double>& above, const std::vector<double>& below, int resamples, std::uint64_t seed) {
+/// 95 % half width, relative, of the difference between two runs of so many steps: resampled steps (Efron 1979)
+/// stand for one run; the other one varies as much, hence the root of 2.
+inline double run_to_run(const std::vector<double>& steps, int resamples, std::uint64_t seed) {
   random_source random(seed);
-  std::vector<double> ratios;
-  const std::uint32_t n = static_cast<std::uint32_t>(above.size());
-  double all_above = 0.0, all_below = 0.0;
-  for (std::uint32_t i = 0; i != n; ++i) {
-    all_above += above[i];
-    all_below += below[i];
-  }
-  if (n < 2 || !(all_below > 0.0)) return 0.0;
+  const std::uint32_t n = static_cast<std::uint32_t>(steps.size());
+  double all = 0.0;
+  for (const double t : steps) all += t;
+  std::vector<double> apart;
   for (int k = 0; k != resamples; ++k) {
-    double a = 0.0, b = 0.0;
-    for (std::uint32_t i = 0; i != n; ++i) {
-      const std::uint32_t j = random.below(n);
-      a += above[j];
-      b += below[j];
-    }
-    if (b > 0.0) ratios.push_back(a / b);
+    double sum = 0.0;
+    for (std::uint32_t i = 0; i != n; ++i) sum += steps[random.below(n)];
+    apart.push_back(std::fabs(sum / all - 1.0));
   }
-  if (ratios.size() < 20) return 0.0;
-  std::sort(ratios.begin(), ratios.end());
-  const double centre = all_above / all_below;
-  const double low = ratios[ratios.size() / 40], high = ratios[ratios.size() - 1 - ratios.size() / 40];
-  return std::max(centre - low, high - centre) / centre;
+  std::sort(apart.begin(), apart.end());
+  return apart.empty() || !(all > 0.0) ? 0.0 : std::sqrt(2.0) * apart[apart.size() - 1 - apart.size() / 20];
 }
 
 inline std::vector<double> step_lengths(const replayed& r) {
@@ -170,9 +160,9 @@ class questioner {
       seconds /= static_cast<double>(all.size());
       for (const double t : all) a.sampling = std::max(a.sampling, std::fabs(t / seconds - 1.0));
     }
-    const std::vector<double> old_steps = step_lengths(before_), new_steps = step_lengths(after);
-    if (old_steps.size() == new_steps.size() && old_steps.size() >= 8)
-      a.sampling += ratio_half_width(new_steps, old_steps, options_.resamples, options_.seed);
+    // steps of the changed program; if it has none, those of the unchanged one vary as the run does
+    const std::vector<double> steps = step_lengths(after.step_end.size() >= 8 ? after : before_);
+    if (steps.size() > 8) a.sampling += run_to_run(steps, options_.resamples, options_.seed);
     else a.notes.push_back("the sampling error is not included: the run has no steps to resample");
     return finish("replay", before_.seconds, seconds);
   }

@@ -51,10 +51,25 @@ struct composition {
   }
 };
 
+inline segment segment_of(const composition& c, const machine& where, parallel_rule rule = parallel_rule::variance_aware);
+
+namespace detail {
+
+/// Branches within branches are branches: folded one by one they lose less than folded group by group.
+inline void branches_of(const composition& c, const machine& where, parallel_rule rule, std::vector<segment>& into) {
+  for (const composition& part : c.parts) {
+    if (part.what == composition::kind::together) branches_of(part, where, rule, into);
+    else into.push_back(segment_of(part, where, rule));
+  }
+}
+
+}  // namespace detail
+
 /// The segment of a structured program by the algebra. Microseconds per parallel pair.
-inline segment segment_of(const composition& c, const machine& where, parallel_rule rule = parallel_rule::variance_aware) {
+inline segment segment_of(const composition& c, const machine& where, parallel_rule rule) {
   std::vector<segment> parts;
-  for (const composition& part : c.parts) parts.push_back(segment_of(part, where, rule));
+  if (c.what == composition::kind::together) detail::branches_of(c, where, rule, parts);
+  else for (const composition& part : c.parts) parts.push_back(segment_of(part, where, rule));
   switch (c.what) {
     case composition::kind::task: return task_segment(where, c.work, c.cv2);
     case composition::kind::sequence: return sequential(parts);

@@ -116,7 +116,7 @@ class expression_parser {
     blanks();
     if (take('/')) {
       const std::size_t column = at_;
-      const weight below = number();
+      const weight below = number(false);
       if (!(below.value() > 0.0)) fail(fault::weight, "a weight divided by zero", column);
       w = w / below;
     }
@@ -124,7 +124,8 @@ class expression_parser {
     return w;
   }
 
-  weight number() {
+  // The denominator of a fraction is a whole number, so that a|1/2.b means a|1/2 AND b whatever b is called.
+  weight number(bool decimal = true) {
     const std::size_t begin = at_;
     std::string digits;
     std::int64_t scale = 1;
@@ -138,8 +139,8 @@ class expression_parser {
       }
     };
     add(false);
-    // "1/3.5" is 1/3 AND 5 only if the point is followed by no digit: the longest number wins
-    if (at_ + 1 < text_.size() && text_[at_] == '.' && digit(text_[at_ + 1])) {
+    // otherwise a point that a digit follows belongs to the number
+    if (decimal && at_ + 1 < text_.size() && text_[at_] == '.' && digit(text_[at_ + 1])) {
       ++at_;
       add(true);
     }

@@ -134,29 +134,29 @@ Segment repeated(const Segment& body, double again, bool test_first = false, dou
   return r;
 }
 
-/// One token that walks over segments: from i to j with probability route[i][j], out with route[i][parts] if that
+/// One token that walks over segments: from i to j with probability routes[i][j], out with routes[i][parts] if that
 /// column is given, else with what is missing to 1. Covers sequence, choice, nested loops and jumps. Exact for
 /// independent visits. Throws P016 if the token cannot leave.
 template <class Segment>
-Segment flowchart(const std::vector<Segment>& parts, const std::vector<std::vector<double>>& route, std::size_t entry = 0) {
+Segment flowchart(const std::vector<Segment>& parts, const std::vector<std::vector<double>>& routes, std::size_t entry = 0) {
   const std::size_t n = parts.size();
-  if (route.size() != n || entry >= n) throw prediction_error(fault::segment, "a flowchart needs one row of routes per segment");
+  if (routes.size() != n || entry >= n) throw prediction_error(fault::segment, "a flowchart needs one row of routes per segment");
   detail::censored_chain chain(n);
   for (std::size_t i = 0; i != n; ++i) {
-    if (route[i].size() != n && route[i].size() != n + 1) throw prediction_error(fault::segment, "a row of routes has the wrong length");
+    if (routes[i].size() != n && routes[i].size() != n + 1) throw prediction_error(fault::segment, "a row of routes has the wrong length");
     double sum = 0.0;
-    for (const double p : route[i]) {
+    for (const double p : routes[i]) {
       if (!(p >= 0.0 && p <= 1.0)) throw prediction_error(fault::weight, "a route must have a probability from 0 to 1");
       sum += p;
     }
-    if (sum > 1.0 + 1e-9 || (route[i].size() == n + 1 && sum < 1.0 - 1e-9))
+    if (sum > 1.0 + 1e-9 || (routes[i].size() == n + 1 && sum < 1.0 - 1e-9))
       throw prediction_error(fault::weights_sum, "the routes out of a segment sum to " + std::to_string(sum));
     double others = 0.0;
     for (std::size_t j = 0; j != n; ++j) {
-      chain.jump(i, j) = route[i][j];
-      others += route[i][j];
+      chain.jump(i, j) = routes[i][j];
+      others += routes[i][j];
     }
-    chain.leave(i) = route[i].size() == n + 1 ? route[i][n] : std::max(0.0, 1.0 - others);
+    chain.leave(i) = routes[i].size() == n + 1 ? routes[i][n] : std::max(0.0, 1.0 - others);
   }
   if (!chain.factor()) throw prediction_error(fault::never_ends, "a part of the flowchart is never left");
   std::vector<double> visits(n, 0.0), time(n), square(n);

@@ -30,7 +30,8 @@ struct text_options {
   bool colour = false;
   std::size_t most_waits = 6;  ///< at most so many waits are shown
   double cover = 0.95;          ///< and no more than make up this share of all waiting
-  double quiet_below = 0.01;    ///< waiting below this share of rank time is called balanced
+  double quiet_below = 0.01;    ///< waiting below this share of rank time is called balanced,
+  double quiet_seconds = 1e-3;  ///< and so is waiting below this time in all
   std::size_t most_blocks = 8;  ///< blocks per wait
 };
 
@@ -66,7 +67,7 @@ class text_writer {
       warnings();
       return std::move(out_);
     }
-    const bool quiet = share < o_.quiet_below;
+    const bool quiet = share < o_.quiet_below || run.waiting_seconds < o_.quiet_seconds;
     if (!quiet) head += " · " + percent(share) + " of rank time is waiting (" + duration(run.waiting_seconds) + ")";
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
@@ -112,7 +113,9 @@ class text_writer {
       paragraph("1 rank: there is no other rank to wait for.", "  ");
       return;
     }
-    paragraph(percent(share) + " of rank time is waiting: nothing worth changing here.", "  ", green());
+    paragraph(percent(share) + " of rank time is waiting (" + duration(r_.run.waiting_seconds) +
+                  "): nothing worth changing here.",
+              "  ", green());
     if (!r_.waits.empty()) {
       const wait_entry& w = r_.waits.front();
       paragraph("(most: " + pattern_words(w.pattern) + ", " + duration(w.seconds) + " in all, " +

@@ -121,7 +121,9 @@ inline std::string remark(const residual_entry& r) {
     if (!r.within.empty()) out += " in " + printable(r.within);
     return out;
   }
-  if (late > 0 && waiting <= 0) {
+  if (r.kind == "startup") {
+    out = r.seconds > 0 ? "the late side came later out of it" : "the waiting side came later out of it";
+  } else if (late > 0 && waiting <= 0) {
     out = "only the late side ran it";
   } else if (late <= 0 && waiting > 0) {
     out = "only the waiting side ran it";

@@ -17,18 +17,16 @@ namespace rules {
 /// Constructs the composite events of one rule that binds one event to each member. A member that is not `shared` belongs
 /// to one event of this type at most; of several candidates the earliest is taken. Near-linear: candidates come from hash
 /// indices, and what is used up leaves its index. Candidates that the rest of a condition rejects are counted; beyond
-/// 2^20 + 64 for each event the rule is stopped (R062), so no rule can make the end of a program quadratic.
+/// 2^20 + 64 for each event of the store the rule is stopped (R062), so no rule can make the end of a program quadratic.
 class builder {
  public:
   builder(event_store& store, const composite_rule& rule, trouble& log) : store_(store), rule_(rule), log_(log) {}
 
   void build() {
     const event_type& type = store_.rules().types[rule_.type];
-    std::size_t events = 0;
     for (const join_step& step : rule_.steps) {
       const std::uint32_t member_type = type.members[step.member].second;
       tables_.push_back(&store_.table(member_type));
-      events += tables_.back()->rows;
       used_.emplace_back(rule_.shared[step.member] ? 0 : tables_.back()->rows, 0);
     }
     for (std::size_t s = 1; s < rule_.steps.size(); ++s) {
@@ -37,7 +35,7 @@ class builder {
     }
     rows_.assign(type.members.size() + 1, nullptr);
     chosen_.assign(rule_.steps.size(), 0);
-    budget_ = (std::uint64_t(1) << 20) + 64 * std::uint64_t(events);
+    budget_ = (std::uint64_t(1) << 20) + 64 * std::uint64_t(store_.plain_rows());
     const join_step& first = rule_.steps[0];
     for (std::uint32_t row = 0; row < tables_[0]->rows && !stopped_; ++row) {
       bind(0, row);
@@ -93,7 +91,7 @@ class builder {
 
   std::size_t emit() {
     event_table& out = store_.table(rule_.type);
-    if (out.rows >= event_store::most_rows) return stop(code::too_many_events, "too many events of this type");
+    if (!store_.take_room(out)) return stop(code::too_many_events, "too many composite events: this rule stopped here");
     const std::size_t begin = out.cells.size();
     out.cells.resize(begin + out.width);
     rows_.back() = out.cells.data() + begin;

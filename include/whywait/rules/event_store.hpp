@@ -64,6 +64,23 @@ class event_store {
   /// Time of all locations together, that shares are shares of; 0: unknown, then no threshold applies.
   double location_time = 0;
 
+  /// Values that composite events may still take, 512 MiB at first: rules over rules cannot eat up the memory.
+  std::size_t composite_cells = std::size_t(1) << 26;
+  /// Takes the room of one composite event; false once there is none.
+  bool take_room(const event_table& t) noexcept {
+    const std::size_t cells = t.width + t.members_width + 1;
+    if (t.rows >= most_rows || composite_cells < cells) return false;
+    composite_cells -= cells;
+    return true;
+  }
+  /// Events that are not made of others.
+  std::size_t plain_rows() const noexcept {
+    std::size_t rows = 0;
+    for (std::size_t i = 0; i < tables_.size(); ++i)
+      if (known_->types[i].members.empty()) rows += tables_[i].rows;
+    return rows;
+  }
+
   std::uint32_t add_action(action a) {
     const auto found = std::lower_bound(by_action_.begin(), by_action_.end(), a,
                                         [this](std::uint32_t x, const action& y) { return actions_[x] < y; });

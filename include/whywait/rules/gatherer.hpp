@@ -100,6 +100,10 @@ class gatherer {
       }
     }
     event_table& out = store_.table(rule_.type);
+    if (!store_.take_room(out)) {
+      if (number + 1 == groups_.size()) log_.report(code::too_many_events, rule_.steps[0].filter.where, "too many composite events: this rule stopped here");
+      return;
+    }
     const std::size_t begin = out.cells.size();
     out.cells.resize(begin + out.width);
     const double* const rows[] = {from.row(g.members[0]), out.cells.data() + begin};

@@ -60,8 +60,8 @@ inline fault run(const program& p, const double* const* rows, const double* extr
     result = rows[p.steps[0].row][p.steps[0].column];
     return fault::none;
   }
-  double stack[machine_stack];  // deliberately not initialised
-  double* top = stack - 1;
+  double stack[machine_stack + 1];  // deliberately not initialised; [0] lies below the bottom
+  double* top = stack;
   const auto truth = [](bool b) { return b ? 1.0 : 0.0; };
   const instruction* const begin = p.steps.data();
   const instruction* const end = begin + p.steps.size();

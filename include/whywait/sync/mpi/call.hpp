@@ -16,22 +16,26 @@ namespace mpi {
 
 namespace flag = core::sync_flag;
 
+/// Who called a wrapper: return address, and the wrapper's own stack frame.
+struct caller {
+  const void* address;
+  const void* frame;
+};
+
 /// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
 /// after MPI_Finalize, recording off, or made inside another MPI call: error handlers, user operations,
 /// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record.
 class call {
  public:
-  __attribute__((always_inline)) call(core::mpi_call what, const void* address) noexcept : thread_(recording_thread()), what_(what), from_(address) {
+  __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
+      : thread_(recording_thread()), what_(what), from_(from.address) {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
-    const void* const frame = __builtin_frame_address(0);
-    const void* const outer = thread_->open.frame;
-    // An outer call whose frame does not lie above this one was left by longjmp: it is over.
-    if (__builtin_expect(outer != nullptr && reinterpret_cast<uintptr_t>(outer) > reinterpret_cast<uintptr_t>(frame), 0)) {
+    if (__builtin_expect(thread_->open.frame != nullptr, 0) && is_inside(thread_->open, from.frame)) {
       thread_ = nullptr;
       return;
     }
-    thread_->open.frame = frame;
-    thread_->open.address = address;
+    thread_->open.frame = from.frame;
+    thread_->open.address = from.address;
     thread_->open.call = what;
     ++thread_->calls[static_cast<size_t>(what)];
   }
@@ -126,6 +130,17 @@ class call {
   void duration(uint64_t ticks) noexcept { duration_ = ticks; }
 
  private:
+  // Whether the open call is still on the stack: an error handler may have left it by longjmp. Then its frame is
+  // not above this one, or somebody has written over its return address.
+  static bool is_inside(const open_call& outer, const void* frame) noexcept {
+    if (reinterpret_cast<uintptr_t>(outer.frame) <= reinterpret_cast<uintptr_t>(frame)) return false;
+#if defined(__x86_64__)
+    return *(static_cast<const void* const volatile*>(outer.frame) + 1) == outer.address;
+#else
+    return true;
+#endif
+  }
+
   void leave_at_once() noexcept {
     left_ = true;
     duration_ = 0;

@@ -79,7 +79,7 @@ inline bool store_needs(call& here, const part& receive, int size, int rank, cor
 /// A blocking collective. `facts(thread, rank, size)` gives its flow; `sparse` is the receive argument of
 /// MPI_Alltoallv/w, else empty.
 template <core::mpi_call C, class Pass, class Facts>
-inline int collective(const void* from, Pass& pass, MPI_Comm comm, const Facts& facts, part sparse = part{}) {
+inline int collective(caller from, Pass& pass, MPI_Comm comm, const Facts& facts, part sparse = part{}) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -185,7 +185,7 @@ struct scan_facts {
 /// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
 /// part (MPI_Comm_create_group) or two communicators do (MPI_Intercomm_merge): then the record names the new one.
 template <core::mpi_call C, class Pass>
-inline int create(const void* from, Pass& pass, MPI_Comm parent, MPI_Comm* made, bool made_by_members = false) {
+inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made, bool made_by_members = false) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -207,7 +207,7 @@ inline int create(const void* from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
 
 /// MPI_Comm_idup: the handle exists when the request is complete; the number is taken now, as all members do.
 template <core::mpi_call C, class Pass>
-inline int create_later(const void* from, Pass& pass, MPI_Comm parent, MPI_Comm* made, MPI_Request* request) {
+inline int create_later(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made, MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -238,7 +238,7 @@ inline int create_later(const void* from, Pass& pass, MPI_Comm parent, MPI_Comm*
 
 /// MPI_Comm_free, MPI_Comm_disconnect.
 template <core::mpi_call C, class Pass>
-inline int release(const void* from, Pass& pass, MPI_Comm* comm) {
+inline int release(caller from, Pass& pass, MPI_Comm* comm) {
   call here(C, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*comm);

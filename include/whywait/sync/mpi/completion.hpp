@@ -105,7 +105,7 @@ inline unsigned failed_if(int code) noexcept { return code != MPI_SUCCESS ? unsi
 
 /// MPI_Wait.
 template <core::mpi_call C, class Pass>
-inline int wait(const void* from, Pass& pass, MPI_Request* request, MPI_Status*& status) {
+inline int wait(caller from, Pass& pass, MPI_Request* request, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -133,7 +133,7 @@ inline int wait(const void* from, Pass& pass, MPI_Request* request, MPI_Status*&
 
 /// MPI_Waitall.
 template <core::mpi_call C, class Pass>
-inline int wait_all(const void* from, Pass& pass, int count, MPI_Request* requests, MPI_Status*& statuses) {
+inline int wait_all(caller from, Pass& pass, int count, MPI_Request* requests, MPI_Status*& statuses) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -209,7 +209,7 @@ class request_choice {
 
 /// MPI_Waitany, MPI_Testany. `found`: null for the blocking call, else the flag.
 template <core::mpi_call C, class Pass>
-inline int complete_any(const void* from, Pass& pass, int count, MPI_Request* requests, int* which, const int* found,
+inline int complete_any(caller from, Pass& pass, int count, MPI_Request* requests, int* which, const int* found,
                         MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
@@ -238,7 +238,7 @@ inline int complete_any(const void* from, Pass& pass, int count, MPI_Request* re
 
 /// MPI_Waitsome, MPI_Testsome.
 template <core::mpi_call C, class Pass>
-inline int complete_some(const void* from, Pass& pass, int count, MPI_Request* requests, int* done, int* indices,
+inline int complete_some(caller from, Pass& pass, int count, MPI_Request* requests, int* done, int* indices,
                          bool blocking, MPI_Status*& statuses) {
   call here(C, from);
   if (!here) return pass();
@@ -272,7 +272,7 @@ inline int complete_some(const void* from, Pass& pass, int count, MPI_Request* r
 
 /// MPI_Test, MPI_Testall: a test that fails is counted only.
 template <core::mpi_call C, class Pass>
-inline int test_all(const void* from, Pass& pass, int count, MPI_Request* requests, const int* found,
+inline int test_all(caller from, Pass& pass, int count, MPI_Request* requests, const int* found,
                     MPI_Status*& statuses) {
   call here(C, from);
   if (!here) return pass();
@@ -301,7 +301,7 @@ inline int test_all(const void* from, Pass& pass, int count, MPI_Request* reques
 
 /// MPI_Request_get_status: completes without freeing; leaves a record the first time it says yes.
 template <core::mpi_call C, class Pass>
-inline int get_status(const void* from, Pass& pass, MPI_Request request, const int* found, MPI_Status*& status) {
+inline int get_status(caller from, Pass& pass, MPI_Request request, const int* found, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
   MPI_Status own;
@@ -329,7 +329,7 @@ inline int get_status(const void* from, Pass& pass, MPI_Request request, const i
 
 /// MPI_Cancel: counted, and the request's completion will be asked whether it was cancelled.
 template <core::mpi_call C, class Pass>
-inline int cancel(const void* from, Pass& pass, MPI_Request* request) {
+inline int cancel(caller from, Pass& pass, MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
   const int code = pass();
@@ -345,7 +345,7 @@ inline int cancel(const void* from, Pass& pass, MPI_Request* request) {
 
 /// MPI_Request_free: what is still pending will complete unseen. A wildcard's source is then never known.
 template <core::mpi_call C, class Pass>
-inline int free_request(const void* from, Pass& pass, MPI_Request* request) {
+inline int free_request(caller from, Pass& pass, MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*request);

@@ -72,7 +72,7 @@ inline void at_exit() {
   if (finalized == 0) say_last_words(*process, end_reason::exit, 0);
 }
 
-inline void open_state(core::mpi_call what, const void* address) noexcept {
+inline void open_state(core::mpi_call what, caller from) noexcept {
   record::location* const here = record::this_location();
   if (here == nullptr) return;
   state* const process = make_state(core::the_registry());
@@ -99,7 +99,7 @@ inline void open_state(core::mpi_call what, const void* address) noexcept {
   process->begin_ticks = core::cycle_clock::now();
   __atomic_store_n(&process->running, true, __ATOMIC_RELEASE);
   // The first record: everything before it belongs to no message.
-  call first(what, address);
+  call first(what, from);
   if (!first) return;
   first.begin();
   first.leave();
@@ -111,7 +111,7 @@ inline void open_state(core::mpi_call what, const void* address) noexcept {
 
 /// MPI_Init, MPI_Init_thread.
 template <core::mpi_call C, class Pass>
-inline int initialise(const void* from, Pass& pass) {
+inline int initialise(caller from, Pass& pass) {
   const int code = pass();
   if (code == MPI_SUCCESS) detail::open_state(C, from);
   return code;
@@ -120,7 +120,7 @@ inline int initialise(const void* from, Pass& pass) {
 /// MPI_Finalize. Waiting for the others is measured by a barrier of the tool's, for PMPI_Finalize itself may
 /// or may not wait. A program that hangs here would hang in MPI_Finalize.
 template <core::mpi_call C, class Pass>
-inline int finalise(const void* from, Pass& pass) {
+inline int finalise(caller from, Pass& pass) {
   state* const process = the_state();
   if (process == nullptr || !process->running) return pass();
   if (process->registry->pid != getpid()) return pass();
@@ -149,7 +149,7 @@ inline int finalise(const void* from, Pass& pass) {
 
 /// MPI_Abort.
 template <core::mpi_call C, class Pass>
-inline int abort(const void* from, Pass& pass) {
+inline int abort(caller from, Pass& pass) {
   if (state* const process = the_state()) {  // also inside another call: error handlers abort
     call here(C, from);                      // what the hook calls passes straight through
     if (process->running && process->registry->pid == getpid()) say_last_words(*process, end_reason::abort, 0);

@@ -14,7 +14,7 @@ inline namespace v0 {
 namespace sync {
 namespace mpi {
 
-// Blocking point-to-point calls and probes. `from` is the return address into the caller, `pass` makes the
+// Blocking point-to-point calls and probes. `from` says who called, `pass` makes the
 // call that the program asked for, with the arguments as they are at that moment.
 //
 // Ordinals must follow the order in which MPI sees the operations (overhead.md 4.3). While one thread calls
@@ -99,7 +99,7 @@ inline unsigned if_overtaken(const call& here, bool several) noexcept {
 
 /// MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend.
 template <core::mpi_call C, class Pass>
-inline int send(const void* from, Pass& pass, const void* buffer, int count, MPI_Datatype type, envelope e) {
+inline int send(caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type, envelope e) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -130,7 +130,7 @@ inline int send(const void* from, Pass& pass, const void* buffer, int count, MPI
 
 /// MPI_Recv.
 template <core::mpi_call C, class Pass>
-inline int receive(const void* from, Pass& pass, void* buffer, int count, MPI_Datatype type, envelope e,
+inline int receive(caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, envelope e,
                    MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
@@ -165,7 +165,7 @@ inline int receive(const void* from, Pass& pass, void* buffer, int count, MPI_Da
 /// `post(MPI_Request*)`: posts receive and send, for the case of several threads; the one buffer of
 /// MPI_Sendrecv_replace does not allow that, so there the order is not known then.
 template <core::mpi_call C, class Pass, class Post>
-inline int exchange(const void* from, Pass& pass, Post&& post, int send_count, MPI_Datatype send_type, envelope to,
+inline int exchange(caller from, Pass& pass, Post&& post, int send_count, MPI_Datatype send_type, envelope to,
                     int receive_count, MPI_Datatype receive_type, envelope source, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
@@ -266,7 +266,7 @@ inline void store_probe(call& here, unsigned flags, uint32_t posting, const enve
 
 /// MPI_Probe. Its ordinal tells which later receive takes the message it saw.
 template <core::mpi_call C, class Pass>
-inline int probe(const void* from, Pass& pass, envelope e, MPI_Status*& status) {
+inline int probe(caller from, Pass& pass, envelope e, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
   MPI_Status own;
@@ -283,7 +283,7 @@ inline int probe(const void* from, Pass& pass, envelope e, MPI_Status*& status) 
 /// MPI_Mprobe: takes the message out of the queue, so it takes the receive's place in the posting order. With
 /// several threads it polls, for nothing else gives ordinal and match in one step.
 template <core::mpi_call C, class Pass>
-inline int matched_probe(const void* from, Pass& pass, envelope e, MPI_Message* message, MPI_Status*& status) {
+inline int matched_probe(caller from, Pass& pass, envelope e, MPI_Message* message, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
   MPI_Status own;
@@ -316,7 +316,7 @@ inline int matched_probe(const void* from, Pass& pass, envelope e, MPI_Message* 
 
 /// MPI_Iprobe: counted; leaves a record only when it found a message.
 template <core::mpi_call C, class Pass>
-inline int test_probe(const void* from, Pass& pass, envelope e, int* found, MPI_Status*& status) {
+inline int test_probe(caller from, Pass& pass, envelope e, int* found, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
   MPI_Status own;
@@ -333,7 +333,7 @@ inline int test_probe(const void* from, Pass& pass, envelope e, int* found, MPI_
 
 /// MPI_Improbe.
 template <core::mpi_call C, class Pass>
-inline int test_matched_probe(const void* from, Pass& pass, envelope e, int* found, MPI_Message* message,
+inline int test_matched_probe(caller from, Pass& pass, envelope e, int* found, MPI_Message* message,
                               MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
@@ -358,7 +358,7 @@ inline int test_matched_probe(const void* from, Pass& pass, envelope e, int* fou
 
 /// MPI_Mrecv: the posting is that of the probe which matched the message.
 template <core::mpi_call C, class Pass>
-inline int matched_receive(const void* from, Pass& pass, int count, MPI_Datatype type, MPI_Message* message) {
+inline int matched_receive(caller from, Pass& pass, int count, MPI_Datatype type, MPI_Message* message) {
   call here(C, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*message);

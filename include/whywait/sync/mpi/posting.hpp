@@ -60,7 +60,7 @@ inline bool has_twin(pending* const* entries, int count, int i) noexcept {
 
 /// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` says posts_send or posts_receive.
 template <core::mpi_call C, class Pass>
-inline int post(const void* from, Pass& pass, unsigned flags, int count, MPI_Datatype type, envelope e,
+inline int post(caller from, Pass& pass, unsigned flags, int count, MPI_Datatype type, envelope e,
                 MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
@@ -97,7 +97,7 @@ inline int post(const void* from, Pass& pass, unsigned flags, int count, MPI_Dat
 
 /// MPI_Imrecv: the ordinal is that of the matched probe.
 template <core::mpi_call C, class Pass>
-inline int post_matched(const void* from, Pass& pass, int count, MPI_Datatype type, MPI_Message* message,
+inline int post_matched(caller from, Pass& pass, int count, MPI_Datatype type, MPI_Message* message,
                         MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
@@ -133,7 +133,7 @@ inline int post_matched(const void* from, Pass& pass, int count, MPI_Datatype ty
 
 /// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
 template <core::mpi_call C, class Pass>
-inline int prepare(const void* from, Pass& pass, unsigned flags, int count, MPI_Datatype type, envelope e,
+inline int prepare(caller from, Pass& pass, unsigned flags, int count, MPI_Datatype type, envelope e,
                    MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
@@ -160,7 +160,7 @@ inline int prepare(const void* from, Pass& pass, unsigned flags, int count, MPI_
 /// MPI_Start, MPI_Startall: one posting for each request. The order in which MPI_Startall posts is not
 /// defined, so requests of it that a message could confuse are marked ambiguous.
 template <core::mpi_call C, class Pass>
-inline int start(const void* from, Pass& pass, int count, MPI_Request* requests) {
+inline int start(caller from, Pass& pass, int count, MPI_Request* requests) {
   call here(C, from);
   if (!here) return pass();
   here.begin();

@@ -198,7 +198,8 @@ class mpi_transport {
     const std::uint64_t size = data.size();
     PMPI_Send(&size, 1, MPI_UINT64_T, to, size_tag, comm_);
     for (std::uint64_t done = 0; done < size; done += round_bytes) {
-      PMPI_Send(data.data() + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE, to, data_tag, comm_);
+      PMPI_Send(data.data() + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE, to, data_tag,
+                comm_);
     }
   }
 

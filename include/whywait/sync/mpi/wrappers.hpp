@@ -204,7 +204,7 @@
     using namespace ::whywait::sync::mpi;                                                     \
     auto pass = [&]() -> int { return PMPI_##name arguments; };                               \
     return ::whywait::sync::mpi::role<::whywait::core::mpi_call::name>(                       \
-        __builtin_extract_return_addr(__builtin_return_address(0)), pass WHYWAIT_MPI_UNPACK facts); \
+        caller{__builtin_return_address(0), __builtin_frame_address(0)}, pass WHYWAIT_MPI_UNPACK facts); \
   }
 
 extern "C" {

@@ -1,0 +1,11 @@
+#ifndef WHYWAIT_RULES_HPP
+#define WHYWAIT_RULES_HPP
+
+// Rules: own events, own rules, and what rules say about a run. Needs no MPI. docs/rules.md
+#include <whywait/rules/advice.hpp>
+#include <whywait/rules/composite.hpp>
+#include <whywait/rules/extend.hpp>
+#include <whywait/rules/own_event.hpp>
+#include <whywait/rules/records.hpp>
+
+#endif

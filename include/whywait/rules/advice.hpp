@@ -1,0 +1,114 @@
+#ifndef WHYWAIT_RULES_ADVICE_HPP
+#define WHYWAIT_RULES_ADVICE_HPP
+
+#include <whywait/rules/detail/format.hpp>
+#include <whywait/rules/evaluator.hpp>
+#include <whywait/rules/facts.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What rules say about one wait of an outcome.
+struct wait_advice {
+  bool known = false;         ///< an active problem is declared for its pattern: without one it is no finding
+  std::vector<finding> list;  ///< most saving first
+};
+
+/// What all rules say about one run.
+struct evaluation {
+  std::vector<wait_advice> waits;     ///< one for each entry of outcome::waits, same order
+  std::vector<finding> problems;      ///< those that belong to no single wait, most saving first
+  std::vector<std::string> messages;  ///< what went wrong with rules at run time, each ready to print
+};
+
+/// One line for a finding that belongs to no single wait: what it is, where, what to do.
+inline std::string text_of(const finding& f) {
+  std::string out = f.description;
+  if (!f.advice.empty()) out += (out.empty() ? "" : " ") + f.advice;
+  std::string where;
+  for (const action& a : f.actions) where += (where.empty() ? "" : ", ") + a.text;
+  if (f.share > 0) where = detail::percent_text(f.share) + " of rank time" + (where.empty() ? "" : ": ") + where;
+  return where.empty() ? out : out + " (" + where + ")";
+}
+
+namespace detail {
+
+inline bool names(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    std::string_view one = list.substr(0, comma);
+    while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
+    while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
+    if (one == name) return true;
+    list.remove_prefix(comma < list.size() ? comma + 1 : comma);
+  }
+  return false;
+}
+
+inline std::string text_of(const knowledge& known, const trouble::entry& t) {
+  diagnostics one;  // a copy of the source, so that the message gets its line and caret
+  const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
+  one.report(t.number, {source, t.where.begin, t.where.end},
+             t.message + "; what it concerns was skipped" + (t.times > 1 ? ", " + std::to_string(t.times) + " times" : ""));
+  return one.list()[0].text();
+}
+
+}  // namespace detail
+
+/// Runs all rules on the outcome of an analysis. `find(key)` gives a pointer to a struct with the members of
+/// `rules::place`, or null. `more(store, log)` may add further events before the rules run: own events, recorded calls,
+/// facts of other rooms. Linear in waits and events; throws std::bad_alloc.
+template <class Find, class More>
+evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const Find& find, const More& more) {
+  event_store store(known);
+  trouble log;
+  fact_maker<Find> facts(store, found, ranks, find, log);
+  facts.make();
+  more(store, log, facts);
+  findings all = evaluator(store).evaluate();
+
+  evaluation out;
+  out.waits.resize(found.waits.size());
+  for (finding& f : all.list) {
+    if (f.wait < 0) {
+      if (f.matters) out.problems.push_back(std::move(f));
+      continue;
+    }
+    wait_advice& w = out.waits[static_cast<std::size_t>(f.wait)];
+    // The rule that makes a pattern a finding is the problem declared for the event type of the pattern's name.
+    if (known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why)) w.known = true;
+    if (f.matters) w.list.push_back(std::move(f));
+  }
+  for (wait_advice& w : out.waits) {
+    std::vector<finding> kept;
+    for (const finding& f : w.list) {
+      bool hidden = false;
+      for (const finding& other : w.list) hidden = hidden || detail::names(known.problems[other.rule].instead_of, f.problem);
+      if (!hidden) kept.push_back(f);
+    }
+    w.list = std::move(kept);
+  }
+  for (const trouble::entry& t : log.list()) out.messages.push_back(detail::text_of(known, t));
+  for (const trouble::entry& t : all.troubles) out.messages.push_back(detail::text_of(known, t));
+  return out;
+}
+
+template <class Find>
+evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const Find& find) {
+  return evaluate(known, found, ranks, find, [](event_store&, trouble&, auto&) {});
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

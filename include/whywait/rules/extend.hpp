@@ -1,0 +1,138 @@
+#ifndef WHYWAIT_RULES_EXTEND_HPP
+#define WHYWAIT_RULES_EXTEND_HPP
+
+#include <whywait/rules/knowledge_base.hpp>
+#include <whywait/rules/own_packet.hpp>
+#include <whywait/rules/own_state.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Adds rules to those of this process; `name` stands before line and column in messages. The text is copied and read when
+/// the report is made, so this is cheap (a copy) and never fails: mistakes are reported with the report. Any thread; the
+/// same text given twice counts once. Without WHYWAIT_DISABLE only.
+inline void add(std::string_view text, std::string_view name = "rules::add") noexcept {
+#ifndef WHYWAIT_DISABLE
+  own_state* const state = the_own_state();
+  if (state == nullptr) return;
+  added_text* const made = static_cast<added_text*>(malloc(sizeof(added_text)));
+  char* const own_text = detail::copy_text(text.data(), text.size());
+  char* const own_name = detail::copy_text(name.data(), name.size());
+  bool known = made == nullptr || own_text == nullptr || own_name == nullptr;
+  pthread_mutex_lock(&state->mutex);
+  for (const added_text* t = state->texts; t != nullptr && !known; t = t->next) known = text == t->text && name == t->name;
+  if (!known) {
+    *made = added_text{state->texts, own_name, own_text};
+    state->texts = made;
+  }
+  pthread_mutex_unlock(&state->mutex);
+  if (known) {
+    free(made);
+    free(own_text);
+    free(own_name);
+  }
+#else
+  (void)text;
+  (void)name;
+#endif
+}
+
+/// What WHYWAIT_RULES says: files, separated by ':', or the word "list", which prints what is active.
+struct rules_setting {
+  std::vector<std::string> files;
+  bool list = false;
+
+  static rules_setting parse(const char* text) {
+    rules_setting out;
+    std::string_view rest = text != nullptr ? text : "";
+    while (!rest.empty()) {
+      const std::size_t colon = std::min(rest.find(':'), rest.size());
+      const std::string_view one = rest.substr(0, colon);
+      if (one == "list") out.list = true;
+      else if (!one.empty()) out.files.emplace_back(one);
+      rest.remove_prefix(colon < rest.size() ? colon + 1 : colon);
+    }
+    return out;
+  }
+};
+
+namespace detail {
+
+inline bool read_file(const std::string& path, std::string& out, std::string& why) {
+  std::FILE* const file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) {
+    why = std::strerror(errno);
+    return false;
+  }
+  char buffer[4096];
+  std::size_t got = 0;
+  errno = 0;
+  while ((got = std::fread(buffer, 1, sizeof buffer, file)) > 0 && out.size() <= limits::source_bytes) out.append(buffer, got);
+  const bool good = std::ferror(file) == 0;
+  if (!good) why = std::strerror(errno != 0 ? errno : EIO);
+  std::fclose(file);
+  return good;
+}
+
+}  // namespace detail
+
+/// All rules of this process: the built-in ones, own event types found in `packets`, texts given to `add`, files of
+/// WHYWAIT_RULES (`setting`). Mistakes are in `knowledge::log`. About 1 ms.
+inline knowledge active_rules(const rules_setting& setting, const std::vector<own_packet>& packets = {}) {
+  compiler all;
+  add_base(all);
+  std::vector<std::string> own;
+  for (const own_packet& packet : packets)
+    for (const own_declaration& d : own_declarations(packet)) {
+      bool known = false;
+      for (const std::string& text : own) known = known || text == d.text;
+      if (known) continue;
+      own.push_back(d.text);
+      all.add("whywait::event " + d.name, d.text);
+    }
+#ifndef WHYWAIT_DISABLE
+  if (own_state* const state = the_own_state()) {
+    std::vector<std::pair<std::string, std::string>> texts;
+    pthread_mutex_lock(&state->mutex);
+    for (const added_text* t = state->texts; t != nullptr; t = t->next) texts.emplace_back(t->name, t->text);
+    pthread_mutex_unlock(&state->mutex);
+    for (std::size_t i = texts.size(); i-- > 0;) all.add(std::move(texts[i].first), std::move(texts[i].second));
+  }
+#endif
+  for (const std::string& path : setting.files) {
+    std::string text, why;
+    if (detail::read_file(path, text, why)) all.add(path, std::move(text));
+    else all.log().report_whole(code::unreadable, path, "cannot be read: " + why);
+  }
+  return all.finish();
+}
+
+/// What WHYWAIT_RULES=list prints: a line for each problem, with the source that declares it.
+inline std::string list_text(const knowledge& known) {
+  std::string out = "whywait rules: " + std::to_string(known.problems.size()) + " problems, silent below " +
+                    detail::percent_text(known.threshold) + " of rank time\n";
+  for (const problem_rule& p : known.problems) {
+    std::string line = "  " + detail::clean(p.name);
+    if (line.size() < 28) line.append(28 - line.size(), ' ');
+    out += line + " for " + detail::clean(known.types[p.type].name) + " (" + detail::clean(known.log.source(p.source).name) + ")\n";
+  }
+  return out;
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,42 @@
+#ifndef WHYWAIT_RULES_KNOWLEDGE_BASE_HPP
+#define WHYWAIT_RULES_KNOWLEDGE_BASE_HPP
+
+#include <whywait/rules/base/balance.hpp>
+#include <whywait/rules/base/collectives.hpp>
+#include <whywait/rules/base/events.hpp>
+#include <whywait/rules/base/messages.hpp>
+#include <whywait/rules/base/one_sided.hpp>
+#include <whywait/rules/base/threads.hpp>
+#include <whywait/rules/compiler.hpp>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// The built-in knowledge, as text; names in messages begin with "built-in".
+struct base_text {
+  const char* name;
+  const char* text;
+};
+
+/// The parts of the built-in knowledge in order. docs/rules/ has a card for each problem.
+inline const base_text* base_texts(std::size_t& count) noexcept {
+  static const base_text texts[] = {{"built-in/events", base::events()},           {"built-in/messages", base::messages()},
+                                    {"built-in/collectives", base::collectives()}, {"built-in/one_sided", base::one_sided()},
+                                    {"built-in/threads", base::threads()},         {"built-in/balance", base::balance()}};
+  count = sizeof texts / sizeof *texts;
+  return texts;
+}
+
+/// Adds the built-in knowledge to a compiler that has none yet.
+inline void add_base(compiler& into) {
+  std::size_t count = 0;
+  const base_text* const texts = base_texts(count);
+  for (std::size_t i = 0; i < count; ++i) into.add(texts[i].name, texts[i].text, true);
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

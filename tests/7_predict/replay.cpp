@@ -1,0 +1,61 @@
+#include <whywait/predict/replay.hpp>
+
+#include "support.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace whywait::predict;
+using test::near;
+
+TEST_CASE("a late sender makes its receiver wait for exactly the difference and the latency") {
+  run_log log;
+  const std::uint32_t code = log.label("code"), rest = log.label("rest");
+  const place sent = log.add(0, {code, 3.0, 0.1});
+  const place received = log.add(1, {code, 1.0, 0.2});
+  log.add(0, {rest, 1.0, 0.0});
+  log.add(1, {rest, 1.0, 0.0});
+  log.messages.push_back({sent, received, 8.0, 0.5});
+  const replayed r = replay(log);
+  CHECK(near(r.seconds, 3.0 + 0.5 + 0.2 + 1.0));
+  CHECK(near(r.waiting_seconds, 2.5));
+}
+
+TEST_CASE("a barrier releases all when the last has come") {
+  run_log log;
+  const std::uint32_t code = log.label("code"), barrier = log.label("MPI_Barrier");
+  sync_edge s{barrier, {}, {}, 0.25};
+  for (std::uint32_t l = 0; l != 3; ++l) {
+    const place p = log.add(l, {code, 1.0 + l, 0.0});
+    s.in.push_back(p);
+    s.out.push_back(p);
+  }
+  log.syncs.push_back(s);
+  const replayed r = replay(log);
+  CHECK(near(r.seconds, 3.25));
+  CHECK(near(r.waiting_seconds, 2.25 + 1.25 + 0.25));
+  REQUIRE(r.step_end.size() == 1);
+  CHECK(near(r.step_end[0], 3.25));
+}
+
+TEST_CASE("a broadcast holds back those that come before the root only") {
+  run_log log;
+  const std::uint32_t code = log.label("code"), broadcast = log.label("MPI_Bcast");
+  const place root = log.add(0, {code, 2.0, 0.0}), early = log.add(1, {code, 1.0, 0.0}), late = log.add(2, {code, 5.0, 0.0});
+  log.syncs.push_back({broadcast, {root}, {early, late}, 0.5});
+  const replayed r = replay(log);
+  CHECK(near(r.waiting_seconds, 1.5));
+  CHECK(near(r.seconds, 5.0));
+}
+
+TEST_CASE("a log that waits for itself or names what does not exist is refused") {
+  run_log log;
+  const std::uint32_t code = log.label("code");
+  const place a = log.add(0, {code, 1.0, 0.0}), b = log.add(0, {code, 1.0, 0.0});
+  log.messages.push_back({b, a, 0.0, 0.0});
+  CHECK(test::number_of_error([&] { replay(log); }) == "whywait-P022");
+  log.messages[0] = {a, {7, 0}, 0.0, 0.0};
+  CHECK(test::number_of_error([&] { replay(log); }) == "whywait-P022");
+  log.messages.clear();
+  log.lines[0][0].work_seconds = -1.0;
+  CHECK(test::number_of_error([&] { replay(log); }) == "whywait-P022");
+}
