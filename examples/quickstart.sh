@@ -32,7 +32,7 @@ log="build/quickstart.log"
 mkdir -p build
 launcher_options=()
 if command -v ccache >/dev/null; then launcher_options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
-if ! { cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -g" \
+if ! { cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -g1" \
              -DWHYWAIT_MPI=ON "-DMPI_CXX_COMPILER=$mpi_compiler" "-DMPIEXEC_EXECUTABLE=$mpi_run" \
              -DWHYWAIT_BUILD_TESTS=OFF -DWHYWAIT_BUILD_BENCHMARKS=OFF -DWHYWAIT_INSTALL=OFF "${launcher_options[@]}" &&
        cmake --build "$build" --target example_jacobi; } >"$log" 2>&1 </dev/null; then

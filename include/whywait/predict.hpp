@@ -26,6 +26,7 @@
 #include <whywait/predict/route.hpp>
 #include <whywait/predict/run_log.hpp>
 #include <whywait/predict/segment.hpp>
+#include <whywait/predict/sensitivity.hpp>
 #include <whywait/predict/simulate.hpp>
 #include <whywait/predict/solution.hpp>
 #include <whywait/predict/solve.hpp>

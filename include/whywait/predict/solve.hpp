@@ -20,6 +20,7 @@ namespace predict {
 struct solve_options {
   bool populations = true;            ///< solution::populations
   bool backward = true;               ///< variance and gradient: one adjoint solve more
+  bool row_gradient = false;          ///< solution::row_gradient as well
   std::size_t most_feedback = 500;    ///< a loop with more targets of back arcs is iterated (Gauss-Seidel)
 };
 
@@ -312,13 +313,17 @@ inline solution solve(const chain& c, const chain_rates& rates, const solve_opti
   if (options.backward) {
     const std::vector<double> tau = solver.backward();
     r.gradient.assign(c.width(), 0.0);
+    if (options.row_gradient) r.row_gradient.assign(c.populations.size(), 0.0);
     double second = 0.0;
     for (std::uint32_t s = 0; s != c.states(); ++s) {
       const double x = y[s] / solver.leaving(s);
       second += x * tau[s];
       for (std::uint64_t k = c.first_arc[s]; k != c.first_arc[s + 1]; ++k) {
         const std::uint32_t t = c.arcs[k].target;
-        r.gradient[c.labels[c.arcs[k].label].customer] += x * solver.rate(s, k) * (tau[s] - (t < chain::capped ? tau[t] : 0.0));
+        const std::uint32_t customer = c.labels[c.arcs[k].label].customer;
+        const double slower = x * solver.rate(s, k) * (tau[s] - (t < chain::capped ? tau[t] : 0.0));
+        r.gradient[customer] += slower;
+        if (options.row_gradient) r.row_gradient[c.population[s] * c.width() + customer] += slower;
       }
     }
     r.variance = 2.0 * second - r.mean * r.mean;
