@@ -181,6 +181,7 @@ void segment_cost(benchmark::State& state) {  // ten blocks between two synchron
 }  // namespace
 
 int main(int argc, char** argv) {
+  whywait::record::listen();
   measure("floor", floor_cost);
   measure("region", region_cost);
   measure("next", next_cost);

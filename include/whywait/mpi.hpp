@@ -23,8 +23,9 @@ inline namespace v0 {
 namespace mpi {
 namespace detail {
 
-inline const bool hooks_installed =
-    (sync::mpi::install(sync::mpi::hooks{&at_start, &at_finalize, &at_end}), true);
+// Before main, so that regions around MPI_Init are seen.
+inline const bool listening =
+    (record::listen(), sync::mpi::install(sync::mpi::hooks{&at_start, &at_finalize, &at_end}), true);
 
 }  // namespace detail
 }  // namespace mpi

@@ -302,9 +302,9 @@ enum : std::uint8_t {
 
 /// For one record: whose beginning it had to wait for, and since when that was known.
 struct arrival {
-  std::int64_t need_ns = 0;      ///< arrival of the last (any-completions: first) needed participant
-  core::stable_key site = 0;     ///< call site of the causer
-  std::uint32_t record = 0;      ///< the record here that waits
+  std::int64_t need_ns = 0;   ///< arrival of the last (any-completions: first) needed participant
+  core::stable_key site = 0;  ///< call site of the causer
+  std::uint32_t record = 0;   ///< the record here that waits
   std::uint32_t causer_record = 0;
   std::int32_t causer_rank = 0;
   std::uint16_t causer_location = 0;
@@ -596,24 +596,24 @@ struct wait_instance {
   pattern why = pattern::late_sender;
   quality trust = quality::exact;
   bool wrong_order = false;
-  bool explained = false;           ///< false: below the threshold, or its cause arrived after it had ended
-  std::int32_t rank = 0;            ///< who waited
-  std::uint32_t location = 0;       ///< index of the location in its rank
-  std::uint32_t record = 0;         ///< index of the record that waited
+  bool explained = false;      ///< false: below the threshold, or its cause arrived after it had ended
+  std::int32_t rank = 0;       ///< who waited
+  std::uint32_t location = 0;  ///< index of the location in its rank
+  std::uint32_t record = 0;    ///< index of the record that waited
   std::int32_t causer_rank = 0;
   std::uint32_t causer_location = 0;
   std::uint32_t causer_record = 0;  ///< record whose beginning the waiter needed
   std::int64_t begin_ns = 0;        ///< shared time at which the wait began
   std::int64_t wait_ns = 0;
-  std::vector<residual_term> terms; ///< every block in which the two paths differ; their sum is wait_ns if explained
+  std::vector<residual_term> terms;  ///< every block in which the two paths differ; their sum is wait_ns if explained
 };
 
 /// What a location's causal path profile holds when the analysis is over: the critical path into its end.
 struct path_instance {
   std::int32_t rank = 0;
   std::uint32_t location = 0;
-  std::int64_t elapsed_ns = 0;           ///< from the earliest rank's begin to this location's end
-  std::vector<residual_term> entries;    ///< causer_ns and causer_visits of every block; causer_ns add up to elapsed_ns
+  std::int64_t elapsed_ns = 0;         ///< from the earliest rank's begin to this location's end
+  std::vector<residual_term> entries;  ///< causer_ns and causer_visits of every block; causer_ns add up to elapsed_ns
 };
 
 /// Sees every wait as it is explained. Called by the thread that explains, waits of one location in their
@@ -737,8 +737,8 @@ class arrival_rule {
     return a.rank != b.rank ? a.rank < b.rank : a.partner.location < b.partner.location;
   }
 
-  void messages(const core::sync_record& r, std::uint32_t index, const message_match* first,
-                const message_match* last, const location_walk& walk, std::vector<arrival>& result) {
+  void messages(const core::sync_record& r, std::uint32_t index, const message_match* first, const message_match* last,
+                const location_walk& walk, std::vector<arrival>& result) {
     using core::call_role;
     const call_role role = core::role_of(r.call);
     check_order(first, last, result);
@@ -767,8 +767,7 @@ class arrival_rule {
         first_done = m;
       }
       const message_match*& best = m->receiving ? sender : receiver;
-      if (best == nullptr || t > best->partner.begin_ns ||
-          (t == best->partner.begin_ns && earlier_rank(*m, *best))) {
+      if (best == nullptr || t > best->partner.begin_ns || (t == best->partner.begin_ns && earlier_rank(*m, *best))) {
         best = m;
       }
     }
@@ -919,15 +918,15 @@ struct participant {
   core::stable_key comm = 0;
   core::stable_key site = 0;
   std::int64_t enter_ns = 0, leave_ns = 0;
-  std::uint32_t ordinal = 0;     ///< k-th collective of this process in this communicator
+  std::uint32_t ordinal = 0;  ///< k-th collective of this process in this communicator
   std::uint32_t record = 0;
   std::uint32_t needs_first = 0, needs_count = 0;  ///< sparse: what follows the packet
-  std::int32_t world = 0;        ///< set by the home rank
-  std::int32_t rank = 0;         ///< in the communicator
+  std::int32_t world = 0;                          ///< set by the home rank
+  std::int32_t rank = 0;                           ///< in the communicator
   std::int32_t size = 0;
   std::int32_t root = -1;
   core::mpi_call call = core::mpi_call::none;
-  std::uint16_t flags = 0;       ///< sync_flag bits
+  std::uint16_t flags = 0;  ///< sync_flag bits
   std::uint16_t location = 0;
   std::uint16_t partial = 0;
 };
@@ -946,21 +945,28 @@ class collective_rule {
     if (count_ < 2) return;
     const call_role role = core::role_of(all_[0].call);
     for (std::size_t i = 0; i != count_; ++i) {
-      if ((all_[i].flags & core::sync_flag::failed) != 0) return;       // an error says nothing about order
-      if (core::role_of(all_[i].call) != role) return;                  // lost records: not one operation
+      if ((all_[i].flags & core::sync_flag::failed) != 0) return;  // an error says nothing about order
+      if (core::role_of(all_[i].call) != role) return;             // lost records: not one operation
     }
     switch (role) {
-      case call_role::barrier: return synchronise(pattern::wait_at_barrier, answer);
-      case call_role::finalise: return synchronise(pattern::wait_at_finalize, answer);
+      case call_role::barrier:
+        return synchronise(pattern::wait_at_barrier, answer);
+      case call_role::finalise:
+        return synchronise(pattern::wait_at_finalize, answer);
       case call_role::create:
         // MPI_Comm_idup only begins the operation.
         if (all_[0].call != core::mpi_call::Comm_idup && overlap()) synchronise(pattern::wait_at_create, answer);
         return;
-      case call_role::all_to_all: return exchange(answer);
-      case call_role::one_to_all: return from_root(answer);
-      case call_role::all_to_one: return to_root(answer);
-      case call_role::scan: return scan(answer);
-      default: return;
+      case call_role::all_to_all:
+        return exchange(answer);
+      case call_role::one_to_all:
+        return from_root(answer);
+      case call_role::all_to_one:
+        return to_root(answer);
+      case call_role::scan:
+        return scan(answer);
+      default:
+        return;
     }
   }
 
@@ -1213,8 +1219,10 @@ class collective_book {
       case call_role::all_to_all:
       case call_role::scan:
       case call_role::create:
-      case call_role::finalise: return true;
-      default: return false;
+      case call_role::finalise:
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -1339,26 +1347,26 @@ namespace explain {
 struct snapshot_request {
   std::uint32_t causer_record, waiter_record;
   std::uint16_t causer_location, waiter_location;
-  std::uint16_t all;  ///< not 0: an operation that synchronised all its members
+  std::uint16_t all;     ///< not 0: an operation that synchronised all its members
   std::uint16_t single;  ///< not 0: the waiter's rank has one location only
 };
 
 /// How a snapshot is made. The causer's path is the path it last took over, and what it did since. The latter
 /// it knows at once; so if the former is the waiter's own path, or if there is none, nobody has to wait for it.
 enum class snapshot_mode : std::uint8_t {
-  whole,      ///< the path itself, when the causer has come to that instant
-  own,        ///< the same, but the causer never took over a path: known beforehand
-  relative    ///< what the causer did since it took over the path of the waiter's record `base`
+  whole,    ///< the path itself, when the causer has come to that instant
+  own,      ///< the same, but the causer never took over a path: known beforehand
+  relative  ///< what the causer did since it took over the path of the waiter's record `base`
 };
 
 /// Announces the entries that follow; `record` and `location` are the waiter's.
 struct snapshot_head {
   std::uint32_t record;
   std::uint32_t entries;
-  std::uint32_t base;     ///< relative: record of the waiter at which its path was taken over
+  std::uint32_t base;  ///< relative: record of the waiter at which its path was taken over
   std::uint16_t location;
   snapshot_mode mode;
-  std::uint8_t partial;   ///< not 0: the causer lost records
+  std::uint8_t partial;  ///< not 0: the causer lost records
 };
 
 /// One block of a causal path profile on its way.
@@ -1426,7 +1434,8 @@ class link_book {
   }
 
   template <class Post>
-  void send_snapshot(std::uint32_t number, snapshot_head head, const std::vector<snapshot_entry>& entries, Post&& post) {
+  void send_snapshot(std::uint32_t number, snapshot_head head, const std::vector<snapshot_entry>& entries,
+                     Post&& post) {
     link& l = links_[number];
     traffic& t = l.of(head.mode);
     ++t.sent;
@@ -1826,8 +1835,8 @@ struct wait_class {
   explanation sum;
   kind_t kind = shaped;
   std::uint32_t location = 0;
-  std::vector<share> shape;              ///< of the first instance: frozen (definitions 1.7)
-  std::vector<std::uint32_t> position;   ///< block number -> index in sum.residual + 1
+  std::vector<share> shape;             ///< of the first instance: frozen (definitions 1.7)
+  std::vector<std::uint32_t> position;  ///< block number -> index in sum.residual + 1
 };
 
 /// The classes of one rank. Merged on line, so memory grows with distinct (pattern, operation, cause, shape)
@@ -1995,8 +2004,15 @@ class location_path {
  public:
   location_path(const rank_history& rank, std::uint16_t location, const options& settings, std::int64_t earliest_ns,
                 block_table& blocks, class_book* classes)
-      : rank_(&rank), here_(&rank.locations[location]), index_(location), settings_(&settings), blocks_(&blocks),
-        classes_(classes), walk_(rank), earliest_ns_(earliest_ns), now_ns_(earliest_ns) {
+      : rank_(&rank),
+        here_(&rank.locations[location]),
+        index_(location),
+        settings_(&settings),
+        blocks_(&blocks),
+        classes_(classes),
+        walk_(rank),
+        earliest_ns_(earliest_ns),
+        now_ns_(earliest_ns) {
     spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
   }
 
@@ -2236,8 +2252,7 @@ class location_path {
       term.total_ns = difference.total_ns;
       term.visits_ns = difference.visits_ns;
       term.speed_ns = difference.speed_ns;
-      term.inherited_ns = std::max<std::int64_t>(
-          0, std::min(term.total_ns, term.total_ns - incoming_own_[b]));
+      term.inherited_ns = std::max<std::int64_t>(0, std::min(term.total_ns, term.total_ns - incoming_own_[b]));
       term.causer_visits = causer.visits;
       term.waiter_visits = waiter.visits;
       term.causer_work = causer.work;
@@ -2350,9 +2365,10 @@ class forward_pass {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
       for (const arrival& a : lanes_[l].path->arrivals()) {
         if (!takes_over(a)) continue;
-        put(to(a.causer_rank), snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
-                                                static_cast<std::uint16_t>(a.flags & arrival_flag::all),
-                                                static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
+        put(to(a.causer_rank),
+            snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
+                             static_cast<std::uint16_t>(a.flags & arrival_flag::all),
+                             static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
       }
     }
   }
@@ -2362,8 +2378,8 @@ class forward_pass {
     while (!in.empty()) {
       const auto r = in.get<snapshot_request>();
       if (r.causer_location >= lanes_.size()) continue;
-      lanes_[r.causer_location].services.push_back(
-          {r.causer_record, r.waiter_record, link, 0, r.waiter_location, r.all != 0, r.single != 0, snapshot_mode::whole});
+      lanes_[r.causer_location].services.push_back({r.causer_record, r.waiter_record, link, 0, r.waiter_location,
+                                                    r.all != 0, r.single != 0, snapshot_mode::whole});
     }
   }
 
@@ -2451,24 +2467,22 @@ class forward_pass {
     std::unique_ptr<location_path> path, scout;
     state path_at = between_records, scout_at = between_records;
     bool scouted = false;
-    std::vector<service> services;             ///< by record
+    std::vector<service> services;  ///< by record
     std::size_t served = 0, scout_served = 0;
-    std::vector<std::uint32_t> keep;           ///< records at whose beginning the path is kept, once per use
+    std::vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
     std::size_t kept = 0;
     std::unordered_map<std::uint32_t, kept_path> paths;
   };
 
-  static bool takes_over(const arrival& a) noexcept {
-    return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last);
-  }
+  static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
 
   template <class Post>
   void send(const service& s, const location_path& path, Post&& post) {
     path.write(entries_);
-    links_.send_snapshot(s.link,
-                         {s.waiter_record, 0, s.base, s.waiter_location, s.mode,
-                          static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
-                         entries_, post);
+    links_.send_snapshot(
+        s.link,
+        {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
+        entries_, post);
   }
 
   // Both return true if there was any progress.
@@ -2582,11 +2596,10 @@ struct shape_leader {
   bool operator<(const shape_leader& o) const noexcept {
     const auto head = [](const shape_leader& l) { return std::tie(l.key, l.first_ns, l.wait_ns, l.count); };
     if (head(*this) != head(o)) return head(*this) < head(o);
-    return std::lexicographical_compare(shape.begin(), shape.end(), o.shape.begin(), o.shape.end(),
-                                        [](const shape_entry& a, const shape_entry& b) {
-                                          return std::tie(a.block, a.within, a.share) <
-                                                 std::tie(b.block, b.within, b.share);
-                                        });
+    return std::lexicographical_compare(
+        shape.begin(), shape.end(), o.shape.begin(), o.shape.end(), [](const shape_entry& a, const shape_entry& b) {
+          return std::tie(a.block, a.within, a.share) < std::tie(b.block, b.within, b.share);
+        });
   }
 };
 
@@ -2703,9 +2716,8 @@ struct merged_class {
     c.sum.why = in.get<pattern>();
     c.sum.trust = in.get<quality>();
     for (core::stable_key* k : {&c.sum.operation, &c.sum.cause}) *k = in.get<core::stable_key>();
-    for (std::int64_t* v :
-         {&c.sum.count, &c.sum.wait_ns, &c.sum.longest_ns, &c.sum.wrong_order_count, &c.sum.wrong_order_ns,
-          &c.sum.indirect_ns, &c.sum.unexplained_ns, &c.sum.first_ns}) {
+    for (std::int64_t* v : {&c.sum.count, &c.sum.wait_ns, &c.sum.longest_ns, &c.sum.wrong_order_count,
+                            &c.sum.wrong_order_ns, &c.sum.indirect_ns, &c.sum.unexplained_ns, &c.sum.first_ns}) {
       *v = in.get<std::int64_t>();
     }
     get_all(in, c.sum.residual);
@@ -2780,9 +2792,8 @@ class merge_book {
     while (!in.empty()) best_.push_back(get_leader(in));
     for (entry& e : entries_) {
       if (e.slot != open) continue;
-      const auto leader =
-          std::lower_bound(best_.begin(), best_.end(), e.leader.key,
-                           [](const shape_leader& l, core::stable_key key) { return l.key < key; });
+      const auto leader = std::lower_bound(best_.begin(), best_.end(), e.leader.key,
+                                           [](const shape_leader& l, core::stable_key key) { return l.key < key; });
       if (leader == best_.end() || leader->key != e.leader.key) continue;
       const bool is_leader = !(*leader < e.leader) && !(e.leader < *leader);
       if (is_leader || distance(leader->shape, e.leader.shape) <= settings_->class_distance) e.slot = round;
@@ -3015,8 +3026,8 @@ class message_book {
   };
 
   static core::stable_key channel_key(core::stable_key comm, std::int32_t peer, std::int32_t tag) noexcept {
-    return core::combine(comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) |
-                                   static_cast<std::uint32_t>(tag));
+    return core::combine(
+        comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) | static_cast<std::uint32_t>(tag));
   }
   static endpoint missing() noexcept {
     endpoint none;
@@ -3463,10 +3474,9 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
   for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
     for (std::size_t i = 0; i != count; ++i) engines[i]->merging().propose();
-    transport.reduce([&](std::int32_t i) { return at(i).merging().pack(); },
-                     [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                       at(i).merging().merge(data, size);
-                     });
+    transport.reduce(
+        [&](std::int32_t i) { return at(i).merging().pack(); },
+        [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
     bool any = false;
     transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
@@ -3475,8 +3485,9 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
     if (!any) break;
   }
   for (std::size_t i = 0; i != count; ++i) engines[i]->merging().sum();
-  transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
-                   [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
+  transport.reduce(
+      [&](std::int32_t i) { return at(i).pack_result(); },
+      [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
   if (count == 0) return {};
   return histories[0].rank == 0 ? engines[0]->present_result() : engines[0]->totals();
 }
@@ -4242,6 +4253,7 @@ struct registry {
   pthread_key_t thread_key;   ///< value: the thread's location_base
   location_base* locations;   ///< newest first
   uint32_t location_count;
+  uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
   void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
   bool counter;               ///< whether ticks are those of the cycle counter (else CLOCK_MONOTONIC)
 };
@@ -4737,7 +4749,8 @@ inline location* make_location(core::registry& registry) noexcept {
   return made;
 }
 
-/// First event of a thread in this module: finds its location or makes it. Null if recording is off.
+/// First event of a thread in this module: finds its location or makes it. Null if recording is off, or as long as
+/// nobody listens: then every mark comes here, about 3 ns.
 __attribute__((noinline, cold)) inline location* find_location() noexcept {
   if (here == off()) return nullptr;
   core::registry* registry = core::the_registry();
@@ -4745,6 +4758,7 @@ __attribute__((noinline, cold)) inline location* find_location() noexcept {
     here = off();
     return nullptr;
   }
+  if (__atomic_load_n(&registry->listening, __ATOMIC_ACQUIRE) == 0) return nullptr;
   if (!__atomic_exchange_n(&fork_watched, true, __ATOMIC_ACQ_REL)) pthread_atfork(nullptr, nullptr, &forget_location);
   auto* const known = static_cast<core::location_base*>(pthread_getspecific(registry->thread_key));
   location* found = static_cast<location*>(known);
@@ -4754,6 +4768,12 @@ __attribute__((noinline, cold)) inline location* find_location() noexcept {
 }
 
 }  // namespace detail
+
+/// Turns the marks of the whole process on: somebody will read what they record. Until then the marks of libraries
+/// are inert. <whywait/mpi.hpp> does it when the program starts. Any thread; cannot be undone.
+inline void listen() noexcept {
+  if (core::registry* registry = core::the_registry()) __atomic_store_n(&registry->listening, 1u, __ATOMIC_RELEASE);
+}
 
 /// This thread's location; null if recording is switched off (WHYWAIT_ENABLE=0). About 1 ns.
 inline location* this_location() noexcept {
@@ -5258,6 +5278,98 @@ struct result {
   std::vector<row> sharing;
   row prediction;
 };
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/units.hpp
+#ifndef WHYWAIT_REPORT_UNITS_HPP
+#define WHYWAIT_REPORT_UNITS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Nanoseconds to seconds, correctly rounded: 17200000000 becomes the double that prints as 17.2.
+inline double seconds_of(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
+
+/// A number with a fixed count of decimals, independent of the locale. "unknown" for NaN and infinity.
+inline std::string fixed(double value, int decimals) {
+  if (!std::isfinite(value)) return "unknown";
+  char buffer[400];  // the longest double has 309 digits before its point
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
+  std::string text(buffer, end.ptr);
+  if (text[0] == '-' && text.find_first_not_of("-0.") == std::string::npos) text.erase(0, 1);  // no "-0.0"
+  return text;
+}
+
+/// How to print durations of about the same size alike, so that a column can be compared by eye.
+struct duration_scale {
+  double per_second = 1.0;  ///< units per second
+  const char* unit = "s";
+  int decimals = 0;
+
+  /// "18.9 s" without sign handling of its own: negative durations print a minus.
+  std::string operator()(double seconds) const {
+    if (!std::isfinite(seconds)) return "unknown";
+    return fixed(seconds * per_second, decimals) + " " + unit;
+  }
+};
+
+/// The scale that shows `seconds` with `digits` (2 or 3) significant digits: ns, us, ms, s, and hours above 10^4 s.
+inline duration_scale scale_for(double seconds, int digits = 3) noexcept {
+  const double size = std::fabs(seconds);
+  const double ulp = digits >= 3 ? 0.9995 : 0.995;  // 999.9 us rounds to 1 ms, not to 1000 us
+  duration_scale scale;
+  if (!(size > 0)) return scale;
+  if (size >= 9999.5)
+    scale = {1.0 / 3600, "h", 0};
+  else if (size >= ulp)
+    scale = {1.0, "s", 0};
+  else if (size >= ulp * 1e-3)
+    scale = {1e3, "ms", 0};
+  else if (size >= ulp * 1e-6)
+    scale = {1e6, "us", 0};
+  else
+    return {1e9, "ns", 0};  // clocks know no part of a nanosecond
+  const double value = size * scale.per_second;
+  const int whole = value >= (digits >= 3 ? 99.95 : 9.95)  ? digits
+                    : value >= (digits >= 3 ? 9.995 : 0.0) ? digits - 1
+                                                           : digits - 2;
+  scale.decimals = whole >= digits ? 0 : digits - whole;
+  return scale;
+}
+
+/// "18.9 s", "1.90 ms", "0 s"; with two digits "1.9 ms".
+inline std::string duration(double seconds, int digits = 3) { return scale_for(seconds, digits)(seconds); }
+
+/// A share of 1 in percent: "31 %", "3.1 %", "0.4 %", "under 0.1 %", "0 %".
+inline std::string percent(double share) {
+  if (!std::isfinite(share)) return "unknown";
+  const double value = share * 100;
+  if (value <= 0) return "0 %";
+  if (value < 0.05) return "under 0.1 %";
+  return fixed(value, value >= 9.95 ? 0 : 1) + " %";
+}
+
+/// "12345", from ten million on "12.3 million", then "4.57 billion".
+inline std::string count_of(std::int64_t n) {
+  if (n > -10000000 && n < 10000000) return std::to_string(n);
+  const bool billions = n >= 999500000 || n <= -999500000;
+  const double value = static_cast<double>(n) / (billions ? 1e9 : 1e6);
+  const double size = std::fabs(value);
+  return fixed(value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2) + (billions ? " billion" : " million");
+}
+
+/// "1 visit", "1200 visits"; irregular plurals are given.
+inline std::string counted(std::int64_t n, const char* one, const char* many = nullptr) {
+  std::string text = count_of(n) + " ";
+  if (n == 1) return text + one;
+  return many != nullptr ? text + many : text + one + "s";
+}
 
 }  // namespace report
 }  // namespace v0
@@ -6173,6 +6285,122 @@ inline thread_state* recording_thread() noexcept {
 
 #endif
 
+// ---- whywait/sync/mpi/collect.hpp
+#ifndef WHYWAIT_SYNC_MPI_COLLECT_HPP
+#define WHYWAIT_SYNC_MPI_COLLECT_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+namespace mpi {
+
+/// What one thread recorded. Views into its buffers, which live as long as the process.
+struct collected_location {
+  core::chunked_view<const core::sync_record> records;
+  core::chunked_view<const core::path_step> steps;
+  core::chunked_view<const std::int32_t> needs;
+  const call_site_table* sites = nullptr;     ///< meaning of sync_record::site; null: it never called MPI
+  const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), order lost; or null
+  std::uint64_t lost_records = 0;
+  std::uint64_t lost_steps = 0;
+  std::uint64_t mismatched_ends = 0;
+};
+
+/// A communicator, as explain::communicator wants it.
+struct collected_communicator {
+  core::stable_key id = 0;
+  std::int32_t size = 0;
+  std::int32_t rank = 0;
+  bool inter = false;
+  std::vector<std::int32_t> world;  ///< empty: the identity
+};
+
+/// All that one process recorded, as plain tables, from which the umbrella makes an explain::rank_history.
+struct collected_process {
+  std::int32_t rank = 0;
+  std::int32_t ranks = 1;
+  shared_clock clock;
+  std::uint64_t begin_ticks = 0;
+  std::uint64_t end_ticks = 0;   ///< of recording: earlier than MPI_Finalize if memory ran out
+  bool closed = false;           ///< memory ran out: what follows `end_ticks` is in totals only
+  std::vector<collected_location> locations;          ///< by index
+  std::vector<collected_communicator> communicators;  ///< by index: 0 world, 1 self
+  std::uint64_t calls = 0;         ///< MPI calls seen
+  std::uint64_t failed_polls = 0;  ///< of those, tests and probes that found nothing
+  std::uint64_t lost_records = 0;
+  std::uint64_t lost_steps = 0;
+};
+
+/// Measures the clocks once more: this rank's map to the time of rank 0. Collective over process.tool_comm,
+/// for hooks::on_finalize.
+inline shared_clock finish_clock(state& process) noexcept { return process.clocks.finish(process.tool_comm); }
+
+/// Reads what this process recorded. Local, allocates; other threads may go on recording, what they add later
+/// is not seen. Cost: O(threads + communicators), and one pass over the records if memory ran out.
+inline collected_process collect(state& process, const shared_clock& clock = {}) {
+  collected_process all;
+  all.rank = process.rank;
+  all.ranks = process.size;
+  all.clock = clock;
+  all.begin_ticks = process.begin_ticks;
+  all.closed = __atomic_load_n(&process.closed, __ATOMIC_ACQUIRE);
+  all.end_ticks = process.end_ticks != 0 ? process.end_ticks : core::cycle_clock::now();
+  if (all.closed && process.closed_ticks < all.end_ticks) all.end_ticks = process.closed_ticks;
+
+  pthread_mutex_lock(&process.registry->mutex);
+  all.locations.resize(process.registry->location_count);
+  core::location_base* const newest = process.registry->locations;
+  pthread_mutex_unlock(&process.registry->mutex);
+  for (core::location_base* base = newest; base != nullptr; base = base->next) {
+    record::location& from = *static_cast<record::location*>(base);
+    collected_location& to = all.locations[from.index];
+    to.records = from.syncs.view();
+    to.steps = from.steps.view();
+    to.needs = from.needs.view();
+    to.mismatched_ends = from.mismatched_ends;
+    const thread_state* const thread = static_cast<thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
+    if (thread == nullptr) continue;
+    to.sites = &thread->sites;
+    to.folded = thread->folded;
+    to.lost_records = thread->lost_records;
+    to.lost_steps = thread->lost_steps;
+    for (std::uint64_t n : thread->calls) all.calls += n;
+    all.failed_polls += thread->failed_polls;
+    all.lost_records += thread->lost_records;
+    all.lost_steps += thread->lost_steps;
+    // A thread may have stored a little after another one found no memory: those have holes before them.
+    for (std::uint64_t i = 0; all.closed && i < to.records.size(); ++i)
+      if (from.syncs[i].posting > process.closed_posting)
+        from.syncs[i].flags = static_cast<std::uint16_t>(from.syncs[i].flags | core::sync_flag::failed);
+  }
+
+  process.lock.lock();
+  const std::uint32_t communicators = process.communicators.size();
+  process.lock.unlock();
+  all.communicators.resize(communicators);
+  for (std::uint32_t i = 0; i < communicators; ++i) {
+    const known_communicator& from = process.communicators[i];
+    collected_communicator& to = all.communicators[i];
+    to.id = from.id;
+    to.size = from.size;
+    to.rank = from.rank;
+    to.inter = from.inter;
+    if (from.world != nullptr) to.world.assign(from.world, from.world + from.size);
+  }
+  return all;
+}
+
+}  // namespace mpi
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/mpi/facts.hpp
 #ifndef WHYWAIT_MPI_FACTS_HPP
 #define WHYWAIT_MPI_FACTS_HPP
@@ -6182,28 +6410,6 @@ inline thread_state* recording_thread() noexcept {
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
-
-/// What one process counted, to be added over the ranks.
-struct process_counts {
-  std::uint64_t calls = 0;       ///< MPI calls seen
-  std::uint64_t lost = 0;        ///< records and path steps for which there was no memory
-  std::uint64_t mismatches = 0;  ///< begin and end that do not pair
-  std::uint64_t full = 0;        ///< 1 if memory ran out
-
-  static process_counts of(const sync::mpi::state& process) noexcept {
-    process_counts sum;
-    for (const core::location_base* l = process.registry->locations; l != nullptr; l = l->next) {
-      const record::location& location = static_cast<const record::location&>(*l);
-      sum.mismatches += location.mismatched_ends;
-      const auto* thread = static_cast<const sync::mpi::thread_state*>(location.extension[0]);
-      if (thread == nullptr) continue;
-      sum.lost += thread->lost_records + thread->lost_steps;
-      for (std::uint64_t calls : thread->calls) sum.calls += calls;
-    }
-    sum.full = process.closed ? 1 : 0;
-    return sum;
-  }
-};
 
 namespace detail {
 
@@ -6234,17 +6440,25 @@ inline std::string first_mismatch(const sync::mpi::state& process, MPI_Comm comm
   return process.rank == 0 ? text : std::string();
 }
 
+// "64M", as it was asked for.
+inline std::string bytes_text(std::uint64_t bytes) {
+  return bytes % (1u << 20) == 0 ? std::to_string(bytes >> 20) + "M" : std::to_string(bytes);
+}
+
 }  // namespace detail
 
 /// Facts about the run that the explanation does not know: complete on rank 0. Collective over `comm`.
-inline report::run_facts gather_facts(const sync::mpi::state& process, const sync::mpi::shared_clock& clock,
+inline report::run_facts gather_facts(const sync::mpi::state& process, const sync::mpi::collected_process& all,
                                       MPI_Comm comm) {
-  process_counts counts = process_counts::of(process);
-  constexpr int fields = static_cast<int>(sizeof counts / sizeof(std::uint64_t));
-  PMPI_Allreduce(MPI_IN_PLACE, &counts, fields, MPI_UINT64_T, MPI_SUM, comm);
-  double worst[2] = {clock.error_ns, process.closed ? static_cast<double>(process.begin_ticks) - static_cast<double>(process.closed_ticks) : -1e300};
-  worst[1] *= clock.ns_per_tick;  // minus the time until memory ran out: the largest is the earliest
-  PMPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_DOUBLE, MPI_MAX, comm);
+  struct {
+    std::uint64_t calls, lost, mismatches, full;
+  } counts = {all.calls, all.lost_records + all.lost_steps, 0, all.closed ? 1u : 0u};
+  for (const sync::mpi::collected_location& l : all.locations) counts.mismatches += l.mismatched_ends;
+  PMPI_Allreduce(MPI_IN_PLACE, &counts, 4, MPI_UINT64_T, MPI_SUM, comm);
+  double worst_error_ns = all.clock.error_ns;
+  PMPI_Allreduce(MPI_IN_PLACE, &worst_error_ns, 1, MPI_DOUBLE, MPI_MAX, comm);
+  double first_full_ns = all.closed ? all.clock(all.end_ticks) - all.clock(all.begin_ticks) : 1e300;
+  PMPI_Allreduce(MPI_IN_PLACE, &first_full_ns, 1, MPI_DOUBLE, MPI_MIN, comm);
 
   report::run_facts facts;
   facts.ranks = process.size;
@@ -6252,7 +6466,7 @@ inline report::run_facts gather_facts(const sync::mpi::state& process, const syn
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);
   facts.dropped_events = static_cast<std::int64_t>(counts.lost);
   facts.clock = core::cycle_clock::uses_counter() ? "cycle counter" : "CLOCK_MONOTONIC";
-  facts.clock_error_seconds = worst[0] * 1e-9;
+  facts.clock_error_seconds = worst_error_ns * 1e-9;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string text = *variable;
     const std::size_t equals = text.find('=');
@@ -6260,10 +6474,10 @@ inline report::run_facts gather_facts(const sync::mpi::state& process, const syn
       facts.settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   if (counts.full != 0)
-    facts.warnings.push_back("memory for records ran out on " + std::to_string(counts.full) + " of " +
+    facts.warnings.push_back("the memory for records was used up on " + std::to_string(counts.full) + " of " +
                              std::to_string(process.size) + " ranks, first after " +
-                             std::to_string(-worst[1] * 1e-9).substr(0, 6) + " s: later waits are not explained (WHYWAIT_MEMORY=" +
-                             std::to_string(process.registry->config.memory_bytes >> 20) + "M; give more)");
+                             report::duration(first_full_ns * 1e-9) + ": later waits are not explained; give more than WHYWAIT_MEMORY=" +
+                             detail::bytes_text(process.registry->config.memory_bytes));
   const std::string mismatch = detail::first_mismatch(process, comm);
   if (counts.mismatches != 0)
     facts.warnings.push_back(std::to_string(counts.mismatches) +
@@ -6520,15 +6734,16 @@ namespace mpi {
 /// nothing of the records; build it when nothing is recorded any more.
 class process_history {
  public:
-  process_history(const sync::mpi::state& process, const sync::mpi::shared_clock& clock) : process_(process) {
-    history_.rank = process.rank;
-    history_.ranks = process.size;
-    history_.clock = {clock.origin, clock.ns_per_tick, clock.offset_ns};
-    history_.begin_ns = history_.clock(process.begin_ticks);
-    history_.end_ns = history_.clock(process.closed ? process.closed_ticks : process.end_ticks);
+  process_history(const sync::mpi::collected_process& all, const core::site_table& sites) : sites_(sites) {
+    history_.rank = all.rank;
+    history_.ranks = all.ranks;
+    history_.clock = {all.clock.origin, all.clock.ns_per_tick, all.clock.offset_ns};
+    history_.begin_ns = history_.clock(all.begin_ticks);
+    history_.end_ns = history_.clock(all.end_ticks);
     add_blocks();
-    add_communicators();
-    add_locations();
+    for (const sync::mpi::collected_communicator& c : all.communicators)
+      history_.communicators.push_back({c.id, c.size, c.rank, c.inter, c.world});
+    for (const sync::mpi::collected_location& l : all.locations) add_location(l);
   }
 
   const explain::rank_history& view() const noexcept { return history_; }
@@ -6540,8 +6755,8 @@ class process_history {
     for (core::stable_key key : keys) {
       const auto known = meanings_.find(key);
       if (known == meanings_.end()) continue;
-      if (known->second.thread != nullptr)
-        found.add(key, place_of_call(symbols, *known->second.thread, known->second.number));
+      if (known->second.calls != nullptr)
+        found.add(key, place_of_call(symbols, *known->second.calls, known->second.number));
       else
         found.add(key, place_of_block(known->second.number));
     }
@@ -6551,77 +6766,58 @@ class process_history {
 
  private:
   struct meaning {
-    const sync::mpi::thread_state* thread;  // null: a block
+    const sync::mpi::call_site_table* calls;  // null: a block
     std::uint32_t number;                   // of the call site, or of the block
   };
 
   void add_blocks() {
-    const core::site_table& sites = process_.registry->sites;
-    history_.blocks.resize(sites.size());
-    for (std::uint32_t number = 1; number < sites.size(); ++number) {
-      history_.blocks[number] = sites[number].key;
-      meanings_.emplace(sites[number].key, meaning{nullptr, number});
+    history_.blocks.resize(sites_.size());
+    for (std::uint32_t number = 1; number < sites_.size(); ++number) {
+      history_.blocks[number] = sites_[number].key;
+      meanings_.emplace(sites_[number].key, meaning{nullptr, number});
     }
   }
 
-  void add_communicators() {
-    for (std::uint32_t i = 0; i < process_.communicators.size(); ++i) {
-      const sync::mpi::known_communicator& known = process_.communicators[i];
-      explain::communicator c;
-      c.id = known.id;
-      c.size = known.size;
-      c.rank = known.rank;
-      c.inter = known.inter;
-      if (known.world != nullptr) c.world.assign(known.world, known.world + known.size);
-      history_.communicators.push_back(std::move(c));
-    }
-  }
-
-  void add_locations() {
-    std::vector<const record::location*> locations(process_.registry->location_count);
-    for (const core::location_base* l = process_.registry->locations; l != nullptr; l = l->next)
-      if (l->index < locations.size()) locations[l->index] = static_cast<const record::location*>(l);
-    for (const record::location* from : locations) {
-      explain::location_history location;
-      location.thread = static_cast<std::int32_t>(history_.locations.size());
-      if (from != nullptr && from->extension[0] != nullptr) {
-        location.records = from->syncs.view();
-        location.steps = from->steps.view();
-        location.needs = from->needs.view();
-        add_call_sites(*static_cast<const sync::mpi::thread_state*>(from->extension[0]), location);
+  void add_location(const sync::mpi::collected_location& from) {
+    explain::location_history location;
+    location.thread = static_cast<std::int32_t>(history_.locations.size());
+    if (from.sites != nullptr) {  // a thread that never called MPI synchronised with nobody
+      location.records = from.records;
+      location.steps = from.steps;
+      location.needs = from.needs;
+      location.dropped = from.lost_records + from.lost_steps;
+      for (std::uint32_t number = 0; number < from.sites->size(); ++number) {
+        location.call_sites.push_back(key_of_call(*from.sites, number));
+        meanings_.emplace(location.call_sites.back(), meaning{from.sites, number});
       }
-      history_.locations.push_back(std::move(location));
     }
+    history_.locations.push_back(std::move(location));
   }
 
-  // The key of a call site is made of module and offset, call, and the names of the regions around it.
-  void add_call_sites(const sync::mpi::thread_state& thread, explain::location_history& location) {
-    const core::site_table& sites = process_.registry->sites;
-    for (std::uint32_t number = 0; number < thread.sites.size(); ++number) {
-      const sync::mpi::call_site& site = thread.sites[number];
-      const report::module_offset code = report::module_offset_of(site.address);
-      core::stable_key key = core::combine(core::key_of(code.module), code.offset);
-      key = core::combine(key, static_cast<std::uint64_t>(site.call));
-      for (std::uint32_t level = 0; level < site.depth; ++level)
-        key = core::combine(key, sites[thread.sites.region(site, level)].key);
-      location.call_sites.push_back(key);
-      meanings_.emplace(key, meaning{&thread, number});
-    }
+  // Made of module and offset, of the call, and of the regions around it: the same on every rank.
+  core::stable_key key_of_call(const sync::mpi::call_site_table& calls, std::uint32_t number) const {
+    const sync::mpi::call_site& site = calls[number];
+    const report::module_offset code = report::module_offset_of(site.address);
+    core::stable_key key = core::combine(core::key_of(code.module), code.offset);
+    key = core::combine(key, static_cast<std::uint64_t>(site.call));
+    for (std::uint32_t level = 0; level < site.depth; ++level)
+      key = core::combine(key, sites_[calls.region(site, level)].key);
+    return key;
   }
 
-  report::place place_of_call(report::symboliser& symbols, const sync::mpi::thread_state& thread,
+  report::place place_of_call(report::symboliser& symbols, const sync::mpi::call_site_table& calls,
                               std::uint32_t number) const {
-    const sync::mpi::call_site& site = thread.sites[number];
+    const sync::mpi::call_site& site = calls[number];
     std::string region;
     for (std::uint32_t level = 0; level < site.depth; ++level) {
       if (level != 0) region += '/';
-      region += process_.registry->sites[thread.sites.region(site, level)].name;
+      region += sites_[calls.region(site, level)].name;
     }
     return report::call_place(symbols.of_call(site.address), core::name_of(site.call), std::move(region));
   }
 
   report::place place_of_block(std::uint32_t number) const {
-    const core::site_info& site = process_.registry->sites[number];
+    const core::site_info& site = sites_[number];
     report::place p;
     p.name = site.name;
     p.kind = site.kind == core::site_kind::step ? "step" : site.kind == core::site_kind::waiting ? "waiting" : "region";
@@ -6630,7 +6826,7 @@ class process_history {
     return p;
   }
 
-  const sync::mpi::state& process_;
+  const core::site_table& sites_;
   explain::rank_history history_;
   std::unordered_map<core::stable_key, meaning> meanings_;
 };
@@ -6906,98 +7102,6 @@ struct built_in_advice {
     return out;
   }
 };
-
-}  // namespace report
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/report/units.hpp
-#ifndef WHYWAIT_REPORT_UNITS_HPP
-#define WHYWAIT_REPORT_UNITS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace report {
-
-/// Nanoseconds to seconds, correctly rounded: 17200000000 becomes the double that prints as 17.2.
-inline double seconds_of(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
-
-/// A number with a fixed count of decimals, independent of the locale. "unknown" for NaN and infinity.
-inline std::string fixed(double value, int decimals) {
-  if (!std::isfinite(value)) return "unknown";
-  char buffer[400];  // the longest double has 309 digits before its point
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
-  std::string text(buffer, end.ptr);
-  if (text[0] == '-' && text.find_first_not_of("-0.") == std::string::npos) text.erase(0, 1);  // no "-0.0"
-  return text;
-}
-
-/// How to print durations of about the same size alike, so that a column can be compared by eye.
-struct duration_scale {
-  double per_second = 1.0;  ///< units per second
-  const char* unit = "s";
-  int decimals = 0;
-
-  /// "18.9 s" without sign handling of its own: negative durations print a minus.
-  std::string operator()(double seconds) const {
-    if (!std::isfinite(seconds)) return "unknown";
-    return fixed(seconds * per_second, decimals) + " " + unit;
-  }
-};
-
-/// The scale that shows `seconds` with `digits` (2 or 3) significant digits: ns, us, ms, s, and hours above 10^4 s.
-inline duration_scale scale_for(double seconds, int digits = 3) noexcept {
-  const double size = std::fabs(seconds);
-  const double ulp = digits >= 3 ? 0.9995 : 0.995;  // 999.9 us rounds to 1 ms, not to 1000 us
-  duration_scale scale;
-  if (!(size > 0)) return scale;
-  if (size >= 9999.5)
-    scale = {1.0 / 3600, "h", 0};
-  else if (size >= ulp)
-    scale = {1.0, "s", 0};
-  else if (size >= ulp * 1e-3)
-    scale = {1e3, "ms", 0};
-  else if (size >= ulp * 1e-6)
-    scale = {1e6, "us", 0};
-  else
-    return {1e9, "ns", 0};  // clocks know no part of a nanosecond
-  const double value = size * scale.per_second;
-  const int whole = value >= (digits >= 3 ? 99.95 : 9.95)  ? digits
-                    : value >= (digits >= 3 ? 9.995 : 0.0) ? digits - 1
-                                                           : digits - 2;
-  scale.decimals = whole >= digits ? 0 : digits - whole;
-  return scale;
-}
-
-/// "18.9 s", "1.90 ms", "0 s"; with two digits "1.9 ms".
-inline std::string duration(double seconds, int digits = 3) { return scale_for(seconds, digits)(seconds); }
-
-/// A share of 1 in percent: "31 %", "3.1 %", "0.4 %", "under 0.1 %", "0 %".
-inline std::string percent(double share) {
-  if (!std::isfinite(share)) return "unknown";
-  const double value = share * 100;
-  if (value <= 0) return "0 %";
-  if (value < 0.05) return "under 0.1 %";
-  return fixed(value, value >= 9.95 ? 0 : 1) + " %";
-}
-
-/// "12345", from ten million on "12.3 million", then "4.57 billion".
-inline std::string count_of(std::int64_t n) {
-  if (n > -10000000 && n < 10000000) return std::to_string(n);
-  const bool billions = n >= 999500000 || n <= -999500000;
-  const double value = static_cast<double>(n) / (billions ? 1e9 : 1e6);
-  const double size = std::fabs(value);
-  return fixed(value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2) + (billions ? " billion" : " million");
-}
-
-/// "1 visit", "1200 visits"; irregular plurals are given.
-inline std::string counted(std::int64_t n, const char* one, const char* many = nullptr) {
-  std::string text = count_of(n) + " ";
-  if (n == 1) return text + one;
-  return many != nullptr ? text + many : text + one + "s";
-}
 
 }  // namespace report
 }  // namespace v0
@@ -7822,7 +7926,9 @@ inline std::string remark(const residual_entry& r) {
     if (!r.within.empty()) out += " in " + printable(r.within);
     return out;
   }
-  if (late > 0 && waiting <= 0) {
+  if (r.kind == "startup") {
+    out = r.seconds > 0 ? "the late side came later out of it" : "the waiting side came later out of it";
+  } else if (late > 0 && waiting <= 0) {
     out = "only the late side ran it";
   } else if (late <= 0 && waiting > 0) {
     out = "only the waiting side ran it";
@@ -7872,7 +7978,8 @@ struct text_options {
   bool colour = false;
   std::size_t most_waits = 6;  ///< at most so many waits are shown
   double cover = 0.95;          ///< and no more than make up this share of all waiting
-  double quiet_below = 0.01;    ///< waiting below this share of rank time is called balanced
+  double quiet_below = 0.01;    ///< waiting below this share of rank time is called balanced,
+  double quiet_seconds = 1e-3;  ///< and so is waiting below this time in all
   std::size_t most_blocks = 8;  ///< blocks per wait
 };
 
@@ -7908,7 +8015,7 @@ class text_writer {
       warnings();
       return std::move(out_);
     }
-    const bool quiet = share < o_.quiet_below;
+    const bool quiet = share < o_.quiet_below || run.waiting_seconds < o_.quiet_seconds;
     if (!quiet) head += " · " + percent(share) + " of rank time is waiting (" + duration(run.waiting_seconds) + ")";
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
@@ -7954,7 +8061,9 @@ class text_writer {
       paragraph("1 rank: there is no other rank to wait for.", "  ");
       return;
     }
-    paragraph(percent(share) + " of rank time is waiting: nothing worth changing here.", "  ", green());
+    paragraph(percent(share) + " of rank time is waiting (" + duration(r_.run.waiting_seconds) +
+                  "): nothing worth changing here.",
+              "  ", green());
     if (!r_.waits.empty()) {
       const wait_entry& w = r_.waits.front();
       paragraph("(most: " + pattern_words(w.pattern) + ", " + duration(w.seconds) + " in all, " +
@@ -8308,7 +8417,8 @@ class mpi_transport {
     const std::uint64_t size = data.size();
     PMPI_Send(&size, 1, MPI_UINT64_T, to, size_tag, comm_);
     for (std::uint64_t done = 0; done < size; done += round_bytes) {
-      PMPI_Send(data.data() + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE, to, data_tag, comm_);
+      PMPI_Send(data.data() + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE, to, data_tag,
+                comm_);
     }
   }
 
@@ -8349,9 +8459,9 @@ namespace mpi {
 /// Explains everything recorded so far: records -> explanation -> names -> report, the whole way of the data.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 inline report::result analyse(sync::mpi::state& process) {
-  const sync::mpi::shared_clock clock = process.clocks.finish(process.tool_comm);
-  report::run_facts facts = gather_facts(process, clock, process.tool_comm);
-  const process_history history(process, clock);
+  const sync::mpi::collected_process all = sync::mpi::collect(process, sync::mpi::finish_clock(process));
+  report::run_facts facts = gather_facts(process, all, process.tool_comm);
+  const process_history history(all, process.registry->sites);
   explain::options settings;
   settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
   settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
@@ -9175,22 +9285,26 @@ namespace mpi {
 
 namespace flag = core::sync_flag;
 
+/// Who called a wrapper: return address, and the wrapper's own stack frame.
+struct caller {
+  const void* address;
+  const void* frame;
+};
+
 /// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
 /// after MPI_Finalize, recording off, or made inside another MPI call: error handlers, user operations,
 /// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record.
 class call {
  public:
-  __attribute__((always_inline)) call(core::mpi_call what, const void* address) noexcept : thread_(recording_thread()), what_(what), from_(address) {
+  __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
+      : thread_(recording_thread()), what_(what), from_(from.address) {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
-    const void* const frame = __builtin_frame_address(0);
-    const void* const outer = thread_->open.frame;
-    // An outer call whose frame does not lie above this one was left by longjmp: it is over.
-    if (__builtin_expect(outer != nullptr && reinterpret_cast<uintptr_t>(outer) > reinterpret_cast<uintptr_t>(frame), 0)) {
+    if (__builtin_expect(thread_->open.frame != nullptr, 0) && is_inside(thread_->open, from.frame)) {
       thread_ = nullptr;
       return;
     }
-    thread_->open.frame = frame;
-    thread_->open.address = address;
+    thread_->open.frame = from.frame;
+    thread_->open.address = from.address;
     thread_->open.call = what;
     ++thread_->calls[static_cast<size_t>(what)];
   }
@@ -9285,6 +9399,17 @@ class call {
   void duration(uint64_t ticks) noexcept { duration_ = ticks; }
 
  private:
+  // Whether the open call is still on the stack: an error handler may have left it by longjmp. Then its frame is
+  // not above this one, or somebody has written over its return address.
+  static bool is_inside(const open_call& outer, const void* frame) noexcept {
+    if (reinterpret_cast<uintptr_t>(outer.frame) <= reinterpret_cast<uintptr_t>(frame)) return false;
+#if defined(__x86_64__)
+    return *(static_cast<const void* const volatile*>(outer.frame) + 1) == outer.address;
+#else
+    return true;
+#endif
+  }
+
   void leave_at_once() noexcept {
     left_ = true;
     duration_ = 0;
@@ -9580,7 +9705,7 @@ inline bool store_needs(call& here, const part& receive, int size, int rank, cor
 /// A blocking collective. `facts(thread, rank, size)` gives its flow; `sparse` is the receive argument of
 /// MPI_Alltoallv/w, else empty.
 template <core::mpi_call C, class Pass, class Facts>
-inline int collective(const void* from, Pass& pass, MPI_Comm comm, const Facts& facts, part sparse = part{}) {
+inline int collective(caller from, Pass& pass, MPI_Comm comm, const Facts& facts, part sparse = part{}) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -9686,7 +9811,7 @@ struct scan_facts {
 /// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
 /// part (MPI_Comm_create_group) or two communicators do (MPI_Intercomm_merge): then the record names the new one.
 template <core::mpi_call C, class Pass>
-inline int create(const void* from, Pass& pass, MPI_Comm parent, MPI_Comm* made, bool made_by_members = false) {
+inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made, bool made_by_members = false) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -9708,7 +9833,7 @@ inline int create(const void* from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
 
 /// MPI_Comm_idup: the handle exists when the request is complete; the number is taken now, as all members do.
 template <core::mpi_call C, class Pass>
-inline int create_later(const void* from, Pass& pass, MPI_Comm parent, MPI_Comm* made, MPI_Request* request) {
+inline int create_later(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made, MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -9739,7 +9864,7 @@ inline int create_later(const void* from, Pass& pass, MPI_Comm parent, MPI_Comm*
 
 /// MPI_Comm_free, MPI_Comm_disconnect.
 template <core::mpi_call C, class Pass>
-inline int release(const void* from, Pass& pass, MPI_Comm* comm) {
+inline int release(caller from, Pass& pass, MPI_Comm* comm) {
   call here(C, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*comm);
@@ -9786,7 +9911,7 @@ inline namespace v0 {
 namespace sync {
 namespace mpi {
 
-// Blocking point-to-point calls and probes. `from` is the return address into the caller, `pass` makes the
+// Blocking point-to-point calls and probes. `from` says who called, `pass` makes the
 // call that the program asked for, with the arguments as they are at that moment.
 //
 // Ordinals must follow the order in which MPI sees the operations (overhead.md 4.3). While one thread calls
@@ -9871,7 +9996,7 @@ inline unsigned if_overtaken(const call& here, bool several) noexcept {
 
 /// MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend.
 template <core::mpi_call C, class Pass>
-inline int send(const void* from, Pass& pass, const void* buffer, int count, MPI_Datatype type, envelope e) {
+inline int send(caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type, envelope e) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -9902,7 +10027,7 @@ inline int send(const void* from, Pass& pass, const void* buffer, int count, MPI
 
 /// MPI_Recv.
 template <core::mpi_call C, class Pass>
-inline int receive(const void* from, Pass& pass, void* buffer, int count, MPI_Datatype type, envelope e,
+inline int receive(caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, envelope e,
                    MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
@@ -9937,7 +10062,7 @@ inline int receive(const void* from, Pass& pass, void* buffer, int count, MPI_Da
 /// `post(MPI_Request*)`: posts receive and send, for the case of several threads; the one buffer of
 /// MPI_Sendrecv_replace does not allow that, so there the order is not known then.
 template <core::mpi_call C, class Pass, class Post>
-inline int exchange(const void* from, Pass& pass, Post&& post, int send_count, MPI_Datatype send_type, envelope to,
+inline int exchange(caller from, Pass& pass, Post&& post, int send_count, MPI_Datatype send_type, envelope to,
                     int receive_count, MPI_Datatype receive_type, envelope source, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
@@ -10038,7 +10163,7 @@ inline void store_probe(call& here, unsigned flags, uint32_t posting, const enve
 
 /// MPI_Probe. Its ordinal tells which later receive takes the message it saw.
 template <core::mpi_call C, class Pass>
-inline int probe(const void* from, Pass& pass, envelope e, MPI_Status*& status) {
+inline int probe(caller from, Pass& pass, envelope e, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
   MPI_Status own;
@@ -10055,7 +10180,7 @@ inline int probe(const void* from, Pass& pass, envelope e, MPI_Status*& status) 
 /// MPI_Mprobe: takes the message out of the queue, so it takes the receive's place in the posting order. With
 /// several threads it polls, for nothing else gives ordinal and match in one step.
 template <core::mpi_call C, class Pass>
-inline int matched_probe(const void* from, Pass& pass, envelope e, MPI_Message* message, MPI_Status*& status) {
+inline int matched_probe(caller from, Pass& pass, envelope e, MPI_Message* message, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
   MPI_Status own;
@@ -10088,7 +10213,7 @@ inline int matched_probe(const void* from, Pass& pass, envelope e, MPI_Message* 
 
 /// MPI_Iprobe: counted; leaves a record only when it found a message.
 template <core::mpi_call C, class Pass>
-inline int test_probe(const void* from, Pass& pass, envelope e, int* found, MPI_Status*& status) {
+inline int test_probe(caller from, Pass& pass, envelope e, int* found, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
   MPI_Status own;
@@ -10105,7 +10230,7 @@ inline int test_probe(const void* from, Pass& pass, envelope e, int* found, MPI_
 
 /// MPI_Improbe.
 template <core::mpi_call C, class Pass>
-inline int test_matched_probe(const void* from, Pass& pass, envelope e, int* found, MPI_Message* message,
+inline int test_matched_probe(caller from, Pass& pass, envelope e, int* found, MPI_Message* message,
                               MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
@@ -10130,7 +10255,7 @@ inline int test_matched_probe(const void* from, Pass& pass, envelope e, int* fou
 
 /// MPI_Mrecv: the posting is that of the probe which matched the message.
 template <core::mpi_call C, class Pass>
-inline int matched_receive(const void* from, Pass& pass, int count, MPI_Datatype type, MPI_Message* message) {
+inline int matched_receive(caller from, Pass& pass, int count, MPI_Datatype type, MPI_Message* message) {
   call here(C, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*message);
@@ -10315,7 +10440,7 @@ inline unsigned failed_if(int code) noexcept { return code != MPI_SUCCESS ? unsi
 
 /// MPI_Wait.
 template <core::mpi_call C, class Pass>
-inline int wait(const void* from, Pass& pass, MPI_Request* request, MPI_Status*& status) {
+inline int wait(caller from, Pass& pass, MPI_Request* request, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -10343,7 +10468,7 @@ inline int wait(const void* from, Pass& pass, MPI_Request* request, MPI_Status*&
 
 /// MPI_Waitall.
 template <core::mpi_call C, class Pass>
-inline int wait_all(const void* from, Pass& pass, int count, MPI_Request* requests, MPI_Status*& statuses) {
+inline int wait_all(caller from, Pass& pass, int count, MPI_Request* requests, MPI_Status*& statuses) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -10419,7 +10544,7 @@ class request_choice {
 
 /// MPI_Waitany, MPI_Testany. `found`: null for the blocking call, else the flag.
 template <core::mpi_call C, class Pass>
-inline int complete_any(const void* from, Pass& pass, int count, MPI_Request* requests, int* which, const int* found,
+inline int complete_any(caller from, Pass& pass, int count, MPI_Request* requests, int* which, const int* found,
                         MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
@@ -10448,7 +10573,7 @@ inline int complete_any(const void* from, Pass& pass, int count, MPI_Request* re
 
 /// MPI_Waitsome, MPI_Testsome.
 template <core::mpi_call C, class Pass>
-inline int complete_some(const void* from, Pass& pass, int count, MPI_Request* requests, int* done, int* indices,
+inline int complete_some(caller from, Pass& pass, int count, MPI_Request* requests, int* done, int* indices,
                          bool blocking, MPI_Status*& statuses) {
   call here(C, from);
   if (!here) return pass();
@@ -10482,7 +10607,7 @@ inline int complete_some(const void* from, Pass& pass, int count, MPI_Request* r
 
 /// MPI_Test, MPI_Testall: a test that fails is counted only.
 template <core::mpi_call C, class Pass>
-inline int test_all(const void* from, Pass& pass, int count, MPI_Request* requests, const int* found,
+inline int test_all(caller from, Pass& pass, int count, MPI_Request* requests, const int* found,
                     MPI_Status*& statuses) {
   call here(C, from);
   if (!here) return pass();
@@ -10511,7 +10636,7 @@ inline int test_all(const void* from, Pass& pass, int count, MPI_Request* reques
 
 /// MPI_Request_get_status: completes without freeing; leaves a record the first time it says yes.
 template <core::mpi_call C, class Pass>
-inline int get_status(const void* from, Pass& pass, MPI_Request request, const int* found, MPI_Status*& status) {
+inline int get_status(caller from, Pass& pass, MPI_Request request, const int* found, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
   MPI_Status own;
@@ -10539,7 +10664,7 @@ inline int get_status(const void* from, Pass& pass, MPI_Request request, const i
 
 /// MPI_Cancel: counted, and the request's completion will be asked whether it was cancelled.
 template <core::mpi_call C, class Pass>
-inline int cancel(const void* from, Pass& pass, MPI_Request* request) {
+inline int cancel(caller from, Pass& pass, MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
   const int code = pass();
@@ -10555,7 +10680,7 @@ inline int cancel(const void* from, Pass& pass, MPI_Request* request) {
 
 /// MPI_Request_free: what is still pending will complete unseen. A wildcard's source is then never known.
 template <core::mpi_call C, class Pass>
-inline int free_request(const void* from, Pass& pass, MPI_Request* request) {
+inline int free_request(caller from, Pass& pass, MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*request);
@@ -10752,9 +10877,10 @@ inline void at_exit() {
   if (finalized == 0) say_last_words(*process, end_reason::exit, 0);
 }
 
-inline void open_state(core::mpi_call what, const void* address) noexcept {
+inline void open_state(core::mpi_call what, caller from) noexcept {
   record::location* const here = record::this_location();
   if (here == nullptr) return;
+  record::listen();
   state* const process = make_state(core::the_registry());
   if (process == nullptr || process->running) return;
   process->hook = installed_hooks;
@@ -10779,7 +10905,7 @@ inline void open_state(core::mpi_call what, const void* address) noexcept {
   process->begin_ticks = core::cycle_clock::now();
   __atomic_store_n(&process->running, true, __ATOMIC_RELEASE);
   // The first record: everything before it belongs to no message.
-  call first(what, address);
+  call first(what, from);
   if (!first) return;
   first.begin();
   first.leave();
@@ -10791,7 +10917,7 @@ inline void open_state(core::mpi_call what, const void* address) noexcept {
 
 /// MPI_Init, MPI_Init_thread.
 template <core::mpi_call C, class Pass>
-inline int initialise(const void* from, Pass& pass) {
+inline int initialise(caller from, Pass& pass) {
   const int code = pass();
   if (code == MPI_SUCCESS) detail::open_state(C, from);
   return code;
@@ -10800,7 +10926,7 @@ inline int initialise(const void* from, Pass& pass) {
 /// MPI_Finalize. Waiting for the others is measured by a barrier of the tool's, for PMPI_Finalize itself may
 /// or may not wait. A program that hangs here would hang in MPI_Finalize.
 template <core::mpi_call C, class Pass>
-inline int finalise(const void* from, Pass& pass) {
+inline int finalise(caller from, Pass& pass) {
   state* const process = the_state();
   if (process == nullptr || !process->running) return pass();
   if (process->registry->pid != getpid()) return pass();
@@ -10829,7 +10955,7 @@ inline int finalise(const void* from, Pass& pass) {
 
 /// MPI_Abort.
 template <core::mpi_call C, class Pass>
-inline int abort(const void* from, Pass& pass) {
+inline int abort(caller from, Pass& pass) {
   if (state* const process = the_state()) {  // also inside another call: error handlers abort
     call here(C, from);                      // what the hook calls passes straight through
     if (process->running && process->registry->pid == getpid()) say_last_words(*process, end_reason::abort, 0);
@@ -10904,7 +11030,7 @@ inline bool has_twin(pending* const* entries, int count, int i) noexcept {
 
 /// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` says posts_send or posts_receive.
 template <core::mpi_call C, class Pass>
-inline int post(const void* from, Pass& pass, unsigned flags, int count, MPI_Datatype type, envelope e,
+inline int post(caller from, Pass& pass, unsigned flags, int count, MPI_Datatype type, envelope e,
                 MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
@@ -10941,7 +11067,7 @@ inline int post(const void* from, Pass& pass, unsigned flags, int count, MPI_Dat
 
 /// MPI_Imrecv: the ordinal is that of the matched probe.
 template <core::mpi_call C, class Pass>
-inline int post_matched(const void* from, Pass& pass, int count, MPI_Datatype type, MPI_Message* message,
+inline int post_matched(caller from, Pass& pass, int count, MPI_Datatype type, MPI_Message* message,
                         MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
@@ -10977,7 +11103,7 @@ inline int post_matched(const void* from, Pass& pass, int count, MPI_Datatype ty
 
 /// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
 template <core::mpi_call C, class Pass>
-inline int prepare(const void* from, Pass& pass, unsigned flags, int count, MPI_Datatype type, envelope e,
+inline int prepare(caller from, Pass& pass, unsigned flags, int count, MPI_Datatype type, envelope e,
                    MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
@@ -11004,7 +11130,7 @@ inline int prepare(const void* from, Pass& pass, unsigned flags, int count, MPI_
 /// MPI_Start, MPI_Startall: one posting for each request. The order in which MPI_Startall posts is not
 /// defined, so requests of it that a message could confuse are marked ambiguous.
 template <core::mpi_call C, class Pass>
-inline int start(const void* from, Pass& pass, int count, MPI_Request* requests) {
+inline int start(caller from, Pass& pass, int count, MPI_Request* requests) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -11261,7 +11387,7 @@ inline int start(const void* from, Pass& pass, int count, MPI_Request* requests)
     using namespace ::whywait::sync::mpi;                                                     \
     auto pass = [&]() -> int { return PMPI_##name arguments; };                               \
     return ::whywait::sync::mpi::role<::whywait::core::mpi_call::name>(                       \
-        __builtin_extract_return_addr(__builtin_return_address(0)), pass WHYWAIT_MPI_UNPACK facts); \
+        caller{__builtin_return_address(0), __builtin_frame_address(0)}, pass WHYWAIT_MPI_UNPACK facts); \
   }
 
 extern "C" {
@@ -11301,8 +11427,9 @@ inline namespace v0 {
 namespace mpi {
 namespace detail {
 
-inline const bool hooks_installed =
-    (sync::mpi::install(sync::mpi::hooks{&at_start, &at_finalize, &at_end}), true);
+// Before main, so that regions around MPI_Init are seen.
+inline const bool listening =
+    (record::listen(), sync::mpi::install(sync::mpi::hooks{&at_start, &at_finalize, &at_end}), true);
 
 }  // namespace detail
 }  // namespace mpi

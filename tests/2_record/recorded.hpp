@@ -9,6 +9,9 @@
 #include <cstring>
 #include <string>
 
+/// The tests read what they record.
+inline const bool listening = (whywait::record::listen(), true);
+
 /// What this thread has recorded so far, by name.
 class recorded {
  public:

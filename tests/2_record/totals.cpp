@@ -1,4 +1,6 @@
 #include <whywait/record/region.hpp>
+#include "recorded.hpp"
+
 #include <whywait/record/totals.hpp>
 
 #include <doctest/doctest.h>

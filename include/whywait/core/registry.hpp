@@ -43,6 +43,7 @@ struct registry {
   pthread_key_t thread_key;   ///< value: the thread's location_base
   location_base* locations;   ///< newest first
   uint32_t location_count;
+  uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
   void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
   bool counter;               ///< whether ticks are those of the cycle counter (else CLOCK_MONOTONIC)
 };

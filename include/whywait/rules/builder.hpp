@@ -119,8 +119,10 @@ class builder {
       weight = tables_[0]->weight(chosen_[0]);
       for (std::size_t s = 1; s < rule_.steps.size(); ++s) weight = std::min(weight, tables_[s]->weight(chosen_[s]));
     }
-    if (weight != 1 && out.weights.empty()) out.weights.resize(out.rows, 1.0);
-    if (!out.weights.empty()) out.weights.push_back(weight);
+    if (weight != 1 || !out.weights.empty()) {
+      out.weights.resize(out.rows, 1.0);
+      out.weights.push_back(weight);
+    }
     ++out.rows;
     return earliest;
   }

@@ -9,6 +9,21 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
+/// The declaration of an own event type. A library that adds rules about its events gives it with them, so that the rules
+/// are known also to a run in which no event happened. Types: number, seconds, bytes, text, boolean.
+class own_event {
+ public:
+  explicit own_event(std::string_view name) : name_(name) {}
+  own_event& with(std::string_view parameter, std::string_view type) {
+    with_ += (with_.empty() ? "" : ", ") + std::string(parameter) + " = " + std::string(type);
+    return *this;
+  }
+  std::string text() const { return "declare simple event " + name_ + "\n  parameters ( " + with_ + " );\n"; }
+
+ private:
+  std::string name_, with_;
+};
+
 /// Rules without a text: builds the declaration of a composite event and of a problem about it, for `rules::add`.
 ///
 ///     whywait::rules::add(whywait::rules::composite("restarts").all("solver_restart", "r").when("r.residual > 1e-6")

@@ -40,8 +40,6 @@ def main():
     options.add_argument("--mpi-compiler")
     options = options.parse_args()
     kind, mpi = options.kind, options.mpi_compiler
-    has_mpi_header = (ROOT / "include/whywait/mpi.hpp").exists()
-    mpi = mpi if has_mpi_header else None
 
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)

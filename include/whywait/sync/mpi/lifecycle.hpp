@@ -73,6 +73,7 @@ inline void at_exit() {
 }
 
 inline void open_state(core::mpi_call what, caller from) noexcept {
+  record::listen();
   record::location* const here = record::this_location();
   if (here == nullptr) return;
   state* const process = make_state(core::the_registry());

@@ -1,0 +1,152 @@
+#include "sample.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace {
+
+namespace rules = sample::rules;
+using sample::explain::pattern;
+using sample::term;
+
+bool contains(const std::string& text, const char* what) { return text.find(what) != std::string::npos; }
+
+sample::explain::explanation late_sender() {
+  return sample::wait(pattern::late_sender, sample::recv, sample::send, {term(sample::compute, 0, 1600, 900, 900, 3000, 1400), term(sample::pack, 150, 0, 26, 14)}, 250);
+}
+
+}  // namespace
+
+TEST_CASE("advice names the user's own calls and blocks, and saves at most what they cost") {
+  const auto e = sample::evaluate(sample::outcome({late_sender()}));
+  REQUIRE(e.waits.size() == 1);
+  CHECK(e.waits[0].known);
+  REQUIRE(e.waits[0].list.size() == 1);
+  const rules::finding& f = e.waits[0].list[0];
+  CHECK(f.problem == "late_sender");
+  CHECK(f.advice == "call MPI_Send (halo.cpp:131) before compute_interior, or post the receive early with MPI_Irecv and wait for it after other work");
+  CHECK(f.saving == doctest::Approx(1.6));
+  CHECK(f.seconds == doctest::Approx(2.0));
+  REQUIRE(f.actions.size() == 2);
+  CHECK(f.actions[0].text == "MPI_Send in calculate (halo.cpp:131)");
+  CHECK(f.actions[1].text == "MPI_Recv in calculate (halo.cpp:142)");
+  CHECK(e.messages.empty());
+}
+
+TEST_CASE("a wait for a nonblocking receive gets other advice than a blocking one") {
+  auto w = late_sender();
+  w.operation = sample::waitall;
+  const auto e = sample::evaluate(sample::outcome({w}));
+  REQUIRE(e.waits[0].list.size() == 1);
+  CHECK(contains(e.waits[0].list[0].advice, "or give ranks 1-3 work to do ahead of MPI_Waitall (halo.cpp:20)"));
+}
+
+TEST_CASE("code between two calls is named by them") {
+  auto w = sample::wait(pattern::late_sender, sample::recv, sample::send, {term(sample::between, 0, 2000, 10, 10, 3000, 1000)});
+  auto o = sample::outcome({w});
+  o.meanings = {{sample::between, sample::explain::block_kind::between, sample::waitall, sample::send}};
+  const auto e = sample::evaluate(o);
+  REQUIRE(e.waits[0].list.size() == 1);
+  CHECK(contains(e.waits[0].list[0].advice, "before the code between MPI_Waitall (halo.cpp:20) and MPI_Send (halo.cpp:131)"));
+}
+
+TEST_CASE("a wait below the threshold is known but gets no advice, and the threshold can be set") {
+  auto w = sample::wait(pattern::late_sender, sample::recv, sample::send, {term(sample::compute, 0, 300, 9, 9, 400, 100)});
+  const auto quiet = sample::evaluate(sample::outcome({w}));
+  CHECK(quiet.waits[0].known);
+  CHECK(quiet.waits[0].list.empty());
+  const auto loud = sample::evaluate(sample::outcome({w}), "set threshold = 0.5 %;");
+  CHECK(loud.waits[0].list.size() == 1);
+}
+
+TEST_CASE("removing the rule of a pattern makes its waits unknown") {
+  const auto o = sample::outcome({late_sender()});
+  CHECK_FALSE(sample::evaluate(o, "remove problem \"late_sender\";").waits[0].known);
+  CHECK_FALSE(sample::evaluate(o, "remove problems;").waits[0].known);
+  CHECK_FALSE(sample::evaluate(o, "remove event late_sender;").waits[0].known);
+}
+
+TEST_CASE("a rule of the user replaces the built-in one of the same name") {
+  const auto e = sample::evaluate(sample::outcome({late_sender()}),
+                                  "declare problem for late_sender parameters (name = \"late_sender\", advice = \"ask {w.late_ranks}\", duration = w.duration);");
+  REQUIRE(e.waits[0].list.size() == 1);
+  CHECK(e.waits[0].list[0].advice == "ask rank 0");
+}
+
+TEST_CASE("more visits and slower visits are different problems and replace the general advice") {
+  const auto more = sample::wait(pattern::wait_at_nxn, sample::allreduce, sample::allreduce, {term(sample::compute, 1800, 0, 9000, 6000, 5400, 3600)});
+  const auto slower = sample::wait(pattern::wait_at_nxn, sample::allreduce, sample::allreduce, {term(sample::compute, 0, 1800, 9000, 9000, 5400, 3600)});
+  const auto e = sample::evaluate(sample::outcome({more, slower}));
+  CHECK(sample::find(e.waits[0].list, "uneven_work") != nullptr);
+  CHECK(sample::find(e.waits[0].list, "wait_at_nxn") == nullptr);
+  CHECK(sample::find(e.waits[1].list, "slower_visits") != nullptr);
+  CHECK(sample::find(e.waits[1].list, "uneven_work") == nullptr);
+}
+
+TEST_CASE("a rank that is slow in every block is a problem of the run") {
+  const auto w = sample::wait(pattern::wait_at_barrier, sample::barrier, sample::barrier,
+                              {term(sample::compute, 0, 900, 100, 100, 3900, 3000), term(sample::pack, 0, 600, 100, 100, 2600, 2000),
+                               term(sample::update, 0, 300, 100, 100, 1300, 1000)});
+  const auto e = sample::evaluate(sample::outcome({w}));
+  const rules::finding* const f = sample::find(e.problems, "slow_rank");
+  REQUIRE(f != nullptr);
+  CHECK(f->saving == doctest::Approx(1.8));
+  CHECK(contains(f->advice, "rank 0"));
+}
+
+TEST_CASE("the paper's rule finds late senders of a whole run, with the paper's actions and share") {
+  auto late_receiver = sample::wait(pattern::late_receiver, sample::send, sample::recv, {term(sample::compute, 0, 1132, 9, 9, 2000, 868)});
+  auto first = late_sender();
+  first.wait_ns = 23184 * sample::ms;
+  const auto e = sample::evaluate(sample::outcome({first, late_receiver}), sample::paper_rule());
+  const rules::finding* const f = sample::find(e.problems, "Поздняя посылка сообщения");
+  REQUIRE(f != nullptr);
+  CHECK(f->description == "Функция посылки сообщения вызывается позднее функции приема. Из-за этого блокирующая функция приема вынуждена простаивать.");
+  CHECK(f->seconds == doctest::Approx(23.184));
+  CHECK(f->instances == 100);
+  REQUIRE(f->actions.size() == 2);
+  CHECK(f->actions[0].call == "MPI_Send");
+  CHECK(f->actions[0].region == "calculate");
+  CHECK(f->actions[1].call == "MPI_Recv");
+  CHECK(f->actions[1].region == "calculate");
+  CHECK(contains(rules::text_of(*f), "58 % of rank time: MPI_Send in calculate (halo.cpp:131), MPI_Recv in calculate (halo.cpp:142)"));
+  // Late send first, late receive second, as in the paper.
+  CHECK(e.waits[0].list[0].problem == "late_sender");
+  CHECK(e.waits[1].list[0].problem == "late_receiver");
+  CHECK(e.waits[0].list[0].seconds > e.waits[1].list[0].seconds);
+}
+
+TEST_CASE("advice at one wait and problems of the run are ranked by what they save") {
+  auto w = late_sender();
+  w.wrong_order_count = 10;
+  w.wrong_order_ns = 1900 * sample::ms;
+  const auto e = sample::evaluate(sample::outcome({w}));
+  REQUIRE(e.waits[0].list.size() == 2);
+  CHECK(e.waits[0].list[0].problem == "wrong_order");
+  CHECK(e.waits[0].list[0].saving >= e.waits[0].list[1].saving);
+}
+
+TEST_CASE("names from the program cannot put control characters into advice") {
+  auto o = sample::outcome({late_sender()});
+  sample::names names;
+  names.table[sample::compute].name = "a\x1b[31mb\xff";
+  const rules::knowledge known = sample::knowledge();
+  const auto e = rules::evaluate(known, o, 4, names);
+  CHECK(contains(e.waits[0].list.at(0).advice, "before a [31mb?, or"));
+}
+
+TEST_CASE("a fault at run time is a message with line and caret") {
+  const auto e = sample::evaluate(sample::outcome({late_sender()}),
+                                  "declare problem for late_sender when w.duration / (w.count - 100) > 1 s parameters (name = \"x\", duration = w.duration);");
+  REQUIRE(e.messages.size() == 1);
+  CHECK(contains(e.messages[0], "more.rules:1:38: whywait-R060: this divides by zero"));
+  CHECK(contains(e.messages[0], "^~~~"));
+}
+
+TEST_CASE("an empty run gives nothing") {
+  const auto e = sample::evaluate(sample::outcome({}));
+  CHECK(e.waits.empty());
+  CHECK(e.problems.empty());
+  CHECK(e.messages.empty());
+}
