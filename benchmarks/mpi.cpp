@@ -1,149 +1,184 @@
-// What interception costs: the same calls with and without it, in short batches in turn, in one run.
+// What interception costs: the same calls without it (PMPI_) and with it, in one run, in random order.
 //
-//   mpirun -n 2 mpi --benchmark_out=mpi.json          (counters: minimum and median over batches)
+//   mpirun -n 2 bench_mpi --benchmark_report_aggregates_only=true --benchmark_format=json
 //
-// Records are drained between batches, so that their pages are used again; mpi_null_fresh_whywait keeps them all
-// and so pays for new pages too (64 bytes a record).
-// mpi_null: MPI_Isend + MPI_Wait to MPI_PROC_NULL, two calls that do nothing: the pure price. mpi_request: the
-// same with a request that MPI really keeps (MPI_Irecv + MPI_Isend to itself + MPI_Waitall). mpi_pingpong: one
-// round trip of 8 bytes, four calls.
+// which means --benchmark_repetitions=101 --benchmark_min_time=0.01 --benchmark_enable_random_interleaving=true
+// unless said otherwise. Read `mpi_null_plain_min`, `mpi_null_whywait_min`, ..., per iteration:
+//
+//   mpi_null      MPI_Isend + MPI_Wait to MPI_PROC_NULL: two calls that do nothing, so the difference is the price
+//   mpi_pingpong  a round trip of 8 bytes between ranks 0 and 1: four calls, two on each side
+//   mpi_request   a request that MPI really keeps: MPI_Irecv + MPI_Isend to itself + MPI_Waitall
+//
+// `_whywait` is what a program pays: every record stays and goes to memory that the process never touched, which
+// the kernel maps while the clock runs. Before each repetition all records are thrown away and their pages
+// unmapped. Only `mpi_null_reused` writes into pages that have been written before, to show the difference.
 
 #include <whywait/sync/mpi/wrappers.hpp>
 
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cstdint>
 #include <cstdlib>
-#include <string>
 #include <vector>
 
 namespace {
 
-double now_ns() {
-  return static_cast<double>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
+namespace core = whywait::core;
+namespace record = whywait::record;
 
 double value = 1, other = 0;
 
-void null_plain(int n) {
-  for (int i = 0; i < n; ++i) {
-    MPI_Request r;
-    PMPI_Isend(&value, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &r);
-    PMPI_Wait(&r, MPI_STATUS_IGNORE);
-  }
+void null_plain() {
+  MPI_Request r;
+  PMPI_Isend(&value, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &r);
+  PMPI_Wait(&r, MPI_STATUS_IGNORE);
 }
-void null_whywait(int n) {
-  for (int i = 0; i < n; ++i) {
-    MPI_Request r;
-    MPI_Isend(&value, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &r);
-    MPI_Wait(&r, MPI_STATUS_IGNORE);
-  }
-}
-void request_plain(int n) {
-  for (int i = 0; i < n; ++i) {
-    MPI_Request r[2];
-    PMPI_Irecv(&other, 1, MPI_DOUBLE, 0, 1, MPI_COMM_SELF, &r[0]);
-    PMPI_Isend(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_SELF, &r[1]);
-    PMPI_Waitall(2, r, MPI_STATUSES_IGNORE);
-  }
-}
-void request_whywait(int n) {
-  for (int i = 0; i < n; ++i) {
-    MPI_Request r[2];
-    MPI_Irecv(&other, 1, MPI_DOUBLE, 0, 1, MPI_COMM_SELF, &r[0]);
-    MPI_Isend(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_SELF, &r[1]);
-    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
-  }
-}
-void pingpong_plain(int n, int rank) {
-  for (int i = 0; i < n; ++i) {
-    if (rank == 0) {
-      PMPI_Send(&value, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD);
-      PMPI_Recv(&other, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else {
-      PMPI_Recv(&other, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      PMPI_Send(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
-    }
-  }
-}
-void pingpong_whywait(int n, int rank) {
-  for (int i = 0; i < n; ++i) {
-    if (rank == 0) {
-      MPI_Send(&value, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD);
-      MPI_Recv(&other, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else {
-      MPI_Recv(&other, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Send(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
-    }
-  }
+void null_whywait() {
+  MPI_Request r;
+  MPI_Isend(&value, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &r);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
 }
 
-void forget_records() {
-  whywait::record::this_location()->syncs.drain([](const whywait::core::sync_record*, std::uint64_t) {});
+void request_plain() {
+  MPI_Request r[2];
+  PMPI_Irecv(&other, 1, MPI_DOUBLE, 0, 1, MPI_COMM_SELF, &r[0]);
+  PMPI_Isend(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_SELF, &r[1]);
+  PMPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+}
+void request_whywait() {
+  MPI_Request r[2];
+  MPI_Irecv(&other, 1, MPI_DOUBLE, 0, 1, MPI_COMM_SELF, &r[0]);
+  MPI_Isend(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_SELF, &r[1]);
+  MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
 }
 
-constexpr int batches = 400;
-constexpr int null_batch = 1000;
-constexpr int pingpong_batch = 500;
+void ping_plain(int peer) {
+  PMPI_Send(&value, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD);
+  PMPI_Recv(&other, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+void pong_plain(int peer) {
+  PMPI_Recv(&other, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  PMPI_Send(&value, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD);
+}
+void ping_whywait(int peer) {
+  MPI_Send(&value, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD);
+  MPI_Recv(&other, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+void pong_whywait(int peer) {
+  MPI_Recv(&other, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Send(&value, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD);
+}
 
-struct series {
-  std::vector<double> ns;  // per iteration, one value for each batch
-  template <class Work>
-  void add(int n, Work&& work) {
-    const double begin = now_ns();
-    work(n);
-    ns.push_back((now_ns() - begin) / n);
+/// Throws all records away and gives their pages back to the kernel.
+void start_afresh() {
+  auto& syncs = record::this_location()->syncs;
+  syncs.release();
+  syncs.open(core::the_registry()->memory);
+}
+
+void complain_of_loss(benchmark::State& state) {
+  if (record::this_location()->syncs.dropped() != 0)
+    state.SkipWithError("records were lost: give more WHYWAIT_MEMORY or a smaller --benchmark_min_time");
+}
+
+template <void (*Calls)()>
+void alone(benchmark::State& state) {
+  start_afresh();
+  for (auto _ : state) Calls();
+  complain_of_loss(state);
+}
+
+// As `alone`, but a reader takes the records out every so often, so that the same 64 KiB are written again.
+void null_reused(benchmark::State& state) {
+  auto& syncs = record::this_location()->syncs;
+  start_afresh();
+  constexpr std::uint64_t batch = 256;
+  while (state.KeepRunningBatch(batch)) {
+    for (std::uint64_t i = 0; i < batch; ++i) null_whywait();
+    syncs.drain([](const core::sync_record*, std::uint64_t) {});
   }
+  complain_of_loss(state);
+}
+
+// Rank 1 does what rank 0 tells it: how often, and through which functions. Between the orders it sleeps, for the
+// other rows run on rank 0 alone.
+struct order {
+  std::uint64_t times;  // 0: end
+  std::uint64_t recorded;
 };
 
-// All is measured before Google Benchmark reports it: batches of both variants in turn, so that both meet the
-// same moods of the machine, and both ranks walk through the same program.
-series measured[7];
+void give(order o) { PMPI_Send(&o, sizeof o, MPI_BYTE, 1, 0, MPI_COMM_WORLD); }
 
-void report(benchmark::State& state, series& s) {
-  std::sort(s.ns.begin(), s.ns.end());
-  for (auto _ : state) state.SetIterationTime(s.ns.front() * 1e-9);
-  state.counters["min_ns"] = s.ns.front();
-  state.counters["median_ns"] = s.ns[s.ns.size() / 2];
+void obey() {
+  for (;;) {
+    int here = 0;
+    for (;;) {
+      PMPI_Iprobe(0, 0, MPI_COMM_WORLD, &here, MPI_STATUS_IGNORE);
+      if (here != 0) break;
+      usleep(200);
+    }
+    order o;
+    PMPI_Recv(&o, sizeof o, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (o.times == 0) return;
+    start_afresh();
+    PMPI_Send(nullptr, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);  // ready
+    for (std::uint64_t i = 0; i < o.times; ++i) o.recorded != 0 ? pong_whywait(0) : pong_plain(0);
+  }
+}
+
+template <void (*Calls)(int), bool Recorded>
+void with_rank_1(benchmark::State& state) {
+  start_afresh();
+  give(order{static_cast<std::uint64_t>(state.max_iterations), Recorded});
+  PMPI_Recv(nullptr, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (auto _ : state) Calls(1);
+  complain_of_loss(state);
+}
+
+double least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
+
+void measure(const char* name, void (*function)(benchmark::State&)) {
+  benchmark::RegisterBenchmark(name, function)->ComputeStatistics("min", least);
+}
+
+void report(int argc, char** argv, bool pair) {
+  measure("mpi_null_plain", alone<null_plain>);
+  measure("mpi_null_whywait", alone<null_whywait>);
+  measure("mpi_null_reused", null_reused);
+  measure("mpi_request_plain", alone<request_plain>);
+  measure("mpi_request_whywait", alone<request_whywait>);
+  if (pair) {
+    measure("mpi_pingpong_plain", with_rank_1<ping_plain, false>);
+    measure("mpi_pingpong_whywait", with_rank_1<ping_whywait, true>);
+  }
+  // later flags win, so these are what holds when nothing is said
+  char repetitions[] = "--benchmark_repetitions=101", time[] = "--benchmark_min_time=0.01",
+       interleave[] = "--benchmark_enable_random_interleaving=true";
+  std::vector<char*> flags{argv[0], repetitions, time, interleave};
+  flags.insert(flags.end(), argv + 1, argv + argc);
+  int count = static_cast<int>(flags.size());
+  flags.push_back(nullptr);
+  benchmark::Initialize(&count, flags.data());
+  if (benchmark::ReportUnrecognizedArguments(count, flags.data())) PMPI_Abort(MPI_COMM_WORLD, 1);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("WHYWAIT_MEMORY", "2G", 0);  // every record is kept: 64 bytes a call
+  setenv("WHYWAIT_MEMORY", "8G", 0);  // no more is touched than a repetition records: 64 bytes a call
   MPI_Init(&argc, &argv);
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  for (int i = 0; i < batches; ++i) {
-    if (rank == 0) {
-      measured[0].add(null_batch, null_plain);
-      measured[1].add(null_batch, null_whywait);
-      forget_records();
-      measured[4].add(null_batch, request_plain);
-      measured[5].add(null_batch, request_whywait);
-      forget_records();
-    }
-    if (ranks < 2) continue;
-    PMPI_Barrier(MPI_COMM_WORLD);
-    if (rank > 1) continue;
-    measured[2].add(pingpong_batch, [&](int n) { pingpong_plain(n, rank); });
-    measured[3].add(pingpong_batch, [&](int n) { pingpong_whywait(n, rank); });
-    forget_records();
-  }
-  for (int i = 0; rank == 0 && i < batches; ++i) measured[6].add(null_batch, null_whywait);
   if (rank == 0) {
-    const char* names[] = {"mpi_null_plain",   "mpi_null_whywait",  "mpi_pingpong_plain", "mpi_pingpong_whywait",
-                           "mpi_request_plain", "mpi_request_whywait", "mpi_null_fresh_whywait"};
-    for (int i = 0; i < 7; ++i)
-      if (!measured[i].ns.empty())
-        benchmark::RegisterBenchmark(names[i], [i](benchmark::State& s) { report(s, measured[i]); })
-            ->UseManualTime()
-            ->Iterations(1);
-    benchmark::Initialize(&argc, argv);
-    benchmark::RunSpecifiedBenchmarks();
+    report(argc, argv, ranks > 1);
+    if (ranks > 1) give(order{0, 0});
+  } else if (rank == 1) {
+    obey();
   }
   MPI_Finalize();
   return 0;

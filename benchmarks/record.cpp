@@ -1,9 +1,10 @@
-// What recording costs, per operation. Each repetition times 400 batches of 4096 operations and reports the time
-// of one operation in the median batch, and as counter `least` in the shortest: preemption hits a batch, not
-// the result. Look at minimum and median over repetitions:
+// What recording costs, per operation: plain loops, so the time of a row is that of one operation. The machine is
+// never quiet: many short repetitions in random order, and of them the minimum and the median:
 //
-//   record --benchmark_repetitions=21 --benchmark_enable_random_interleaving=true
-//          --benchmark_report_aggregates_only=true --benchmark_format=json
+//   bench_record --benchmark_report_aggregates_only=true --benchmark_format=json
+//
+// which means --benchmark_repetitions=101 --benchmark_min_time=0.01 --benchmark_enable_random_interleaving=true
+// unless said otherwise. Read `floor_min`, `region_min`, `floor_median`, ...
 //
 // `floor` is what any recorder with exact times pays: two clock readings and two 16-byte stores. `region` is
 // WHYWAIT_REGION around nothing: at most 1.3 times the floor. `off` is a region with recording switched off.
@@ -13,7 +14,6 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -21,44 +21,6 @@ namespace {
 
 namespace core = whywait::core;
 namespace record = whywait::record;
-
-constexpr int batch = 4096;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-template <class Operation, class After>
-void run_batches(benchmark::State& state, Operation operation, After after_batch) {
-  for (int i = 0; i < batch; ++i) operation();  // first visits, first touch
-  std::vector<double> times(400);
-  for (auto _ : state) {
-    for (double& time : times) {
-      after_batch();
-      const double begin = seconds_now();
-      for (int i = 0; i < batch; ++i) operation();
-      time = (seconds_now() - begin) / batch;
-    }
-    std::sort(times.begin(), times.end());
-    // Google Benchmark divides manual time by the number of threads; here each thread works for itself
-    state.SetIterationTime(times[times.size() / 2] * state.threads());
-    state.counters["least"] = benchmark::Counter(times.front() * 1e9, benchmark::Counter::kAvgThreads);
-  }
-}
-
-template <class Operation>
-void run_batches(benchmark::State& state, Operation operation) {
-  run_batches(state, operation, [] {});
-}
-
-double least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
-
-void measure(const char* name, void (*function)(benchmark::State&)) {
-  benchmark::RegisterBenchmark(name, function)
-      ->UseManualTime()
-      ->Iterations(1)
-      ->ComputeStatistics("min", least);
-}
 
 struct alignas(16) timed_event {
   std::uint64_t ticks;
@@ -78,53 +40,55 @@ void floor_cost(benchmark::State& state) {
     at = (at + 1) & 4095;
     __asm__ volatile("" ::: "memory");  // the stores happen
   };
-  run_batches(state, [&] {
+  for (auto _ : state) {
     store(1);
     store(2);
-  });
+  }
 }
 
 void region_cost(benchmark::State& state) {
-  run_batches(state, [] { WHYWAIT_REGION("benchmark region"); });
+  for (auto _ : state) {
+    WHYWAIT_REGION("benchmark region");
+  }
 }
 
 void next_cost(benchmark::State& state) {
   static whywait::site first(whywait::site_kind::region, "first phase");
   static whywait::site second(whywait::site_kind::region, "second phase");
   whywait::region phases(first);
-  run_batches(state, [&] { phases.next(second); });
+  for (auto _ : state) phases.next(second);
 }
 
 void block_cost(benchmark::State& state) {
-  run_batches(state, [] {
+  for (auto _ : state) {
     WHYWAIT_BLOCK("benchmark block");
-    __asm__ volatile("" ::: "memory");  // else the compiler adds once for the whole batch
-  });
+    __asm__ volatile("" ::: "memory");  // else the compiler adds once for all iterations
+  }
 }
 
 void work_cost(benchmark::State& state) {
-  run_batches(state, [] {
+  for (auto _ : state) {
     WHYWAIT_WORK(3);
     __asm__ volatile("" ::: "memory");
-  });
+  }
 }
 
 void dynamic_region_cost(benchmark::State& state) {
   const char* name = "benchmark dynamic region";
   benchmark::DoNotOptimize(name);
-  run_batches(state, [name] {
+  for (auto _ : state) {
     whywait::begin(name, "benchmarks/record.cpp");
     whywait::end(name, "benchmarks/record.cpp");
-  });
+  }
 }
 
 void off_cost(benchmark::State& state) {
   record::location* const mine = record::this_location();
   record::detail::here = record::detail::off();  // as WHYWAIT_ENABLE=0 leaves every thread
-  run_batches(state, [] {
+  for (auto _ : state) {
     WHYWAIT_REGION("benchmark off");
     __asm__ volatile("" ::: "memory");
-  });
+  }
   record::detail::here = mine;
 }
 
@@ -135,47 +99,50 @@ struct sum_up {
   }
 };
 
-void buffer_push_cost(benchmark::State& state) {
-  core::memory_budget budget;
-  budget.limit(1u << 20);
-  core::event_buffer<timed_event> buffer;
-  buffer.open(budget);
-  std::uint64_t i = 0, sum = 0;
-  run_batches(
-      state,
-      [&] {
-        buffer.push(timed_event{i, i});
-        ++i;
-      },
-      [&] { buffer.drain([&sum](const timed_event* first, std::uint64_t) { sum += first->id; }); });
-  benchmark::DoNotOptimize(sum);
-  if (buffer.dropped() != 0) state.SkipWithError("events were dropped: that is not what this measures");
-  buffer.release();
-}
-
 void buffer_fold_cost(benchmark::State& state) {
   core::memory_budget budget;
   core::event_buffer<timed_event, core::fold<sum_up>> buffer;
   buffer.open(budget);
   std::uint64_t i = 0;
-  run_batches(state, [&] {
+  for (auto _ : state) {
     buffer.push(timed_event{i, i});
     ++i;
-  });
+  }
   benchmark::DoNotOptimize(buffer.folded_into().sum);
   buffer.release();
 }
 
-void segment_cost(benchmark::State& state) {  // ten blocks between two synchronisations: per block
+// 16 MiB of it, written again and again, so neither the kernel nor a nearer cache helps or hinders.
+void buffer_push_cost(benchmark::State& state) {
+  static core::memory_budget budget;
+  static core::event_buffer<timed_event, core::overwrite_oldest> buffer;
+  budget.limit(16u << 20);
+  if (buffer.size() == 0 && buffer.open(budget))
+    for (std::uint64_t i = 0; i < (1u << 21); ++i) buffer.push(timed_event{i, i});
+  std::uint64_t i = 0;
+  for (auto _ : state) {
+    buffer.push(timed_event{i, i});
+    ++i;
+  }
+  if (buffer.dropped() != 0) state.SkipWithError("events were dropped: that is not what this measures");
+}
+
+void segment_cost(benchmark::State& state) {  // ten blocks between two synchronisations
   record::path_recorder<core::cycle_clock> recorder;
   recorder.open(core::cycle_clock::now());
   std::uint64_t sum = 0;
-  run_batches(state, [&] {
+  for (auto _ : state) {
     for (std::uint32_t block = 10; block < 20; ++block) recorder.visit(block);
     recorder.close(core::cycle_clock::now(), [&sum](const core::path_step& step) { sum += step.visits; });
-  });
+  }
   benchmark::DoNotOptimize(sum);
   recorder.release();
+}
+
+double least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
+
+void measure(const char* name, void (*function)(benchmark::State&)) {
+  benchmark::RegisterBenchmark(name, function)->ComputeStatistics("min", least);
 }
 
 }  // namespace
@@ -192,13 +159,15 @@ int main(int argc, char** argv) {
   measure("event_buffer_push", buffer_push_cost);
   measure("event_buffer_fold", buffer_fold_cost);
   measure("segment_of_10_blocks", segment_cost);
-  benchmark::RegisterBenchmark("region_in_2_threads", region_cost)
-      ->UseManualTime()
-      ->Iterations(1)
-      ->Threads(2)
-      ->ComputeStatistics("min", least);
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  // later flags win, so these are what holds when nothing is said
+  char repetitions[] = "--benchmark_repetitions=101", time[] = "--benchmark_min_time=0.01",
+       order[] = "--benchmark_enable_random_interleaving=true";
+  std::vector<char*> flags{argv[0], repetitions, time, order};
+  flags.insert(flags.end(), argv + 1, argv + argc);
+  int count = static_cast<int>(flags.size());
+  flags.push_back(nullptr);
+  benchmark::Initialize(&count, flags.data());
+  if (benchmark::ReportUnrecognizedArguments(count, flags.data())) return 1;
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

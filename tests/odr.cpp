@@ -1,5 +1,3 @@
 // Linked into every unit test program: whatever is not inline in an umbrella header fails to link there.
 #include <whywait/record.hpp>
-#if __has_include(<whywait/whywait.hpp>)
 #include <whywait/whywait.hpp>
-#endif

@@ -6,6 +6,7 @@
 
 #include <whywait/predict/answer.hpp>
 #include <whywait/predict/bard_schweitzer.hpp>
+#include <whywait/predict/branches.hpp>
 #include <whywait/predict/chain.hpp>
 #include <whywait/predict/change.hpp>
 #include <whywait/predict/composition.hpp>

@@ -7,5 +7,6 @@
 #include <whywait/rules/extend.hpp>
 #include <whywait/rules/own_event.hpp>
 #include <whywait/rules/records.hpp>
+#include <whywait/rules/traffic.hpp>
 
 #endif

@@ -4398,7 +4398,7 @@ __attribute__((noinline, cold)) inline registry* look_up_registry() noexcept {
     pin_this_module();
     pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
   }
-  return whywait_v0_registry_slot;
+  return __atomic_load_n(&whywait_v0_registry_slot, __ATOMIC_ACQUIRE);
 }
 
 }  // namespace detail
@@ -10878,9 +10878,9 @@ inline void at_exit() {
 }
 
 inline void open_state(core::mpi_call what, caller from) noexcept {
+  record::listen();
   record::location* const here = record::this_location();
   if (here == nullptr) return;
-  record::listen();
   state* const process = make_state(core::the_registry());
   if (process == nullptr || process->running) return;
   process->hook = installed_hooks;

@@ -10,21 +10,42 @@ using whywait::explain::packet;
 using whywait::explain::put;
 using whywait::explain::simulated_transport;
 
-TEST_CASE("a bulk exchange brings every packet to its rank") {
+TEST_CASE("an exchange brings every packet to its rank, until nobody has anything to say") {
   const std::int32_t ranks = 5;
   simulated_transport t(ranks);
-  std::vector<int> got(ranks, 0);
-  t.bulk(
-      [&](std::int32_t i, auto&& to) {
+  std::vector<int> got(ranks, 0), said(ranks, 0);
+  t.exchange(
+      [&](std::int32_t i, auto&& to, std::size_t room) {
+        CHECK(room > 0);
+        if (said[static_cast<std::size_t>(i)]++ > 1) return;  // twice
         for (std::int32_t k = 0; k <= i; ++k) put(to(k), i);
       },
       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
         whywait::explain::packet_reader in(data, size);
         CHECK(in.get<std::int32_t>() == source);
+        CHECK(in.empty());
         CHECK(source >= i);
         ++got[static_cast<std::size_t>(i)];
       });
-  CHECK(got == std::vector<int>{5, 4, 3, 2, 1});
+  CHECK(got == std::vector<int>{10, 8, 6, 4, 2});
+  CHECK(said == std::vector<int>{3, 3, 3, 3, 3});
+}
+
+TEST_CASE("what was heard in an exchange may be answered in its next round") {
+  simulated_transport t(2);
+  std::vector<int> next{7, 0};
+  int heard = 0;
+  t.exchange(
+      [&](std::int32_t i, auto&& to, std::size_t) {
+        int& mine = next[static_cast<std::size_t>(i)];
+        if (mine > 0) put(to(1 - i), mine);
+        mine = 0;
+      },
+      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
+        next[static_cast<std::size_t>(i)] = whywait::explain::packet_reader(data, size).get<int>() - 1;
+        ++heard;
+      });
+  CHECK(heard == 7);
 }
 
 TEST_CASE("a reduction reaches rank 0 from every rank once") {

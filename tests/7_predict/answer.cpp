@@ -12,14 +12,15 @@ namespace {
 /// A program whose truth is known: it can be run again, changed, with other random numbers.
 struct imagined {
   std::uint32_t ranks = 8, steps = 200;
-  double compute = 1.0, pack = 0.3;    // mean seconds per step
+  double compute = 1.0, pack = 0.3;  // mean seconds per step
   double cv = 0.2;
-  double imbalance = 0.0;              // rank 0 does 1 + imbalance, linear down to 1 - imbalance
+  double imbalance = 0.0;  // rank 0 does 1 + imbalance, linear down to 1 - imbalance
   double latency = 0.01, collective = 0.02;
   bool barrier = true, halo = false;
 
   double load(std::uint32_t rank) const {
-    return ranks == 1 ? 1.0 : 1.0 + imbalance * (1.0 - 2.0 * static_cast<double>(rank) / static_cast<double>(ranks - 1));
+    return ranks == 1 ? 1.0
+                      : 1.0 + imbalance * (1.0 - 2.0 * static_cast<double>(rank) / static_cast<double>(ranks - 1));
   }
 
   run_log run(std::uint64_t seed) const {
@@ -80,7 +81,9 @@ void put(score& s, const imagined& now, const imagined& then, const question& q,
   ++s.questions;
   s.inside += truth >= a.low_seconds && truth <= a.high_seconds;
   s.close += std::fabs(off) <= 0.05;
-  if (!(truth >= a.low_seconds && truth <= a.high_seconds)) MESSAGE(a.question << ": " << off << " " << a.sampling << " " << a.spread << " " << a.baseline_error << " cv " << now.cv << " imb " << now.imbalance << " halo " << now.halo);
+  if (!(truth >= a.low_seconds && truth <= a.high_seconds))
+    MESSAGE(a.question << ": " << off << " " << a.sampling << " " << a.spread << " " << a.baseline_error << " cv "
+                       << now.cv << " imb " << now.imbalance << " halo " << now.halo);
   s.worst = std::max(s.worst, std::fabs(off));
   CHECK(a.low_seconds <= a.seconds);
   CHECK(a.seconds <= a.high_seconds);
@@ -132,7 +135,8 @@ TEST_CASE("answers come true within 5 %, and 9 of 10 intervals hold the truth") 
           put(s, now, then, about(question::kind::ranks, 2.0), seed++);
         }
       }
-  MESSAGE(s.questions << " questions: " << s.close << " within 5 %, worst " << 100 * s.worst << " %, " << s.inside << " intervals hold");
+  MESSAGE(s.questions << " questions: " << s.close << " within 5 %, worst " << 100 * s.worst << " %, " << s.inside
+                      << " intervals hold");
   CHECK(s.questions >= 40);
   CHECK(s.close == s.questions);
   CHECK(s.inside * 10 >= s.questions * 9);
@@ -160,8 +164,9 @@ TEST_CASE("the engines that do not hold say why") {
 
 TEST_CASE("questions about what is not there are refused with the reason") {
   const run_log log = imagined().run(5);
-  const std::vector<answer> a = ask(log, {about(question::kind::block, 2.0, "nowhere"), about(question::kind::without, 1.0, "MPI_Bcast"),
-                                          about(question::kind::ranks, 1.5)});
+  const std::vector<answer> a =
+      ask(log, {about(question::kind::block, 2.0, "nowhere"), about(question::kind::without, 1.0, "MPI_Bcast"),
+                about(question::kind::ranks, 1.5)});
   for (const answer& x : a) {
     CHECK_FALSE(x.answered);
     CHECK_FALSE(x.refusal.empty());

@@ -43,7 +43,8 @@ TEST_CASE("blank text is no arc") {
 TEST_CASE("what does not parse is shown with a caret under the place") {
   for (const char* text : {"a .", "a + ", "(a", "a)", "a b", "|1/2", "a|", "a||1", "a . . b", "()", "a;b"})
     CHECK_MESSAGE((number_of_error([&] { parse_enables(text); }) == "whywait-P001" ||
-                   number_of_error([&] { parse_enables(text); }) == "whywait-P002"), text);
+                   number_of_error([&] { parse_enables(text); }) == "whywait-P002"),
+                  text);
   for (const char* text : {"a|2", "a|3/2", "a|1/0", "a|1.5", "a|x"})
     CHECK_MESSAGE(number_of_error([&] { parse_enables(text); }) == "whywait-P002", text);
   CHECK(number_of_error([] { parse_needs("a|1/2"); }) == "whywait-P001");

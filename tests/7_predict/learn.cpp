@@ -1,5 +1,5 @@
-#include <whywait/predict/learn.hpp>
 #include <whywait/predict/detail/token_board.hpp>
+#include <whywait/predict/learn.hpp>
 #include <whywait/predict/solve.hpp>
 
 #include "support.hpp"
@@ -52,12 +52,19 @@ learned_program learned(const control_graph& g, std::size_t runs, std::uint64_t 
   return learn(all);
 }
 
-double mean_of(const control_graph& g) { return solve(generate(compile(g)), {machine::servers_for_all({1.0}), {}}).mean; }
+double mean_of(const control_graph& g) {
+  return solve(generate(compile(g)), {machine::servers_for_all({1.0}), {}}).mean;
+}
 
 }  // namespace
 
 TEST_CASE("figure 3.4 is recovered from its executions") {
-  const control_graph g = control_graph().add("1", "(3|1/2+4|1/2)|1/3 . 5|3/4").add("2", "4|5/6+5|1/6").add("3", "", "1").add("4", "", "1.2").add("5", "", "1+2");
+  const control_graph g = control_graph()
+                              .add("1", "(3|1/2+4|1/2)|1/3 . 5|3/4")
+                              .add("2", "4|5/6+5|1/6")
+                              .add("3", "", "1")
+                              .add("4", "", "1.2")
+                              .add("5", "", "1+2");
   double worst = 0.0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const learned_program l = learned(g, 3000, seed);
@@ -72,9 +79,22 @@ TEST_CASE("figure 3.4 is recovered from its executions") {
 }
 
 TEST_CASE("process P with its loop is recovered") {
-  const control_graph g = control_graph().add("1", "2").add("2", "3|1/3+4|1/3+5|1/3", "1+14").add("3", "12", "2").add("12", "14", "3").add("4", "6", "2")
-      .add("6", "9", "4").add("9", "14", "6").add("5", "7.8", "2").add("7", "13", "5").add("8", "10", "5").add("10", "11", "8").add("11", "13", "10")
-      .add("13", "14", "7.11").add("14", "2|1/10+15|9/10", "12+9+13").add("15", "", "14");
+  const control_graph g = control_graph()
+                              .add("1", "2")
+                              .add("2", "3|1/3+4|1/3+5|1/3", "1+14")
+                              .add("3", "12", "2")
+                              .add("12", "14", "3")
+                              .add("4", "6", "2")
+                              .add("6", "9", "4")
+                              .add("9", "14", "6")
+                              .add("5", "7.8", "2")
+                              .add("7", "13", "5")
+                              .add("8", "10", "5")
+                              .add("10", "11", "8")
+                              .add("11", "13", "10")
+                              .add("13", "14", "7.11")
+                              .add("14", "2|1/10+15|9/10", "12+9+13")
+                              .add("15", "", "14");
   const learned_program l = learned(g, 2000, 3);
   CHECK(l.doubts.empty());
   CHECK(std::fabs(mean_of(l.graph) / mean_of(g) - 1.0) < 0.03);
@@ -83,10 +103,12 @@ TEST_CASE("process P with its loop is recovered") {
 }
 
 TEST_CASE("independent arcs become AND with weights, dependent ones a list of sets") {
-  const learned_program apart = learned(control_graph().add("1", "2|1/2.3|1/3").add("2", "", "1").add("3", "", "1"), 2000, 1);
+  const learned_program apart =
+      learned(control_graph().add("1", "2|1/2.3|1/3").add("2", "", "1").add("3", "", "1"), 2000, 1);
   CHECK(apart.graph.nodes[0].enables.find('+') == std::string::npos);
   CHECK(apart.graph.nodes[0].enables.find('.') != std::string::npos);
-  const control_graph g = control_graph().add("1", "(2.3)|1/4+4|1/2+2|1/4").add("2", "", "1").add("3", "", "1").add("4", "", "1");
+  const control_graph g =
+      control_graph().add("1", "(2.3)|1/4+4|1/2+2|1/4").add("2", "", "1").add("3", "", "1").add("4", "", "1");
   const learned_program list = learned(g, 4000, 1);
   CHECK(list.graph.nodes[0].enables.find('+') != std::string::npos);
   CHECK(std::fabs(mean_of(list.graph) / mean_of(g) - 1.0) < 0.02);

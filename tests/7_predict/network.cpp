@@ -59,7 +59,8 @@ TEST_CASE("the customers at all stations are all customers, and their difference
     network up = net, down = net;
     up.demand[s][1] *= 1.0 + 1e-5;
     down.demand[s][1] *= 1.0 - 1e-5;
-    const double slope = (std::log(lattice(up, {4, 3}).throughput(n, 0)) - std::log(lattice(down, {4, 3}).throughput(n, 0))) / 2e-5;
+    const double slope =
+        (std::log(lattice(up, {4, 3}).throughput(n, 0)) - std::log(lattice(down, {4, 3}).throughput(n, 0))) / 2e-5;
     CHECK(std::fabs(slope - (q[l.index(fewer)] - q[l.index(n)])) < 1e-8);
   }
 }

@@ -38,10 +38,12 @@ TEST_CASE("several starts, a choice without a merge and a loop are reduced") {
   const reduction forks = reduce(control_graph().add("a", "").add("b", "").add("c", ""), own());
   REQUIRE(forks.complete);
   CHECK(near(forks.whole.tasks, 3.0));
-  const reduction choice = reduce(control_graph().add("a", "b|1/4+c|3/4").add("b", "", "a").add("c", "d", "a").add("d", "", "c"), own());
+  const reduction choice =
+      reduce(control_graph().add("a", "b|1/4+c|3/4").add("b", "", "a").add("c", "d", "a").add("d", "", "c"), own());
   REQUIRE(choice.complete);
   CHECK(near(choice.whole.mean, 1 + 0.25 + 1.5));
-  const reduction loop = reduce(control_graph().add("i", "a").add("a", "b", "i+b").add("b", "a|3/4+x|1/4", "a").add("x", "", "b"), own());
+  const reduction loop =
+      reduce(control_graph().add("i", "a").add("a", "b", "i+b").add("b", "a|3/4+x|1/4", "a").add("x", "", "b"), own());
   REQUIRE(loop.complete);
   CHECK(near(loop.whole.mean, 2 + 8));
 }

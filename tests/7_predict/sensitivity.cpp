@@ -10,8 +10,14 @@ using test::near;
 TEST_CASE("the gain from every station and class matches differences and sums to the mean") {
   network net;
   net.add({station::kind::delay}, {0.5, 0.5}).add({}, {2.0, 0.6}).add({station::kind::multi, 2}, {0.4, 1.2});
-  control_graph g = control_graph().add("s", "a.b.c", "", "cpu").add("a", "e", "s", "cpu").add("b", "e", "s", "io").add("c", "f", "s", "io")
-                        .add("e", "", "a.b", "io").add("f", "s2|1/4", "c", "cpu").add("s2", "", "f", "io");
+  control_graph g = control_graph()
+                        .add("s", "a.b.c", "", "cpu")
+                        .add("a", "e", "s", "cpu")
+                        .add("b", "e", "s", "io")
+                        .add("c", "f", "s", "io")
+                        .add("e", "", "a.b", "io")
+                        .add("f", "s2|1/4", "c", "cpu")
+                        .add("s2", "", "f", "io");
   g.classes = {"cpu", "io"};
   const chain c = generate(compile(g));
   auto mean = [&](const network& n) {

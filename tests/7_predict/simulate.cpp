@@ -10,7 +10,8 @@ using test::number_of_error;
 
 namespace {
 
-route through(std::size_t station, double mean, service_time::law how = service_time::law::exponential, double shape = 1.0) {
+route through(std::size_t station, double mean, service_time::law how = service_time::law::exponential,
+              double shape = 1.0) {
   return {{{station, {mean, how, shape}, 1.0, false}}};
 }
 simulation_options runs(std::uint64_t n) {
@@ -25,15 +26,18 @@ program fork(int n) {
   return compile(g);
 }
 void within(const simulation& s, double truth) {
-  CHECK_MESSAGE(std::fabs(s.mean - truth) <= 2.0 * s.half_width + 1e-12, s.mean << " +- " << s.half_width << " against " << truth);
+  CHECK_MESSAGE(std::fabs(s.mean - truth) <= 2.0 * s.half_width + 1e-12,
+                s.mean << " +- " << s.half_width << " against " << truth);
 }
 
 }  // namespace
 
 TEST_CASE("queues, shared servers and delays give the known times") {
   detailed_machine m;
-  m.stations = {{server_group::discipline::first_come, 1, "q"}, {server_group::discipline::sharing, 1, "ps"},
-                {server_group::discipline::delay, 1, "d"}, {server_group::discipline::first_come, 3, "pool"},
+  m.stations = {{server_group::discipline::first_come, 1, "q"},
+                {server_group::discipline::sharing, 1, "ps"},
+                {server_group::discipline::delay, 1, "d"},
+                {server_group::discipline::first_come, 3, "pool"},
                 {server_group::discipline::sharing, 2, "ps2"}};
   m.tasks = {through(0, 1.0)};
   within(simulate(fork(4), m, runs(20000)), 4.0);
@@ -62,8 +66,13 @@ TEST_CASE("constant times share a server exactly") {
 TEST_CASE("every law has the mean and the variation that it promises") {
   detailed_machine m;
   m.stations = {{server_group::discipline::delay, 1, "d"}};
-  const struct { service_time::law how; double shape, cv2; } laws[] = {{service_time::law::exponential, 1, 1}, {service_time::law::erlang, 4, 0.25},
-                                                                       {service_time::law::hyper, 3, 3}, {service_time::law::uniform, 0.5, 0.25 / 3}};
+  const struct {
+    service_time::law how;
+    double shape, cv2;
+  } laws[] = {{service_time::law::exponential, 1, 1},
+              {service_time::law::erlang, 4, 0.25},
+              {service_time::law::hyper, 3, 3},
+              {service_time::law::uniform, 0.5, 0.25 / 3}};
   for (const auto& l : laws) {
     m.tasks = {through(0, 2.0, l.how, l.shape)};
     const simulation s = simulate(fork(1), m, runs(200000));

@@ -36,7 +36,8 @@ inline whywait::predict::composition random_program(whywait::predict::detail::ra
   if (headed && u >= 0.35) size = std::max(2, size - 2);
   if (u < 0.08 + (headed ? 0.35 : 0.0) && u >= (headed ? 0.35 : 0.0) && size > 2) {
     const composition body = random_program(r, size - 1, headed);
-    const composition loop = composition::loop(headed ? composition::sequence({composition::task(), body}) : body, 0.1 + 0.4 * r.uniform());
+    const composition loop =
+        composition::loop(headed ? composition::sequence({composition::task(), body}) : body, 0.1 + 0.4 * r.uniform());
     return headed ? composition::sequence({loop, composition::task()}) : loop;
   }
   const int parts = 2 + static_cast<int>(r.below(size > 3 ? (headed ? 2 : 3) : 1));

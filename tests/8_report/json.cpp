@@ -145,7 +145,9 @@ TEST_CASE("the schema rejects what is broken") {
       {"a warning that is no text", [](json& d) { d["run"]["warnings"][0] = 3; }},
       {"a nested row", [](json& d) { d["efficiency"]["x"] = json::array(); }},
   };
-  for (const auto& [what, damage] : damages) {
+  for (const auto& each : damages) {
+    const auto& what = each.first;
+    const auto& damage = each.second;
     json broken = good;
     damage(broken);
     CAPTURE(what);

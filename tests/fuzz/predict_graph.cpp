@@ -1,5 +1,9 @@
 // Any text is a graph or an error with a number; a graph can be solved within its limits, or says why not.
 // One line per node: name; E; D. A name that ends in '@' is immediate.
+//
+//     clang++-16 -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I include \
+//         tests/fuzz/predict_graph.cpp -o predict_graph
+//     ./predict_graph -max_len=400 -timeout=20 tests/fuzz/corpus/predict
 #include <whywait/predict.hpp>
 
 #include <cmath>
@@ -21,8 +25,10 @@ control_graph graph_of_text(const std::string& text) {
     if (end == std::string::npos) end = text.size();
     std::vector<std::string> parts(1);
     for (std::size_t i = at; i != end; ++i) {
-      if (text[i] == ';') parts.emplace_back();
-      else parts.back() += text[i];
+      if (text[i] == ';')
+        parts.emplace_back();
+      else
+        parts.back() += text[i];
     }
     at = end + 1;
     parts.resize(3);
@@ -60,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (s.mean > 0.0) require(std::fabs(s.gradient[0] - s.mean) <= 1e-6 * s.mean);
     const solution lumped = solve(lump(c, find_equivalent_states(c)), e);
     require(std::fabs(lumped.mean - s.mean) <= 1e-6 * s.mean + 1e-12);
-    // with one task per completion the algebra may only be where it is allowed to be
+    // where the algebra takes the whole graph, it counts the same tasks
     const reduction r = reduce(g, e.tasks);
     if (r.complete && !(s.capped > 0.0)) require(std::fabs(r.whole.tasks - s.tasks[0]) <= 1e-6 * s.tasks[0] + 1e-9);
   } catch (const prediction_error& x) {

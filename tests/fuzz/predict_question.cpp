@@ -1,10 +1,12 @@
 // Any text is a list of questions or an error with a number; what is read can be written and read again.
+// Built and run as predict_graph.cpp.
 #include <whywait/predict/question.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace whywait::predict;

@@ -52,11 +52,15 @@ class event_buffer {
       for (uint64_t i = first_ >> 1 >> shift; i < used; ++i) free_chunk(chunk_at(i));
     }
     unmap_pages(chunks_, sizeof(Event*) * max_chunks);
+    supply_.release();
     *this = event_buffer();
   }
 
   /// Writer: the place of the next event, to be filled and published; null if it is lost (counted).
   Event* claim() noexcept { return __builtin_expect(cursor_ != end_, 1) ? cursor_ : claim_in_next_chunk(); }
+
+  /// Writer: the same if it takes no system call, else null: then `claim` will pause or drop.
+  Event* claim_at_once() noexcept { return __builtin_expect(cursor_ != end_, 1) ? cursor_ : nullptr; }
 
   /// Writer: makes the claimed event visible to readers.
   void publish() noexcept {
@@ -175,7 +179,7 @@ class event_buffer {
 
   Event* new_chunk() noexcept {
     if (owned_ == max_chunks || !budget_->take(chunk_bytes)) return nullptr;
-    void* const pages = map_pages(chunk_bytes, true);
+    void* const pages = supply_.take(chunk_bytes);
     if (pages == nullptr) {
       budget_->give_back(chunk_bytes);
       return nullptr;
@@ -236,6 +240,7 @@ class event_buffer {
   uint64_t owned_ = 0;
   Event** chunks_ = nullptr;
   memory_budget* budget_ = nullptr;
+  page_supply supply_;
   bool gap_ = false;
   folder folder_{};
   // the reader's, in a cache line of their own

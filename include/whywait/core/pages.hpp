@@ -23,6 +23,60 @@ inline void unmap_pages(void* pages, size_t bytes) noexcept {
   if (pages != nullptr) munmap(pages, bytes);
 }
 
+/// Puts pages under fresh addresses now, 4 KiB or 2 MiB at a time, as the kernel likes. Their content stays.
+inline void touch_pages(void* pages, size_t bytes) noexcept {
+#if defined(MADV_POPULATE_WRITE)
+  if (madvise(pages, bytes, MADV_POPULATE_WRITE) == 0) return;  // one call instead of a fault each; Linux 5.14
+#endif
+  volatile char* const first = static_cast<char*>(pages);
+  for (size_t at = 0; at < bytes; at += 4096) first[at] = first[at];
+}
+
+/// Equal pieces of zeroed memory, touched, for one thread. Who takes little gets what it takes; from `small_bytes`
+/// on they are cut from slabs of 2 MiB, each one huge page where the kernel has them: that costs a fifth of the
+/// same in pages of 4 KiB (64 bytes: 3 to 4 ns instead of 13 to 47). Each piece is given back by unmap_pages.
+class page_supply {
+ public:
+  static constexpr size_t slab_bytes = size_t(1) << 21;
+  static constexpr size_t small_bytes = size_t(1) << 19;
+
+  /// The next piece; null if there are no pages. `bytes`: always the same.
+  void* take(size_t bytes) noexcept {
+    if (taken_ < small_bytes || slab_bytes % bytes != 0 || bytes % 4096 != 0 || (next_ == end_ && !new_slab())) {
+      taken_ += bytes;
+      return map_pages(bytes, true);
+    }
+    char* const piece = next_;
+    next_ += bytes;
+    touch_pages(piece, bytes);
+    return piece;
+  }
+
+  /// Gives back what was not handed out.
+  void release() noexcept {
+    if (next_ != end_) unmap_pages(next_, static_cast<size_t>(end_ - next_));
+    *this = page_supply();
+  }
+
+ private:
+  // Huge pages lie at multiples of their size: maps twice as much and gives back what is beside.
+  bool new_slab() noexcept {
+    char* const pages = static_cast<char*>(map_pages(2 * slab_bytes, false));
+    if (pages == nullptr) return false;
+    const size_t before = (slab_bytes - (reinterpret_cast<uintptr_t>(pages) & (slab_bytes - 1))) & (slab_bytes - 1);
+    if (before != 0) unmap_pages(pages, before);
+    next_ = pages + before;
+    end_ = next_ + slab_bytes;
+    unmap_pages(end_, slab_bytes - before);
+    madvise(next_, slab_bytes, MADV_HUGEPAGE);  // where there are none: pages of 4 KiB
+    return true;
+  }
+
+  char* next_ = nullptr;
+  char* end_ = nullptr;
+  size_t taken_ = 0;  // outside of slabs
+};
+
 /// How many bytes may still be recorded, shared by all locations of the process. Lock-free.
 class memory_budget {
  public:

@@ -188,7 +188,7 @@ __attribute__((noinline, cold)) inline registry* look_up_registry() noexcept {
     pin_this_module();
     pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
   }
-  return whywait_v0_registry_slot;
+  return __atomic_load_n(&whywait_v0_registry_slot, __ATOMIC_ACQUIRE);
 }
 
 }  // namespace detail

@@ -21,9 +21,9 @@ struct endpoint {
 
 namespace endpoint_flag {
 enum : std::uint16_t {
-  missing = 1u << 0,    ///< no partner was found
-  ambiguous = 1u << 1,  ///< the order on its channel is not certain
-  partial = 1u << 2     ///< its rank lost records
+  ambiguous = 1u << 0,  ///< the order on its channel is not certain
+  partial = 1u << 1,    ///< its rank lost records
+  late_only = 1u << 2   ///< a send: only a receive posted later can have made it wait
 };
 }
 

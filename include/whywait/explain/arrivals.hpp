@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -24,14 +25,24 @@ class arrival_rule {
 
   /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record.
   std::vector<arrival> operator()(const message_match* matches, std::size_t match_count,
-                                  const std::vector<arrival>& collectives) {
+                                  std::vector<arrival> collectives) {
     const location_history& location = rank_->locations[here_];
-    std::vector<arrival> result;
+    std::vector<arrival> fresh;
+    // Without messages what is kept takes the place of what was read before.
+    std::vector<arrival>& result = match_count == 0 ? collectives : fresh;
+    if (match_count != 0) {
+      std::size_t most = collectives.size();
+      for (std::size_t i = 0; i != match_count; ++i) {
+        if (i == 0 || matches[i].record != matches[i - 1].record) ++most;
+      }
+      fresh.reserve(most);
+    }
+    const std::size_t collective_count = collectives.size();
     location_walk walk(*rank_);
     std::size_t m = 0, c = 0;
     // Walk all records, not only the matched ones: enter and leave depend on those before.
     for (std::uint64_t i = 0; i != location.records.size(); ++i) {
-      if (m == match_count && c == collectives.size()) break;
+      if (m == match_count && c == collective_count) break;
       const core::sync_record& r = location.records[i];
       walk.step(r);
       std::size_t last = m;
@@ -40,13 +51,14 @@ class arrival_rule {
         messages(r, static_cast<std::uint32_t>(i), matches + m, matches + last, walk, result);
         m = last;
       }
-      for (; c != collectives.size() && collectives[c].record == i; ++c) {
+      for (; c != collective_count && collectives[c].record == i; ++c) {
         arrival a = collectives[c];
         if (location.dropped > 0) a.trust = std::max(a.trust, quality::bounded);
         finish(a, walk, result);
       }
     }
-    return result;
+    result.resize(kept_);
+    return std::move(result);
   }
 
  private:
@@ -103,11 +115,11 @@ class arrival_rule {
     a.flags = arrival_flag::adopt;
     if (late > 1 || (cause->partner.flags & endpoint_flag::partial) != 0) a.trust = quality::bounded;
     if ((cause->partner.flags & endpoint_flag::ambiguous) != 0) a.trust = quality::order_suspect;
-    if (finish(a, walk, result) && a.why == pattern::late_sender) remember(a, result.size() - 1);
+    if (finish(a, walk, result) && a.why == pattern::late_sender) remember(a, kept_ - 1);
   }
 
   // Clamps the wait into the call and decides whether the causer's path is asked for.
-  bool finish(arrival& a, const location_walk& walk, std::vector<arrival>& result) const {
+  bool finish(arrival& a, const location_walk& walk, std::vector<arrival>& result) {
     const std::int64_t wait_ns = std::min(a.need_ns, walk.leave_ns()) - walk.begin_ns();
     const bool suspect = a.trust == quality::order_suspect;
     if (a.need_ns > walk.leave_ns()) a.flags |= arrival_flag::violation;
@@ -117,7 +129,12 @@ class arrival_rule {
     }
     if (wait_ns <= 0 && !a.has(arrival_flag::adopt)) return false;
     if (wait_ns < 4 * settings_->clock_error_ns) a.trust = std::max(a.trust, quality::bounded);
-    result.push_back(a);
+    if (kept_ == result.size()) {
+      result.push_back(a);
+    } else {
+      result[kept_] = a;
+    }
+    ++kept_;
     return wait_ns > 0;
   }
 
@@ -156,6 +173,7 @@ class arrival_rule {
   const rank_history* rank_;
   std::uint16_t here_;
   const options* settings_;
+  std::size_t kept_ = 0;  ///< arrivals that go out
   std::vector<remembered> memory_;
   std::int64_t latest_ns_ = INT64_MIN;
 };

@@ -15,7 +15,9 @@ namespace explain {
 
 /// Brings the participants of every collective operation together: the k-th collective of each process in
 /// one communicator belongs to the k-th of the others (MPI 4.0, 6.1: all members call in the same order).
-/// Instance k has one home rank among the members, so that no rank sees all of them. Not thread safe.
+/// Instance k has one home rank among the members, so that no rank sees all of them. Its participants are told
+/// piece by piece, and it is answered as soon as all have come. Memory: 32 bytes per own call until it is told,
+/// and at home the instances that are not complete. Not thread safe.
 class collective_book {
  public:
   explicit collective_book(const rank_history& rank) : rank_(&rank) {}
@@ -50,14 +52,32 @@ class collective_book {
     own_.push_back({number, r.posting, location, index, enter_ns, leave_ns});
   }
 
-  /// First exchange, to the homes.
+  /// Makes room for these records, so that no list is copied while it grows.
+  void expect(const location_history& location) {
+    std::size_t count = own_.size();
+    for (std::uint64_t i = 0; i != location.records.size(); ++i) count += counts(location.records[i]) ? 1 : 0;
+    own_.reserve(count);
+  }
+
+  /// How many answers there can be for this location; valid before anything is told.
+  std::size_t most_answers(std::size_t location) const noexcept {
+    std::size_t count = 0;
+    for (const call& c : own_) count += c.location == location ? 1 : 0;
+    return count;
+  }
+
+  /// Several threads may take part in turn; what counts is the order in which the process called MPI. Call
+  /// once, after the last `note`.
+  void seal() {
+    const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
+    if (!std::is_sorted(own_.begin(), own_.end(), before)) std::stable_sort(own_.begin(), own_.end(), before);
+  }
+
+  /// To the homes. Fills no packet much beyond `room` bytes; what is left is for the next call.
   template <class Outbox>
-  void pack(Outbox&& to) {
-    // Several threads may take part in turn; what counts is the order in which the process called MPI.
-    std::stable_sort(own_.begin(), own_.end(), [](const call& a, const call& b) {
-      return a.comm != b.comm ? a.comm < b.comm : a.posting < b.posting;
-    });
-    for (const call& c : own_) {
+  void pack(Outbox&& to, std::size_t room) {
+    for (; told_ != own_.size(); ++told_) {
+      const call& c = own_[told_];
       const location_history& location = rank_->locations[c.location];
       const core::sync_record& r = location.records[c.record];
       const communicator& comm = rank_->communicators[r.comm];
@@ -66,14 +86,14 @@ class collective_book {
       p.site = site_of(location, r);
       p.enter_ns = c.enter_ns;
       p.leave_ns = c.leave_ns;
-      p.ordinal = ordinals_[c.comm]++;
+      p.ordinal = ordinals_[c.comm];
       p.record = c.record;
       p.rank = comm.rank;
       p.size = comm.size;
       p.root = r.peer;
       p.call = r.call;
       p.flags = r.flags;
-      p.location = c.location;
+      p.location = static_cast<std::uint16_t>(c.location);
       p.partial = location.dropped > 0;
       const bool sparse = r.has(core::sync_flag::sparse);
       p.needs_count = sparse ? static_cast<std::uint32_t>(std::max(r.peer, 0)) : 0;
@@ -82,18 +102,24 @@ class collective_book {
       }
       const std::int32_t home = world_rank(
           comm, static_cast<std::int32_t>((p.comm + p.ordinal) % static_cast<std::uint64_t>(std::max(comm.size, 1))));
-      if (home < 0 || home >= rank_->ranks) continue;
+      if (home < 0 || home >= rank_->ranks) {
+        ++ordinals_[c.comm];
+        continue;
+      }
       packet& out = to(home);
-      put(out, std::uint32_t{2});
+      if (out.size() >= room) return;
+      ++ordinals_[c.comm];
+      put(out, packet_part::participation);
       put(out, p);
       for (std::uint32_t k = 0; k != p.needs_count; ++k) {
         put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k]);
       }
     }
     own_ = {};
+    told_ = 0;
   }
 
-  /// The home's side of one participant; the reader stands behind the packet's kind.
+  /// The home's side of one participant; the reader stands behind the part's kind.
   void take(std::int32_t source, packet_reader& in) {
     auto p = in.get<participant>();
     p.world = source;
@@ -102,34 +128,51 @@ class collective_book {
     here_.push_back(p);
   }
 
-  /// Second exchange: the homes answer. O(n log n) in the participants at home.
+  /// The homes answer: those instances of which all participants have come, or with `rest` all. O(n log n) in
+  /// the participants since the last call, plus what was left then.
   template <class Outbox>
-  void answer(std::int64_t threshold_ns, Outbox&& to) {
-    std::sort(here_.begin(), here_.end(), [](const participant& a, const participant& b) {
+  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to) {
+    if (here_.size() == seen_ && !rest) return;
+    const auto before = [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
       return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.rank < b.rank;
-    });
+    };
+    const auto fresh = here_.begin() + static_cast<std::ptrdiff_t>(seen_);
+    std::sort(fresh, here_.end(), before);
+    std::inplace_merge(here_.begin(), fresh, here_.end(), before);
+    std::size_t kept = 0;
+    std::vector<std::int32_t> needs;
     for (std::size_t i = 0; i != here_.size();) {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
-      const collective_rule rule(here_.data() + i, j - i, needs_, threshold_ns);
-      rule([&](const participant& p, const arrival& a) {
-        packet& out = to(p.world);
-        put(out, std::uint32_t{2});
-        put(out, p.location);
-        put(out, a);
-      });
-      i = j;
+      if (rest || j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0))) {
+        const collective_rule rule(here_.data() + i, j - i, needs_, threshold_ns);
+        rule([&](const participant& p, const arrival& a) {
+          packet& out = to(p.world);
+          put(out, packet_part::answer);
+          put(out, p.location);
+          put(out, a);
+        });
+        i = j;
+      }
+      for (; i != j; ++i) {
+        participant& p = here_[kept++];
+        p = here_[i];
+        const auto first = needs_.begin() + static_cast<std::ptrdiff_t>(p.needs_first);
+        p.needs_first = static_cast<std::uint32_t>(needs.size());
+        needs.insert(needs.end(), first, first + static_cast<std::ptrdiff_t>(p.needs_count));
+      }
     }
-    here_ = {};
-    needs_ = {};
+    here_.resize(kept);
+    needs_.swap(needs);
+    seen_ = kept;
   }
 
  private:
   struct call {
     std::uint32_t comm;
     std::uint32_t posting;
-    std::uint16_t location;
+    std::uint32_t location;
     std::uint32_t record;
     std::int64_t enter_ns, leave_ns;
   };
@@ -138,7 +181,9 @@ class collective_book {
   key_map numbers_;
   std::vector<std::uint32_t> ordinals_;
   std::vector<call> own_;
+  std::size_t told_ = 0;  ///< of own_
   std::vector<participant> here_;
+  std::size_t seen_ = 0;  ///< of here_: sorted, of instances that are not complete
   std::vector<std::int32_t> needs_;
 };
 

@@ -7,6 +7,7 @@
 #include <whywait/explain/merging.hpp>
 #include <whywait/explain/messages.hpp>
 #include <whywait/explain/presentation.hpp>
+#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,15 +21,19 @@ inline namespace v0 {
 namespace explain {
 
 /// The explanation of one rank, stage by stage; `explain` drives it. Memory: the records are read where they
-/// are; beside them about 100 bytes per message until pass 2 begins, then 32 per wait. Not thread safe.
+/// are; beside them 24 bytes per posting and 40 per message that somebody may have waited for until pass 2
+/// begins, then 40 per wait and 24 per wait that this rank caused. Not thread safe.
 class rank_engine {
  public:
   rank_engine(const rank_history& rank, const options& settings)
       : rank_(&rank), settings_(settings), messages_(new message_book(rank)), collectives_(rank), classes_(settings_) {}
 
-  // Stage 1, produce: who did what when.
-  template <class Outbox>
-  void announce(Outbox&& to) {
+  // Stage 0: reads the records.
+  void observe() {
+    for (const location_history& location : rank_->locations) {
+      messages_->expect(location);
+      collectives_.expect(location);
+    }
     totals_.locations = static_cast<std::int64_t>(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const location_history& location = rank_->locations[l];
@@ -46,60 +51,60 @@ class rank_engine {
       totals_.longest_ns = std::max(totals_.longest_ns, time_ns);
     }
     messages_->seal();
-    messages_->pack_sends(to);
-    collectives_.pack(to);
+    collectives_.seal();
+    matches_.reserve(messages_->most_matches());  // not copied while it grows; what is not used is never touched
+    answers_.resize(rank_->locations.size());
+    for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
 
-  // Stage 1, consume.
-  void match(std::int32_t source, const unsigned char* data, std::size_t size) {
-    packet_reader in(data, size);
-    replies_.emplace_back(source, packet());
-    while (!in.empty()) {
-      if (in.get<std::uint32_t>() == 1) {
-        messages_->match_sends(source, in, matches_, replies_.back().second);
-      } else {
-        collectives_.take(source, in);
-      }
-    }
-    if (replies_.back().second.empty()) replies_.pop_back();
-  }
-
-  // Stage 2, produce: answers to the senders and to the participants.
+  // Stage 1, produce: answers to what was heard, then who did what when.
   template <class Outbox>
-  void answer(Outbox&& to) {
-    totals_.unmatched = messages_->unmatched();
-    messages_->release_receives();
-    for (auto& reply : replies_) {
+  void announce(Outbox&& to, std::size_t room) {
+    for (const auto& reply : replies_) {
       packet& out = to(reply.first);
-      if (out.empty()) {
-        out = std::move(reply.second);
-      } else {
-        out.insert(out.end(), reply.second.begin(), reply.second.end());
-      }
+      out.insert(out.end(), reply.second.begin(), reply.second.end());
     }
-    replies_ = {};
-    collectives_.answer(settings_.threshold_ns, to);
+    replies_.clear();
+    collectives_.answer(settings_.threshold_ns, false, to);
+    messages_->pack_sends(to, room);
+    collectives_.pack(to, room);
   }
 
-  // Stage 2, consume.
+  // Stage 2, produce: answers to collectives in which not all members took part.
+  template <class Outbox>
+  void conclude(Outbox&& to) {
+    collectives_.answer(settings_.threshold_ns, true, to);
+  }
+
+  // Stages 1 and 2, consume.
   void hear(std::int32_t source, const unsigned char* data, std::size_t size) {
     packet_reader in(data, size);
-    answers_.resize(rank_->locations.size());
+    packet reply;
     while (!in.empty()) {
-      if (in.get<std::uint32_t>() == 1) {
-        messages_->match_replies(source, in, matches_);
-      } else {
-        const auto location = in.get<std::uint16_t>();
-        const auto a = in.get<arrival>();
-        if (location < answers_.size()) answers_[location].push_back(a);
+      switch (in.get<std::uint32_t>()) {
+        case packet_part::sends:
+          messages_->match_sends(source, in, matches_, reply);
+          break;
+        case packet_part::receives:
+          messages_->match_replies(source, in, matches_);
+          break;
+        case packet_part::participation:
+          collectives_.take(source, in);
+          break;
+        default: {
+          const auto location = in.get<std::uint16_t>();
+          const auto a = in.get<arrival>();
+          if (location < answers_.size()) answers_[location].push_back(a);
+        }
       }
     }
+    if (!reply.empty()) replies_.emplace_back(source, std::move(reply));
   }
 
   // Between: every wait is known now.
   void decide(std::int64_t earliest_ns) {
+    totals_.unmatched = messages_->unmatched();
     messages_.reset();
-    answers_.resize(rank_->locations.size());
     forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, blocks_, classes_));
     const auto before = [](const message_match& a, const message_match& b) {
       return a.location != b.location ? a.location < b.location : a.record < b.record;
@@ -111,10 +116,13 @@ class rank_engine {
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
       while (last != matches_.size() && matches_[last].location == l) ++last;
-      std::sort(answers_[l].begin(), answers_[l].end(),
-                [](const arrival& a, const arrival& b) { return a.record < b.record; });
+      const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
+      std::vector<arrival>& answers = answers_[l];
+      if (!std::is_sorted(answers.begin(), answers.end(), earlier)) {
+        sort_rarely(answers, earlier);
+      }
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), settings_);
-      std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, answers_[l]);
+      std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, std::move(answers));
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       forward_->expect(static_cast<std::uint16_t>(l), std::move(arrivals));
       first = last;
@@ -170,7 +178,7 @@ class rank_engine {
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) used.push_back(t.block);
     }
-    std::sort(used.begin(), used.end());
+    sort_rarely(used);
     for (const block_meaning& m : meanings_) {
       if (std::binary_search(used.begin(), used.end(), m.key)) result.meanings.push_back(m);
     }
@@ -179,8 +187,7 @@ class rank_engine {
 
  private:
   void unique_meanings() {
-    std::sort(meanings_.begin(), meanings_.end(),
-              [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
+    sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
     meanings_.erase(std::unique(meanings_.begin(), meanings_.end(),
                                 [](const block_meaning& a, const block_meaning& b) { return a.key == b.key; }),
                     meanings_.end());

@@ -16,14 +16,16 @@ namespace explain {
 /// Says why the ranks waited: the one entry point of the room. Collective over the ranks of the transport,
 /// each of which brings the histories of the `count` ranks it hosts (1 under MPI, all in a simulation). The
 /// result is complete where rank 0 is hosted, elsewhere it holds the totals of the ranks below in the tree.
-/// All ranks pass the same options. Four bulk exchanges, one forward pass, one reduction; no rank sees the
+/// All ranks pass the same options. Four exchanges, one forward pass, one reduction; no rank sees the
 /// records of another. About 1 us per wait; a chain of waits through several ranks costs one message latency
 /// each, waits of two ranks for each other in turn do not. Throws
 /// std::bad_alloc, std::invalid_argument (wrong number of histories) and what the transport throws.
 ///
 /// A transport hosts `hosted()` ranks of `ranks()`, in the order of their numbers, and offers
 ///   minimum(value(i))                     smallest value over all ranks
-///   bulk(produce(i, to), consume(i, source, data, size))   to(rank) is the packet for that rank
+///   exchange(produce(i, to, room), consume(i, source, data, size))   in rounds, until all have nothing to say:
+///                                         to(rank) is the empty packet for that rank, to be filled up to about
+///                                         `room` bytes; what was consumed may lead to more in the next round
 ///   forward(advance(i, post) -> finished, receive(i, source, data, size))   until all are finished
 ///   reduce(pack(i), merge(i, data, size)) binomial tree to rank 0
 ///   broadcast(pack(i) on rank 0, take(i, data, size) on all)
@@ -39,26 +41,21 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
 
   const std::int64_t earliest_ns =
       transport.minimum([&](std::int32_t i) { return histories[static_cast<std::size_t>(i)].begin_ns; });
-  transport.bulk([&](std::int32_t i, auto&& to) { at(i).announce(to); },
-                 [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                   at(i).match(source, data, size);
-                 });
-  transport.bulk([&](std::int32_t i, auto&& to) { at(i).answer(to); },
-                 [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                   at(i).hear(source, data, size);
-                 });
-  transport.bulk(
-      [&](std::int32_t i, auto&& to) {
-        at(i).decide(earliest_ns);
-        at(i).forward().request(to);
-      },
-      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-        at(i).forward().take_requests(source, packet_reader(data, size));
-      });
-  transport.bulk([&](std::int32_t i, auto&& to) { at(i).forward().promise(to); },
-                 [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-                   at(i).forward().take_promises(packet_reader(data, size));
-                 });
+  for (std::size_t i = 0; i != count; ++i) engines[i]->observe();
+  const auto hear = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+    at(i).hear(source, data, size);
+  };
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).announce(to, room); }, hear);
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).conclude(to); }, hear);
+  for (std::size_t i = 0; i != count; ++i) engines[i]->decide(earliest_ns);
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().request(to, room); },
+                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                       at(i).forward().take_requests(source, packet_reader(data, size));
+                     });
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().promise(to, room); },
+                     [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
+                       at(i).forward().take_promises(packet_reader(data, size));
+                     });
   transport.forward([&](std::int32_t i, auto&& post) { return at(i).forward().advance(post); },
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive(source, data, size);

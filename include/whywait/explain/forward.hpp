@@ -49,13 +49,18 @@ class forward_pass {
     lanes_[location].scout->expect(shared);
   }
 
-  /// Asks the causers for their paths; third exchange.
+  /// Asks the causers for their paths; third exchange. Fills no packet much beyond `room` bytes; what is left is
+  /// for the next call.
   template <class Outbox>
-  void request(Outbox&& to) const {
+  void request(Outbox&& to, std::size_t room) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
-      for (const arrival& a : lanes_[l].path->arrivals()) {
+      const std::vector<arrival>& arrivals = lanes_[l].path->arrivals();
+      for (std::size_t& at = lanes_[l].asked; at != arrivals.size(); ++at) {
+        const arrival& a = arrivals[at];
         if (!takes_over(a)) continue;
-        put(to(a.causer_rank),
+        packet& out = to(a.causer_rank);
+        if (out.size() >= room) return;
+        put(out,
             snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
                              static_cast<std::uint16_t>(a.flags & arrival_flag::all),
                              static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
@@ -74,19 +79,31 @@ class forward_pass {
   }
 
   /// Decides which snapshots need not wait, and tells the waiters which of their own paths to keep for them;
-  /// fourth exchange.
+  /// fourth exchange. Fills no packet much beyond `room` bytes; what is left is for the next call.
   template <class Outbox>
-  void promise(Outbox&& to) {
-    for (lane& l : lanes_) {
-      std::stable_sort(l.services.begin(), l.services.end(),
-                       [](const service& a, const service& b) { return a.record < b.record; });
-      const std::vector<arrival>& arrivals = l.path->arrivals();
-      const arrival* last = nullptr;
-      std::size_t at = 0;
-      for (service& s : l.services) {
-        for (; at != arrivals.size() && arrivals[at].record < s.record; ++at) {
-          if (takes_over(arrivals[at])) last = &arrivals[at];
+  void promise(Outbox&& to, std::size_t room) {
+    if (!promising_) {
+      promising_ = true;
+      const auto before = [this](const service& a, const service& b) {
+        if (a.record != b.record) return a.record < b.record;
+        if (a.link != b.link) return links_[a.link].rank < links_[b.link].rank;
+        return a.waiter_location != b.waiter_location ? a.waiter_location < b.waiter_location
+                                                      : a.waiter_record < b.waiter_record;
+      };
+      for (lane& l : lanes_) {
+        if (!std::is_sorted(l.services.begin(), l.services.end(), before)) {
+          std::sort(l.services.begin(), l.services.end(), before);
         }
+      }
+    }
+    for (lane& l : lanes_) {
+      const std::vector<arrival>& arrivals = l.path->arrivals();
+      for (; l.promised != l.services.size(); ++l.promised) {
+        service& s = l.services[l.promised];
+        for (; l.passed != arrivals.size() && arrivals[l.passed].record < s.record; ++l.passed) {
+          if (takes_over(arrivals[l.passed])) l.last = &arrivals[l.passed];
+        }
+        const arrival* const last = l.last;
         link_book::link& link = links_[s.link];
         // Ahead only what is used in the order in which it is sent; so the window can never hold back what is
         // needed next. The waiter keeps its path for a limited number of records.
@@ -95,9 +112,11 @@ class forward_pass {
             s.mode = snapshot_mode::own;
           } else if (last->causer_rank == link.rank && last->causer_record <= s.waiter_record &&
                      s.waiter_record - last->causer_record <= kept_records) {
+            packet& out = to(link.rank);
+            if (out.size() >= room) return;
             s.mode = snapshot_mode::relative;
             s.base = last->causer_record;
-            put(to(link.rank), s.base);
+            put(out, s.base);
           }
           if (s.mode != snapshot_mode::whole) link.latest = s.waiter_record + 1;
         }
@@ -158,6 +177,9 @@ class forward_pass {
     state path_at = between_records, scout_at = between_records;
     bool scouted = false;
     std::vector<service> services;  ///< by record
+    std::size_t asked = 0, promised = 0;   ///< how many arrivals, how many services the exchanges have done
+    std::size_t passed = 0;                ///< arrivals before the services that are done
+    const arrival* last = nullptr;         ///< the last of those that takes over a path
     std::size_t served = 0, scout_served = 0;
     std::vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
     std::size_t kept = 0;
@@ -253,7 +275,7 @@ class forward_pass {
   std::int32_t own_rank_;
   std::vector<lane> lanes_;
   std::vector<snapshot_entry> incoming_, entries_;
-  bool ready_ = false;
+  bool promising_ = false, ready_ = false;
 };
 
 }  // namespace explain

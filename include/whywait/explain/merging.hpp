@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_MERGING_HPP
 
 #include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -30,7 +31,7 @@ class merge_book {
       for (const wait_class::share& s : c.shape) {
         e.leader.shape.push_back({blocks[s.first].block, blocks[s.first].within, s.second});
       }
-      std::sort(e.leader.shape.begin(), e.leader.shape.end(), [](const shape_entry& a, const shape_entry& b) {
+      sort_rarely(e.leader.shape, [](const shape_entry& a, const shape_entry& b) {
         return std::tie(a.block, a.within) < std::tie(b.block, b.within);
       });
       if (c.kind == wait_class::rest) e.slot = settings.classes_per_key;
@@ -80,7 +81,7 @@ class merge_book {
       c.key = entries_[i].leader.key;
       c.slot = entries_[i].slot == open ? settings_->classes_per_key : entries_[i].slot;
       c.sum = std::move((*classes_)[i].sum);
-      std::sort(c.sum.residual.begin(), c.sum.residual.end(), [](const residual_term& a, const residual_term& b) {
+      sort_rarely(c.sum.residual, [](const residual_term& a, const residual_term& b) {
         return std::tie(a.block, a.within) < std::tie(b.block, b.within);
       });
       merged_.push_back(std::move(c));
@@ -109,14 +110,14 @@ class merge_book {
   };
 
   void earliest_per_key() {
-    std::sort(best_.begin(), best_.end());
+    sort_rarely(best_);
     best_.erase(std::unique(best_.begin(), best_.end(),
                             [](const shape_leader& a, const shape_leader& b) { return a.key == b.key; }),
                 best_.end());
   }
 
   void join() {
-    std::stable_sort(merged_.begin(), merged_.end());
+    sort_rarely(merged_);
     std::size_t kept = 0;
     for (std::size_t i = 0; i != merged_.size(); ++i) {
       if (kept != 0 && merged_[kept - 1].same(merged_[i])) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace whywait {
@@ -18,12 +19,28 @@ namespace explain {
 
 /// Matches the messages of one rank with those of the others by posting order: the k-th send meets the k-th
 /// posted receive per (communicator, source, destination, tag) (overhead 4.3; MPI 4.0, 3.5 "non-overtaking").
-/// Every receiver matches what was sent to it and tells the sender when and where it was received.
-/// Memory: 24 bytes per posting until both exchanges are over. Not thread safe.
+/// Every receiver matches what was sent to it and tells the sender when and where it was received, if that can
+/// have made the sender wait. Both go out piece by piece, so that nothing but the postings and the matches is
+/// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
 class message_book {
  public:
   explicit message_book(const rank_history& rank) : rank_(&rank) {
     for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
+  }
+
+  /// Makes room for the postings among these records, so that no list is copied while it grows.
+  void expect(const location_history& location) {
+    std::size_t sends = sends_.size(), receives = receives_.size();
+    for (std::uint64_t i = 0; i != location.records.size(); ++i) {
+      const core::sync_record& r = location.records[i];
+      if (r.has(core::sync_flag::posts_send)) {
+        ++sends;
+      } else if (r.has(core::sync_flag::posts_receive) || core::role_of(r.call) == core::call_role::probe) {
+        ++receives;
+      }
+    }
+    sends_.reserve(sends);
+    receives_.reserve(receives);
   }
 
   /// Notes one record; call in record order, per location.
@@ -55,35 +72,52 @@ class message_book {
     arrange(receives_, receive_channels_);
     receives_left_ = 0;
     for (const posted& p : receives_) receives_left_ += p.kind == receive ? 1 : 0;
+    for (std::uint32_t c = 0; c != send_channels_.list.size(); ++c) open_.push_back(c);
   }
 
-  /// First exchange, to the receivers: every send, channel by channel.
+  /// How many matches there can be.
+  std::size_t most_matches() const noexcept { return sends_.size() + receives_.size(); }
+
+  /// To the receivers: every send, channel by channel. Fills no packet much beyond `room` bytes; what is left
+  /// is for the next call.
   template <class Outbox>
-  void pack_sends(Outbox&& to) const {
-    for (const channel& c : send_channels_.list) {
-      packet& out = to(c.peer);
-      put(out, std::uint32_t{1});
-      put_channel(out, c);
-      for (std::uint32_t i = c.first; i != c.last; ++i) put(out, endpoint_of(sends_[i]));
+  void pack_sends(Outbox&& to, std::size_t room) {
+    std::size_t kept = 0;
+    std::int32_t full = -1;  // channels of one peer follow each other mostly
+    for (const std::uint32_t number : open_) {
+      channel& c = send_channels_.list[number];
+      packet* out = c.peer == full ? nullptr : &to(c.peer);
+      if (out == nullptr || out->size() >= room) {
+        full = c.peer;
+        open_[kept++] = number;
+        continue;
+      }
+      const std::size_t fits = (room - out->size()) / sizeof(endpoint) + 1;
+      const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(fits, c.last - c.next));
+      put(*out, packet_part::sends);
+      put(*out, c.comm);
+      put(*out, c.tag);
+      put(*out, c.next - c.first);
+      put(*out, count);
+      for (std::uint32_t i = 0; i != count; ++i) put(*out, send_endpoint(sends_[c.next++]));
+      if (c.next != c.last) open_[kept++] = number;
     }
+    open_.resize(kept);
   }
 
-  /// The receiver's side of one channel; the reader stands behind the packet's kind. Matches are appended to
-  /// `found`, the answer to `reply`.
+  /// The receiver's side of a part of one channel; the reader stands behind the part's kind. Matches are
+  /// appended to `found`, what the sender has to hear to `reply`. Parts of a channel come in their order.
   void match_sends(std::int32_t source, packet_reader& in, std::vector<message_match>& found, packet& reply) {
     const auto id = in.get<core::stable_key>();
     const auto tag = in.get<std::int32_t>();
+    const auto from = in.get<std::uint32_t>();
     const auto count = in.get<std::uint32_t>();
-    put(reply, std::uint32_t{1});
-    put(reply, id);
-    put(reply, tag);
-    put(reply, count);
     const std::uint32_t number = receive_channels_.numbers.find(channel_key(id, source, tag));
-    std::uint32_t at = 0, last = 0;
-    if (number != key_map::none) {
-      at = receive_channels_.list[number].first;
-      last = receive_channels_.list[number].last;
-    }
+    std::uint32_t nothing = 0;
+    std::uint32_t& at = number == key_map::none ? nothing : receive_channels_.list[number].next;
+    const std::uint32_t last = number == key_map::none ? 0 : receive_channels_.list[number].last;
+    std::size_t replies_at = 0;  // where the number of replies is, once there is one
+    std::uint32_t replies = 0;
     for (std::uint32_t k = 0; k != count; ++k) {
       const auto sent = in.get<endpoint>();
       bool taken = false;
@@ -94,50 +128,48 @@ class message_book {
         } else if (p.kind == matched_probe) {
           found_at_probe(p, source, sent, found);
           // Its Mrecv shares the posting and follows at once; a probed message that nobody received is gone too.
-          const bool received = at != last && receives_[at].order == p.order;
-          if (!received) {
-            put(reply, missing());
-            taken = true;
-          }
+          taken = at == last || receives_[at].order != p.order;
         } else {
           taken = true;
           --receives_left_;
           const core::sync_record& r = record(p);
-          endpoint answer = endpoint_of(p);
-          put(reply, answer);
+          const endpoint answer = endpoint_of(p);
           completed(p, r, {sent, 0, source, 0, true}, answer.flags, found);
+          // Most sends find their receive posted in time; those need no reply.
+          if ((sent.flags & endpoint_flag::late_only) != 0 && answer.begin_ns <= sent.begin_ns) continue;
+          if (replies++ == 0) {
+            put(reply, packet_part::receives);
+            put(reply, id);
+            put(reply, tag);
+            replies_at = reply.size();
+            put(reply, replies);
+          }
+          put(reply, from + k);
+          put(reply, answer);
         }
       }
-      if (!taken) {
-        put(reply, missing());
-        ++unmatched_;
-      }
+      if (!taken) ++unmatched_;
     }
+    if (replies != 0) std::memcpy(reply.data() + replies_at, &replies, sizeof replies);
   }
 
-  /// The sender's side of one answer: when and where the messages of one channel were received.
+  /// The sender's side of one reply: when and where messages of one channel were received.
   void match_replies(std::int32_t destination, packet_reader& in, std::vector<message_match>& found) const {
     const auto id = in.get<core::stable_key>();
     const auto tag = in.get<std::int32_t>();
     const auto count = in.get<std::uint32_t>();
     const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
-    for (std::uint32_t k = 0; k != count; ++k) {
+    for (std::uint32_t i = 0; i != count; ++i) {
+      const auto k = in.get<std::uint32_t>();
       const auto received = in.get<endpoint>();
-      if (number == key_map::none || (received.flags & endpoint_flag::missing) != 0) continue;
+      if (number == key_map::none) continue;
       const posted& p = sends_[send_channels_.list[number].first + k];
-      const core::sync_record& r = record(p);
-      const bool blocking = core::role_of(r.call) == core::call_role::send;
-      // Most sends find their receive posted in time; those need no entry.
-      if (blocking && received.begin_ns <= p.begin_ns) continue;
-      completed(p, r, {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
+      completed(p, record(p), {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
     }
   }
 
-  /// Receives that can no longer meet a send; valid after all packets of the first exchange.
+  /// Sends and receives that did not meet; valid after the exchange.
   std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
-
-  void release_receives() noexcept { receives_ = {}; }
-  void release_sends() noexcept { sends_ = {}; }
 
  private:
   // Probes sort before the receive of the same posting.
@@ -155,6 +187,7 @@ class message_book {
     std::int32_t peer;  ///< world rank of the other side
     std::int32_t tag;
     std::uint32_t first = 0, last = 0;  ///< range in the arranged postings
+    std::uint32_t next = 0;             ///< the first that is not sent or not matched yet
   };
   struct channels {
     key_map numbers;
@@ -167,20 +200,9 @@ class message_book {
     return core::combine(
         comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) | static_cast<std::uint32_t>(tag));
   }
-  static endpoint missing() noexcept {
-    endpoint none;
-    none.flags = endpoint_flag::missing;
-    return none;
-  }
 
   const core::sync_record& record(const posted& p) const noexcept {
     return rank_->locations[p.location].records[p.record];
-  }
-
-  static void put_channel(packet& out, const channel& c) {
-    put(out, c.comm);
-    put(out, c.tag);
-    put(out, c.last - c.first);
   }
 
   static void add(std::vector<posted>& list, channels& known, const channel& c, posted p) {
@@ -205,6 +227,7 @@ class message_book {
       if (c.last == 0) c.first = i;
       c.last = i + 1;
     }
+    for (channel& c : known.list) c.next = c.first;
   }
 
   endpoint endpoint_of(const posted& p) const noexcept {
@@ -217,6 +240,23 @@ class message_book {
     if (r.has(core::sync_flag::ambiguous)) e.flags = endpoint_flag::ambiguous;
     if (partial_) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::partial);
     return e;
+  }
+
+  endpoint send_endpoint(const posted& p) const noexcept {
+    endpoint e = endpoint_of(p);
+    if (late_only(p)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::late_only);
+    return e;
+  }
+
+  // A call that completes any of several may have returned because of a receive that was there from the
+  // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
+  bool late_only(const posted& p) const noexcept {
+    const core::sync_record& r = record(p);
+    if (core::role_of(r.call) == core::call_role::send) return true;
+    const location_history& here = rank_->locations[p.location];
+    return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&
+           r.completion < here.records.size() &&
+           core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
   }
 
   void found_at_probe(const posted& p, std::int32_t source, const endpoint& sent,
@@ -245,6 +285,7 @@ class message_book {
   const rank_history* rank_;
   std::vector<posted> sends_, receives_;
   channels send_channels_, receive_channels_;
+  std::vector<std::uint32_t> open_;  ///< channels with sends that the receiver has not been told of
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool partial_ = false;
 };

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_PACKET_HPP
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
@@ -13,6 +14,11 @@ namespace explain {
 
 /// What travels between ranks. All ranks of a run share one architecture, so plain values are copied as they are.
 using packet = std::vector<unsigned char>;
+
+/// What a packet of the first exchanges holds next; a std::uint32_t before each part.
+namespace packet_part {
+enum : std::uint32_t { sends = 1, receives, participation, answer };
+}
 
 /// Appends a plain value. Amortised O(size).
 template <class T>

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_PRESENTATION_HPP
 
 #include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,7 +32,7 @@ inline void cut_residual(explanation& e, const options& settings) {
   const auto name_before = [](const residual_term& a, const residual_term& b) {
     return std::tie(a.block, a.within) < std::tie(b.block, b.within);
   };
-  std::sort(timed.begin(), timed.end(), [&](const residual_term& a, const residual_term& b) {
+  sort_rarely(timed, [&](const residual_term& a, const residual_term& b) {
     const std::int64_t x = std::abs(a.total_ns), y = std::abs(b.total_ns);
     return x != y ? x > y : name_before(a, b);
   });
@@ -45,7 +46,7 @@ inline void cut_residual(explanation& e, const options& settings) {
     e.unexplained_ns += timed.back().total_ns;
     timed.pop_back();
   }
-  std::sort(steps.begin(), steps.end(), [&](const residual_term& a, const residual_term& b) {
+  sort_rarely(steps, [&](const residual_term& a, const residual_term& b) {
     const std::int64_t x = std::abs(a.causer_visits - a.waiter_visits);
     const std::int64_t y = std::abs(b.causer_visits - b.waiter_visits);
     return x != y ? x > y : name_before(a, b);
@@ -57,7 +58,7 @@ inline void cut_residual(explanation& e, const options& settings) {
 
 /// Most first, at most `limit`; the rest under rank -1.
 inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
-  std::sort(list.begin(), list.end(), [](const location_share& a, const location_share& b) {
+  sort_rarely(list, [](const location_share& a, const location_share& b) {
     if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
     return a.ns != b.ns ? a.ns > b.ns : std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
   });
@@ -92,7 +93,7 @@ inline std::vector<explanation> present(std::vector<merged_class>& merged, const
       result.push_back(std::move(e));
     }
   }
-  std::stable_sort(result.begin(), result.end(), [](const explanation& a, const explanation& b) {
+  sort_rarely(result, [](const explanation& a, const explanation& b) {
     if (a.wait_ns != b.wait_ns) return a.wait_ns > b.wait_ns;
     return std::tie(a.first_ns, a.why, a.operation, a.cause) < std::tie(b.first_ns, b.why, b.operation, b.cause);
   });

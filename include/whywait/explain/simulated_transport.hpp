@@ -20,7 +20,9 @@ namespace explain {
 /// program without MPI. Memory is what is under way; nothing is kept per pair of ranks. Deterministic.
 class simulated_transport {
  public:
-  explicit simulated_transport(std::int32_t ranks) : ranks_(ranks) {}
+  /// `room`: bytes per packet of an exchange; results do not depend on it.
+  explicit simulated_transport(std::int32_t ranks, std::size_t room = std::size_t{16} << 10)
+      : ranks_(ranks), room_(room) {}
 
   std::int32_t ranks() const noexcept { return ranks_; }
   std::int32_t hosted() const noexcept { return ranks_; }
@@ -33,20 +35,25 @@ class simulated_transport {
   }
 
   template <class Produce, class Consume>
-  void bulk(Produce&& produce, Consume&& consume) const {
+  void exchange(Produce&& produce, Consume&& consume) const {
     std::vector<std::vector<std::pair<std::int32_t, packet>>> inbox(static_cast<std::size_t>(ranks_));
-    for (std::int32_t i = 0; i != ranks_; ++i) {
-      std::unordered_map<std::int32_t, packet> outbox;
-      produce(i, [&outbox](std::int32_t to) -> packet& { return outbox[to]; });
-      for (auto& out : outbox) {
-        if (out.first < 0 || out.first >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
-        if (!out.second.empty()) inbox[static_cast<std::size_t>(out.first)].emplace_back(i, std::move(out.second));
+    for (bool anything = true; anything;) {
+      anything = false;
+      for (std::int32_t i = 0; i != ranks_; ++i) {
+        std::unordered_map<std::int32_t, packet> outbox;
+        produce(i, [&outbox](std::int32_t to) -> packet& { return outbox[to]; }, room_);
+        for (auto& out : outbox) {
+          if (out.first < 0 || out.first >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
+          if (out.second.empty()) continue;
+          inbox[static_cast<std::size_t>(out.first)].emplace_back(i, std::move(out.second));
+          anything = true;
+        }
       }
-    }
-    for (std::int32_t i = 0; i != ranks_; ++i) {
-      auto& mine = inbox[static_cast<std::size_t>(i)];
-      for (const auto& in : mine) consume(i, in.first, in.second.data(), in.second.size());
-      mine = {};
+      for (std::int32_t i = 0; i != ranks_; ++i) {
+        auto& mine = inbox[static_cast<std::size_t>(i)];
+        for (const auto& in : mine) consume(i, in.first, in.second.data(), in.second.size());
+        mine = {};
+      }
     }
   }
 
@@ -95,6 +102,7 @@ class simulated_transport {
 
  private:
   std::int32_t ranks_;
+  std::size_t room_;
 };
 
 }  // namespace explain

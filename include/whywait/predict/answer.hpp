@@ -17,26 +17,26 @@ namespace predict {
 
 /// What one engine says.
 struct engine_answer {
-  std::string engine;              ///< "replay", "algebra" or "chain"
+  std::string engine;  ///< "replay", "algebra" or "chain"
   bool answered = false;
-  std::string refusal;             ///< why not
-  double baseline_seconds = 0.0;   ///< its prediction of the unchanged program
-  double baseline_error = 0.0;     ///< baseline over measured, minus 1
-  double seconds = 0.0;            ///< measured * predicted(new) / predicted(unchanged)
+  std::string refusal;            ///< why not
+  double baseline_seconds = 0.0;  ///< its prediction of the unchanged program
+  double baseline_error = 0.0;    ///< baseline over measured, minus 1
+  double seconds = 0.0;           ///< measured * predicted(new) / predicted(unchanged)
 };
 
 /// The answer to one question; one row of the report's "prediction".
 struct answer {
-  std::string question;            ///< in the notation of parse_questions
+  std::string question;  ///< in the notation of parse_questions
   bool answered = false;
-  std::string refusal;             ///< why there is no answer
-  std::string engine;              ///< whose answer `seconds` is
+  std::string refusal;  ///< why there is no answer
+  std::string engine;   ///< whose answer `seconds` is
   double measured_seconds = 0.0;
-  double seconds = 0.0;            ///< predicted time of the changed program
-  double low_seconds = 0.0;        ///< interval: sampling, spread among the engines and baseline error added up
+  double seconds = 0.0;      ///< predicted time of the changed program
+  double low_seconds = 0.0;  ///< interval: sampling, spread among the engines and baseline error added up
   double high_seconds = 0.0;
-  double baseline_error = 0.0;     ///< of `engine` on the unchanged program, relative
-  double sampling = 0.0;           ///< half widths, relative: between two runs, and among the engines
+  double baseline_error = 0.0;  ///< of `engine` on the unchanged program, relative
+  double sampling = 0.0;        ///< half widths, relative: between two runs, and among the engines
   double spread = 0.0;
   std::vector<engine_answer> engines;
   std::vector<std::string> notes;  ///< assumptions and doubts, one sentence each
@@ -45,10 +45,10 @@ struct answer {
 /// How `ask` works.
 struct ask_options {
   std::uint64_t seed = 1;
-  int resamples = 400;             ///< bootstrap over the steps of the run
-  int copies = 5;                  ///< shuffled logs for more ranks, averaged
+  int resamples = 400;               ///< bootstrap over the steps of the run
+  int copies = 5;                    ///< shuffled logs for more ranks, averaged
   double most_baseline_error = 0.1;  ///< an engine that misses the unchanged program by more is not used
-  double resolution = 0.005;       ///< the interval is at least this wide on each side: clocks and sleep
+  double resolution = 0.005;         ///< the interval is at least this wide on each side: clocks and sleep
 };
 
 namespace detail {
@@ -103,8 +103,9 @@ class questioner {
     const engine_answer* best = nullptr;
     for (const engine_answer& e : a.engines)
       if (e.answered && (best == nullptr || better(q, e, *best))) best = &e;
-    if (best == nullptr) return refuse(a, "no engine reproduces the unchanged program within " +
-                                              std::to_string(std::lround(options_.most_baseline_error * 100)) + " %");
+    if (best == nullptr)
+      return refuse(a, "no engine reproduces the unchanged program within " +
+                           std::to_string(std::lround(options_.most_baseline_error * 100)) + " %");
     a.answered = true;
     a.engine = best->engine;
     a.seconds = best->seconds;
@@ -162,8 +163,10 @@ class questioner {
     }
     // steps of the changed program; if it has none, those of the unchanged one vary as the run does
     const std::vector<double> steps = step_lengths(after.step_end.size() >= 8 ? after : before_);
-    if (steps.size() > 8) a.sampling += run_to_run(steps, options_.resamples, options_.seed);
-    else a.notes.push_back("the sampling error is not included: the run has no steps to resample");
+    if (steps.size() > 8)
+      a.sampling += run_to_run(steps, options_.resamples, options_.seed);
+    else
+      a.notes.push_back("the sampling error is not included: the run has no steps to resample");
     return finish("replay", before_.seconds, seconds);
   }
 
@@ -186,12 +189,16 @@ class questioner {
 
   void assumptions(const question& q, answer& a) const {
     switch (q.what) {
-      case question::kind::block: break;
+      case question::kind::block:
+        break;
       case question::kind::network:
-        a.notes.push_back("messages and collectives become faster; time that a call needs on its own processor does not");
+        a.notes.push_back(
+            "messages and collectives become faster; time that a call needs on its own processor does not");
         break;
       case question::kind::balance: {
-        a.notes.push_back("every rank gets the mean work of each kind over the whole run; the low end also evens out every single step");
+        a.notes.push_back(
+            "every rank gets the mean work of each kind over the whole run; the low end also evens out every single "
+            "step");
         if (!steps_.valid) break;
         double perfect = 0.0;
         for (const double t : steps_.perfect) perfect += t;
@@ -199,8 +206,10 @@ class questioner {
         break;
       }
       case question::kind::ranks:
-        a.notes.push_back(q.fixed_total ? "the work of each rank is divided evenly among its copies; collectives grow with the logarithm of the ranks"
-                                        : "each rank does as much as now; collectives grow with the logarithm of the ranks");
+        a.notes.push_back(q.fixed_total
+                              ? "the work of each rank is divided evenly among its copies; collectives grow with the "
+                                "logarithm of the ranks"
+                              : "each rank does as much as now; collectives grow with the logarithm of the ranks");
         a.notes.push_back("shared resources (memory, network) are assumed not to become tighter");
         break;
       case question::kind::without:
@@ -221,7 +230,8 @@ class questioner {
 /// Answers questions to a log by replay, algebra and chain, whichever hold, each with its error on the unchanged
 /// program. A question that cannot be answered says why in `refusal`. Throws P022 for a log that contradicts
 /// itself. Time: some replays per question.
-inline std::vector<answer> ask(const run_log& log, const std::vector<question>& questions, const ask_options& options = {}) {
+inline std::vector<answer> ask(const run_log& log, const std::vector<question>& questions,
+                               const ask_options& options = {}) {
   detail::questioner asker(log, options);
   std::vector<answer> result;
   for (const question& q : questions) result.push_back(asker.ask(q));

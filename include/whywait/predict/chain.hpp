@@ -46,8 +46,8 @@ struct chain {
   std::vector<std::uint64_t> first_arc;                 ///< of each state, and one more
   std::vector<chain_arc> arcs;
   std::vector<arc_label> labels;
-  std::vector<std::uint32_t> population;                ///< of each state: row of `populations`
-  std::vector<std::uint32_t> populations;               ///< rows of classes + modules counts
+  std::vector<std::uint32_t> population;   ///< of each state: row of `populations`
+  std::vector<std::uint32_t> populations;  ///< rows of classes + modules counts
 
   std::size_t states() const noexcept { return population.size(); }
   std::size_t width() const noexcept { return classes + modules; }
@@ -128,8 +128,10 @@ class chain_builder {
                                                            " states; an unbounded program needs a cap on its tasks");
       std::fill(counts_.begin(), counts_.end(), 0u);
       game_.each_active(s, [&](std::uint32_t f, std::uint32_t k) {
-        if (f < p_.tasks.size()) counts_[p_.tasks[f].task_class] += k;
-        else counts_[c_.classes + p_.packets[f - p_.tasks.size()].module] += k;
+        if (f < p_.tasks.size())
+          counts_[p_.tasks[f].task_class] += k;
+        else
+          counts_[c_.classes + p_.packets[f - p_.tasks.size()].module] += k;
       });
       c_.population.push_back(rows_.insert(counts_.data(), c_.populations));
     }
@@ -151,9 +153,8 @@ class chain_builder {
 /// Generates the states and arcs of a program breadth first (report 4.2.1). Throws P011, P012. Time: about 0.3 to 1
 /// microsecond per arc.
 inline chain generate(const program& p, const chain_options& options = {}) {
-  return detail::with_wide_enough_fields(p, [&](const std::vector<std::uint8_t>& bits) {
-    return detail::chain_builder(p, options, bits).build();
-  });
+  return detail::with_wide_enough_fields(
+      p, [&](const std::vector<std::uint8_t>& bits) { return detail::chain_builder(p, options, bits).build(); });
 }
 
 }  // namespace predict

@@ -27,11 +27,18 @@ class log_changer {
   bool apply(run_log& into, std::string& why_not) {
     into = log_;
     switch (q_.what) {
-      case question::kind::block: return block(into, why_not);
-      case question::kind::network: network_faster(into); return true;
-      case question::kind::balance: balance(into); return true;
-      case question::kind::ranks: return ranks(into, why_not);
-      case question::kind::without: return without(into, why_not);
+      case question::kind::block:
+        return block(into, why_not);
+      case question::kind::network:
+        network_faster(into);
+        return true;
+      case question::kind::balance:
+        balance(into);
+        return true;
+      case question::kind::ranks:
+        return ranks(into, why_not);
+      case question::kind::without:
+        return without(into, why_not);
     }
     return false;
   }

@@ -18,11 +18,11 @@ namespace predict {
 struct expression {
   enum class kind { none, node, all, any };
   kind what = kind::none;
-  std::string name;                  ///< of a node
-  bool weighted = false;             ///< the text gave a weight
-  weight probability = weight(1, 1); ///< of this atom; meaningful in E only
-  std::size_t column = 0;            ///< where it began, in bytes
-  std::vector<expression> parts;     ///< of all and any: two or more
+  std::string name;                   ///< of a node
+  bool weighted = false;              ///< the text gave a weight
+  weight probability = weight(1, 1);  ///< of this atom; meaningful in E only
+  std::size_t column = 0;             ///< where it began, in bytes
+  std::vector<expression> parts;      ///< of all and any: two or more
 };
 
 namespace detail {
@@ -38,7 +38,8 @@ class expression_parser {
     blanks();
     if (at_ == text_.size()) return {};
     expression e = outer();
-    if (at_ != text_.size()) fail(fault::syntax, "expected '.', '+'" + std::string(weights_ ? ", '|'" : "") + " or the end");
+    if (at_ != text_.size())
+      fail(fault::syntax, "expected '.', '+'" + std::string(weights_ ? ", '|'" : "") + " or the end");
     return e;
   }
 
@@ -134,8 +135,10 @@ class expression_parser {
       while (at_ < text_.size() && digit(text_[at_])) {
         digits += text_[at_++];
         if (!behind_point) continue;
-        if (scale > INT64_MAX / 10) fits = false;
-        else scale *= 10;
+        if (scale > INT64_MAX / 10)
+          fits = false;
+        else
+          scale *= 10;
       }
     };
     add(false);

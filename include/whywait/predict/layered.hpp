@@ -60,7 +60,8 @@ class layer {
   std::size_t find(const std::uint64_t* key) const noexcept {
     const std::size_t mask = slots() - 1;
     std::size_t at = hash_units(key, words_) & mask;
-    while (taken(at) && std::memcmp(keys_.data() + at * words_, key, words_ * sizeof(std::uint64_t)) != 0) at = (at + 1) & mask;
+    while (taken(at) && std::memcmp(keys_.data() + at * words_, key, words_ * sizeof(std::uint64_t)) != 0)
+      at = (at + 1) & mask;
     return at;
   }
   void resize(std::size_t slots) {
@@ -83,7 +84,8 @@ class layer {
 
 class layered_solver {
  public:
-  layered_solver(const program& p, const environment& where, const layered_options& options, const std::vector<std::uint8_t>& bits)
+  layered_solver(const program& p, const environment& where, const layered_options& options,
+                 const std::vector<std::uint8_t>& bits)
       : p_(p), where_(where), options_(options), game_(p, bits) {}
 
   solution run() {
@@ -93,8 +95,10 @@ class layered_solver {
     layer now(game_.words(), moments), next(game_.words(), moments);
     const double start[3] = {1.0, 0.0, 0.0};
     game_.begin([&](const std::uint64_t* s, double probability) {
-      if (game_.finished(s)) end(s, probability);
-      else now.add(s, start, probability);
+      if (game_.finished(s))
+        end(s, probability);
+      else
+        now.add(s, start, probability);
     });
     counts_.assign(width, 0);
     rate_.assign(width, 0.0);
@@ -210,9 +214,8 @@ inline solution solve_layered(const program& p, const environment& where, const 
   if (!p.acyclic) throw prediction_error(fault::cyclic, "a program with a loop has no layers");
   if (where.tasks.classes() != p.classes.size() || (p.distributed() && where.packets.classes() != p.modules.size()))
     throw prediction_error(fault::classes, "program and machine differ in classes or modules");
-  return detail::with_wide_enough_fields(p, [&](const std::vector<std::uint8_t>& bits) {
-    return detail::layered_solver(p, where, options, bits).run();
-  });
+  return detail::with_wide_enough_fields(
+      p, [&](const std::vector<std::uint8_t>& bits) { return detail::layered_solver(p, where, options, bits).run(); });
 }
 
 }  // namespace predict

@@ -29,9 +29,9 @@ struct observed_task {
 /// A program recovered from executions.
 struct learned_program {
   control_graph graph;
-  std::vector<double> mean, cv2;      ///< of each node's demand: seconds, squared coefficient of variation
+  std::vector<double> mean, cv2;  ///< of each node's demand: seconds, squared coefficient of variation
   std::vector<std::size_t> executions;
-  std::vector<std::string> doubts;    ///< rules that the observations do not determine
+  std::vector<std::string> doubts;  ///< rules that the observations do not determine
 };
 
 namespace detail {
@@ -48,8 +48,10 @@ class graph_learner {
     std::sort(consumed.begin(), consumed.end());
     ++n.sent[sent];
     for (const std::string& s : sent) receives_[s].insert(t.label);
-    if (consumed.empty()) ++n.started;
-    else n.consumed.insert(consumed);
+    if (consumed.empty())
+      ++n.started;
+    else
+      n.consumed.insert(consumed);
   }
 
   learned_program program(std::size_t runs) const {
@@ -72,7 +74,9 @@ class graph_learner {
       for (std::size_t k = 0; k < std::max<std::size_t>(1, n.started / runs); ++k) p.graph.start.push_back(label);
     }
     for (const auto& r : receives_)
-      if (nodes_.find(r.first) == nodes_.end()) p.doubts.push_back("'" + r.first + "' was sent tokens but never ran: its D rule is not known, its arcs are left out");
+      if (nodes_.find(r.first) == nodes_.end())
+        p.doubts.push_back("'" + r.first +
+                           "' was sent tokens but never ran: its D rule is not known, its arcs are left out");
     return p;
   }
 
@@ -85,7 +89,9 @@ class graph_learner {
   };
   using counts = std::map<std::vector<std::string>, std::size_t>;
 
-  static std::string share(std::size_t part, std::size_t all) { return std::to_string(part) + "/" + std::to_string(all); }
+  static std::string share(std::size_t part, std::size_t all) {
+    return std::to_string(part) + "/" + std::to_string(all);
+  }
   static std::string joined(const std::vector<std::string>& names, char by) {
     std::string text;
     for (const std::string& n : names) text += (text.empty() ? "" : std::string(1, by)) + n;
@@ -210,7 +216,9 @@ inline learned_program learn(const std::vector<std::vector<observed_task>>& runs
 /// a task of no duration that every line sends to and consumes. For `learn`, which finds the loops.
 inline std::vector<observed_task> observe(const run_log& log) {
   log.check();
-  auto name = [&](const place& p) { return "l" + std::to_string(p.line) + "_" + std::to_string(log.lines[p.line][p.index].label); };
+  auto name = [&](const place& p) {
+    return "l" + std::to_string(p.line) + "_" + std::to_string(log.lines[p.line][p.index].label);
+  };
   auto sync_name = [&](const sync_edge& s) { return "s" + std::to_string(s.label); };
   std::vector<std::vector<observed_task>> lines(log.lines.size());
   for (std::uint32_t l = 0; l != log.lines.size(); ++l)

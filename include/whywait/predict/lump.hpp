@@ -102,7 +102,9 @@ class lumper {
     for (std::uint64_t k = c_.first_arc[s]; k != c_.first_arc[s + 1]; ++k) {
       const chain_arc& a = c_.arcs[k];
       const arc_label& l = c_.labels[a.label];
-      const std::uint32_t to = a.target >= chain::leftover ? chain::done : a.target == chain::capped ? a.target : ends.block[a.target];
+      const std::uint32_t to = a.target >= chain::leftover ? chain::done
+                               : a.target == chain::capped ? a.target
+                                                           : ends.block[a.target];
       sums_.emplace_back(std::make_pair(l.customer, to), l.weight);
     }
     std::sort(sums_.begin(), sums_.end());
@@ -155,8 +157,10 @@ inline chain lump(const chain& c, const partition& p) {
   for (const auto& b : c.begin) {
     const std::uint32_t target = block_of(b.first);
     auto same = std::find_if(r.begin.begin(), r.begin.end(), [&](const auto& x) { return x.first == target; });
-    if (same != r.begin.end()) same->second += b.second;
-    else r.begin.emplace_back(target, b.second);
+    if (same != r.begin.end())
+      same->second += b.second;
+    else
+      r.begin.emplace_back(target, b.second);
   }
   detail::label_book labels;
   std::vector<std::pair<std::pair<std::uint32_t, std::uint32_t>, double>> sums;
@@ -166,7 +170,8 @@ inline chain lump(const chain& c, const partition& p) {
     r.first_arc.push_back(r.arcs.size());
     sums.clear();
     for (std::uint64_t k = c.first_arc[s]; k != c.first_arc[s + 1]; ++k)
-      sums.emplace_back(std::make_pair(c.labels[c.arcs[k].label].customer, block_of(c.arcs[k].target)), c.labels[c.arcs[k].label].weight);
+      sums.emplace_back(std::make_pair(c.labels[c.arcs[k].label].customer, block_of(c.arcs[k].target)),
+                        c.labels[c.arcs[k].label].weight);
     std::sort(sums.begin(), sums.end());
     for (std::size_t i = 0; i != sums.size();) {
       const auto key = sums[i].first;

@@ -31,12 +31,15 @@ struct joint_flow {
 inline joint_flow flow_together(const segment& a, const segment& b, const machine& where) {
   if (where.classes() != 1) throw prediction_error(fault::many_classes, "segments in parallel hold for one class");
   joint_flow r;
-  if (a.parallelism.empty() || b.parallelism.empty()) throw prediction_error(fault::segment, "a segment without parallelism");
+  if (a.parallelism.empty() || b.parallelism.empty())
+    throw prediction_error(fault::segment, "a segment without parallelism");
   std::vector<double> each(a.parallelism.size() + b.parallelism.size() - 1, 0.0);  // mu(k) / k
   for (std::size_t k = 1; k != each.size(); ++k) {
     const std::uint32_t n = static_cast<std::uint32_t>(k);
-    if (k > 1 && where.uncontended()) each[k] = each[1];
-    else where.per_customer(&n, &each[k]);
+    if (k > 1 && where.uncontended())
+      each[k] = each[1];
+    else
+      where.per_customer(&n, &each[k]);
   }
   r.parallelism.assign(each.size(), 0.0);
   for (std::size_t i = 0; i != a.parallelism.size(); ++i) {
@@ -62,7 +65,7 @@ inline segment parallel_fluid(const segment& a, const segment& b, const machine&
   const bool a_first = alone_a < alone_b;
   const segment& last = a_first ? b : a;
   const double together = a_first ? alone_a : alone_b;
-  const double done = (a_first ? f.rate_b : f.rate_a) * together;          // tasks of the last one meanwhile
+  const double done = (a_first ? f.rate_b : f.rate_a) * together;            // tasks of the last one meanwhile
   const double rest = std::max(0.0, last.mean * (1.0 - done / last.tasks));  // 5.7, 5.15
   segment r;
   r.tasks = a.tasks + b.tasks;
@@ -75,7 +78,7 @@ inline segment parallel_fluid(const segment& a, const segment& b, const machine&
 
 inline segment parallel_gamma(const segment& a, const segment& b, const machine& where) {
   const joint_flow f = flow_together(a, b, where);
-  const double t_a = a.tasks / f.rate_a, t_b = b.tasks / f.rate_b;   // as slow as they are together
+  const double t_a = a.tasks / f.rate_a, t_b = b.tasks / f.rate_b;  // as slow as they are together
   const double slow_a = t_a / a.mean, slow_b = t_b / b.mean;
   const double cv2_a = a.variance / (a.mean * a.mean), cv2_b = b.variance / (b.mean * b.mean);
   const minimum m = minimum_of(t_a, cv2_a, t_b, cv2_b);
@@ -104,30 +107,30 @@ inline segment parallel(const segment& a, const segment& b, const machine& where
   return rule == parallel_rule::fluid ? detail::parallel_fluid(a, b, where) : detail::parallel_gamma(a, b, where);
 }
 
-/// Any number of segments, folded one at a time from the shortest to the longest: the order matters (the rule is
-/// not associative, although the report says so), and this one loses least.
-inline segment parallel(std::vector<segment> parts, const machine& where, parallel_rule rule = parallel_rule::variance_aware) {
-  if (parts.empty()) return {};
-  std::stable_sort(parts.begin(), parts.end(), [](const segment& a, const segment& b) { return a.mean < b.mean; });
-  segment r = std::move(parts.front());
-  for (std::size_t i = 1; i != parts.size(); ++i) r = parallel(r, parts[i], where, rule);
-  return r;
-}
-
 /// Two sequences in parallel, piece by piece (report 5.5): the sequence that results. Fluid.
-inline std::vector<segment> parallel_sequences(const std::vector<segment>& a, const std::vector<segment>& b, const machine& where) {
+inline std::vector<segment> parallel_sequences(const std::vector<segment>& a, const std::vector<segment>& b,
+                                               const machine& where) {
   std::deque<segment> left(a.begin(), a.end()), right(b.begin(), b.end());
   std::vector<segment> result;
   while (!left.empty() && !right.empty()) {
-    if (detail::nothing(left.front())) { left.pop_front(); continue; }
-    if (detail::nothing(right.front())) { right.pop_front(); continue; }
+    if (detail::nothing(left.front())) {
+      left.pop_front();
+      continue;
+    }
+    if (detail::nothing(right.front())) {
+      right.pop_front();
+      continue;
+    }
     const joint_flow f = flow_together(left.front(), right.front(), where);
     const double t_a = left.front().tasks / f.rate_a, t_b = right.front().tasks / f.rate_b;
     const double together = std::min(t_a, t_b);
     auto shrink = [](std::deque<segment>& of, double share) {
       segment& s = of.front();
       // the survivor keeps its parallelism; what remains is in proportion
-      if (!(share < 1.0 - 1e-12)) { of.pop_front(); return; }
+      if (!(share < 1.0 - 1e-12)) {
+        of.pop_front();
+        return;
+      }
       s.tasks *= 1.0 - share;
       s.mean *= 1.0 - share;
       s.variance *= 1.0 - share;
@@ -144,29 +147,6 @@ inline std::vector<segment> parallel_sequences(const std::vector<segment>& a, co
   result.insert(result.end(), left.begin(), left.end());
   result.insert(result.end(), right.begin(), right.end());
   return result;
-}
-
-/// The loop of figure 3.5(d), L = A ; (B || [again: L]): the next A starts while B still runs. A mixture of the
-/// unrolled loops with 0, 1, 2, ... further trips until the rest has probability below 1e-10.
-inline segment overlapped_loop(const segment& a, const segment& b, double again, const machine& where,
-                               parallel_rule rule = parallel_rule::variance_aware) {
-  detail::checked_probability(again);
-  if (again > 0.99) throw prediction_error(fault::segment, "an overlapped loop needs a probability of repeating of at most 0.99");
-  std::vector<segment> unrolled;
-  std::vector<double> weights;
-  double reach = 1.0, sum = 0.0;
-  segment inner;
-  while (true) {
-    const segment tail = parallel(b, inner, where, rule);
-    inner = sequential(std::vector<segment>{a, tail});
-    unrolled.push_back(inner);
-    weights.push_back(reach * (1.0 - again));
-    sum += weights.back();
-    reach *= again;
-    if (reach < 1e-10) break;
-  }
-  for (double& w : weights) w /= sum;
-  return exclusive_or(unrolled, weights);
 }
 
 }  // namespace predict

@@ -16,14 +16,14 @@ namespace predict {
 
 /// A place where a token from one source enters the counters of one destination.
 struct token_entry {
-  std::int32_t group = -1;     ///< AND node whose operand it is; -1: the token enables the task itself
-  std::uint32_t counter = 0;   ///< the counter of that operand
+  std::int32_t group = -1;    ///< AND node whose operand it is; -1: the token enables the task itself
+  std::uint32_t counter = 0;  ///< the counter of that operand
 };
 
 /// An AND node of D(i) together with its counters: the report's incomplete operand sets.
 struct operand_group {
   std::vector<std::uint32_t> counters;
-  token_entry above;           ///< where a complete set goes
+  token_entry above;  ///< where a complete set goes
 };
 
 /// One token from a completed task (or from its operand packet).
@@ -86,7 +86,8 @@ class program_builder {
     find_start();
     check_reachable();
     p_.acyclic = !has_cycle(false);
-    if (has_cycle(true)) throw prediction_error(fault::immediate_cycle, "immediate nodes enable each other in a circle: " + cycle_name_);
+    if (has_cycle(true))
+      throw prediction_error(fault::immediate_cycle, "immediate nodes enable each other in a circle: " + cycle_name_);
     return std::move(p_);
   }
 
@@ -116,10 +117,13 @@ class program_builder {
       t.name = node.name;
       t.immediate = node.immediate;
       if (node.immediate && p_.distributed())
-        throw prediction_error(fault::immediate_module, "immediate node '" + node.name + "' needs centralized synchronization");
+        throw prediction_error(fault::immediate_module,
+                               "immediate node '" + node.name + "' needs centralized synchronization");
       if (!node.immediate) {
-        if (node.task_class.empty() && !graph_.classes.empty()) t.task_class = 0;
-        else t.task_class = named(p_.classes, node.task_class, graph_.classes.empty(), "class");
+        if (node.task_class.empty() && !graph_.classes.empty())
+          t.task_class = 0;
+        else
+          t.task_class = named(p_.classes, node.task_class, graph_.classes.empty(), "class");
       }
       module_.push_back(p_.distributed() ? named(p_.modules, node.module, false, "module") : 0);
       p_.tasks.push_back(std::move(t));
@@ -134,14 +138,19 @@ class program_builder {
     return found->second;
   }
 
-  void place(const expression& e, const token_entry& above, std::uint32_t i, const std::string& text, const std::string& where) {
+  void place(const expression& e, const token_entry& above, std::uint32_t i, const std::string& text,
+             const std::string& where) {
     switch (e.what) {
-      case expression::kind::none: return;
-      case expression::kind::node: needs_[i].push_back({find(e, text, where), above}); return;
+      case expression::kind::none:
+        return;
+      case expression::kind::node:
+        needs_[i].push_back({find(e, text, where), above});
+        return;
       case expression::kind::any:
         for (const expression& part : e.parts) place(part, above, i, text, where);
         return;
-      case expression::kind::all: break;
+      case expression::kind::all:
+        break;
     }
     const std::size_t g = p_.groups.size();
     p_.groups.push_back({{}, above});
@@ -171,14 +180,18 @@ class program_builder {
     const std::string where = "E(" + graph_.nodes[i].name + ")";
     const expression e = parse_enables(text, where);
     const auto subsets = feasible_subsets<std::uint32_t>(
-        e, [&](const expression& leaf) {
+        e,
+        [&](const expression& leaf) {
           const std::uint32_t to = find(leaf, text, where);
           if (arcs_.find(arc(i, to)) == arcs_.end())
-            throw prediction_error(fault::arc_mismatch, where + " enables '" + leaf.name + "', but D(" + leaf.name +
-                                                            ") does not name '" + graph_.nodes[i].name + "'", text, leaf.column);
+            throw prediction_error(fault::arc_mismatch,
+                                   where + " enables '" + leaf.name + "', but D(" + leaf.name + ") does not name '" +
+                                       graph_.nodes[i].name + "'",
+                                   text, leaf.column);
           used_[arc(i, to)] = true;
           return to;
-        }, where);
+        },
+        where);
     for (const auto& s : subsets) {
       task_outcome o;
       o.probability = s.probability.value();
@@ -202,8 +215,8 @@ class program_builder {
         return all;
       };
       std::uint32_t known = 0;
-      while (known != p_.packets.size() && !(p_.packets[known].module == m && p_.packets[known].source == i &&
-                                             key(p_.packets[known]) == key(packet)))
+      while (known != p_.packets.size() &&
+             !(p_.packets[known].module == m && p_.packets[known].source == i && key(p_.packets[known]) == key(packet)))
         ++known;
       if (known == p_.packets.size()) p_.packets.push_back(std::move(packet));
       o.packets.push_back(known);
@@ -215,7 +228,8 @@ class program_builder {
       if (used_.find(a.first) != used_.end()) continue;
       const std::string& from = graph_.nodes[a.first >> 32].name;
       const std::string& to = graph_.nodes[a.first & 0xffffffffu].name;
-      throw prediction_error(fault::arc_mismatch, "D(" + to + ") names '" + from + "', but E(" + from + ") does not enable '" + to + "'");
+      throw prediction_error(fault::arc_mismatch,
+                             "D(" + to + ") names '" + from + "', but E(" + from + ") does not enable '" + to + "'");
     }
   }
 
@@ -228,7 +242,8 @@ class program_builder {
     if (graph_.start.empty())
       for (std::uint32_t i = 0; i != needs_.size(); ++i)
         if (needs_[i].empty()) p_.start.push_back(i);
-    if (p_.start.empty()) throw prediction_error(fault::no_start, "every node needs another one and none is named as start");
+    if (p_.start.empty())
+      throw prediction_error(fault::no_start, "every node needs another one and none is named as start");
   }
 
   // Optimistic: whether tokens can come at all, AND groups complete when every operand can have one.
@@ -260,7 +275,8 @@ class program_builder {
       }
     }
     for (std::size_t i = 0; i != live.size(); ++i)
-      if (live[i] == 0) throw prediction_error(fault::unreachable, "node '" + p_.tasks[i].name + "' can never be enabled");
+      if (live[i] == 0)
+        throw prediction_error(fault::unreachable, "node '" + p_.tasks[i].name + "' can never be enabled");
   }
 
   bool has_cycle(bool immediate_only) {

@@ -17,20 +17,25 @@ namespace predict {
 struct question {
   enum class kind { block, network, balance, ranks, without };
   kind what = kind::balance;
-  std::string name;          ///< of block: the block or label; of without: the label of the collective
-  double factor = 1.0;       ///< of block, network: how many times faster; of ranks: how many times as many
-  bool fixed_total = true;   ///< of ranks: the whole work stays (strong scaling); else the work of each rank
+  std::string name;         ///< of block: the block or label; of without: the label of the collective
+  double factor = 1.0;      ///< of block, network: how many times faster; of ranks: how many times as many
+  bool fixed_total = true;  ///< of ranks: the whole work stays (strong scaling); else the work of each rank
 
   /// The question in its own notation, as `parse_questions` reads it.
   std::string text() const {
     char number[32];
     std::snprintf(number, sizeof number, "x%g", factor);
     switch (what) {
-      case kind::block: return "block " + name + " " + number;
-      case kind::network: return std::string("network ") + number;
-      case kind::balance: return "balance";
-      case kind::ranks: return std::string("ranks ") + number + (fixed_total ? "" : " weak");
-      case kind::without: return "without " + name;
+      case kind::block:
+        return "block " + name + " " + number;
+      case kind::network:
+        return std::string("network ") + number;
+      case kind::balance:
+        return "balance";
+      case kind::ranks:
+        return std::string("ranks ") + number + (fixed_total ? "" : " weak");
+      case kind::without:
+        return "without " + name;
     }
     return {};
   }
@@ -68,7 +73,8 @@ inline std::vector<question> parse_questions(const std::string& text) {
       return prediction_error(fault::question, message, text, word < columns.size() ? columns[word] : end);
     };
     auto times = [&](std::size_t word) {
-      if (word >= words.size() || words[word].size() < 2 || words[word][0] != 'x') throw fail(word, "expected a factor such as x2");
+      if (word >= words.size() || words[word].size() < 2 || words[word][0] != 'x')
+        throw fail(word, "expected a factor such as x2");
       char* rest = nullptr;
       const double f = std::strtod(words[word].c_str() + 1, &rest);
       if (*rest != '\0' || !(f > 0.0) || !std::isfinite(f)) throw fail(word, "a factor must be a positive number");

@@ -57,7 +57,8 @@ class log_joiner {
       lines_of_[t_[l].rank].push_back(l);
       dropped_ += t_[l].dropped;
     }
-    if (dropped_ != 0) log_.doubts.push_back(std::to_string(dropped_) + " calls were not kept: the answer is about the others");
+    if (dropped_ != 0)
+      log_.doubts.push_back(std::to_string(dropped_) + " calls were not kept: the answer is about the others");
     log_.lines.resize(t_.size());
   }
 
@@ -67,12 +68,15 @@ class log_joiner {
     return found->second;
   }
   template <class Names>
-  std::uint32_t numbered(boost::unordered_flat_map<std::string, std::uint32_t>& known, Names& names, const std::string& name) {
+  std::uint32_t numbered(boost::unordered_flat_map<std::string, std::uint32_t>& known, Names& names,
+                         const std::string& name) {
     const auto found = known.emplace(name, static_cast<std::uint32_t>(names.size()));
     if (found.second) names.push_back(name);
     return found.first->second;
   }
-  std::uint32_t label_of(const traced_call& c) { return numbered(labels_, log_.labels, named(c.site) + " " + core::name_of(c.call)); }
+  std::uint32_t label_of(const traced_call& c) {
+    return numbered(labels_, log_.labels, named(c.site) + " " + core::name_of(c.call));
+  }
 
   void add_line(std::uint32_t l) {
     std::int64_t before = origin_;
@@ -105,12 +109,15 @@ class log_joiner {
     for (std::uint32_t l = 0; l != t_.size(); ++l)
       for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
         const traced_call& c = t_[l].calls[i];
-        const bool sends = (c.flags & core::sync_flag::posts_send) != 0, receives = (c.flags & core::sync_flag::posts_receive) != 0;
+        const bool sends = (c.flags & core::sync_flag::posts_send) != 0,
+                   receives = (c.flags & core::sync_flag::posts_receive) != 0;
         constexpr unsigned out = core::sync_flag::proc_null | core::sync_flag::cancelled | core::sync_flag::failed;
         if (sends == receives || (c.flags & out) != 0 || c.communicator == 0 || c.peer < 0) continue;
         const std::int32_t from = sends ? t_[l].rank : c.peer, to = sends ? c.peer : t_[l].rank;
-        const std::uint64_t key = core::combine(core::combine(core::combine(c.communicator, static_cast<std::uint32_t>(from)),
-                                                              static_cast<std::uint32_t>(to)), static_cast<std::uint32_t>(c.tag));
+        const std::uint64_t key =
+            core::combine(core::combine(core::combine(c.communicator, static_cast<std::uint32_t>(from)),
+                                        static_cast<std::uint32_t>(to)),
+                          static_cast<std::uint32_t>(c.tag));
         if (sends) {
           pairs[key].sends.push_back({{l, i}, c.posting});
           continue;
@@ -142,7 +149,8 @@ class log_joiner {
       return std::make_pair(std::make_pair(a.to.line, a.to.index), std::make_pair(a.from.line, a.from.index)) <
              std::make_pair(std::make_pair(b.to.line, b.to.index), std::make_pair(b.from.line, b.from.index));
     });
-    if (unmatched != 0) log_.doubts.push_back(std::to_string(unmatched) + " sends or receives have no partner in the log");
+    if (unmatched != 0)
+      log_.doubts.push_back(std::to_string(unmatched) + " sends or receives have no partner in the log");
     fit_messages();
   }
 
@@ -153,7 +161,8 @@ class log_joiner {
     for (const message_edge& m : log_.messages) {
       const traced_call& s = call(m.from);
       const traced_call& r = call(m.to);
-      if (s.enter_ns >= r.enter_ns && r.leave_ns > s.enter_ns) seen.emplace_back(m.bytes, static_cast<double>(r.leave_ns - s.enter_ns) * 1e-9);
+      if (s.enter_ns >= r.enter_ns && r.leave_ns > s.enter_ns)
+        seen.emplace_back(m.bytes, static_cast<double>(r.leave_ns - s.enter_ns) * 1e-9);
     }
     double latency = 0.0, per_byte = 0.0;
     if (!seen.empty()) {
@@ -175,7 +184,8 @@ class log_joiner {
       latency = std::max(0.0, median(rest));
     }
     for (message_edge& m : log_.messages) {
-      const double took = static_cast<double>(std::max<std::int64_t>(0, call(m.to).leave_ns - call(m.from).enter_ns)) * 1e-9;
+      const double took =
+          static_cast<double>(std::max<std::int64_t>(0, call(m.to).leave_ns - call(m.from).enter_ns)) * 1e-9;
       m.seconds = std::min(took, latency + per_byte * m.bytes);
     }
   }
@@ -203,7 +213,8 @@ class log_joiner {
       add_sync(x);
     }
     std::sort(log_.syncs.begin(), log_.syncs.end(), [](const sync_edge& a, const sync_edge& b) {
-      return std::make_pair(a.in.front().index, a.in.front().line) < std::make_pair(b.in.front().index, b.in.front().line);
+      return std::make_pair(a.in.front().index, a.in.front().line) <
+             std::make_pair(b.in.front().index, b.in.front().line);
     });
     if (partial != 0) log_.doubts.push_back(std::to_string(partial) + " collectives were not seen on all their ranks");
   }
@@ -217,8 +228,10 @@ class log_joiner {
       case core::call_role::all_to_all:
       case core::call_role::scan:
       case core::call_role::create:
-      case core::call_role::finalise: return true;
-      default: return false;
+      case core::call_role::finalise:
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -259,7 +272,8 @@ class log_joiner {
     }
     for (std::size_t l = 0; l != t_.size(); ++l)
       for (std::size_t i = 0; i != t_[l].calls.size(); ++i)
-        log_.lines[l][i].call_seconds = static_cast<double>(std::max<std::int64_t>(0, t_[l].calls[i].leave_ns - ready[l][i])) * 1e-9;
+        log_.lines[l][i].call_seconds =
+            static_cast<double>(std::max<std::int64_t>(0, t_[l].calls[i].leave_ns - ready[l][i])) * 1e-9;
   }
 
   std::vector<traced_line> t_;

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_PREDICT_REDUCE_HPP
 #define WHYWAIT_PREDICT_REDUCE_HPP
 
-#include <whywait/predict/parallel.hpp>
+#include <whywait/predict/branches.hpp>
 #include <whywait/predict/program.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -17,9 +17,9 @@ namespace predict {
 
 /// What the algebra made of a graph.
 struct reduction {
-  bool complete = false;   ///< the whole graph is series-parallel with loops: `whole` is its segment
+  bool complete = false;  ///< the whole graph is series-parallel with loops: `whole` is its segment
   segment whole;
-  std::size_t left = 0;    ///< nodes of the irreducible core; 1 if complete
+  std::size_t left = 0;  ///< nodes of the irreducible core; 1 if complete
 };
 
 namespace detail {
@@ -33,7 +33,11 @@ class graph_reducer {
     boost::unordered_flat_map<std::string, std::uint32_t> index;
     for (std::uint32_t i = 0; i != g.nodes.size(); ++i) index.emplace(g.nodes[i].name, i);
     for (std::uint32_t i = 0; i != g.nodes.size(); ++i)
-      v_.push_back({of_node[i], tree_of(parse_enables(g.nodes[i].enables), index), tree_of(parse_needs(g.nodes[i].needs), index), true});
+      v_.push_back({of_node[i],
+                    tree_of(parse_enables(g.nodes[i].enables), index),
+                    tree_of(parse_needs(g.nodes[i].needs), index),
+                    true,
+                    {}});
     const program p = compile(g);
     if (p.start.size() > 1) {
       // one node before all that start at once
@@ -82,6 +86,7 @@ class graph_reducer {
     segment body;
     tree out, in;
     bool live = true;
+    std::vector<segment> branches = {};  ///< if the body is nothing but these in parallel
   };
 
   static tree leaf(std::uint32_t node) {
@@ -111,7 +116,8 @@ class graph_reducer {
 
   static bool certain(const tree& t) noexcept { return t.weight >= 1.0; }
   static bool same(const tree& a, const tree& b) noexcept {
-    return a.what == b.what && (a.what == kind::none || (a.what == kind::node && a.node == b.node && certain(a) && certain(b)));
+    return a.what == b.what &&
+           (a.what == kind::none || (a.what == kind::node && a.node == b.node && certain(a) && certain(b)));
   }
   static void rename(tree& t, std::uint32_t from, std::uint32_t to) {
     if (t.what == kind::node && t.node == from) t.node = to;
@@ -130,7 +136,8 @@ class graph_reducer {
         double sum = 0.0;
         for (const std::size_t i : at) sum += t.parts[i].weight;
         for (std::size_t i = at.size(); i-- > 0;)
-          if (t.parts[at[i]].node != members.front()) t.parts.erase(t.parts.begin() + static_cast<std::ptrdiff_t>(at[i]));
+          if (t.parts[at[i]].node != members.front())
+            t.parts.erase(t.parts.begin() + static_cast<std::ptrdiff_t>(at[i]));
         for (tree& part : t.parts)
           if (part.what == kind::node && part.node == members.front()) part.weight = what == kind::any ? sum : 1.0;
         if (t.parts.size() == 1) {
@@ -153,6 +160,11 @@ class graph_reducer {
     if (out.what != kind::node || !certain(out) || out.node == u) return false;
     const std::uint32_t next = out.node;
     if (v_[next].in.what != kind::node || v_[next].in.node != u) return false;
+    // nodes without time keep a fork within a fork one fork: mixed at once it loses less
+    if (nothing(v_[u].body))
+      v_[u].branches = std::move(v_[next].branches);
+    else if (!nothing(v_[next].body))
+      v_[u].branches.clear();
     v_[u].body = sequential(std::vector<segment>{v_[u].body, v_[next].body});
     v_[u].out = std::move(v_[next].out);
     v_[next].live = false;
@@ -177,13 +189,19 @@ class graph_reducer {
       std::vector<double> weights;
       double sum = 0.0;
       for (const std::uint32_t m : members) {
-        bodies.push_back(v_[m].body);
+        const std::vector<segment>& inner = v_[m].branches;
+        if (group.what == kind::all && !inner.empty())
+          bodies.insert(bodies.end(), inner.begin(), inner.end());
+        else
+          bodies.push_back(v_[m].body);
         for (const tree& part : group.parts)
           if (part.what == kind::node && part.node == m) weights.push_back(part.weight);
       }
       for (const double w : weights) sum += w;
       for (double& w : weights) w /= sum;
-      v_[first].body = group.what == kind::all ? parallel(std::move(bodies), where_, rule_) : exclusive_or(bodies, weights);
+      v_[first].body = group.what == kind::all ? parallel(bodies, where_, rule_) : exclusive_or(bodies, weights);
+      v_[first].branches.clear();
+      if (group.what == kind::all) v_[first].branches = std::move(bodies);
       for (std::size_t m = 1; m != members.size(); ++m) v_[members[m]].live = false;
       if (!ends) shrink(v_[v_[first].out.node].in, group.what, members, false);
       shrink(v_[u].out, group.what, members, false);
@@ -197,7 +215,8 @@ class graph_reducer {
     const tree& part = group.parts[i];
     if (part.what != kind::node || part.node == u || (group.what == kind::all && !certain(part))) return false;
     const vertex& x = v_[part.node];
-    return x.in.what == kind::node && x.in.node == u && (x.out.what == kind::none || (x.out.what == kind::node && certain(x.out)));
+    return x.in.what == kind::node && x.in.node == u &&
+           (x.out.what == kind::none || (x.out.what == kind::node && certain(x.out)));
   }
 
   // E(u) = u|p + x|1-p, D(u) = y + u
@@ -215,6 +234,7 @@ class graph_reducer {
         for (const tree& part : x.out.parts) leave += part.weight;
         if (!(leave > 0.0)) throw prediction_error(fault::never_ends, "a loop is never left");
         x.body = repeated(x.body, again, false, leave);
+        x.branches.clear();
         for (tree& part : x.out.parts) part.weight /= leave;
         unwrap(x.out);
         unwrap(x.in);
@@ -247,7 +267,8 @@ inline reduction reduce(const control_graph& g, const std::vector<segment>& of_n
 }
 
 /// The same with one exponential task of the machine per node.
-inline reduction reduce(const control_graph& g, const machine& where, parallel_rule rule = parallel_rule::variance_aware) {
+inline reduction reduce(const control_graph& g, const machine& where,
+                        parallel_rule rule = parallel_rule::variance_aware) {
   std::vector<segment> of_node;
   for (const graph_node& n : g.nodes) of_node.push_back(n.immediate ? segment{} : task_segment(where));
   return reduce(g, of_node, where, rule);

@@ -13,9 +13,9 @@ namespace predict {
 
 /// What a replay found.
 struct replayed {
-  double seconds = 0.0;                ///< end of the last line
-  double waiting_seconds = 0.0;        ///< over all lines
-  std::vector<double> step_end;        ///< release of every collective of all lines, in order
+  double seconds = 0.0;          ///< end of the last line
+  double waiting_seconds = 0.0;  ///< over all lines
+  std::vector<double> step_end;  ///< release of every collective of all lines, in order
 };
 
 namespace detail {
@@ -61,8 +61,8 @@ class edge_lists {
 inline replayed replay(const run_log& log) {
   log.check();
   const detail::place_numbers at(log);
-  std::vector<double> ready(at.size(), 0.0);          // what the call needs is there
-  std::vector<std::uint32_t> missing(at.size(), 0);   // edges into the call that have not come
+  std::vector<double> ready(at.size(), 0.0);         // what the call needs is there
+  std::vector<std::uint32_t> missing(at.size(), 0);  // edges into the call that have not come
   std::vector<double> sync_ready(log.syncs.size(), 0.0);
   std::vector<std::size_t> sync_missing(log.syncs.size(), 0);
   std::size_t ends = 0;
@@ -97,7 +97,8 @@ inline replayed replay(const run_log& log) {
   };
   auto release = [&](std::uint32_t s) {
     const double when = sync_ready[s] + log.syncs[s].seconds;
-    if (log.syncs[s].out.size() == log.lines.size() && log.syncs[s].in.size() == log.lines.size()) r.step_end.push_back(when);
+    if (log.syncs[s].out.size() == log.lines.size() && log.syncs[s].in.size() == log.lines.size())
+      r.step_end.push_back(when);
     for (const place& p : log.syncs[s].out) arrive(p, when);
   };
   for (std::uint32_t s = 0; s != log.syncs.size(); ++s)
@@ -132,7 +133,8 @@ inline replayed replay(const run_log& log) {
     }
     r.seconds = std::max(r.seconds, c.time);
   }
-  if (done != at.size()) throw prediction_error(fault::log, "the log waits for itself: a message or collective lies in its own past");
+  if (done != at.size())
+    throw prediction_error(fault::log, "the log waits for itself: a message or collective lies in its own past");
   std::sort(r.step_end.begin(), r.step_end.end());
   return r;
 }

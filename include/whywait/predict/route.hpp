@@ -19,9 +19,9 @@ struct service_time {
   enum class law {
     exponential,
     constant,
-    erlang,   ///< `shape` phases
-    hyper,    ///< two exponential phases with balanced means, squared coefficient of variation `shape` > 1
-    uniform   ///< mean * (1 - shape) to mean * (1 + shape)
+    erlang,  ///< `shape` phases
+    hyper,   ///< two exponential phases with balanced means, squared coefficient of variation `shape` > 1
+    uniform  ///< mean * (1 - shape) to mean * (1 + shape)
   };
   double mean = 1.0;
   law how = law::exponential;
@@ -29,8 +29,10 @@ struct service_time {
 
   double draw(detail::random_source& r) const noexcept {
     switch (how) {
-      case law::exponential: return mean * r.exponential();
-      case law::constant: return mean;
+      case law::exponential:
+        return mean * r.exponential();
+      case law::constant:
+        return mean;
       case law::erlang: {
         double sum = 0.0;
         for (int k = 0; k < static_cast<int>(shape); ++k) sum += r.exponential();
@@ -40,7 +42,8 @@ struct service_time {
         const double p = 0.5 * (1.0 + std::sqrt((shape - 1.0) / (shape + 1.0)));
         return r.uniform() < p ? mean / (2.0 * p) * r.exponential() : mean / (2.0 * (1.0 - p)) * r.exponential();
       }
-      case law::uniform: return mean * (1.0 + shape * (2.0 * r.uniform() - 1.0));
+      case law::uniform:
+        return mean * (1.0 + shape * (2.0 * r.uniform() - 1.0));
     }
     return mean;
   }
@@ -82,7 +85,8 @@ struct detailed_machine {
         for (const visit& v : r) {
           double sum = 0.0;
           for (const visit_choice& c : v) {
-            if (c.station >= stations.size()) throw prediction_error(fault::route, "a visit to a station that does not exist");
+            if (c.station >= stations.size())
+              throw prediction_error(fault::route, "a visit to a station that does not exist");
             if (!(c.service.mean >= 0.0) || !std::isfinite(c.service.mean))
               throw prediction_error(fault::route, "a service time must be a finite number of at least 0");
             if ((c.service.how == service_time::law::erlang && !(c.service.shape >= 1.0)) ||
@@ -91,7 +95,8 @@ struct detailed_machine {
               throw prediction_error(fault::route, "the shape does not fit the law of a service time");
             sum += c.probability;
           }
-          if (!(std::fabs(sum - 1.0) < 1e-9)) throw prediction_error(fault::route, "the alternatives of a visit do not sum to 1");
+          if (!(std::fabs(sum - 1.0) < 1e-9))
+            throw prediction_error(fault::route, "the alternatives of a visit do not sum to 1");
         }
       }
     for (const server_group& s : stations)
@@ -117,8 +122,8 @@ inline network product_form(const detailed_machine& m, const std::vector<route>&
     here.name = m.stations[s].name;
     here.servers = m.stations[s].servers;
     here.what = m.stations[s].how == server_group::discipline::delay ? station::kind::delay
-                : here.servers > 1                                    ? station::kind::multi
-                                                                      : station::kind::queue;
+                : here.servers > 1                                   ? station::kind::multi
+                                                                     : station::kind::queue;
     net.add(here, demands);
   }
   return net;

@@ -21,9 +21,9 @@ struct block_time {
 
 /// A task instance: computation up to a synchronising call, then the call itself without its waiting.
 struct activity {
-  std::uint32_t label = 0;       ///< in run_log::labels: what code, by what call it ends
-  double work_seconds = 0.0;     ///< before the call
-  double call_seconds = 0.0;     ///< in the call, waiting for others excluded
+  std::uint32_t label = 0;              ///< in run_log::labels: what code, by what call it ends
+  double work_seconds = 0.0;            ///< before the call
+  double call_seconds = 0.0;            ///< in the call, waiting for others excluded
   std::vector<block_time> blocks = {};  ///< parts of the work; the rest has no name
 };
 
@@ -55,7 +55,7 @@ struct run_log {
   std::vector<std::vector<activity>> lines;
   std::vector<message_edge> messages;
   std::vector<sync_edge> syncs;
-  double measured_seconds = 0.0;  ///< what the run really took; 0: unknown
+  double measured_seconds = 0.0;    ///< what the run really took; 0: unknown
   std::vector<std::string> doubts;  ///< what was dropped or not understood while the log was made
 
   std::uint32_t label(const std::string& name) { return index_of(labels, name); }
@@ -80,12 +80,14 @@ struct run_log {
     auto exists = [&](const place& p) { return p.line < lines.size() && p.index < lines[p.line].size(); };
     for (const message_edge& m : messages)
       if (!exists(m.from) || !exists(m.to) || !good(m.seconds) || !good(m.bytes))
-        throw prediction_error(fault::log, "a message from or to an activity that does not exist, or with a negative time");
+        throw prediction_error(fault::log,
+                               "a message from or to an activity that does not exist, or with a negative time");
     for (const sync_edge& s : syncs) {
       bool fine = good(s.seconds) && s.label < labels.size();
       for (const auto* side : {&s.in, &s.out})
         for (const place& p : *side) fine = fine && exists(p);
-      if (!fine) throw prediction_error(fault::log, "a collective of activities that do not exist, or with a negative time");
+      if (!fine)
+        throw prediction_error(fault::log, "a collective of activities that do not exist, or with a negative time");
     }
   }
 

@@ -36,7 +36,8 @@ struct class_segment {
 /// (1: exponential).
 inline segment task_segment(const machine& where, double work = 1.0, double cv2 = 1.0) {
   if (where.classes() != 1) throw prediction_error(fault::many_classes, "segments in parallel hold for one class");
-  if (!(work > 0.0) || !(cv2 >= 0.0)) throw prediction_error(fault::segment, "a task needs positive work and a variation of at least 0");
+  if (!(work > 0.0) || !(cv2 >= 0.0))
+    throw prediction_error(fault::segment, "a task needs positive work and a variation of at least 0");
   const std::uint32_t one = 1;
   double rate = 0.0;
   where.per_customer(&one, &rate);
@@ -113,7 +114,8 @@ Segment exclusive_or(const std::vector<Segment>& parts, const std::vector<double
   double sum = 0.0;
   for (const double w : weights) sum += w;
   if (parts.size() != weights.size() || !(std::fabs(sum - 1.0) <= 1e-9))
-    throw prediction_error(fault::weights_sum, "the weights of an exclusive-or sum to " + std::to_string(sum) + ", not to 1");
+    throw prediction_error(fault::weights_sum,
+                           "the weights of an exclusive-or sum to " + std::to_string(sum) + ", not to 1");
   Segment r = detail::mixture(parts, weights);
   for (std::size_t i = 0; i != parts.size(); ++i) {
     const double apart = parts[i].mean - r.mean;
@@ -138,12 +140,15 @@ Segment repeated(const Segment& body, double again, bool test_first = false, dou
 /// column is given, else with what is missing to 1. Covers sequence, choice, nested loops and jumps. Exact for
 /// independent visits. Throws P016 if the token cannot leave.
 template <class Segment>
-Segment flowchart(const std::vector<Segment>& parts, const std::vector<std::vector<double>>& routes, std::size_t entry = 0) {
+Segment flowchart(const std::vector<Segment>& parts, const std::vector<std::vector<double>>& routes,
+                  std::size_t entry = 0) {
   const std::size_t n = parts.size();
-  if (routes.size() != n || entry >= n) throw prediction_error(fault::segment, "a flowchart needs one row of routes per segment");
+  if (routes.size() != n || entry >= n)
+    throw prediction_error(fault::segment, "a flowchart needs one row of routes per segment");
   detail::censored_chain chain(n);
   for (std::size_t i = 0; i != n; ++i) {
-    if (routes[i].size() != n && routes[i].size() != n + 1) throw prediction_error(fault::segment, "a row of routes has the wrong length");
+    if (routes[i].size() != n && routes[i].size() != n + 1)
+      throw prediction_error(fault::segment, "a row of routes has the wrong length");
     double sum = 0.0;
     for (const double p : routes[i]) {
       if (!(p >= 0.0 && p <= 1.0)) throw prediction_error(fault::weight, "a route must have a probability from 0 to 1");

@@ -30,7 +30,7 @@ struct simulation {
   std::vector<double> tasks;        ///< completions per class and run
   std::vector<double> parallelism;  ///< share of the time with k tasks active
   std::uint64_t runs = 0;
-  std::uint64_t events = 0;         ///< services completed
+  std::uint64_t events = 0;  ///< services completed
 };
 
 namespace detail {
@@ -74,7 +74,12 @@ class run_statistics {
 class detailed_simulator {
  public:
   detailed_simulator(const program& p, const detailed_machine& m, const simulation_options& options)
-      : p_(p), m_(m), options_(options), random_(options.seed), board_(p, random_), statistics_(p.classes.size()),
+      : p_(p),
+        m_(m),
+        options_(options),
+        random_(options.seed),
+        board_(p, random_),
+        statistics_(p.classes.size()),
         stations_(m.stations.size()) {}
 
   simulation run() {
@@ -89,7 +94,7 @@ class detailed_simulator {
   struct customer {
     const route* way = nullptr;
     std::uint32_t stage = 0;
-    std::uint32_t what = 0;       // task, or packet type
+    std::uint32_t what = 0;  // task, or packet type
     std::uint32_t alternative = nobody;
     std::uint32_t next = nobody;  // in a queue
     double work = 0.0;            // of the present service; with sharing: virtual time of its end
@@ -98,7 +103,7 @@ class detailed_simulator {
   struct queue {
     std::uint32_t first = nobody, last = nobody;  // waiting
     std::uint32_t busy = 0;
-    double virtual_time = 0.0, updated = 0.0;     // with sharing
+    double virtual_time = 0.0, updated = 0.0;  // with sharing
     std::vector<std::uint32_t> sharing;
   };
   // A timer per customer in service and, with sharing, one per station.
@@ -126,7 +131,8 @@ class detailed_simulator {
       timers_.pop_back();
       now_ = t.when;
       if (++events > options_.most_events)
-        throw prediction_error(fault::never_ends, "a simulated run did not end after " + std::to_string(options_.most_events) + " events");
+        throw prediction_error(fault::never_ends,
+                               "a simulated run did not end after " + std::to_string(options_.most_events) + " events");
       statistics_.event();
       const std::uint32_t c = t.station ? shared_end(t.who) : first_come_end(t.who);
       advance(c);
@@ -185,7 +191,9 @@ class detailed_simulator {
     at_[c] = s;
     queue& q = stations_[s];
     switch (m_.stations[s].how) {
-      case server_group::discipline::delay: timers_.push_back({now_ + work, c, false}); return;
+      case server_group::discipline::delay:
+        timers_.push_back({now_ + work, c, false});
+        return;
       case server_group::discipline::first_come:
         if (q.busy < m_.stations[s].servers) {
           ++q.busy;
@@ -193,12 +201,15 @@ class detailed_simulator {
         } else {
           x.work = work;
           x.next = nobody;
-          if (q.first == nobody) q.first = c;
-          else customers_[q.last].next = c;
+          if (q.first == nobody)
+            q.first = c;
+          else
+            customers_[q.last].next = c;
           q.last = c;
         }
         return;
-      case server_group::discipline::sharing: break;
+      case server_group::discipline::sharing:
+        break;
     }
     catch_up(s);
     x.work = q.virtual_time + work;
@@ -209,8 +220,10 @@ class detailed_simulator {
   // Virtual time of a sharing station: the work that each customer has received.
   void catch_up(std::uint32_t s) {
     queue& q = stations_[s];
-    if (q.sharing.empty()) q.virtual_time = 0.0;
-    else q.virtual_time += (now_ - q.updated) * speed(s);
+    if (q.sharing.empty())
+      q.virtual_time = 0.0;
+    else
+      q.virtual_time += (now_ - q.updated) * speed(s);
     q.updated = now_;
   }
   double speed(std::uint32_t s) const {
@@ -232,8 +245,10 @@ class detailed_simulator {
     double least = never;
     for (const std::uint32_t c : q.sharing) least = std::min(least, customers_[c].work);
     const double when = now_ + std::max(0.0, least - q.virtual_time) / speed(s);
-    if (mine == timers_.size()) timers_.push_back({when, s, true});
-    else timers_[mine].when = when;
+    if (mine == timers_.size())
+      timers_.push_back({when, s, true});
+    else
+      timers_[mine].when = when;
   }
   std::uint32_t shared_end(std::uint32_t s) {
     catch_up(s);
@@ -362,8 +377,10 @@ inline simulation simulate_reduced(const program& p, const environment& where, c
       }
       statistics.completed(c);
       const task_outcome& o = board.choose(who);
-      if (!p.distributed()) board.deliver(o.deliveries, enabled);
-      else for (const std::uint32_t k : o.packets) present[classes + p.packets[k].module].push_back(k);
+      if (!p.distributed())
+        board.deliver(o.deliveries, enabled);
+      else
+        for (const std::uint32_t k : o.packets) present[classes + p.packets[k].module].push_back(k);
     }
     statistics.run(now);
   }

@@ -24,9 +24,9 @@ struct solution {
   std::vector<double> gradient;
   /// The same per row of chain::populations, rows times (classes + modules); empty if it was not asked for.
   std::vector<double> row_gradient;
-  double leftover = 0.0;            ///< probability of an end with incomplete operand sets
-  double capped = 0.0;              ///< probability that the cap on tasks cut the run off
-  double error = 0.0;               ///< bound of the relative error of the mean by iteration; 0: solved directly
+  double leftover = 0.0;  ///< probability of an end with incomplete operand sets
+  double capped = 0.0;    ///< probability that the cap on tasks cut the run off
+  double error = 0.0;     ///< bound of the relative error of the mean by iteration; 0: solved directly
   std::size_t states = 0;
   std::size_t arcs = 0;
 };

@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_PREDICT_SUPERSTEPS_HPP
 #define WHYWAIT_PREDICT_SUPERSTEPS_HPP
 
+#include <whywait/predict/branches.hpp>
 #include <whywait/predict/layered.hpp>
-#include <whywait/predict/parallel.hpp>
 #include <whywait/predict/replay.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -28,7 +28,7 @@ struct superstep_model {
   bool valid = false;
   std::string why_not;
   std::vector<group> groups;
-  std::vector<double> perfect;           ///< of each step: mean work over the lines and the collective
+  std::vector<double> perfect;  ///< of each step: mean work over the lines and the collective
 };
 
 /// Finds the steps. Not valid if lines meet in any other way: messages, collectives of some lines, or one-sided ones.
@@ -44,7 +44,8 @@ inline superstep_model find_supersteps(const run_log& log) {
   std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> meets(lines);  // (index, sync)
   for (std::uint32_t s = 0; s != log.syncs.size(); ++s) {
     const sync_edge& x = log.syncs[s];
-    if (x.in.size() != lines || x.out.size() != lines) return no("a collective does not synchronise all lines with all");
+    if (x.in.size() != lines || x.out.size() != lines)
+      return no("a collective does not synchronise all lines with all");
     std::vector<std::uint32_t> index(lines, 0xffffffffu);
     for (const place& p : x.in) index[p.line] = p.index;
     for (const place& p : x.out)
@@ -59,7 +60,7 @@ inline superstep_model find_supersteps(const run_log& log) {
   std::map<std::vector<std::uint32_t>, std::size_t> number;
   std::vector<std::vector<std::vector<double>>> samples;  // group, line, step
   std::vector<std::vector<double>> costs;
-  std::vector<double> carried(lines, 0.0);                // the end of the last call belongs to the next step
+  std::vector<double> carried(lines, 0.0);  // the end of the last call belongs to the next step
   std::vector<std::size_t> at(lines, 0);
   for (std::size_t step = 0; step <= meets[0].size(); ++step) {
     const bool last = step == meets[0].size();
@@ -73,8 +74,10 @@ inline superstep_model find_supersteps(const run_log& log) {
         const activity& a = log.lines[l][at[l]];
         if (l == 0) key.push_back(a.label);
         sum += a.work_seconds;
-        if (last || at[l] + 1 != end) sum += a.call_seconds;
-        else carried[l] = a.call_seconds;
+        if (last || at[l] + 1 != end)
+          sum += a.call_seconds;
+        else
+          carried[l] = a.call_seconds;
       }
       work[l] = sum;
     }
@@ -151,7 +154,8 @@ inline bool by_chain(const superstep_model& m, double& seconds, std::string& why
       why_not = "the work varies less than the chain's exponential tasks (coefficient of variation below 0.7)";
       return false;
     }
-    seconds += static_cast<double>(g.steps) * (solve_layered(compile(graph), {machine::servers_for_all(means), {}}).mean + g.sync_seconds);
+    seconds += static_cast<double>(g.steps) *
+               (solve_layered(compile(graph), {machine::servers_for_all(means), {}}).mean + g.sync_seconds);
   }
   return true;
 }

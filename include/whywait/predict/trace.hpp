@@ -19,12 +19,12 @@ struct traced_call {
   core::stable_key site = 0;          ///< call site
   core::stable_key communicator = 0;  ///< 0: unknown
   std::uint64_t bytes = 0;
-  std::uint32_t posting = 0;          ///< order in which the process posted messages, from 1
-  std::uint32_t completion = 0;       ///< call of line `completed_by` that completed a posted receive
-  std::uint32_t completed_by = 0;     ///< line of the rank
-  std::int32_t peer = -1;             ///< world rank of the partner or root
+  std::uint32_t posting = 0;       ///< order in which the process posted messages, from 1
+  std::uint32_t completion = 0;    ///< call of line `completed_by` that completed a posted receive
+  std::uint32_t completed_by = 0;  ///< line of the rank
+  std::int32_t peer = -1;          ///< world rank of the partner or root
   std::int32_t tag = 0;
-  std::int32_t members = 0;           ///< size of the communicator
+  std::int32_t members = 0;                   ///< size of the communicator
   std::uint32_t first_block = 0, blocks = 0;  ///< in traced_line::blocks
   core::mpi_call call = core::mpi_call::none;
   std::uint16_t flags = 0;
@@ -40,7 +40,7 @@ struct traced_block {
 struct traced_line {
   std::int32_t rank = 0, thread = 0;
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::uint64_t dropped = 0;          ///< calls beyond the limit, or lost by the recorder
+  std::uint64_t dropped = 0;  ///< calls beyond the limit, or lost by the recorder
   std::vector<traced_call> calls;
   std::vector<traced_block> blocks;
 };
@@ -78,8 +78,9 @@ inline std::vector<traced_line> trace(const explain::rank_history& h, std::size_
         const explain::communicator& of = h.communicators[r.comm];
         c.communicator = of.id;
         c.members = of.size;
-        c.peer = r.peer < 0 || of.world.empty() ? r.peer
-                 : static_cast<std::size_t>(r.peer) < of.world.size() ? of.world[static_cast<std::size_t>(r.peer)] : -1;
+        c.peer = r.peer < 0 || of.world.empty()                       ? r.peer
+                 : static_cast<std::size_t>(r.peer) < of.world.size() ? of.world[static_cast<std::size_t>(r.peer)]
+                                                                      : -1;
       }
       c.first_block = static_cast<std::uint32_t>(line.blocks.size());
       for (; steps < r.steps && steps < location.steps.size(); ++steps) {
@@ -116,8 +117,13 @@ bool get_bytes(const std::vector<char>& in, std::size_t& at, T* data, std::size_
 inline std::vector<char> pack(const std::vector<traced_line>& lines) {
   std::vector<char> out;
   for (const traced_line& l : lines) {
-    const std::int64_t head[7] = {l.rank, l.thread, l.begin_ns, l.end_ns, static_cast<std::int64_t>(l.dropped),
-                                  static_cast<std::int64_t>(l.calls.size()), static_cast<std::int64_t>(l.blocks.size())};
+    const std::int64_t head[7] = {l.rank,
+                                  l.thread,
+                                  l.begin_ns,
+                                  l.end_ns,
+                                  static_cast<std::int64_t>(l.dropped),
+                                  static_cast<std::int64_t>(l.calls.size()),
+                                  static_cast<std::int64_t>(l.blocks.size())};
     detail::put_bytes(out, head, 7);
     detail::put_bytes(out, l.calls.data(), l.calls.size());
     detail::put_bytes(out, l.blocks.data(), l.blocks.size());
@@ -131,7 +137,8 @@ inline void unpack(const std::vector<char>& bytes, std::vector<traced_line>& int
     std::int64_t head[7];
     traced_line l;
     bool good = detail::get_bytes(bytes, at, head, 7) && head[5] >= 0 && head[6] >= 0 &&
-                static_cast<std::uint64_t>(head[5]) <= bytes.size() && static_cast<std::uint64_t>(head[6]) <= bytes.size();
+                static_cast<std::uint64_t>(head[5]) <= bytes.size() &&
+                static_cast<std::uint64_t>(head[6]) <= bytes.size();
     if (good) {
       l.rank = static_cast<std::int32_t>(head[0]);
       l.thread = static_cast<std::int32_t>(head[1]);
@@ -140,7 +147,8 @@ inline void unpack(const std::vector<char>& bytes, std::vector<traced_line>& int
       l.dropped = static_cast<std::uint64_t>(head[4]);
       l.calls.resize(static_cast<std::size_t>(head[5]));
       l.blocks.resize(static_cast<std::size_t>(head[6]));
-      good = detail::get_bytes(bytes, at, l.calls.data(), l.calls.size()) && detail::get_bytes(bytes, at, l.blocks.data(), l.blocks.size());
+      good = detail::get_bytes(bytes, at, l.calls.data(), l.calls.size()) &&
+             detail::get_bytes(bytes, at, l.blocks.data(), l.blocks.size());
     }
     if (!good) throw prediction_error(fault::log, "a packet of traced calls is damaged");
     into.push_back(std::move(l));

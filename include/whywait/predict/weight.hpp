@@ -41,12 +41,14 @@ class weight {
   friend weight operator+(const weight& a, const weight& b) noexcept {
     if (!a.exact() || !b.exact()) return approximate(a.value() + b.value());
     // denominators below 2^63 each: the products may need 126 bits, the sum one more
-    const detail::int128 n = detail::int128(a.numerator_) * b.denominator_ + detail::int128(b.numerator_) * a.denominator_;
+    const detail::int128 n =
+        detail::int128(a.numerator_) * b.denominator_ + detail::int128(b.numerator_) * a.denominator_;
     return reduced(n, detail::int128(a.denominator_) * b.denominator_);
   }
   friend weight operator-(const weight& a, const weight& b) noexcept {
     if (!a.exact() || !b.exact()) return approximate(a.value() - b.value());
-    const detail::int128 n = detail::int128(a.numerator_) * b.denominator_ - detail::int128(b.numerator_) * a.denominator_;
+    const detail::int128 n =
+        detail::int128(a.numerator_) * b.denominator_ - detail::int128(b.numerator_) * a.denominator_;
     return reduced(n, detail::int128(a.denominator_) * b.denominator_);
   }
   friend weight operator*(const weight& a, const weight& b) noexcept {

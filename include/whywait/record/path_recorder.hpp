@@ -44,33 +44,37 @@ class path_recorder {
   /// stays with the region at that depth. Returns the new depth.
   uint32_t enter(uint32_t block) noexcept {
     const uint64_t now = Clock::now();
-    current_->ticks += now - last_;
+    entry* const outer = current_;
+    outer->ticks += now - last_;
     last_ = now;
     entry* const next = profile_ + block;
     if (__builtin_expect(next->segment != segment_, 0)) touch(next, 0);
     ++next->visits;
-    if (__builtin_expect(depth_ < max_depth, 1)) {
-      stack_[depth_].outer = current_;
-      stack_[depth_].path = path_;
-      path_ = extend(path_, block);
+    const uint32_t depth = depth_;
+    if (__builtin_expect(depth < max_depth, 1)) {
+      frame& level = stack_[depth];
+      const uint64_t path = path_;
+      level.outer = outer;
+      level.path = path;
+      path_ = extend(path, block);
       current_ = next;
     }
-    return ++depth_;
+    return depth_ = depth + 1;
   }
 
   /// Leaves the innermost region. Without an open region: counted, nothing else.
   void leave() noexcept {
-    if (__builtin_expect(depth_ == 0, 0)) {
-      ++unmatched_leaves_;
-      return;
-    }
+    const uint32_t depth = depth_ - 1;
+    if (__builtin_expect(depth >= max_depth, 0)) return leave_none_or_deep();  // one comparison for both
     const uint64_t now = Clock::now();
+    const frame& level = stack_[depth];
     current_->ticks += now - last_;
     last_ = now;
-    if (__builtin_expect(--depth_ >= max_depth, 0)) return;
-    current_ = stack_[depth_].outer;
-    path_ = stack_[depth_].path;
-    if (__builtin_expect(current_->segment != segment_, 0)) touch(current_, 0);
+    depth_ = depth;
+    entry* const outer = level.outer;
+    current_ = outer;
+    path_ = level.path;
+    if (__builtin_expect(outer->segment != segment_, 0)) touch(outer, 0);
   }
 
   /// Leaves one region and enters the next at one clock reading (consecutive phases, loop iterations). Outside
@@ -92,8 +96,8 @@ class path_recorder {
   uint32_t depth() const noexcept { return depth_; }
   uint64_t unmatched_leaves() const noexcept { return unmatched_leaves_; }
   /// Names the stack of open regions, not only the innermost: changes whenever the stack does. For this process
-  /// only: site numbers differ between ranks.
-  core::stable_key path() const noexcept { return core::combine(path_, 0); }
+  /// only: site numbers differ between ranks. One load; not mixed, so not every bit is a hash.
+  core::stable_key path() const noexcept { return path_; }
   /// Site number of the open region at `level` (0: outermost), for level < depth().
   uint32_t open_region(uint32_t level) const noexcept {
     if (level >= max_depth) return 0;
@@ -111,6 +115,13 @@ class path_recorder {
     if (__builtin_expect(++segment_ == 0, 0)) forget_segments();
     touched_count_ = 0;
     touch(current_, 0);
+  }
+
+  /// `close` for the case that it has nothing to tell: only code outside any region ran. False: call `close`.
+  bool close_if_outside(uint64_t now) noexcept {
+    if (touched_count_ != 1 || current_ != profile_) return false;  // the innermost region is always touched
+    last_ = now;
+    return true;
   }
 
   /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` not after the last event
@@ -141,8 +152,13 @@ class path_recorder {
     uint64_t path;
   };
 
-  // A polynomial of the site numbers; mixed only where it is read.
+  // A polynomial of the site numbers; mixed only where it is used as a hash.
   static uint64_t extend(uint64_t path, uint32_t block) noexcept { return path * 0x9e3779b97f4a7c15u + block; }
+
+  __attribute__((noinline, cold)) void leave_none_or_deep() noexcept {
+    if (depth_ == 0) ++unmatched_leaves_;
+    else --depth_;  // beyond max_depth nothing changed at the enter: the time goes on with the region there
+  }
 
   __attribute__((noinline)) void touch(entry* e, uint32_t within) noexcept {
     *e = entry{0, 0, 0, within, segment_};
@@ -186,8 +202,9 @@ void path_recorder<Clock, Segment>::next(uint32_t block) noexcept {
   entry* const following = profile_ + block;
   if (__builtin_expect(following->segment != segment_, 0)) touch(following, 0);
   ++following->visits;
-  if (depth_ == 0 || depth_ > max_depth) return;
-  path_ = extend(stack_[depth_ - 1].path, block);
+  const uint32_t depth = depth_ - 1;
+  if (__builtin_expect(depth >= max_depth, 0)) return;
+  path_ = extend(stack_[depth].path, block);
   current_ = following;
 }
 

@@ -75,13 +75,13 @@ inline uint32_t intern(site_kind kind, const char* name, const char* file, uint3
 /// must die on the thread that made it. Not for signal handlers.
 class region {
  public:
-  explicit region(site& place) noexcept : location_(record::this_location()) {
+  __attribute__((always_inline)) explicit region(site& place) noexcept : location_(record::this_location()) {
     if (location_ != nullptr) depth_ = location_->path.enter(number_ = place.id());
   }
   /// A region whose name is known only at run time and copied; costs a hash of name and file more.
   explicit region(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept
       : region(site_kind::region, name, file, line) {}
-  ~region() {
+  __attribute__((always_inline)) ~region() {
     if (location_ == nullptr) return;
     if (__builtin_expect(location_->path.depth() == depth_, 1)) {
       location_->path.leave();
@@ -94,7 +94,7 @@ class region {
 
   /// Ends this region here and begins `place` for the rest of the scope, with one clock reading (about 12 ns):
   /// for consecutive phases.
-  void next(site& place) noexcept {
+  __attribute__((always_inline)) void next(site& place) noexcept {
     if (location_ == nullptr) return;
     if (__builtin_expect(location_->path.depth() != depth_, 0)) {  // leave one level less than at the scope's end
       record::detail::count_mismatch(*location_,

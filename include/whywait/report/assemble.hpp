@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_ASSEMBLE_HPP
 
 #include <whywait/explain/explanation.hpp>
+#include <whywait/explain/sorting.hpp>
 #include <whywait/report/advice.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/units.hpp>
@@ -143,7 +144,7 @@ result assemble(const explain::outcome& found, const names& known, run_facts fac
   const detail::name_resolver resolve(found, known);
   std::vector<const explain::explanation*> order;
   for (const explain::explanation& e : found.waits) order.push_back(&e);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
+  explain::sort_rarely(order, [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
 
   std::int64_t unlisted_ns = found.waiting_ns;
   std::int64_t remainder_ns = 0;
@@ -180,7 +181,7 @@ result assemble(const explain::outcome& found, const names& known, run_facts fac
       explained_ns += t.total_ns;
       w.residual.push_back(std::move(r));
     }
-    std::stable_sort(w.residual.begin(), w.residual.end(), [](const residual_entry& a, const residual_entry& b) {
+    explain::sort_rarely(w.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::abs(a.seconds) > std::abs(b.seconds);
     });
     w.unexplained_seconds = seconds_of(e->wait_ns - explained_ns);

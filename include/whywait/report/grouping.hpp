@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_GROUPING_HPP
 #define WHYWAIT_REPORT_GROUPING_HPP
 
+#include <whywait/explain/sorting.hpp>
 #include <whywait/report/model.hpp>
 
 #include <algorithm>
@@ -102,18 +103,18 @@ inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits
     });
     for (auto r = small; r != sum.residual.end(); ++r) sum.unexplained_seconds += r->seconds;
     sum.residual.erase(small, sum.residual.end());
-    std::stable_sort(sum.residual.begin(), sum.residual.end(), [](const residual_entry& a, const residual_entry& b) {
+    explain::sort_rarely(sum.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::fabs(a.seconds) > std::fabs(b.seconds);
     });
     const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
-    std::stable_sort(sum.waiters.begin(), sum.waiters.end(), more);
-    std::stable_sort(sum.causers.begin(), sum.causers.end(), more);
-    std::stable_sort(sum.advice.begin(), sum.advice.end(), [](const advice_entry& a, const advice_entry& b) {
+    explain::sort_rarely(sum.waiters, more);
+    explain::sort_rarely(sum.causers, more);
+    explain::sort_rarely(sum.advice, [](const advice_entry& a, const advice_entry& b) {
       return a.saving_seconds > b.saving_seconds;
     });
   }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
+  explain::sort_rarely(groups,
+                       [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
   return groups;
 }
 

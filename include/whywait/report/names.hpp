@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_NAMES_HPP
 
 #include <whywait/core/stable_key.hpp>
+#include <whywait/explain/sorting.hpp>
 #include <whywait/report/cpp_name.hpp>
 #include <whywait/report/table.hpp>
 
@@ -68,7 +69,7 @@ class names {
   /// All entries, sorted by key.
   std::vector<std::pair<core::stable_key, place>> entries() const {
     std::vector<std::pair<core::stable_key, place>> all(table_.begin(), table_.end());
-    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    explain::sort_rarely(all, [](const auto& a, const auto& b) { return a.first < b.first; });
     return all;
   }
 

@@ -5,6 +5,7 @@
 #include <whywait/rules/fact_types.hpp>
 #include <whywait/rules/join_planner.hpp>
 #include <whywait/rules/parser.hpp>
+#include <whywait/rules/problem_compiler.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -42,7 +43,11 @@ class compiler {
     for (const std::size_t i : order_)
       if (!gone_[i]) event(i);
     for (const std::size_t i : problems_)
-      if (!gone_[i]) problem(syntax_.declarations[i]);
+      if (!gone_[i]) {
+        const declaration& d = syntax_.declarations[i];
+        const std::uint32_t of = type_named(d.name);
+        if (of != knowledge::none) problem_compiler(out_, syntax_).compile(d, of, built_in_[d.where.source]);
+      }
     return std::move(out_);
   }
 
@@ -328,7 +333,7 @@ class compiler {
     expression_compiler expressions(out_, syntax_);
     if (t.source == event_source::gathered) {
       join_step only;
-      if (d.when != 0) good = condition(expressions, d.when, names, only.filter);
+      if (d.when != 0) good = expressions.condition(d.when, names, only.filter);
       rule.steps.push_back(std::move(only));
       for (const std::uint32_t key : d.by) {
         program p;
@@ -360,14 +365,6 @@ class compiler {
     out_.composites.push_back(std::move(rule));
   }
 
-  bool condition(expression_compiler& expressions, std::uint32_t index, const scope& names, program& out) {
-    const type t = expressions.compile(index, names, out);
-    if (t.is(type::kind::boolean)) return true;
-    if (!t.is(type::kind::wrong))
-      out_.log.report(code::wrong_type, syntax_.nodes[index].where, "'when' needs a condition, this is " + t.words());
-    return false;
-  }
-
   /// The name of a problem if it is a plain text, else empty.
   std::string problem_name(const declaration& d) const {
     for (const parameter_syntax& p : d.parameters)
@@ -375,80 +372,9 @@ class compiler {
     return {};
   }
 
-  void problem(const declaration& d) {
-    problem_rule rule;
-    rule.source = d.where.source;
-    rule.built_in = built_in_[rule.source];
-    rule.type = type_named(d.name);
-    if (rule.type == knowledge::none) return;
-    const event_type& t = out_.types[rule.type];
-    scope names;
-    names.subject = "composite event";
-    names.rows.push_back({"", &t.columns, t.columns.size()});
-    if (t.source == event_source::composite || t.source == event_source::gathered)
-      for (const auto& m : t.members) names.rows.push_back({m.first, &out_.types[m.second].columns, out_.types[m.second].columns.size()});
-    expression_compiler expressions(out_, syntax_);
-    bool good = d.when == 0 || condition(expressions, d.when, names, rule.when);
-    std::set<std::string> given;
-    for (const parameter_syntax& p : d.parameters) {
-      const std::string& field = p.name.text;
-      if (!given.insert(field).second) {
-        out_.log.report(code::duplicate, p.name.where, "'" + detail::clean(field) + "' is given above already");
-        good = false;
-        continue;
-      }
-      const node& n = syntax_.nodes[p.value];
-      if (field == "name" || field == "instead_of") {
-        if (n.kind != node_kind::text || n.text.empty()) {
-          out_.log.report(code::not_constant, n.where, "'" + field + "' must be a string without braces, and not empty");
-          good = false;
-        } else {
-          (field == "name" ? rule.name : rule.instead_of) = n.text;
-        }
-      } else if (field == "threshold") {
-        good = share(p.value, rule.threshold) && good;
-      } else if (field == "duration" || field == "saving") {
-        const type what = expressions.compile(p.value, names, field == "duration" ? rule.duration : rule.saving);
-        if (!what.is(type::kind::wrong) && !(what.is(type::kind::number) && what.same_unit(type::duration())))
-          out_.log.report(code::not_seconds, n.where, "'" + field + "' must be a duration in seconds, this is " + what.words());
-        good = good && what.is(type::kind::number) && what.same_unit(type::duration());
-      } else if (field == "description" || field == "advice") {
-        scope finding = names;
-        finding.about_finding = true;
-        const type what = expressions.compile(p.value, finding, field == "advice" ? rule.advice : rule.description);
-        if (!what.is(type::kind::wrong) && !what.is(type::kind::text))
-          out_.log.report(code::wrong_type, n.where, "'" + field + "' must be a text, this is " + what.words());
-        good = good && what.is(type::kind::text);
-      } else {
-        detail::nearest_name near(field);
-        for (const char* known : {"name", "description", "advice", "duration", "saving", "threshold", "instead_of"}) near.offer(known);
-        out_.log.report(code::unknown_field, p.name.where, "a problem has no field '" + detail::clean(field) + "'", near.hint());
-        good = false;
-      }
-    }
-    for (const char* needed : {"name", "duration"})
-      if (given.count(needed) == 0) {
-        out_.log.report(code::missing, d.name.where, "this problem has no '" + std::string(needed) + "'");
-        good = false;
-      }
-    if (good) out_.problems.push_back(std::move(rule));
-  }
-
-  /// A constant share: 2 %, 0.02.
-  bool share(std::uint32_t index, double& out) {
-    const node& n = syntax_.nodes[index];
-    if (n.kind == node_kind::number && n.unit.same_unit(type::number()) && n.value >= 0 && n.value <= 1) {
-      out = n.value;
-      return true;
-    }
-    if (n.kind != node_kind::wrong)
-      out_.log.report(code::not_constant, n.where, "a threshold is a share of the run's time, written as a number: 2 %");
-    return false;
-  }
-
   void setting(const declaration& d) {
     if (d.name.text == "threshold") {
-      share(d.when, out_.threshold);
+      problem_compiler(out_, syntax_).share(d.when, out_.threshold);
       return;
     }
     detail::nearest_name near(d.name.text);

@@ -4,6 +4,7 @@
 #include <whywait/rules/detail/nearest.hpp>
 #include <whywait/rules/knowledge.hpp>
 #include <whywait/rules/lexer.hpp>
+#include <whywait/rules/scope.hpp>
 #include <whywait/rules/syntax.hpp>
 
 #include <algorithm>
@@ -17,22 +18,6 @@
 namespace whywait {
 inline namespace v0 {
 namespace rules {
-
-/// One event whose parameters an expression may name.
-struct scope_row {
-  std::string name;                    ///< what stands before the dot; empty: parameters are named alone
-  const std::vector<column>* columns;
-  std::size_t visible;                 ///< only the first so many: a parameter may use those before it
-};
-
-/// What the names of an expression mean. Row i of the running program is rows[i].
-struct scope {
-  std::vector<scope_row> rows;
-  bool at_entry = false;                          ///< an `in` parameter: nothing that is known only at exit
-  bool about_finding = false;                     ///< instances, total and share have a meaning
-  std::vector<aggregate>* aggregates = nullptr;   ///< not null: count(), sum() ... are collected here
-  const char* subject = "event";                  ///< for messages: "call", "composite event"
-};
 
 /// Turns expressions of one syntax into programs and finds their types; reports what does not fit. Not thread safe.
 class expression_compiler {
@@ -55,6 +40,14 @@ class expression_compiler {
     }
     result.plain = result.steps.size() == 1 && result.steps[0].what == op::load;
     return found;
+  }
+
+  /// A condition; false if something was reported.
+  bool condition(std::uint32_t index, const scope& names, program& result) {
+    const type t = compile(index, names, result);
+    if (t.is(type::kind::boolean)) return true;
+    if (!t.is(type::kind::wrong)) report(code::wrong_type, from_->nodes[index], "'when' needs a condition, this is " + t.words());
+    return false;
   }
 
   /// The same for the conjunction of several conditions; nothing for none of them.
@@ -265,29 +258,11 @@ class expression_compiler {
       emit(op::show, 0, static_cast<std::uint32_t>(t.bytes + 64), 0, static_cast<std::uint8_t>(t.seconds + 64));
   }
 
-  struct function {
-    const char* name;
-    std::size_t least, most;
-    bool gathers = false;
-  };
-  const function* known(const std::string& called) const noexcept {
-    for (const function& f : functions())
-      if (called == f.name) return &f;
-    return nullptr;
-  }
-  static const std::vector<function>& functions() {
-    static const std::vector<function> all = {
-        {"min", 2, 16}, {"max", 2, 16}, {"abs", 1, 1}, {"floor", 1, 1}, {"round", 1, 1}, {"if", 3, 3}, {"percent", 1, 1},
-        {"text", 1, 1}, {"plural", 3, 3}, {"contains", 2, 2}, {"starts_with", 2, 2}, {"count", 0, 0, true},
-        {"sum", 1, 1, true}, {"mean", 1, 1, true}, {"least", 1, 1, true}, {"most", 1, 1, true}, {"distinct", 1, 1, true}};
-    return all;
-  }
-
   type call(const node& n) {
-    const function* const f = known(n.text);
+    const function* const f = find_function(n.text);
     if (f == nullptr) {
       detail::nearest_name near(n.text);
-      for (const function& candidate : functions()) near.offer(candidate.name);
+      for_each_function([&near](const function& candidate) { near.offer(candidate.name); });
       return report(code::unknown_function, n, "there is no function " + quoted(n.text), near.hint());
     }
     if (n.parts.size() < f->least || n.parts.size() > f->most) {

@@ -54,7 +54,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "boolean: both_ran one_late_rank",
        false},
       {"traffic",
-       "number: calls ranks peers batched messages_per_batch;"
+       "number: calls ranks batched messages_per_batch;"
        "text: site call region; bytes: bytes mean_bytes largest; seconds: duration batched_duration",
        false},
       {"barrier_use",

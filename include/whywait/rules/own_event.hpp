@@ -27,6 +27,8 @@ struct bytes {
   double value;
 };
 
+#ifndef WHYWAIT_DISABLE
+
 namespace rules {
 namespace detail {
 
@@ -45,8 +47,6 @@ constexpr const char* word_of() noexcept {
 
 }  // namespace detail
 }  // namespace rules
-
-#ifndef WHYWAIT_DISABLE
 
 /// An event type of the program's own, with parameters for rules:
 ///

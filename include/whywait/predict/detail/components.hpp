@@ -14,10 +14,10 @@ namespace detail {
 /// The strongly connected components of a chain in topological order (Tarjan 1972), each in an order in which only
 /// arcs into marked states lead back.
 struct components {
-  std::vector<std::uint32_t> order;   ///< states
-  std::vector<std::uint32_t> first;   ///< of each component in `order`, and one more
-  std::vector<std::uint32_t> of;      ///< component of each state
-  std::vector<char> feedback;         ///< of each state: target of an arc that leads back
+  std::vector<std::uint32_t> order;  ///< states
+  std::vector<std::uint32_t> first;  ///< of each component in `order`, and one more
+  std::vector<std::uint32_t> of;     ///< component of each state
+  std::vector<char> feedback;        ///< of each state: target of an arc that leads back
 };
 
 inline components find_components(const chain& c) {

@@ -23,7 +23,8 @@ inline double beta_function(double a, double b, double x) noexcept {
   if (!(x > 0.0)) return 0.0;
   if (!(x < 1.0)) return 1.0;
   if (x > (a + 1.0) / (a + b + 2.0)) return 1.0 - beta_function(b, a, 1.0 - x);
-  const double front = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x)) / a;
+  const double front =
+      std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x)) / a;
   constexpr double tiny = 1e-300;
   double c = 1.0, d = 1.0 - (a + b) * x / (a + 1.0);
   d = 1.0 / (std::fabs(d) < tiny ? tiny : d);
@@ -89,7 +90,8 @@ inline minimum minimum_of(double mean_a, double cv2_a, double mean_b, double cv2
   const double square_a = mean_a * mean_a * (1.0 + cv2_a), square_b = mean_b * mean_b * (1.0 + cv2_b);
   if (cv2_b < narrow) {
     const double s = std::sqrt(cv2_a * mean_a * mean_a + cv2_b * mean_b * mean_b), z = (mean_a - mean_b) / s;
-    const double below = 0.5 * std::erfc(z / std::sqrt(2.0)), density = std::exp(-0.5 * z * z) / std::sqrt(2.0 * 3.14159265358979323846);
+    const double below = 0.5 * std::erfc(z / std::sqrt(2.0)),
+                 density = std::exp(-0.5 * z * z) / std::sqrt(2.0 * 3.14159265358979323846);
     return {mean_a * below + mean_b * (1.0 - below) - s * density,
             square_a * below + square_b * (1.0 - below) - (mean_a + mean_b) * s * density};
   }

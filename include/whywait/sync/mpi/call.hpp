@@ -28,7 +28,7 @@ struct caller {
 class call {
  public:
   __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
-      : thread_(recording_thread()), what_(what), from_(from.address) {
+      : thread_(recording_thread()), from_(from.address), what_(what) {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
     if (__builtin_expect(thread_->open.frame != nullptr, 0) && is_inside(thread_->open, from.frame)) {
       thread_ = nullptr;
@@ -41,7 +41,7 @@ class call {
   }
   __attribute__((always_inline)) ~call() {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
-    if (__builtin_expect(begun_ && !left_, 0)) leave();  // an error handler threw
+    if (__builtin_expect(open_, 0)) leave_late(*thread_, begin_, what_, from_);  // an error handler threw
     thread_->open.frame = nullptr;
   }
   call(const call&) = delete;
@@ -55,26 +55,28 @@ class call {
   bool several() const noexcept { return __atomic_load_n(&process().several, __ATOMIC_RELAXED); }
 
   /// Reads the clock and closes the path segment. Makes room for the first record.
-  void begin() noexcept {
-    begun_ = true;
+  __attribute__((always_inline)) void begin() noexcept {
+    open_ = true;
     begin_ = core::cycle_clock::now();
     thread_->open.begin = begin_;
-    close_segment();
+    record::location& here = where();
+    if (!here.path.close_if_outside(begin_)) pause_until(close_segment(*thread_, begin_));
     if (__builtin_expect(process().closed, 0)) return;
-    steps_ = static_cast<uint32_t>(where().steps.size());
-    if (__builtin_expect((where().syncs.size() & (decltype(where().syncs)::chunk_events - 1)) == 0, 0)) fresh_chunk();
-    place_ = where().syncs.claim();
+    steps_ = static_cast<uint32_t>(here.steps.size());
+    place_ = here.syncs.claim_at_once();
+    if (__builtin_expect(place_ == nullptr, 0)) {
+      pause_until(fresh_chunk(here));
+      place_ = here.syncs.claim_at_once();
+    }
   }
 
   /// Reads the clock; from here on time belongs to the program again.
-  void leave() noexcept {
-    left_ = true;
-    duration_ = core::cycle_clock::now() - begin_;
-    where().path.resume(begin_ + duration_);
-    site_ = thread_->sites.find_or_add(from_, what_, where().path);
-    call_site& site = thread_->sites[site_];
-    ++site.count;
-    site.ticks += duration_;
+  __attribute__((always_inline)) void leave() noexcept {
+    open_ = false;
+    const uint64_t now = core::cycle_clock::now();
+    duration_ = now - begin_;
+    where().path.resume(now);
+    site_ = thread_->sites.count(from_, what_, where().path, duration_);
   }
 
   /// A call that is told from the clock only once it is known to matter: successful polls.
@@ -89,14 +91,17 @@ class call {
   /// Makes the next record, common facts filled in; `finish` publishes it. Null if there is no memory, or if
   /// there was none before. `posting`: the ordinal taken for it, or 0.
   __attribute__((always_inline)) core::sync_record* store(unsigned flags, uint32_t posting) noexcept {
-    if (__builtin_expect(place_ == nullptr, 0) && !claim_again(posting)) return nullptr;
-    core::sync_record* const r = place_;
-    r->begin = begin_;
-    r->duration = duration_;
+    core::sync_record* r = place_;
+    if (__builtin_expect(r == nullptr, 0)) {
+      r = claim_again(*thread_, begin_, posting);
+      if (r == nullptr) return nullptr;
+    }
+    r->begin = alone(begin_);
+    r->duration = alone(duration_);
     r->bytes = 0;
-    r->overhead = overhead_;
-    r->site = site_;
-    r->steps = steps_;
+    r->overhead = alone(overhead_);
+    r->site = alone(site_);
+    r->steps = alone(steps_);
     r->posting = posting;
     r->completion = 0;
     r->completed_by = 0;
@@ -142,38 +147,77 @@ class call {
   }
 
   void leave_at_once() noexcept {
-    left_ = true;
+    open_ = false;
     duration_ = 0;
     where().path.resume(begin_);
-    site_ = thread_->sites.find_or_add(from_, what_, where().path);
-    ++thread_->sites[site_].count;
+    site_ = thread_->sites.count(from_, what_, where().path, 0);
   }
 
-  void close_segment() noexcept {
-    record::location& here = where();
-    if (__builtin_expect(process().closed, 0)) {
-      here.path.close(begin_, [this](const core::path_step& step) { fold(step); });
-      return;
+  // The kernel maps memory now and then: that pause is no time of the program, nor of MPI.
+  void pause_until(uint64_t now) noexcept {
+    if (__builtin_expect(now == 0, 1)) return;
+    const uint64_t pause = overhead_ + (now - begin_);
+    overhead_ = pause < ~uint32_t(0) ? static_cast<uint32_t>(pause) : ~uint32_t(0);
+    begin_ = now;
+    thread_->open.begin = now;
+  }
+
+  // A field in a register of its own: else g++ fetches neighbours with one load, which has to wait until the stores
+  // that have just written them are through (about 5 ns).
+  template <class Number>
+  static __attribute__((always_inline)) Number alone(Number field) noexcept {
+    __asm__("" : "+r"(field));
+    return field;
+  }
+
+  // Static, and what they need by value: else every field of every call would have to stay in memory.
+
+  // Hands the segment over. Returns the time if that took a fresh chunk, else 0.
+  static __attribute__((noinline)) uint64_t close_segment(thread_state& thread, uint64_t now) noexcept {
+    record::location& here = *thread.location;
+    state& process = *thread.process;
+    bool paused = false;
+    if (__builtin_expect(process.closed, 0)) {
+      here.path.close(now, [&thread](const core::path_step& step) { fold(thread, step); });
+      return 0;
     }
-    here.path.close(begin_, [this, &here](const core::path_step& step) {
-      if (core::path_step* const place = here.steps.claim()) {
+    here.path.close(now, [&](const core::path_step& step) {
+      core::path_step* place = here.steps.claim_at_once();
+      if (__builtin_expect(place == nullptr, 0)) {
+        place = here.steps.claim();
+        paused = true;
+      }
+      if (place != nullptr) {
         *place = step;
         here.steps.publish();
       } else {
-        fold(step);
+        fold(thread, step);
       }
     });
-    if (__builtin_expect(here.steps.dropped() != 0, 0)) process().close(begin_, process().last_posting);
+    if (__builtin_expect(here.steps.dropped() != 0, 0)) process.close(now, process.last_posting);
+    return paused ? core::cycle_clock::now() : 0;
+  }
+
+  static __attribute__((noinline, cold)) uint64_t fresh_chunk(record::location& here) noexcept {
+    here.syncs.claim();
+    return core::cycle_clock::now();
+  }
+
+  static __attribute__((noinline, cold)) void leave_late(thread_state& thread, uint64_t begin, core::mpi_call what,
+                                                         const void* from) noexcept {
+    const uint64_t now = core::cycle_clock::now();
+    thread.location->path.resume(now);
+    thread.sites.count(from, what, thread.location->path, now - begin);
   }
 
   // Without memory for order only sums are kept.
-  __attribute__((noinline, cold)) void fold(const core::path_step& step) noexcept {
-    ++thread_->lost_steps;
-    if (thread_->folded == nullptr)
-      thread_->folded = static_cast<core::path_step*>(
+  static __attribute__((noinline, cold)) void fold(thread_state& thread, const core::path_step& step) noexcept {
+    ++thread.lost_steps;
+    if (thread.folded == nullptr)
+      thread.folded = static_cast<core::path_step*>(
           core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
-    if (thread_->folded == nullptr) return;
-    core::path_step& sum = thread_->folded[step.block];
+    if (thread.folded == nullptr) return;
+    core::path_step& sum = thread.folded[step.block];
     sum.block = step.block;
     sum.within = step.within;
     sum.visits += step.visits;
@@ -181,36 +225,27 @@ class call {
     sum.work += step.work;
   }
 
-  // The kernel maps 64 KiB now and then: that pause is no time of the program.
-  __attribute__((noinline, cold)) void fresh_chunk() noexcept {
-    place_ = where().syncs.claim();
-    const uint64_t now = core::cycle_clock::now();
-    const uint64_t pause = now - begin_;
-    overhead_ = pause < ~uint32_t(0) ? static_cast<uint32_t>(pause) : ~uint32_t(0);
-    begin_ = now;
-  }
-
-  __attribute__((noinline)) bool claim_again(uint32_t posting) noexcept {
-    if (!process().closed) {
-      place_ = where().syncs.claim();
-      if (place_ != nullptr) return true;
-      process().close(begin_, posting != 0 ? posting - 1 : process().last_posting);
+  static __attribute__((noinline, cold)) core::sync_record* claim_again(thread_state& thread, uint64_t begin,
+                                                                        uint32_t posting) noexcept {
+    state& process = *thread.process;
+    if (!process.closed) {
+      if (core::sync_record* const place = thread.location->syncs.claim()) return place;
+      process.close(begin, posting != 0 ? posting - 1 : process.last_posting);
     }
-    ++thread_->lost_records;
-    return false;
+    ++thread.lost_records;
+    return nullptr;
   }
 
   thread_state* thread_;
   core::sync_record* place_ = nullptr;
   uint64_t begin_ = 0;
   uint64_t duration_ = 0;
-  const core::mpi_call what_;
+  const void* const from_;
   uint32_t site_ = 0;
   uint32_t steps_ = 0;
   uint32_t overhead_ = 0;
-  bool begun_ = false;
-  bool left_ = false;
-  const void* const from_;
+  const core::mpi_call what_;
+  bool open_ = false;  // between begin and leave
 };
 
 }  // namespace mpi

@@ -60,6 +60,16 @@ class call_site_table {
     }
   }
 
+  /// Counts a call that took `ticks` at its site, and returns the site's number.
+  template <class Path>
+  uint32_t count(const void* address, core::mpi_call call, const Path& path, uint64_t ticks) noexcept {
+    const uint32_t number = find_or_add(address, call, path);
+    call_site& site = sites_[number];
+    ++site.count;
+    site.ticks += ticks;
+    return number;
+  }
+
   /// Numbers in use; number 0 counts.
   uint32_t size() const noexcept { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
   call_site& operator[](uint32_t number) noexcept { return sites_[number]; }

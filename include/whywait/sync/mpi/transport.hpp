@@ -40,53 +40,47 @@ class mpi_transport {
     return least;
   }
 
-  /// Alltoall of the sizes, then Alltoallv in rounds of at most `round_bytes` per process, so that no count or
-  /// displacement overflows and buffers stay small.
+  /// Rounds of an Alltoall of the sizes and an Alltoallv of the packets, until in one round nobody has sent
+  /// anything. Buffers and displacements stay small: a packet is filled up to a share of `round_bytes`.
   template <class Produce, class Consume>
-  void bulk(Produce&& produce, Consume&& consume) const {
+  void exchange(Produce&& produce, Consume&& consume) const {
     const auto n = static_cast<std::size_t>(ranks_);
+    const std::size_t room = std::max(round_bytes / n, std::size_t{2048});
     std::unordered_map<std::int32_t, packet> outbox;
-    produce(0, [&outbox](std::int32_t to) -> packet& { return outbox[to]; });
-    std::vector<std::uint64_t> out_size(n, 0), in_size(n, 0);
-    for (const auto& out : outbox) out_size[static_cast<std::size_t>(out.first)] = out.second.size();
-    PMPI_Alltoall(out_size.data(), 1, MPI_UINT64_T, in_size.data(), 1, MPI_UINT64_T, comm_);
-    const std::uint64_t share = std::max<std::uint64_t>(round_bytes / n, 1024);
-    std::uint64_t largest = *std::max_element(out_size.begin(), out_size.end());
-    PMPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, comm_);
-    std::vector<packet> inbox(n);
-    for (std::size_t i = 0; i != n; ++i) inbox[i].reserve(in_size[i]);
     std::vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
+    std::vector<std::uint32_t> out_said(n), in_said(n);
     packet out_round, in_round;
-    for (std::uint64_t done = 0; done < largest; done += share) {
-      const auto part = [&](std::uint64_t size) { return size <= done ? 0 : std::min(size - done, share); };
-      std::size_t out_sum = 0, in_sum = 0;
-      for (std::size_t i = 0; i != n; ++i) {
-        out_at[i] = static_cast<int>(out_sum);
-        in_at[i] = static_cast<int>(in_sum);
-        out_count[i] = static_cast<int>(part(out_size[i]));
-        in_count[i] = static_cast<int>(part(in_size[i]));
-        out_sum += static_cast<std::size_t>(out_count[i]);
-        in_sum += static_cast<std::size_t>(in_count[i]);
-      }
-      out_round.resize(out_sum);
-      in_round.resize(in_sum);
-      for (const auto& out : outbox) {
+    for (;;) {
+      produce(0, [&outbox](std::int32_t to) -> packet& { return outbox[to]; }, room);
+      std::fill(out_count.begin(), out_count.end(), 0);
+      out_round.clear();
+      for (auto& out : outbox) {
         const auto i = static_cast<std::size_t>(out.first);
-        if (out_count[i] != 0) {
-          std::memcpy(out_round.data() + out_at[i], out.second.data() + done, static_cast<std::size_t>(out_count[i]));
-        }
+        out_at[i] = static_cast<int>(out_round.size());
+        out_count[i] = static_cast<int>(out.second.size());
+        out_round.insert(out_round.end(), out.second.begin(), out.second.end());
+        out.second.clear();
       }
+      // Beside the size everybody hears whether anything was sent to anybody.
+      const std::uint32_t anything = out_round.empty() ? 0 : 1;
+      for (std::size_t i = 0; i != n; ++i) out_said[i] = static_cast<std::uint32_t>(out_count[i]) * 2 + anything;
+      PMPI_Alltoall(out_said.data(), 1, MPI_UINT32_T, in_said.data(), 1, MPI_UINT32_T, comm_);
+      std::size_t in_sum = 0;
+      std::uint32_t more = 0;
+      for (std::size_t i = 0; i != n; ++i) {
+        more |= in_said[i] & 1;
+        in_at[i] = static_cast<int>(in_sum);
+        in_count[i] = static_cast<int>(in_said[i] / 2);
+        in_sum += in_said[i] / 2;
+      }
+      if (more == 0) return;
+      in_round.resize(in_sum);
       PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.data(), in_count.data(),
                      in_at.data(), MPI_BYTE, comm_);
       for (std::size_t i = 0; i != n; ++i) {
-        const unsigned char* from = in_round.data() + in_at[i];
-        inbox[i].insert(inbox[i].end(), from, from + in_count[i]);
+        const auto size = static_cast<std::size_t>(in_count[i]);
+        if (size != 0) consume(0, static_cast<std::int32_t>(i), in_round.data() + in_at[i], size);
       }
-    }
-    outbox.clear();
-    for (std::size_t i = 0; i != n; ++i) {
-      if (!inbox[i].empty()) consume(0, static_cast<std::int32_t>(i), inbox[i].data(), inbox[i].size());
-      inbox[i] = {};
     }
   }
 
@@ -144,7 +138,7 @@ class mpi_transport {
   }
 
  private:
-  static constexpr std::uint64_t round_bytes = std::uint64_t{4} << 20;
+  static constexpr std::uint64_t round_bytes = std::uint64_t{2} << 20;
   static constexpr std::size_t flush_bytes = 16 << 10;
   static constexpr int forward_tag = 1, size_tag = 2, data_tag = 3;
 

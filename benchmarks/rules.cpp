@@ -1,0 +1,81 @@
+// What rules cost: reading the built-in knowledge, and composite events per second with all of it and the paper's rule loaded.
+#include <whywait/rules/advice.hpp>
+#include <whywait/rules/knowledge_base.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace {
+
+namespace rules = whywait::rules;
+using rules::call_field;
+
+rules::knowledge everything() {
+  rules::compiler all;
+  rules::add_base(all);
+  all.add("paper", "declare problem for point_to_point when send_start_time > recv_wait_start_time parameters ("
+                   "name = \"late sender\", duration = send_start_time - recv_wait_start_time);");
+  return all.finish();
+}
+
+void rules_parse(benchmark::State& state) {
+  for (auto _ : state) {
+    const rules::knowledge known = everything();
+    if (!known.log.empty()) std::abort();
+    benchmark::DoNotOptimize(known.problems.size());
+  }
+}
+BENCHMARK(rules_parse)->Unit(benchmark::kMillisecond);
+
+void feed(rules::event_store& store, rules::trouble& log, std::int64_t messages) {
+  rules::call_feeder feeder(store, log);
+  const std::uint32_t send = store.add_action({"MPI_Send", "calculate", "jacobi.cpp", 92, "MPI_Send in calculate"});
+  const std::uint32_t receive = store.add_action({"MPI_Recv", "calculate", "jacobi.cpp", 94, "MPI_Recv in calculate"});
+  for (std::int64_t i = 0; i < messages; ++i) {
+    rules::call_values v;
+    v[call_field::communicator] = 1;
+    v[call_field::ordinal] = static_cast<double>(i / 64 + 1);
+    v[call_field::source] = v[call_field::rank] = static_cast<double>(i % 64);
+    v[call_field::destination] = static_cast<double>((i + 1) % 64);
+    v[call_field::start_time] = v[call_field::wait_start_time] = static_cast<double>(i) * 1e-6 + 1e-3;
+    v[call_field::wait] = -1;
+    feeder.feed(whywait::core::mpi_call::Send, v, send);
+    v[call_field::rank] = v[call_field::destination];
+    v[call_field::start_time] = v[call_field::wait_start_time] = static_cast<double>(i) * 1e-6;
+    feeder.feed(whywait::core::mpi_call::Recv, v, receive);
+  }
+}
+
+// Items are composite events: one for each message, built of two simple events, every one a late sender.
+void rules_composite_events(benchmark::State& state) {
+  const rules::knowledge known = everything();
+  const std::int64_t messages = state.range(0);
+  for (auto _ : state) {
+    state.PauseTiming();
+    rules::event_store store(known);
+    rules::trouble log;
+    feed(store, log, messages);
+    state.ResumeTiming();
+    const rules::findings found = rules::evaluator(store).evaluate();
+    if (found.list.size() != 1 || found.list[0].instances != static_cast<double>(messages)) std::abort();
+  }
+  state.SetItemsProcessed(state.iterations() * messages);
+}
+BENCHMARK(rules_composite_events)->Arg(1 << 14)->Arg(1 << 20)->Unit(benchmark::kMillisecond);
+
+// Items are simple events: two for each message.
+void rules_simple_events(benchmark::State& state) {
+  const rules::knowledge known = everything();
+  for (auto _ : state) {
+    rules::event_store store(known);
+    rules::trouble log;
+    feed(store, log, 1 << 16);
+    benchmark::DoNotOptimize(store.plain_rows());
+  }
+  state.SetItemsProcessed(state.iterations() * (2 << 16));
+}
+BENCHMARK(rules_simple_events)->Unit(benchmark::kMillisecond);
+
+}  // namespace

@@ -1,0 +1,150 @@
+#ifndef WHYWAIT_RULES_TRAFFIC_HPP
+#define WHYWAIT_RULES_TRAFFIC_HPP
+
+#include <whywait/explain/history.hpp>
+#include <whywait/rules/event_store.hpp>
+#include <whywait/rules/places.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <type_traits>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What one call site did on one rank: messages sent, or uses of a barrier. Plain, so that ranks can send it as bytes.
+struct site_use {
+  core::stable_key site = 0;
+  std::int64_t calls = 0;
+  std::int64_t bytes = 0;
+  std::int64_t largest_bytes = 0;
+  std::int64_t duration_ns = 0;
+  std::int64_t batched = 0;             ///< sends right after another send to the same rank
+  std::int64_t batched_ns = 0;
+  std::int64_t runs = 0;                ///< rows of such sends
+  std::int64_t before_collective = 0;   ///< barriers: the next call holds all ranks of the communicator as well
+  std::int64_t after_collective = 0;    ///< barriers: the call before did
+  std::int64_t idle = 0;                ///< barriers: no communication since the barrier before
+  std::int64_t ranks = 1;
+  std::uint32_t call = 0;               ///< core::mpi_call
+  std::uint32_t barrier = 0;            ///< 1: a barrier, 0: a send
+};
+static_assert(std::is_trivially_copyable<site_use>::value, "sent between ranks as bytes");
+
+/// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under the first of
+/// its three reasons only, so that the three add up to at most its calls.
+inline std::vector<site_use> uses_of(const explain::rank_history& rank) {
+  std::map<core::stable_key, site_use> sites;
+  const auto holds_all = [](const core::sync_record& r) {
+    const core::call_role role = core::role_of(r.call);
+    return role == core::call_role::barrier ||
+           (role == core::call_role::all_to_all && r.bytes > 0 && !r.has(core::sync_flag::sparse));
+  };
+  const double ns_per_tick = rank.clock.ns_per_tick;
+  for (const explain::location_history& location : rank.locations) {
+    const auto& records = location.records;
+    bool communicated = true;
+    for (std::uint64_t i = 0; i < records.size(); ++i) {
+      const core::sync_record& r = records[i];
+      const core::stable_key key = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
+      const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * ns_per_tick);
+      if (r.has(core::sync_flag::posts_send) && !r.has(core::sync_flag::proc_null)) {
+        site_use& use = sites[key];
+        use.site = key;
+        use.call = static_cast<std::uint32_t>(r.call);
+        ++use.calls;
+        use.bytes += static_cast<std::int64_t>(r.bytes);
+        use.largest_bytes = std::max(use.largest_bytes, static_cast<std::int64_t>(r.bytes));
+        use.duration_ns += ns;
+        const bool follows = i > 0 && records[i - 1].has(core::sync_flag::posts_send) && records[i - 1].peer == r.peer &&
+                             records[i - 1].comm == r.comm && records[i - 1].site == r.site;
+        if (follows) {
+          ++use.batched;
+          use.batched_ns += ns;
+          if (i < 2 || !records[i - 2].has(core::sync_flag::posts_send) || records[i - 2].peer != r.peer || records[i - 2].site != r.site) ++use.runs;
+        }
+        communicated = true;
+      } else if (core::role_of(r.call) == core::call_role::barrier) {
+        site_use& use = sites[key];
+        use.site = key;
+        use.call = static_cast<std::uint32_t>(r.call);
+        use.barrier = 1;
+        ++use.calls;
+        use.duration_ns += ns;
+        const bool next = i + 1 < records.size() && records[i + 1].comm == r.comm && holds_all(records[i + 1]);
+        const bool previous = i > 0 && records[i - 1].comm == r.comm && holds_all(records[i - 1]);
+        // Of two barriers in a row only the first is needless: somebody has to stay.
+        const bool after_barrier = i > 0 && core::role_of(records[i - 1].call) == core::call_role::barrier;
+        if (next) ++use.before_collective;
+        else if (previous && !after_barrier) ++use.after_collective;
+        else if (!communicated && !after_barrier) ++use.idle;
+        communicated = false;
+      } else {
+        const core::call_role role = core::role_of(r.call);
+        communicated = communicated || (role != core::call_role::local && role != core::call_role::release && role != core::call_role::prepare);
+      }
+    }
+  }
+  std::vector<site_use> out;
+  for (const auto& entry : sites) out.push_back(entry.second);
+  return out;
+}
+
+/// Adds the uses of one rank to those of others, site by site.
+inline void merge_uses(std::vector<site_use>& into, const std::vector<site_use>& from) {
+  for (const site_use& f : from) {
+    const auto at = std::lower_bound(into.begin(), into.end(), f.site, [](const site_use& a, core::stable_key k) { return a.site < k; });
+    if (at == into.end() || at->site != f.site) {
+      into.insert(at, f);
+      continue;
+    }
+    at->calls += f.calls;
+    at->bytes += f.bytes;
+    at->largest_bytes = std::max(at->largest_bytes, f.largest_bytes);
+    at->duration_ns += f.duration_ns;
+    at->batched += f.batched;
+    at->batched_ns += f.batched_ns;
+    at->runs += f.runs;
+    at->before_collective += f.before_collective;
+    at->after_collective += f.after_collective;
+    at->idle += f.idle;
+    at->ranks += f.ranks;
+  }
+}
+
+/// Makes `traffic` and `barrier_use` facts; `facts` is the fact_maker of the same store (it numbers call sites).
+template <class Find, class Facts>
+void add_uses(event_store& store, const std::vector<site_use>& uses, const Find& find, Facts& facts) {
+  for (const site_use& u : uses) {
+    const auto* const p = find(u.site);
+    const std::uint32_t place = store.add_action(detail::action_at(p));
+    if (u.barrier != 0) {
+      row_writer(store, "barrier_use")
+          .set("site", facts.site_number(u.site)).set("calls", u.calls).set("before_collective", u.before_collective)
+          .set("after_collective", u.after_collective).set("idle", u.idle).set("duration", static_cast<double>(u.duration_ns) / 1e9)
+          .set("place", detail::call_of(p)).set("region", store.action_of(place).region).actions(place);
+      continue;
+    }
+    if (u.calls == 0) continue;
+    const auto calls = static_cast<double>(u.calls);
+    row_writer(store, "traffic")
+        .set("site", detail::call_of(p)).set("call", store.action_of(place).call).set("region", store.action_of(place).region)
+        .set("calls", u.calls).set("ranks", u.ranks).set("bytes", static_cast<double>(u.bytes))
+        .set("mean_bytes", static_cast<double>(u.bytes) / calls).set("largest", static_cast<double>(u.largest_bytes))
+        .set("duration", static_cast<double>(u.duration_ns) / 1e9).set("batched", u.batched + u.runs)
+        // The first message of a row is part of what becomes one message.
+        .set("batched_duration", static_cast<double>(u.batched_ns) / 1e9 * (u.batched > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.batched) : 0))
+        .set("messages_per_batch", u.runs > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.runs) : 0.0)
+        .actions(place);
+  }
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
