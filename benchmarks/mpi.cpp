@@ -9,10 +9,15 @@
 //   mpi_pingpong  a round trip of 8 bytes between ranks 0 and 1: four calls, two on each side
 //   mpi_request   a request that MPI really keeps: MPI_Irecv + MPI_Isend to itself + MPI_Waitall
 //
-// `_whywait` is what a program pays: every record stays and goes to memory that the process never touched, which
-// the kernel maps while the clock runs. Before each repetition all records are thrown away and their pages
-// unmapped. Only `mpi_null_reused` writes into pages that have been written before, to show the difference.
+//   mpi_null_in_regions  mpi_null_whywait with the call to MPI_Isend in a WHYWAIT_REGION and all of it in another:
+//                        two path steps to hand over for each iteration, and two more clock readings
+//
+// `_whywait` is what a program pays: every record stays and goes to fresh memory, which the kernel maps and clears
+// while the clock runs. Before each repetition, and where the 64 MiB would end that a program has unless it says
+// otherwise (WHYWAIT_MEMORY), the clock stands still, all records are thrown away and their pages are unmapped. Only
+// `mpi_null_reused` writes into pages that have been written before, to show the difference.
 
+#include <whywait/record.hpp>
 #include <whywait/sync/mpi/wrappers.hpp>
 
 #include <benchmark/benchmark.h>
@@ -73,28 +78,59 @@ void pong_whywait(int peer) {
 
 /// Throws all records away and gives their pages back to the kernel.
 void start_afresh() {
-  auto& syncs = record::this_location()->syncs;
-  syncs.release();
-  syncs.open(core::the_registry()->memory);
+  record::location& mine = *record::this_location();
+  mine.syncs.release();
+  mine.steps.release();
+  mine.syncs.open(core::the_registry()->memory);
+  mine.steps.open(core::the_registry()->memory);
 }
 
 void complain_of_loss(benchmark::State& state) {
-  if (record::this_location()->syncs.dropped() != 0)
+  const record::location& mine = *record::this_location();
+  if (mine.syncs.dropped() + mine.steps.dropped() != 0)
     state.SkipWithError("records were lost: give more WHYWAIT_MEMORY or a smaller --benchmark_min_time");
+}
+
+constexpr std::uint64_t batch = 1024;
+
+/// Runs `once` as often as asked, in fresh memory. Records at most 256 bytes each time.
+template <class Once>
+void in_fresh_memory(benchmark::State& state, Once&& once) {
+  constexpr std::uint64_t most = (std::uint64_t(60) << 20) / 256;
+  start_afresh();
+  for (std::uint64_t done = 0; state.KeepRunningBatch(batch); done += batch) {
+    if (done + batch > most) {
+      state.PauseTiming();
+      start_afresh();
+      done = 0;
+      state.ResumeTiming();
+    }
+    for (std::uint64_t i = 0; i < batch; ++i) once();
+  }
+  complain_of_loss(state);
 }
 
 template <void (*Calls)()>
 void alone(benchmark::State& state) {
-  start_afresh();
-  for (auto _ : state) Calls();
-  complain_of_loss(state);
+  in_fresh_memory(state, [] { Calls(); });
 }
 
-// As `alone`, but a reader takes the records out every so often, so that the same 64 KiB are written again.
+void null_in_regions(benchmark::State& state) {
+  WHYWAIT_REGION("outer");
+  in_fresh_memory(state, [] {
+    MPI_Request r;
+    {
+      WHYWAIT_REGION("inner");
+      MPI_Isend(&value, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &r);
+    }
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+  });
+}
+
+// As `alone`, but a reader takes the records out every so often, so that the same few chunks are written again.
 void null_reused(benchmark::State& state) {
   auto& syncs = record::this_location()->syncs;
   start_afresh();
-  constexpr std::uint64_t batch = 256;
   while (state.KeepRunningBatch(batch)) {
     for (std::uint64_t i = 0; i < batch; ++i) null_whywait();
     syncs.drain([](const core::sync_record*, std::uint64_t) {});
@@ -147,6 +183,7 @@ void report(int argc, char** argv, bool pair) {
   measure("mpi_null_plain", alone<null_plain>);
   measure("mpi_null_whywait", alone<null_whywait>);
   measure("mpi_null_reused", null_reused);
+  measure("mpi_null_in_regions", null_in_regions);
   measure("mpi_request_plain", alone<request_plain>);
   measure("mpi_request_whywait", alone<request_whywait>);
   if (pair) {
@@ -169,7 +206,7 @@ void report(int argc, char** argv, bool pair) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("WHYWAIT_MEMORY", "8G", 0);  // no more is touched than a repetition records: 64 bytes a call
+  setenv("WHYWAIT_MEMORY", "8G", 0);  // for long ping-pongs, which do not begin afresh in between: 64 bytes a call
   MPI_Init(&argc, &argv);
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -275,9 +275,9 @@ struct endpoint {
 
 namespace endpoint_flag {
 enum : std::uint16_t {
-  missing = 1u << 0,    ///< no partner was found
-  ambiguous = 1u << 1,  ///< the order on its channel is not certain
-  partial = 1u << 2     ///< its rank lost records
+  ambiguous = 1u << 0,  ///< the order on its channel is not certain
+  partial = 1u << 1,    ///< its rank lost records
+  late_only = 1u << 2   ///< a send: only a receive posted later can have made it wait
 };
 }
 
@@ -707,14 +707,24 @@ class arrival_rule {
 
   /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record.
   std::vector<arrival> operator()(const message_match* matches, std::size_t match_count,
-                                  const std::vector<arrival>& collectives) {
+                                  std::vector<arrival> collectives) {
     const location_history& location = rank_->locations[here_];
-    std::vector<arrival> result;
+    std::vector<arrival> fresh;
+    // Without messages what is kept takes the place of what was read before.
+    std::vector<arrival>& result = match_count == 0 ? collectives : fresh;
+    if (match_count != 0) {
+      std::size_t most = collectives.size();
+      for (std::size_t i = 0; i != match_count; ++i) {
+        if (i == 0 || matches[i].record != matches[i - 1].record) ++most;
+      }
+      fresh.reserve(most);
+    }
+    const std::size_t collective_count = collectives.size();
     location_walk walk(*rank_);
     std::size_t m = 0, c = 0;
     // Walk all records, not only the matched ones: enter and leave depend on those before.
     for (std::uint64_t i = 0; i != location.records.size(); ++i) {
-      if (m == match_count && c == collectives.size()) break;
+      if (m == match_count && c == collective_count) break;
       const core::sync_record& r = location.records[i];
       walk.step(r);
       std::size_t last = m;
@@ -723,13 +733,14 @@ class arrival_rule {
         messages(r, static_cast<std::uint32_t>(i), matches + m, matches + last, walk, result);
         m = last;
       }
-      for (; c != collectives.size() && collectives[c].record == i; ++c) {
+      for (; c != collective_count && collectives[c].record == i; ++c) {
         arrival a = collectives[c];
         if (location.dropped > 0) a.trust = std::max(a.trust, quality::bounded);
         finish(a, walk, result);
       }
     }
-    return result;
+    result.resize(kept_);
+    return std::move(result);
   }
 
  private:
@@ -786,11 +797,11 @@ class arrival_rule {
     a.flags = arrival_flag::adopt;
     if (late > 1 || (cause->partner.flags & endpoint_flag::partial) != 0) a.trust = quality::bounded;
     if ((cause->partner.flags & endpoint_flag::ambiguous) != 0) a.trust = quality::order_suspect;
-    if (finish(a, walk, result) && a.why == pattern::late_sender) remember(a, result.size() - 1);
+    if (finish(a, walk, result) && a.why == pattern::late_sender) remember(a, kept_ - 1);
   }
 
   // Clamps the wait into the call and decides whether the causer's path is asked for.
-  bool finish(arrival& a, const location_walk& walk, std::vector<arrival>& result) const {
+  bool finish(arrival& a, const location_walk& walk, std::vector<arrival>& result) {
     const std::int64_t wait_ns = std::min(a.need_ns, walk.leave_ns()) - walk.begin_ns();
     const bool suspect = a.trust == quality::order_suspect;
     if (a.need_ns > walk.leave_ns()) a.flags |= arrival_flag::violation;
@@ -800,7 +811,12 @@ class arrival_rule {
     }
     if (wait_ns <= 0 && !a.has(arrival_flag::adopt)) return false;
     if (wait_ns < 4 * settings_->clock_error_ns) a.trust = std::max(a.trust, quality::bounded);
-    result.push_back(a);
+    if (kept_ == result.size()) {
+      result.push_back(a);
+    } else {
+      result[kept_] = a;
+    }
+    ++kept_;
     return wait_ns > 0;
   }
 
@@ -839,6 +855,7 @@ class arrival_rule {
   const rank_history* rank_;
   std::uint16_t here_;
   const options* settings_;
+  std::size_t kept_ = 0;  ///< arrivals that go out
   std::vector<remembered> memory_;
   std::int64_t latest_ns_ = INT64_MIN;
 };
@@ -860,6 +877,17 @@ namespace explain {
 /// What travels between ranks. All ranks of a run share one architecture, so plain values are copied as they are.
 using packet = std::vector<unsigned char>;
 
+/// What a packet of the first exchanges holds next; a std::uint32_t before each part.
+namespace packet_part {
+enum : std::uint32_t { sends = 1, receives, participation, answer };
+}
+
+namespace detail {
+[[noreturn, gnu::cold, gnu::noinline]] inline void truncated() {
+  throw std::out_of_range("whywait-X001: truncated packet");
+}
+}  // namespace detail
+
 /// Appends a plain value. Amortised O(size).
 template <class T>
 void put(packet& out, const T& value) {
@@ -877,7 +905,7 @@ class packet_reader {
   template <class T>
   T get() {
     static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
-    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) throw std::out_of_range("whywait-X001: truncated packet");
+    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) detail::truncated();
     T value;
     std::memcpy(&value, at_, sizeof(T));
     at_ += sizeof(T);
@@ -886,7 +914,7 @@ class packet_reader {
 
   /// Steps over `size` bytes and returns where they begin.
   const unsigned char* skip(std::size_t size) {
-    if (static_cast<std::size_t>(end_ - at_) < size) throw std::out_of_range("whywait-X001: truncated packet");
+    if (static_cast<std::size_t>(end_ - at_) < size) detail::truncated();
     const unsigned char* here = at_;
     at_ += size;
     return here;
@@ -898,6 +926,87 @@ class packet_reader {
   const unsigned char* at_;
   const unsigned char* end_;
 };
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/sorting.hpp
+#ifndef WHYWAIT_EXPLAIN_SORTING_HPP
+#define WHYWAIT_EXPLAIN_SORTING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+namespace detail {
+
+using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
+
+// Bottom-up merge sort. Compiled once for all lists: std::stable_sort of the lists themselves was a fifth of what
+// it takes to compile the toolkit.
+[[gnu::cold, gnu::noinline]] inline void sort_numbers(std::vector<std::uint32_t>& numbers, number_before before,
+                                                      const void* context) {
+  const std::size_t n = numbers.size();
+  std::vector<std::uint32_t> other(n);
+  for (std::size_t width = 1; width < n; width *= 2) {
+    for (std::size_t begin = 0; begin < n; begin += 2 * width) {
+      const std::size_t middle = begin + width < n ? begin + width : n;
+      const std::size_t end = middle + width < n ? middle + width : n;
+      std::size_t a = begin, b = middle;
+      if (middle == end || !before(context, numbers[middle], numbers[middle - 1])) b = end;  // in order already
+      for (std::size_t to = begin; to != end; ++to) {
+        const bool second = b != end && (a == middle || before(context, numbers[b], numbers[a]));
+        other[to] = numbers[second ? b++ : a++];
+      }
+    }
+    numbers.swap(other);
+  }
+}
+
+}  // namespace detail
+
+/// Sorts a list by `before`, equal elements stay in their order: std::stable_sort for where compile time matters
+/// more than time. O(n log n) comparisons through a pointer, at most two moves of each element, 8 bytes each of memory;
+/// fewer than 2^32 elements. Throws std::bad_alloc; then, and if `before` throws, the list is as it was.
+template <class T, class Before>
+[[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
+  struct both {
+    const T* list;
+    const Before* before;
+  };
+  const both context{list.data(), &before};
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i != list.size(); ++i) order.push_back(i);
+  detail::sort_numbers(
+      order,
+      [](const void* c, std::uint32_t a, std::uint32_t b) {
+        const both& all = *static_cast<const both*>(c);
+        return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
+      },
+      &context);
+  // Each cycle of the permutation is moved round once.
+  for (std::uint32_t i = 0; i != order.size(); ++i) {
+    if (order[i] == i) continue;
+    T first = std::move(list[i]);
+    std::uint32_t to = i;
+    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
+      list[to] = std::move(list[from]);
+      order[to] = to;
+      to = from;
+    }
+    list[to] = std::move(first);
+    order[to] = to;
+  }
+}
+
+/// The same by operator<.
+template <class T>
+[[gnu::cold]] void sort_rarely(std::vector<T>& list) {
+  sort_rarely(list, [](const T& a, const T& b) { return a < b; });
+}
 
 }  // namespace explain
 }  // namespace v0
@@ -1062,7 +1171,7 @@ class collective_rule {
     // of p's call, p may have waited for it as well; its part is not in w, so say that the tree is hidden.
     std::vector<std::int64_t> enters(count_);
     for (std::size_t i = 0; i != count_; ++i) enters[i] = all_[i].enter_ns;
-    std::sort(enters.begin(), enters.end());
+    sort_rarely(enters);
     for (std::size_t i = 0; i != count_; ++i) {
       const participant& p = all_[i];
       if (&p == root || !has(p, core::sync_flag::consumes)) continue;
@@ -1202,7 +1311,9 @@ namespace explain {
 
 /// Brings the participants of every collective operation together: the k-th collective of each process in
 /// one communicator belongs to the k-th of the others (MPI 4.0, 6.1: all members call in the same order).
-/// Instance k has one home rank among the members, so that no rank sees all of them. Not thread safe.
+/// Instance k has one home rank among the members, so that no rank sees all of them. Its participants are told
+/// piece by piece, and it is answered as soon as all have come. Memory: 32 bytes per own call until it is told,
+/// and at home the instances that are not complete. Not thread safe.
 class collective_book {
  public:
   explicit collective_book(const rank_history& rank) : rank_(&rank) {}
@@ -1237,14 +1348,32 @@ class collective_book {
     own_.push_back({number, r.posting, location, index, enter_ns, leave_ns});
   }
 
-  /// First exchange, to the homes.
+  /// Makes room for these records, so that no list is copied while it grows.
+  void expect(const location_history& location) {
+    std::size_t count = own_.size();
+    for (std::uint64_t i = 0; i != location.records.size(); ++i) count += counts(location.records[i]) ? 1 : 0;
+    own_.reserve(count);
+  }
+
+  /// How many answers there can be for this location; valid before anything is told.
+  std::size_t most_answers(std::size_t location) const noexcept {
+    std::size_t count = 0;
+    for (const call& c : own_) count += c.location == location ? 1 : 0;
+    return count;
+  }
+
+  /// Several threads may take part in turn; what counts is the order in which the process called MPI. Call
+  /// once, after the last `note`.
+  void seal() {
+    const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
+    if (!std::is_sorted(own_.begin(), own_.end(), before)) sort_rarely(own_, before);
+  }
+
+  /// To the homes. Fills no packet much beyond `room` bytes; what is left is for the next call.
   template <class Outbox>
-  void pack(Outbox&& to) {
-    // Several threads may take part in turn; what counts is the order in which the process called MPI.
-    std::stable_sort(own_.begin(), own_.end(), [](const call& a, const call& b) {
-      return a.comm != b.comm ? a.comm < b.comm : a.posting < b.posting;
-    });
-    for (const call& c : own_) {
+  void pack(Outbox&& to, std::size_t room) {
+    for (; told_ != own_.size(); ++told_) {
+      const call& c = own_[told_];
       const location_history& location = rank_->locations[c.location];
       const core::sync_record& r = location.records[c.record];
       const communicator& comm = rank_->communicators[r.comm];
@@ -1253,14 +1382,14 @@ class collective_book {
       p.site = site_of(location, r);
       p.enter_ns = c.enter_ns;
       p.leave_ns = c.leave_ns;
-      p.ordinal = ordinals_[c.comm]++;
+      p.ordinal = ordinals_[c.comm];
       p.record = c.record;
       p.rank = comm.rank;
       p.size = comm.size;
       p.root = r.peer;
       p.call = r.call;
       p.flags = r.flags;
-      p.location = c.location;
+      p.location = static_cast<std::uint16_t>(c.location);
       p.partial = location.dropped > 0;
       const bool sparse = r.has(core::sync_flag::sparse);
       p.needs_count = sparse ? static_cast<std::uint32_t>(std::max(r.peer, 0)) : 0;
@@ -1269,18 +1398,24 @@ class collective_book {
       }
       const std::int32_t home = world_rank(
           comm, static_cast<std::int32_t>((p.comm + p.ordinal) % static_cast<std::uint64_t>(std::max(comm.size, 1))));
-      if (home < 0 || home >= rank_->ranks) continue;
+      if (home < 0 || home >= rank_->ranks) {
+        ++ordinals_[c.comm];
+        continue;
+      }
       packet& out = to(home);
-      put(out, std::uint32_t{2});
+      if (out.size() >= room) return;
+      ++ordinals_[c.comm];
+      put(out, packet_part::participation);
       put(out, p);
       for (std::uint32_t k = 0; k != p.needs_count; ++k) {
         put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k]);
       }
     }
     own_ = {};
+    told_ = 0;
   }
 
-  /// The home's side of one participant; the reader stands behind the packet's kind.
+  /// The home's side of one participant; the reader stands behind the part's kind.
   void take(std::int32_t source, packet_reader& in) {
     auto p = in.get<participant>();
     p.world = source;
@@ -1289,34 +1424,48 @@ class collective_book {
     here_.push_back(p);
   }
 
-  /// Second exchange: the homes answer. O(n log n) in the participants at home.
+  /// The homes answer: those instances of which all participants have come, or with `rest` all. O(n log n) in
+  /// the participants since the last call, plus what was left then.
   template <class Outbox>
-  void answer(std::int64_t threshold_ns, Outbox&& to) {
-    std::sort(here_.begin(), here_.end(), [](const participant& a, const participant& b) {
+  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to) {
+    if (here_.size() == seen_ && !rest) return;
+    sort_rarely(here_, [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
       return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.rank < b.rank;
     });
+    std::size_t kept = 0;
+    std::vector<std::int32_t> needs;
     for (std::size_t i = 0; i != here_.size();) {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
-      const collective_rule rule(here_.data() + i, j - i, needs_, threshold_ns);
-      rule([&](const participant& p, const arrival& a) {
-        packet& out = to(p.world);
-        put(out, std::uint32_t{2});
-        put(out, p.location);
-        put(out, a);
-      });
-      i = j;
+      if (rest || j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0))) {
+        const collective_rule rule(here_.data() + i, j - i, needs_, threshold_ns);
+        rule([&](const participant& p, const arrival& a) {
+          packet& out = to(p.world);
+          put(out, packet_part::answer);
+          put(out, p.location);
+          put(out, a);
+        });
+        i = j;
+      }
+      for (; i != j; ++i) {
+        participant& p = here_[kept++];
+        p = here_[i];
+        const auto first = needs_.begin() + static_cast<std::ptrdiff_t>(p.needs_first);
+        p.needs_first = static_cast<std::uint32_t>(needs.size());
+        needs.insert(needs.end(), first, first + static_cast<std::ptrdiff_t>(p.needs_count));
+      }
     }
-    here_ = {};
-    needs_ = {};
+    here_.resize(kept);
+    needs_.swap(needs);
+    seen_ = kept;
   }
 
  private:
   struct call {
     std::uint32_t comm;
     std::uint32_t posting;
-    std::uint16_t location;
+    std::uint32_t location;
     std::uint32_t record;
     std::int64_t enter_ns, leave_ns;
   };
@@ -1325,7 +1474,9 @@ class collective_book {
   key_map numbers_;
   std::vector<std::uint32_t> ordinals_;
   std::vector<call> own_;
+  std::size_t told_ = 0;  ///< of own_
   std::vector<participant> here_;
+  std::size_t seen_ = 0;  ///< of here_: sorted, of instances that are not complete
   std::vector<std::int32_t> needs_;
 };
 
@@ -2359,13 +2510,18 @@ class forward_pass {
     lanes_[location].scout->expect(shared);
   }
 
-  /// Asks the causers for their paths; third exchange.
+  /// Asks the causers for their paths; third exchange. Fills no packet much beyond `room` bytes; what is left is
+  /// for the next call.
   template <class Outbox>
-  void request(Outbox&& to) const {
+  void request(Outbox&& to, std::size_t room) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
-      for (const arrival& a : lanes_[l].path->arrivals()) {
+      const std::vector<arrival>& arrivals = lanes_[l].path->arrivals();
+      for (std::size_t& at = lanes_[l].asked; at != arrivals.size(); ++at) {
+        const arrival& a = arrivals[at];
         if (!takes_over(a)) continue;
-        put(to(a.causer_rank),
+        packet& out = to(a.causer_rank);
+        if (out.size() >= room) return;
+        put(out,
             snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
                              static_cast<std::uint16_t>(a.flags & arrival_flag::all),
                              static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
@@ -2384,19 +2540,29 @@ class forward_pass {
   }
 
   /// Decides which snapshots need not wait, and tells the waiters which of their own paths to keep for them;
-  /// fourth exchange.
+  /// fourth exchange. Fills no packet much beyond `room` bytes; what is left is for the next call.
   template <class Outbox>
-  void promise(Outbox&& to) {
+  void promise(Outbox&& to, std::size_t room) {
+    if (!promising_) {
+      promising_ = true;
+      const auto before = [this](const service& a, const service& b) {
+        if (a.record != b.record) return a.record < b.record;
+        if (a.link != b.link) return links_[a.link].rank < links_[b.link].rank;
+        return a.waiter_location != b.waiter_location ? a.waiter_location < b.waiter_location
+                                                      : a.waiter_record < b.waiter_record;
+      };
+      for (lane& l : lanes_) {
+        if (!std::is_sorted(l.services.begin(), l.services.end(), before)) sort_rarely(l.services, before);
+      }
+    }
     for (lane& l : lanes_) {
-      std::stable_sort(l.services.begin(), l.services.end(),
-                       [](const service& a, const service& b) { return a.record < b.record; });
       const std::vector<arrival>& arrivals = l.path->arrivals();
-      const arrival* last = nullptr;
-      std::size_t at = 0;
-      for (service& s : l.services) {
-        for (; at != arrivals.size() && arrivals[at].record < s.record; ++at) {
-          if (takes_over(arrivals[at])) last = &arrivals[at];
+      for (; l.promised != l.services.size(); ++l.promised) {
+        service& s = l.services[l.promised];
+        for (; l.passed != arrivals.size() && arrivals[l.passed].record < s.record; ++l.passed) {
+          if (takes_over(arrivals[l.passed])) l.last = &arrivals[l.passed];
         }
+        const arrival* const last = l.last;
         link_book::link& link = links_[s.link];
         // Ahead only what is used in the order in which it is sent; so the window can never hold back what is
         // needed next. The waiter keeps its path for a limited number of records.
@@ -2405,9 +2571,11 @@ class forward_pass {
             s.mode = snapshot_mode::own;
           } else if (last->causer_rank == link.rank && last->causer_record <= s.waiter_record &&
                      s.waiter_record - last->causer_record <= kept_records) {
+            packet& out = to(link.rank);
+            if (out.size() >= room) return;
             s.mode = snapshot_mode::relative;
             s.base = last->causer_record;
-            put(to(link.rank), s.base);
+            put(out, s.base);
           }
           if (s.mode != snapshot_mode::whole) link.latest = s.waiter_record + 1;
         }
@@ -2428,7 +2596,7 @@ class forward_pass {
     if (!ready_) {
       ready_ = true;
       for (lane& l : lanes_) {
-        std::sort(l.keep.begin(), l.keep.end());
+        sort_rarely(l.keep);
         if (!l.scouted) l.scout_at = done;
       }
     }
@@ -2468,6 +2636,9 @@ class forward_pass {
     state path_at = between_records, scout_at = between_records;
     bool scouted = false;
     std::vector<service> services;  ///< by record
+    std::size_t asked = 0, promised = 0;   ///< how many arrivals, how many services the exchanges have done
+    std::size_t passed = 0;                ///< arrivals before the services that are done
+    const arrival* last = nullptr;         ///< the last of those that takes over a path
     std::size_t served = 0, scout_served = 0;
     std::vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
     std::size_t kept = 0;
@@ -2563,7 +2734,7 @@ class forward_pass {
   std::int32_t own_rank_;
   std::vector<lane> lanes_;
   std::vector<snapshot_entry> incoming_, entries_;
-  bool ready_ = false;
+  bool promising_ = false, ready_ = false;
 };
 
 }  // namespace explain
@@ -2605,7 +2776,7 @@ struct shape_leader {
 
 /// Total variation distance over the union of blocks: half the sum of |differences of shares| (definitions
 /// 1.7), 0 for equal shapes, 1 for disjoint ones. Both sorted by block. O(a + b).
-inline double distance(const std::vector<shape_entry>& a, const std::vector<shape_entry>& b) noexcept {
+[[gnu::cold]] inline double distance(const std::vector<shape_entry>& a, const std::vector<shape_entry>& b) noexcept {
   double apart = 0;
   std::size_t i = 0, j = 0;
   const auto name = [](const shape_entry& e) { return std::tie(e.block, e.within); };
@@ -2632,14 +2803,14 @@ void get_all(packet_reader& in, std::vector<T>& values) {
   for (T& v : values) v = in.get<T>();
 }
 
-inline void put_leader(packet& out, const shape_leader& l) {
+[[gnu::cold]] inline void put_leader(packet& out, const shape_leader& l) {
   put(out, l.key);
   put(out, l.first_ns);
   put(out, l.wait_ns);
   put(out, l.count);
   put_all(out, l.shape);
 }
-inline shape_leader get_leader(packet_reader& in) {
+[[gnu::cold]] inline shape_leader get_leader(packet_reader& in) {
   shape_leader l;
   l.key = in.get<core::stable_key>();
   l.first_ns = in.get<std::int64_t>();
@@ -2758,7 +2929,7 @@ class merge_book {
       for (const wait_class::share& s : c.shape) {
         e.leader.shape.push_back({blocks[s.first].block, blocks[s.first].within, s.second});
       }
-      std::sort(e.leader.shape.begin(), e.leader.shape.end(), [](const shape_entry& a, const shape_entry& b) {
+      sort_rarely(e.leader.shape, [](const shape_entry& a, const shape_entry& b) {
         return std::tie(a.block, a.within) < std::tie(b.block, b.within);
       });
       if (c.kind == wait_class::rest) e.slot = settings.classes_per_key;
@@ -2808,7 +2979,7 @@ class merge_book {
       c.key = entries_[i].leader.key;
       c.slot = entries_[i].slot == open ? settings_->classes_per_key : entries_[i].slot;
       c.sum = std::move((*classes_)[i].sum);
-      std::sort(c.sum.residual.begin(), c.sum.residual.end(), [](const residual_term& a, const residual_term& b) {
+      sort_rarely(c.sum.residual, [](const residual_term& a, const residual_term& b) {
         return std::tie(a.block, a.within) < std::tie(b.block, b.within);
       });
       merged_.push_back(std::move(c));
@@ -2837,14 +3008,14 @@ class merge_book {
   };
 
   void earliest_per_key() {
-    std::sort(best_.begin(), best_.end());
+    sort_rarely(best_);
     best_.erase(std::unique(best_.begin(), best_.end(),
                             [](const shape_leader& a, const shape_leader& b) { return a.key == b.key; }),
                 best_.end());
   }
 
   void join() {
-    std::stable_sort(merged_.begin(), merged_.end());
+    sort_rarely(merged_);
     std::size_t kept = 0;
     for (std::size_t i = 0; i != merged_.size(); ++i) {
       if (kept != 0 && merged_[kept - 1].same(merged_[i])) {
@@ -2880,12 +3051,28 @@ namespace explain {
 
 /// Matches the messages of one rank with those of the others by posting order: the k-th send meets the k-th
 /// posted receive per (communicator, source, destination, tag) (overhead 4.3; MPI 4.0, 3.5 "non-overtaking").
-/// Every receiver matches what was sent to it and tells the sender when and where it was received.
-/// Memory: 24 bytes per posting until both exchanges are over. Not thread safe.
+/// Every receiver matches what was sent to it and tells the sender when and where it was received, if that can
+/// have made the sender wait. Both go out piece by piece, so that nothing but the postings and the matches is
+/// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
 class message_book {
  public:
   explicit message_book(const rank_history& rank) : rank_(&rank) {
     for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
+  }
+
+  /// Makes room for the postings among these records, so that no list is copied while it grows.
+  void expect(const location_history& location) {
+    std::size_t sends = sends_.size(), receives = receives_.size();
+    for (std::uint64_t i = 0; i != location.records.size(); ++i) {
+      const core::sync_record& r = location.records[i];
+      if (r.has(core::sync_flag::posts_send)) {
+        ++sends;
+      } else if (r.has(core::sync_flag::posts_receive) || core::role_of(r.call) == core::call_role::probe) {
+        ++receives;
+      }
+    }
+    sends_.reserve(sends);
+    receives_.reserve(receives);
   }
 
   /// Notes one record; call in record order, per location.
@@ -2917,35 +3104,52 @@ class message_book {
     arrange(receives_, receive_channels_);
     receives_left_ = 0;
     for (const posted& p : receives_) receives_left_ += p.kind == receive ? 1 : 0;
+    for (std::uint32_t c = 0; c != send_channels_.list.size(); ++c) open_.push_back(c);
   }
 
-  /// First exchange, to the receivers: every send, channel by channel.
+  /// How many matches there can be.
+  std::size_t most_matches() const noexcept { return sends_.size() + receives_.size(); }
+
+  /// To the receivers: every send, channel by channel. Fills no packet much beyond `room` bytes; what is left
+  /// is for the next call.
   template <class Outbox>
-  void pack_sends(Outbox&& to) const {
-    for (const channel& c : send_channels_.list) {
-      packet& out = to(c.peer);
-      put(out, std::uint32_t{1});
-      put_channel(out, c);
-      for (std::uint32_t i = c.first; i != c.last; ++i) put(out, endpoint_of(sends_[i]));
+  void pack_sends(Outbox&& to, std::size_t room) {
+    std::size_t kept = 0;
+    std::int32_t full = -1;  // channels of one peer follow each other mostly
+    for (const std::uint32_t number : open_) {
+      channel& c = send_channels_.list[number];
+      packet* out = c.peer == full ? nullptr : &to(c.peer);
+      if (out == nullptr || out->size() >= room) {
+        full = c.peer;
+        open_[kept++] = number;
+        continue;
+      }
+      const std::size_t fits = (room - out->size()) / sizeof(endpoint) + 1;
+      const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(fits, c.last - c.next));
+      put(*out, packet_part::sends);
+      put(*out, c.comm);
+      put(*out, c.tag);
+      put(*out, c.next - c.first);
+      put(*out, count);
+      for (std::uint32_t i = 0; i != count; ++i) put(*out, send_endpoint(sends_[c.next++]));
+      if (c.next != c.last) open_[kept++] = number;
     }
+    open_.resize(kept);
   }
 
-  /// The receiver's side of one channel; the reader stands behind the packet's kind. Matches are appended to
-  /// `found`, the answer to `reply`.
+  /// The receiver's side of a part of one channel; the reader stands behind the part's kind. Matches are
+  /// appended to `found`, what the sender has to hear to `reply`. Parts of a channel come in their order.
   void match_sends(std::int32_t source, packet_reader& in, std::vector<message_match>& found, packet& reply) {
     const auto id = in.get<core::stable_key>();
     const auto tag = in.get<std::int32_t>();
+    const auto from = in.get<std::uint32_t>();
     const auto count = in.get<std::uint32_t>();
-    put(reply, std::uint32_t{1});
-    put(reply, id);
-    put(reply, tag);
-    put(reply, count);
     const std::uint32_t number = receive_channels_.numbers.find(channel_key(id, source, tag));
-    std::uint32_t at = 0, last = 0;
-    if (number != key_map::none) {
-      at = receive_channels_.list[number].first;
-      last = receive_channels_.list[number].last;
-    }
+    std::uint32_t nothing = 0;
+    std::uint32_t& at = number == key_map::none ? nothing : receive_channels_.list[number].next;
+    const std::uint32_t last = number == key_map::none ? 0 : receive_channels_.list[number].last;
+    std::size_t replies_at = 0;  // where the number of replies is, once there is one
+    std::uint32_t replies = 0;
     for (std::uint32_t k = 0; k != count; ++k) {
       const auto sent = in.get<endpoint>();
       bool taken = false;
@@ -2956,50 +3160,48 @@ class message_book {
         } else if (p.kind == matched_probe) {
           found_at_probe(p, source, sent, found);
           // Its Mrecv shares the posting and follows at once; a probed message that nobody received is gone too.
-          const bool received = at != last && receives_[at].order == p.order;
-          if (!received) {
-            put(reply, missing());
-            taken = true;
-          }
+          taken = at == last || receives_[at].order != p.order;
         } else {
           taken = true;
           --receives_left_;
           const core::sync_record& r = record(p);
-          endpoint answer = endpoint_of(p);
-          put(reply, answer);
+          const endpoint answer = endpoint_of(p);
           completed(p, r, {sent, 0, source, 0, true}, answer.flags, found);
+          // Most sends find their receive posted in time; those need no reply.
+          if ((sent.flags & endpoint_flag::late_only) != 0 && answer.begin_ns <= sent.begin_ns) continue;
+          if (replies++ == 0) {
+            put(reply, packet_part::receives);
+            put(reply, id);
+            put(reply, tag);
+            replies_at = reply.size();
+            put(reply, replies);
+          }
+          put(reply, from + k);
+          put(reply, answer);
         }
       }
-      if (!taken) {
-        put(reply, missing());
-        ++unmatched_;
-      }
+      if (!taken) ++unmatched_;
     }
+    if (replies != 0) std::memcpy(reply.data() + replies_at, &replies, sizeof replies);
   }
 
-  /// The sender's side of one answer: when and where the messages of one channel were received.
+  /// The sender's side of one reply: when and where messages of one channel were received.
   void match_replies(std::int32_t destination, packet_reader& in, std::vector<message_match>& found) const {
     const auto id = in.get<core::stable_key>();
     const auto tag = in.get<std::int32_t>();
     const auto count = in.get<std::uint32_t>();
     const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
-    for (std::uint32_t k = 0; k != count; ++k) {
+    for (std::uint32_t i = 0; i != count; ++i) {
+      const auto k = in.get<std::uint32_t>();
       const auto received = in.get<endpoint>();
-      if (number == key_map::none || (received.flags & endpoint_flag::missing) != 0) continue;
+      if (number == key_map::none) continue;
       const posted& p = sends_[send_channels_.list[number].first + k];
-      const core::sync_record& r = record(p);
-      const bool blocking = core::role_of(r.call) == core::call_role::send;
-      // Most sends find their receive posted in time; those need no entry.
-      if (blocking && received.begin_ns <= p.begin_ns) continue;
-      completed(p, r, {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
+      completed(p, record(p), {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
     }
   }
 
-  /// Receives that can no longer meet a send; valid after all packets of the first exchange.
+  /// Sends and receives that did not meet; valid after the exchange.
   std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
-
-  void release_receives() noexcept { receives_ = {}; }
-  void release_sends() noexcept { sends_ = {}; }
 
  private:
   // Probes sort before the receive of the same posting.
@@ -3017,6 +3219,7 @@ class message_book {
     std::int32_t peer;  ///< world rank of the other side
     std::int32_t tag;
     std::uint32_t first = 0, last = 0;  ///< range in the arranged postings
+    std::uint32_t next = 0;             ///< the first that is not sent or not matched yet
   };
   struct channels {
     key_map numbers;
@@ -3029,20 +3232,9 @@ class message_book {
     return core::combine(
         comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) | static_cast<std::uint32_t>(tag));
   }
-  static endpoint missing() noexcept {
-    endpoint none;
-    none.flags = endpoint_flag::missing;
-    return none;
-  }
 
   const core::sync_record& record(const posted& p) const noexcept {
     return rank_->locations[p.location].records[p.record];
-  }
-
-  static void put_channel(packet& out, const channel& c) {
-    put(out, c.comm);
-    put(out, c.tag);
-    put(out, c.last - c.first);
   }
 
   static void add(std::vector<posted>& list, channels& known, const channel& c, posted p) {
@@ -3067,6 +3259,7 @@ class message_book {
       if (c.last == 0) c.first = i;
       c.last = i + 1;
     }
+    for (channel& c : known.list) c.next = c.first;
   }
 
   endpoint endpoint_of(const posted& p) const noexcept {
@@ -3079,6 +3272,23 @@ class message_book {
     if (r.has(core::sync_flag::ambiguous)) e.flags = endpoint_flag::ambiguous;
     if (partial_) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::partial);
     return e;
+  }
+
+  endpoint send_endpoint(const posted& p) const noexcept {
+    endpoint e = endpoint_of(p);
+    if (late_only(p)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::late_only);
+    return e;
+  }
+
+  // A call that completes any of several may have returned because of a receive that was there from the
+  // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
+  bool late_only(const posted& p) const noexcept {
+    const core::sync_record& r = record(p);
+    if (core::role_of(r.call) == core::call_role::send) return true;
+    const location_history& here = rank_->locations[p.location];
+    return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&
+           r.completion < here.records.size() &&
+           core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
   }
 
   void found_at_probe(const posted& p, std::int32_t source, const endpoint& sent,
@@ -3107,6 +3317,7 @@ class message_book {
   const rank_history* rank_;
   std::vector<posted> sends_, receives_;
   channels send_channels_, receive_channels_;
+  std::vector<std::uint32_t> open_;  ///< channels with sends that the receiver has not been told of
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool partial_ = false;
 };
@@ -3128,7 +3339,7 @@ namespace explain {
 /// Carnival's cut: drops the smallest terms while those kept still make up 95 % to 105 % of the explained
 /// wait, and those below 1 % of it; what is dropped goes into unexplained_ns, so that the sum stays exact.
 /// Untimed steps stay if their counts differ by more than 1 %, at most 16 of them. O(t log t).
-inline void cut_residual(explanation& e, const options& settings) {
+[[gnu::cold]] inline void cut_residual(explanation& e, const options& settings) {
   const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
   std::vector<residual_term> timed, steps;
   for (const residual_term& t : e.residual) {
@@ -3142,7 +3353,7 @@ inline void cut_residual(explanation& e, const options& settings) {
   const auto name_before = [](const residual_term& a, const residual_term& b) {
     return std::tie(a.block, a.within) < std::tie(b.block, b.within);
   };
-  std::sort(timed.begin(), timed.end(), [&](const residual_term& a, const residual_term& b) {
+  sort_rarely(timed, [&](const residual_term& a, const residual_term& b) {
     const std::int64_t x = std::abs(a.total_ns), y = std::abs(b.total_ns);
     return x != y ? x > y : name_before(a, b);
   });
@@ -3156,7 +3367,7 @@ inline void cut_residual(explanation& e, const options& settings) {
     e.unexplained_ns += timed.back().total_ns;
     timed.pop_back();
   }
-  std::sort(steps.begin(), steps.end(), [&](const residual_term& a, const residual_term& b) {
+  sort_rarely(steps, [&](const residual_term& a, const residual_term& b) {
     const std::int64_t x = std::abs(a.causer_visits - a.waiter_visits);
     const std::int64_t y = std::abs(b.causer_visits - b.waiter_visits);
     return x != y ? x > y : name_before(a, b);
@@ -3167,8 +3378,8 @@ inline void cut_residual(explanation& e, const options& settings) {
 }
 
 /// Most first, at most `limit`; the rest under rank -1.
-inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
-  std::sort(list.begin(), list.end(), [](const location_share& a, const location_share& b) {
+[[gnu::cold]] inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
+  sort_rarely(list, [](const location_share& a, const location_share& b) {
     if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
     return a.ns != b.ns ? a.ns > b.ns : std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
   });
@@ -3182,7 +3393,7 @@ inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
 
 /// From the merged classes to what is reported, most costly first. Waits without a shape join the largest
 /// class of their key.
-inline std::vector<explanation> present(std::vector<merged_class>& merged, const options& settings) {
+[[gnu::cold]] inline std::vector<explanation> present(std::vector<merged_class>& merged, const options& settings) {
   std::vector<explanation> result;
   const std::uint32_t shapeless = settings.classes_per_key + 1;
   for (std::size_t i = 0; i != merged.size();) {
@@ -3203,7 +3414,7 @@ inline std::vector<explanation> present(std::vector<merged_class>& merged, const
       result.push_back(std::move(e));
     }
   }
-  std::stable_sort(result.begin(), result.end(), [](const explanation& a, const explanation& b) {
+  sort_rarely(result, [](const explanation& a, const explanation& b) {
     if (a.wait_ns != b.wait_ns) return a.wait_ns > b.wait_ns;
     return std::tie(a.first_ns, a.why, a.operation, a.cause) < std::tie(b.first_ns, b.why, b.operation, b.cause);
   });
@@ -3225,15 +3436,19 @@ inline namespace v0 {
 namespace explain {
 
 /// The explanation of one rank, stage by stage; `explain` drives it. Memory: the records are read where they
-/// are; beside them about 100 bytes per message until pass 2 begins, then 32 per wait. Not thread safe.
+/// are; beside them 24 bytes per posting and 40 per message that somebody may have waited for until pass 2
+/// begins, then 40 per wait and 24 per wait that this rank caused. Not thread safe.
 class rank_engine {
  public:
   rank_engine(const rank_history& rank, const options& settings)
       : rank_(&rank), settings_(settings), messages_(new message_book(rank)), collectives_(rank), classes_(settings_) {}
 
-  // Stage 1, produce: who did what when.
-  template <class Outbox>
-  void announce(Outbox&& to) {
+  // Stage 0: reads the records.
+  void observe() {
+    for (const location_history& location : rank_->locations) {
+      messages_->expect(location);
+      collectives_.expect(location);
+    }
     totals_.locations = static_cast<std::int64_t>(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const location_history& location = rank_->locations[l];
@@ -3251,60 +3466,60 @@ class rank_engine {
       totals_.longest_ns = std::max(totals_.longest_ns, time_ns);
     }
     messages_->seal();
-    messages_->pack_sends(to);
-    collectives_.pack(to);
+    collectives_.seal();
+    matches_.reserve(messages_->most_matches());  // not copied while it grows; what is not used is never touched
+    answers_.resize(rank_->locations.size());
+    for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
 
-  // Stage 1, consume.
-  void match(std::int32_t source, const unsigned char* data, std::size_t size) {
-    packet_reader in(data, size);
-    replies_.emplace_back(source, packet());
-    while (!in.empty()) {
-      if (in.get<std::uint32_t>() == 1) {
-        messages_->match_sends(source, in, matches_, replies_.back().second);
-      } else {
-        collectives_.take(source, in);
-      }
-    }
-    if (replies_.back().second.empty()) replies_.pop_back();
-  }
-
-  // Stage 2, produce: answers to the senders and to the participants.
+  // Stage 1, produce: answers to what was heard, then who did what when.
   template <class Outbox>
-  void answer(Outbox&& to) {
-    totals_.unmatched = messages_->unmatched();
-    messages_->release_receives();
-    for (auto& reply : replies_) {
+  void announce(Outbox&& to, std::size_t room) {
+    for (const auto& reply : replies_) {
       packet& out = to(reply.first);
-      if (out.empty()) {
-        out = std::move(reply.second);
-      } else {
-        out.insert(out.end(), reply.second.begin(), reply.second.end());
-      }
+      out.insert(out.end(), reply.second.begin(), reply.second.end());
     }
-    replies_ = {};
-    collectives_.answer(settings_.threshold_ns, to);
+    replies_.clear();
+    collectives_.answer(settings_.threshold_ns, false, to);
+    messages_->pack_sends(to, room);
+    collectives_.pack(to, room);
   }
 
-  // Stage 2, consume.
+  // Stage 2, produce: answers to collectives in which not all members took part.
+  template <class Outbox>
+  void conclude(Outbox&& to) {
+    collectives_.answer(settings_.threshold_ns, true, to);
+  }
+
+  // Stages 1 and 2, consume.
   void hear(std::int32_t source, const unsigned char* data, std::size_t size) {
     packet_reader in(data, size);
-    answers_.resize(rank_->locations.size());
+    packet reply;
     while (!in.empty()) {
-      if (in.get<std::uint32_t>() == 1) {
-        messages_->match_replies(source, in, matches_);
-      } else {
-        const auto location = in.get<std::uint16_t>();
-        const auto a = in.get<arrival>();
-        if (location < answers_.size()) answers_[location].push_back(a);
+      switch (in.get<std::uint32_t>()) {
+        case packet_part::sends:
+          messages_->match_sends(source, in, matches_, reply);
+          break;
+        case packet_part::receives:
+          messages_->match_replies(source, in, matches_);
+          break;
+        case packet_part::participation:
+          collectives_.take(source, in);
+          break;
+        default: {
+          const auto location = in.get<std::uint16_t>();
+          const auto a = in.get<arrival>();
+          if (location < answers_.size()) answers_[location].push_back(a);
+        }
       }
     }
+    if (!reply.empty()) replies_.emplace_back(source, std::move(reply));
   }
 
   // Between: every wait is known now.
   void decide(std::int64_t earliest_ns) {
+    totals_.unmatched = messages_->unmatched();
     messages_.reset();
-    answers_.resize(rank_->locations.size());
     forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, blocks_, classes_));
     const auto before = [](const message_match& a, const message_match& b) {
       return a.location != b.location ? a.location < b.location : a.record < b.record;
@@ -3316,10 +3531,13 @@ class rank_engine {
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
       while (last != matches_.size() && matches_[last].location == l) ++last;
-      std::sort(answers_[l].begin(), answers_[l].end(),
-                [](const arrival& a, const arrival& b) { return a.record < b.record; });
+      const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
+      std::vector<arrival>& answers = answers_[l];
+      if (!std::is_sorted(answers.begin(), answers.end(), earlier)) {
+        sort_rarely(answers, earlier);
+      }
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), settings_);
-      std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, answers_[l]);
+      std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, std::move(answers));
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       forward_->expect(static_cast<std::uint16_t>(l), std::move(arrivals));
       first = last;
@@ -3375,7 +3593,7 @@ class rank_engine {
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) used.push_back(t.block);
     }
-    std::sort(used.begin(), used.end());
+    sort_rarely(used);
     for (const block_meaning& m : meanings_) {
       if (std::binary_search(used.begin(), used.end(), m.key)) result.meanings.push_back(m);
     }
@@ -3384,8 +3602,7 @@ class rank_engine {
 
  private:
   void unique_meanings() {
-    std::sort(meanings_.begin(), meanings_.end(),
-              [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
+    sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
     meanings_.erase(std::unique(meanings_.begin(), meanings_.end(),
                                 [](const block_meaning& a, const block_meaning& b) { return a.key == b.key; }),
                     meanings_.end());
@@ -3423,14 +3640,16 @@ namespace explain {
 /// Says why the ranks waited: the one entry point of the room. Collective over the ranks of the transport,
 /// each of which brings the histories of the `count` ranks it hosts (1 under MPI, all in a simulation). The
 /// result is complete where rank 0 is hosted, elsewhere it holds the totals of the ranks below in the tree.
-/// All ranks pass the same options. Four bulk exchanges, one forward pass, one reduction; no rank sees the
+/// All ranks pass the same options. Four exchanges, one forward pass, one reduction; no rank sees the
 /// records of another. About 1 us per wait; a chain of waits through several ranks costs one message latency
 /// each, waits of two ranks for each other in turn do not. Throws
 /// std::bad_alloc, std::invalid_argument (wrong number of histories) and what the transport throws.
 ///
 /// A transport hosts `hosted()` ranks of `ranks()`, in the order of their numbers, and offers
 ///   minimum(value(i))                     smallest value over all ranks
-///   bulk(produce(i, to), consume(i, source, data, size))   to(rank) is the packet for that rank
+///   exchange(produce(i, to, room), consume(i, source, data, size))   in rounds, until all have nothing to say:
+///                                         to(rank) is the empty packet for that rank, to be filled up to about
+///                                         `room` bytes; what was consumed may lead to more in the next round
 ///   forward(advance(i, post) -> finished, receive(i, source, data, size))   until all are finished
 ///   reduce(pack(i), merge(i, data, size)) binomial tree to rank 0
 ///   broadcast(pack(i) on rank 0, take(i, data, size) on all)
@@ -3446,26 +3665,21 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
 
   const std::int64_t earliest_ns =
       transport.minimum([&](std::int32_t i) { return histories[static_cast<std::size_t>(i)].begin_ns; });
-  transport.bulk([&](std::int32_t i, auto&& to) { at(i).announce(to); },
-                 [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                   at(i).match(source, data, size);
-                 });
-  transport.bulk([&](std::int32_t i, auto&& to) { at(i).answer(to); },
-                 [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                   at(i).hear(source, data, size);
-                 });
-  transport.bulk(
-      [&](std::int32_t i, auto&& to) {
-        at(i).decide(earliest_ns);
-        at(i).forward().request(to);
-      },
-      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-        at(i).forward().take_requests(source, packet_reader(data, size));
-      });
-  transport.bulk([&](std::int32_t i, auto&& to) { at(i).forward().promise(to); },
-                 [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-                   at(i).forward().take_promises(packet_reader(data, size));
-                 });
+  for (std::size_t i = 0; i != count; ++i) engines[i]->observe();
+  const auto hear = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+    at(i).hear(source, data, size);
+  };
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).announce(to, room); }, hear);
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).conclude(to); }, hear);
+  for (std::size_t i = 0; i != count; ++i) engines[i]->decide(earliest_ns);
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().request(to, room); },
+                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                       at(i).forward().take_requests(source, packet_reader(data, size));
+                     });
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().promise(to, room); },
+                     [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
+                       at(i).forward().take_promises(packet_reader(data, size));
+                     });
   transport.forward([&](std::int32_t i, auto&& post) { return at(i).forward().advance(post); },
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive(source, data, size);
@@ -3708,6 +3922,62 @@ inline void unmap_pages(void* pages, size_t bytes) noexcept {
   if (pages != nullptr) munmap(pages, bytes);
 }
 
+/// Puts pages under fresh addresses now, 4 KiB or 2 MiB at a time, as the kernel likes. Their content stays.
+inline void touch_pages(void* pages, size_t bytes) noexcept {
+#if defined(MADV_POPULATE_WRITE)
+  if (madvise(pages, bytes, MADV_POPULATE_WRITE) == 0) return;  // one call instead of a fault each; Linux 5.14
+#endif
+  volatile char* const first = static_cast<char*>(pages);
+  for (size_t at = 0; at < bytes; at += 4096) first[at] = first[at];
+}
+
+/// Equal pieces of zeroed memory, touched, for one thread. Who takes little gets what it takes; from `small_bytes`
+/// on they are cut from slabs of 2 MiB, each one huge page where the kernel has them: that costs a fifth of the
+/// same in pages of 4 KiB (for 64 bytes 3 to 4 ns instead of 13 to 47). Each piece is given back by unmap_pages.
+class page_supply {
+ public:
+  static constexpr size_t slab_bytes = size_t(1) << 21;
+  static constexpr size_t small_bytes = size_t(1) << 19;
+
+  /// The next piece; null if there are no pages. `bytes`: always the same. `plenty`: whether a slab may be begun,
+  /// of which more than this piece may become resident.
+  void* take(size_t bytes, bool plenty) noexcept {
+    const bool cut = taken_ >= small_bytes && slab_bytes % bytes == 0 && bytes % 4096 == 0;
+    if (!cut || (next_ == end_ && (!plenty || !new_slab()))) {
+      taken_ += bytes;
+      return map_pages(bytes, true);
+    }
+    char* const piece = next_;
+    next_ += bytes;
+    touch_pages(piece, bytes);
+    return piece;
+  }
+
+  /// Gives back what was not handed out.
+  void release() noexcept {
+    if (next_ != end_) unmap_pages(next_, static_cast<size_t>(end_ - next_));
+    *this = page_supply();
+  }
+
+ private:
+  // Huge pages lie at multiples of their size: maps twice as much and gives back what is beside.
+  bool new_slab() noexcept {
+    char* const pages = static_cast<char*>(map_pages(2 * slab_bytes, false));
+    if (pages == nullptr) return false;
+    const size_t before = (slab_bytes - (reinterpret_cast<uintptr_t>(pages) & (slab_bytes - 1))) & (slab_bytes - 1);
+    if (before != 0) unmap_pages(pages, before);
+    next_ = pages + before;
+    end_ = next_ + slab_bytes;
+    unmap_pages(end_, slab_bytes - before);
+    madvise(next_, slab_bytes, MADV_HUGEPAGE);  // where there are none: pages of 4 KiB
+    return true;
+  }
+
+  char* next_ = nullptr;
+  char* end_ = nullptr;
+  size_t taken_ = 0;  // in single pieces
+};
+
 /// How many bytes may still be recorded, shared by all locations of the process. Lock-free.
 class memory_budget {
  public:
@@ -3722,6 +3992,11 @@ class memory_budget {
       if (bytes > limit() || used > limit() - bytes) return false;
     } while (!__atomic_compare_exchange_n(&used_, &used, used + bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return true;
+  }
+  /// What `take` can still give.
+  uint64_t left() const noexcept {
+    const uint64_t used = used_now(), most = limit();
+    return used < most ? most - used : 0;
   }
   void give_back(uint64_t bytes) noexcept { __atomic_fetch_sub(&used_, bytes, __ATOMIC_RELAXED); }
   /// All of it is free again: in a forked child, whose parent keeps what was taken.
@@ -3787,11 +4062,15 @@ class event_buffer {
       for (uint64_t i = first_ >> 1 >> shift; i < used; ++i) free_chunk(chunk_at(i));
     }
     unmap_pages(chunks_, sizeof(Event*) * max_chunks);
+    supply_.release();
     *this = event_buffer();
   }
 
   /// Writer: the place of the next event, to be filled and published; null if it is lost (counted).
   Event* claim() noexcept { return __builtin_expect(cursor_ != end_, 1) ? cursor_ : claim_in_next_chunk(); }
+
+  /// Writer: the same if it takes no system call, else null: then `claim` will pause or drop.
+  Event* claim_at_once() noexcept { return __builtin_expect(cursor_ != end_, 1) ? cursor_ : nullptr; }
 
   /// Writer: makes the claimed event visible to readers.
   void publish() noexcept {
@@ -3910,7 +4189,7 @@ class event_buffer {
 
   Event* new_chunk() noexcept {
     if (owned_ == max_chunks || !budget_->take(chunk_bytes)) return nullptr;
-    void* const pages = map_pages(chunk_bytes, true);
+    void* const pages = supply_.take(chunk_bytes, budget_->left() >= page_supply::slab_bytes);
     if (pages == nullptr) {
       budget_->give_back(chunk_bytes);
       return nullptr;
@@ -3971,6 +4250,7 @@ class event_buffer {
   uint64_t owned_ = 0;
   Event** chunks_ = nullptr;
   memory_budget* budget_ = nullptr;
+  page_supply supply_;
   bool gap_ = false;
   folder folder_{};
   // the reader's, in a cache line of their own
@@ -4542,33 +4822,37 @@ class path_recorder {
   /// stays with the region at that depth. Returns the new depth.
   uint32_t enter(uint32_t block) noexcept {
     const uint64_t now = Clock::now();
-    current_->ticks += now - last_;
+    entry* const outer = current_;
+    outer->ticks += now - last_;
     last_ = now;
     entry* const next = profile_ + block;
     if (__builtin_expect(next->segment != segment_, 0)) touch(next, 0);
     ++next->visits;
-    if (__builtin_expect(depth_ < max_depth, 1)) {
-      stack_[depth_].outer = current_;
-      stack_[depth_].path = path_;
-      path_ = extend(path_, block);
+    const uint32_t depth = depth_;
+    if (__builtin_expect(depth < max_depth, 1)) {
+      frame& level = stack_[depth];
+      const uint64_t path = path_;
+      level.outer = outer;
+      level.path = path;
+      path_ = extend(path, block);
       current_ = next;
     }
-    return ++depth_;
+    return depth_ = depth + 1;
   }
 
   /// Leaves the innermost region. Without an open region: counted, nothing else.
   void leave() noexcept {
-    if (__builtin_expect(depth_ == 0, 0)) {
-      ++unmatched_leaves_;
-      return;
-    }
+    const uint32_t depth = depth_ - 1;
+    if (__builtin_expect(depth >= max_depth, 0)) return leave_none_or_deep();  // one comparison for both
     const uint64_t now = Clock::now();
+    const frame& level = stack_[depth];
     current_->ticks += now - last_;
     last_ = now;
-    if (__builtin_expect(--depth_ >= max_depth, 0)) return;
-    current_ = stack_[depth_].outer;
-    path_ = stack_[depth_].path;
-    if (__builtin_expect(current_->segment != segment_, 0)) touch(current_, 0);
+    depth_ = depth;
+    entry* const outer = level.outer;
+    current_ = outer;
+    path_ = level.path;
+    if (__builtin_expect(outer->segment != segment_, 0)) touch(outer, 0);
   }
 
   /// Leaves one region and enters the next at one clock reading (consecutive phases, loop iterations). Outside
@@ -4590,8 +4874,8 @@ class path_recorder {
   uint32_t depth() const noexcept { return depth_; }
   uint64_t unmatched_leaves() const noexcept { return unmatched_leaves_; }
   /// Names the stack of open regions, not only the innermost: changes whenever the stack does. For this process
-  /// only: site numbers differ between ranks.
-  core::stable_key path() const noexcept { return core::combine(path_, 0); }
+  /// only: site numbers differ between ranks. One load; not mixed, so not every bit is a hash.
+  core::stable_key path() const noexcept { return path_; }
   /// Site number of the open region at `level` (0: outermost), for level < depth().
   uint32_t open_region(uint32_t level) const noexcept {
     if (level >= max_depth) return 0;
@@ -4609,6 +4893,13 @@ class path_recorder {
     if (__builtin_expect(++segment_ == 0, 0)) forget_segments();
     touched_count_ = 0;
     touch(current_, 0);
+  }
+
+  /// `close` for the case that it has nothing to tell: only code outside any region ran. False: call `close`.
+  bool close_if_outside(uint64_t now) noexcept {
+    if (touched_count_ != 1 || current_ != profile_) return false;  // the innermost region is always touched
+    last_ = now;
+    return true;
   }
 
   /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` not after the last event
@@ -4639,8 +4930,13 @@ class path_recorder {
     uint64_t path;
   };
 
-  // A polynomial of the site numbers; mixed only where it is read.
+  // A polynomial of the site numbers; mixed only where it is used as a hash.
   static uint64_t extend(uint64_t path, uint32_t block) noexcept { return path * 0x9e3779b97f4a7c15u + block; }
+
+  __attribute__((noinline, cold)) void leave_none_or_deep() noexcept {
+    if (depth_ == 0) ++unmatched_leaves_;
+    else --depth_;  // beyond max_depth nothing changed at the enter: the time goes on with the region there
+  }
 
   __attribute__((noinline)) void touch(entry* e, uint32_t within) noexcept {
     *e = entry{0, 0, 0, within, segment_};
@@ -4684,8 +4980,9 @@ void path_recorder<Clock, Segment>::next(uint32_t block) noexcept {
   entry* const following = profile_ + block;
   if (__builtin_expect(following->segment != segment_, 0)) touch(following, 0);
   ++following->visits;
-  if (depth_ == 0 || depth_ > max_depth) return;
-  path_ = extend(stack_[depth_ - 1].path, block);
+  const uint32_t depth = depth_ - 1;
+  if (__builtin_expect(depth >= max_depth, 0)) return;
+  path_ = extend(stack_[depth].path, block);
   current_ = following;
 }
 
@@ -4798,7 +5095,7 @@ inline namespace v0 {
 namespace report {
 
 /// The name as written in the source for a mangled one (Itanium ABI), anything else unchanged. Allocates.
-inline std::string demangle(const char* name) {
+[[gnu::cold]] inline std::string demangle(const char* name) {
   if (name == nullptr) return {};
   int status = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
@@ -4810,7 +5107,7 @@ inline std::string demangle(const char* name) {
 namespace detail {
 
 /// Where the operator's own symbol ends if `name` has "operator" as a word at `at`, else 0: "operator<<", "operator()".
-inline std::size_t operator_end(std::string_view name, std::size_t at) noexcept {
+[[gnu::cold]] inline std::size_t operator_end(std::string_view name, std::size_t at) noexcept {
   constexpr std::string_view word = "operator";
   const auto letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -4828,7 +5125,7 @@ inline std::size_t operator_end(std::string_view name, std::size_t at) noexcept 
 }
 
 /// The end of the bracket that opens at `at` (one past its partner), or the end of the text.
-inline std::size_t past_bracket(std::string_view name, std::size_t at) noexcept {
+[[gnu::cold]] inline std::size_t past_bracket(std::string_view name, std::size_t at) noexcept {
   int depth = 0;
   for (std::size_t i = at; i < name.size(); ++i) {
     if (const std::size_t end = operator_end(name, i)) {
@@ -4847,7 +5144,7 @@ inline std::size_t past_bracket(std::string_view name, std::size_t at) noexcept 
 
 /// A C++ function name for a text: without return type, parameters and template arguments:
 /// "void app::solver<double, std::array<int, 3> >::step(int)" becomes "app::solver<...>::step". O(n).
-inline std::string short_name(std::string_view name) {
+[[gnu::cold]] inline std::string short_name(std::string_view name) {
   constexpr std::string_view anonymous = "(anonymous namespace)";
   constexpr std::string_view lambda = "{lambda(";
   std::string out;
@@ -4909,7 +5206,7 @@ struct code_point {
   std::size_t bytes;
 };
 
-inline code_point code_point_at(std::string_view text, std::size_t at) noexcept {
+[[gnu::cold]] inline code_point code_point_at(std::string_view text, std::size_t at) noexcept {
   constexpr code_point bad{0xfffd, 1};
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const unsigned first = byte(0);
@@ -4928,7 +5225,7 @@ inline code_point code_point_at(std::string_view text, std::size_t at) noexcept 
 
 /// Columns a terminal gives a code point: 0 for combining marks, 2 for East Asian wide and emoji, else 1 (the coarse
 /// blocks of Unicode's EastAsianWidth; independent of the locale).
-inline std::size_t columns_of(std::uint32_t c) noexcept {
+[[gnu::cold]] inline std::size_t columns_of(std::uint32_t c) noexcept {
   const auto in = [c](std::uint32_t low, std::uint32_t high) { return c >= low && c <= high; };
   if (in(0x300, 0x36f) || in(0x200b, 0x200f) || in(0x20d0, 0x20ff) || in(0xfe00, 0xfe0f) || in(0xfe20, 0xfe2f))
     return 0;
@@ -4940,7 +5237,7 @@ inline std::size_t columns_of(std::uint32_t c) noexcept {
 }
 
 /// Columns of a text on a terminal. O(n).
-inline std::size_t display_width(std::string_view text) noexcept {
+[[gnu::cold]] inline std::size_t display_width(std::string_view text) noexcept {
   std::size_t width = 0;
   for (std::size_t i = 0; i < text.size();) {
     const code_point c = code_point_at(text, i);
@@ -4952,7 +5249,7 @@ inline std::size_t display_width(std::string_view text) noexcept {
 
 /// What may be printed of a name that somebody else chose: control characters (escape sequences, line feeds) and bytes
 /// that are not UTF-8 become '?', so that a report stays one report whatever the regions are called.
-inline std::string printable(std::string_view text) {
+[[gnu::cold]] inline std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
@@ -4968,7 +5265,7 @@ inline std::string printable(std::string_view text) {
 }
 
 /// At most `width` columns; what is too long loses its middle: "compute_int...ary_cells". Never cuts a code point.
-inline std::string shorten_middle(std::string_view text, std::size_t width) {
+[[gnu::cold]] inline std::string shorten_middle(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width <= 3) return std::string(width, '.');
   const std::size_t tail = (width - 3) / 2;
@@ -4991,18 +5288,18 @@ inline std::string shorten_middle(std::string_view text, std::size_t width) {
 }
 
 /// Padded with spaces on the right (text columns) or on the left (numbers) to `width` columns; never cut.
-inline std::string pad_right(std::string text, std::size_t width) {
+[[gnu::cold]] inline std::string pad_right(std::string text, std::size_t width) {
   const std::size_t used = display_width(text);
   return used < width ? text.append(width - used, ' ') : text;
 }
-inline std::string pad_left(std::string text, std::size_t width) {
+[[gnu::cold]] inline std::string pad_left(std::string text, std::size_t width) {
   const std::size_t used = display_width(text);
   return used < width ? std::string(width - used, ' ') + text : text;
 }
 
 /// Breaks at spaces so that no line has more than `columns`; the first line begins with `first`, the others with
 /// `rest`. A word that is longer than a line stands alone and is not cut. Ends with a line feed.
-inline std::string wrap(std::string_view text, std::size_t columns, std::string_view first, std::string_view rest) {
+[[gnu::cold]] inline std::string wrap(std::string_view text, std::size_t columns, std::string_view first, std::string_view rest) {
   std::string out;
   std::string line(first);
   bool empty = true;
@@ -5032,7 +5329,7 @@ struct table_row {
 
 /// Label column, right-aligned amounts, remarks that go to a line of their own where they do not fit in `columns`.
 /// Labels above `widest` columns push their amount to the next line instead of widening the column.
-inline std::string table(const std::vector<table_row>& rows, std::size_t columns, std::size_t indent,
+[[gnu::cold]] inline std::string table(const std::vector<table_row>& rows, std::size_t columns, std::size_t indent,
                          std::size_t widest) {
   std::size_t label_width = 0;
   std::size_t amount_width = 0;
@@ -5093,14 +5390,22 @@ struct place {
   std::string module;        ///< base name of the executable or library
   std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
 
-  bool operator==(const place& o) const noexcept {
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  place() = default;
+  [[gnu::noinline]] place(const place&) = default;
+  [[gnu::noinline]] place(place&&) = default;
+  [[gnu::noinline]] place& operator=(const place&) = default;
+  [[gnu::noinline]] place& operator=(place&&) = default;
+  [[gnu::noinline]] ~place() = default;
+
+  [[gnu::noinline]] bool operator==(const place& o) const noexcept {
     return std::tie(call, name, kind, region, file, line, function, module, offset) ==
            std::tie(o.call, o.name, o.kind, o.region, o.file, o.line, o.function, o.module, o.offset);
   }
 };
 
 /// "exchange" of "main/exchange".
-inline std::string_view last_of(std::string_view path) noexcept {
+[[gnu::cold]] inline std::string_view last_of(std::string_view path) noexcept {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
@@ -5128,7 +5433,7 @@ class names {
   /// All entries, sorted by key.
   std::vector<std::pair<core::stable_key, place>> entries() const {
     std::vector<std::pair<core::stable_key, place>> all(table_.begin(), table_.end());
-    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    explain::sort_rarely(all, [](const auto& a, const auto& b) { return a.first < b.first; });
     return all;
   }
 
@@ -5147,7 +5452,7 @@ class names {
 };
 
 /// Code location in a text: "halo.cpp:142", without debug information "app+0x1234", else "".
-inline std::string code_text(const place& p) {
+[[gnu::cold]] inline std::string code_text(const place& p) {
   if (!p.file.empty()) {
     std::string text = printable(last_of(p.file));
     return p.line > 0 ? text + ":" + std::to_string(p.line) : text;
@@ -5160,7 +5465,7 @@ inline std::string code_text(const place& p) {
 
 /// A call site: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them. What is long loses
 /// its middle to fit `width` columns; the call and the file name are never cut.
-inline std::string call_text(const place& p, std::string_view joint = "in", std::size_t width = std::size_t(-1)) {
+[[gnu::cold]] inline std::string call_text(const place& p, std::string_view joint = "in", std::size_t width = std::size_t(-1)) {
   std::string out = p.call.empty() ? "a call" : printable(p.call);
   std::string within = printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));
   std::string code = code_text(p);
@@ -5230,6 +5535,14 @@ struct residual_entry {
   std::int64_t causer_visits = 0, waiter_visits = 0;
   std::int64_t causer_work = 0, waiter_work = 0;
   double causer_seconds = 0, waiter_seconds = 0;
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  residual_entry() = default;
+  [[gnu::noinline]] residual_entry(const residual_entry&) = default;
+  [[gnu::noinline]] residual_entry(residual_entry&&) = default;
+  [[gnu::noinline]] residual_entry& operator=(const residual_entry&) = default;
+  [[gnu::noinline]] residual_entry& operator=(residual_entry&&) = default;
+  [[gnu::noinline]] ~residual_entry() = default;
 };
 
 /// What to do, and an upper bound of what it may save.
@@ -5258,6 +5571,14 @@ struct wait_entry {
   std::vector<residual_entry> residual;            ///< largest first
   std::vector<location_seconds> waiters, causers;  ///< most first
   std::vector<advice_entry> advice;
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  wait_entry() = default;
+  [[gnu::noinline]] wait_entry(const wait_entry&) = default;
+  [[gnu::noinline]] wait_entry(wait_entry&&) = default;
+  [[gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
+  [[gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
+  [[gnu::noinline]] ~wait_entry() = default;
 };
 
 /// A row of a section that another room fills: named values in the order they are written.
@@ -5432,6 +5753,16 @@ class call_site_table {
       const call_site& known = sites_[number];
       if (known.address == address && known.path == key && known.call == call) return number;
     }
+  }
+
+  /// Counts a call that took `ticks` at its site, and returns the site's number.
+  template <class Path>
+  uint32_t count(const void* address, core::mpi_call call, const Path& path, uint64_t ticks) noexcept {
+    const uint32_t number = find_or_add(address, call, path);
+    call_site& site = sites_[number];
+    ++site.count;
+    site.ticks += ticks;
+    return number;
   }
 
   /// Numbers in use; number 0 counts.
@@ -6413,7 +6744,7 @@ namespace mpi {
 
 namespace detail {
 
-inline std::string library_version() {
+[[gnu::cold]] inline std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   PMPI_Get_library_version(text, &length);
@@ -6425,7 +6756,7 @@ inline std::string library_version() {
 }
 
 // The first mismatched pair of the lowest rank that has one, as a sentence, on rank 0.
-inline std::string first_mismatch(const sync::mpi::state& process, MPI_Comm comm) {
+[[gnu::cold]] inline std::string first_mismatch(const sync::mpi::state& process, MPI_Comm comm) {
   constexpr int room = 300, tag = 31;
   char text[room] = "";
   for (const core::location_base* l = process.registry->locations; l != nullptr; l = l->next) {
@@ -6441,14 +6772,14 @@ inline std::string first_mismatch(const sync::mpi::state& process, MPI_Comm comm
 }
 
 // "64M", as it was asked for.
-inline std::string bytes_text(std::uint64_t bytes) {
+[[gnu::cold]] inline std::string bytes_text(std::uint64_t bytes) {
   return bytes % (1u << 20) == 0 ? std::to_string(bytes >> 20) + "M" : std::to_string(bytes);
 }
 
 }  // namespace detail
 
 /// Facts about the run that the explanation does not know: complete on rank 0. Collective over `comm`.
-inline report::run_facts gather_facts(const sync::mpi::state& process, const sync::mpi::collected_process& all,
+[[gnu::cold]] inline report::run_facts gather_facts(const sync::mpi::state& process, const sync::mpi::collected_process& all,
                                       MPI_Comm comm) {
   struct {
     std::uint64_t calls, lost, mismatches, full;
@@ -6701,7 +7032,7 @@ class symboliser {
 };
 
 /// A call site for the name table: what `of_call` found, with the call's name and the regions around it.
-inline place call_place(code_place code, std::string call, std::string region) {
+[[gnu::cold]] inline place call_place(code_place code, std::string call, std::string region) {
   place p;
   p.call = std::move(call);
   p.region = std::move(region);
@@ -6849,7 +7180,7 @@ namespace report {
 
 /// A name table as bytes, to send to the rank that prints. For ranks of one job only: the byte order is the machine's.
 /// The same table always gives the same bytes.
-inline std::string pack(const names& all) {
+[[gnu::cold]] inline std::string pack(const names& all) {
   std::string out;
   const auto number = [&out](std::uint64_t n) { out.append(reinterpret_cast<const char*>(&n), sizeof n); };
   const auto text = [&](const std::string& s) {
@@ -6866,7 +7197,7 @@ inline std::string pack(const names& all) {
 }
 
 /// Adds what `pack` made. False when the bytes end too early; what came before is kept.
-inline bool unpack(std::string_view bytes, names& into) {
+[[gnu::cold]] inline bool unpack(std::string_view bytes, names& into) {
   const auto number = [&bytes](std::uint64_t& n) {
     if (bytes.size() < sizeof n) return false;
     std::memcpy(&n, bytes.data(), sizeof n);
@@ -6911,7 +7242,7 @@ namespace mpi {
 namespace detail {
 
 /// Every key that a reader of the outcome has to be told the name of, sorted.
-inline std::vector<core::stable_key> keys_to_name(const explain::outcome& found) {
+[[gnu::cold]] inline std::vector<core::stable_key> keys_to_name(const explain::outcome& found) {
   std::vector<core::stable_key> keys;
   for (const explain::block_meaning& m : found.meanings) {
     keys.push_back(m.first);
@@ -6935,7 +7266,7 @@ inline std::vector<core::stable_key> keys_to_name(const explain::outcome& found)
 /// Names for the keys of an outcome, on rank 0. Each key is looked up by the lowest rank that knows it, in its
 /// own process (address space randomisation and different executables make that the only place), and only
 /// what the report shows is looked up. Collective over `comm`; `found` matters on rank 0.
-inline report::names gather_names(const explain::outcome& found, const process_history& own, MPI_Comm comm) {
+[[gnu::cold]] inline report::names gather_names(const explain::outcome& found, const process_history& own, MPI_Comm comm) {
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);
@@ -7039,13 +7370,13 @@ inline const advice_template* advice_for(const std::string& pattern) noexcept {
 }
 
 /// A call as advice names it: "MPI_Send (halo.cpp:131)".
-inline std::string advice_call(const place& p) {
+[[gnu::cold]] inline std::string advice_call(const place& p) {
   const std::string code = code_text(p);
   return printable(p.call.empty() ? std::string("the call") : p.call) + (code.empty() ? "" : " (" + code + ")");
 }
 
 /// A block as advice names it: "compute_interior", "the code between MPI_Waitall (a.cpp:20) and MPI_Send (a.cpp:14)".
-inline std::string advice_block(const residual_entry& r) {
+[[gnu::cold]] inline std::string advice_block(const residual_entry& r) {
   if (r.kind == "between")
     return "the code between " + (r.from ? advice_call(*r.from) : "MPI_Init") + " and " + advice_call(r.where);
   if (r.kind == "call") return "the transfer in " + advice_call(r.where);
@@ -7215,7 +7546,7 @@ class name_resolver {
   std::unordered_map<core::stable_key, explain::block_meaning> meanings_;
 };
 
-inline std::vector<location_seconds> shares_of(const std::vector<explain::location_share>& shares) {
+[[gnu::cold]] inline std::vector<location_seconds> shares_of(const std::vector<explain::location_share>& shares) {
   std::vector<location_seconds> out;
   out.reserve(shares.size());
   for (const explain::location_share& s : shares) out.push_back({s.rank, s.thread, seconds_of(s.ns)});
@@ -7241,7 +7572,7 @@ result assemble(const explain::outcome& found, const names& known, run_facts fac
   const detail::name_resolver resolve(found, known);
   std::vector<const explain::explanation*> order;
   for (const explain::explanation& e : found.waits) order.push_back(&e);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
+  explain::sort_rarely(order, [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
 
   std::int64_t unlisted_ns = found.waiting_ns;
   std::int64_t remainder_ns = 0;
@@ -7278,7 +7609,7 @@ result assemble(const explain::outcome& found, const names& known, run_facts fac
       explained_ns += t.total_ns;
       w.residual.push_back(std::move(r));
     }
-    std::stable_sort(w.residual.begin(), w.residual.end(), [](const residual_entry& a, const residual_entry& b) {
+    explain::sort_rarely(w.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::abs(a.seconds) > std::abs(b.seconds);
     });
     w.unexplained_seconds = seconds_of(e->wait_ns - explained_ns);
@@ -7675,7 +8006,7 @@ void write_json(const result& r, Sink sink) {
 }
 
 /// The document as a string.
-inline std::string json_of(const result& r) {
+[[gnu::cold]] inline std::string json_of(const result& r) {
   std::string text;
   write_json(r, [&text](const char* data, std::size_t size) { text.append(data, size); });
   return text;
@@ -7683,7 +8014,7 @@ inline std::string json_of(const result& r) {
 
 /// Writes the document to a file, complete or not at all. Empty on success, else one line that says what went wrong and
 /// why ("cannot write run.json: Permission denied").
-inline std::string write_json_file(const result& r, const std::string& path) {
+[[gnu::cold]] inline std::string write_json_file(const result& r, const std::string& path) {
   output_file file(path);
   write_json(r, [&file](const char* data, std::size_t size) { file.write(data, size); });
   return file.commit();
@@ -7712,7 +8043,7 @@ struct wait_group {
 
 namespace detail {
 
-inline void add_term(std::vector<residual_entry>& terms, const residual_entry& more) {
+[[gnu::cold]] inline void add_term(std::vector<residual_entry>& terms, const residual_entry& more) {
   for (residual_entry& r : terms) {
     if (r.kind != more.kind || r.block != more.block || r.within != more.within || !(r.where == more.where)) continue;
     r.seconds += more.seconds;
@@ -7730,7 +8061,7 @@ inline void add_term(std::vector<residual_entry>& terms, const residual_entry& m
   terms.push_back(more);
 }
 
-inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
+[[gnu::cold]] inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
   for (const location_seconds& m : more) {
     const auto same = std::find_if(shares.begin(), shares.end(), [&m](const location_seconds& s) {
       return s.rank == m.rank && s.thread == m.thread;
@@ -7740,7 +8071,7 @@ inline void add_shares(std::vector<location_seconds>& shares, const std::vector<
   }
 }
 
-inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more) {
+[[gnu::cold]] inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more) {
   for (const advice_entry& m : more) {
     const auto same =
         std::find_if(advice.begin(), advice.end(), [&m](const advice_entry& a) { return a.problem == m.problem; });
@@ -7749,7 +8080,7 @@ inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advi
   }
 }
 
-inline int rank_of_quality(const std::string& quality) noexcept {
+[[gnu::cold]] inline int rank_of_quality(const std::string& quality) noexcept {
   return quality == "exact" ? 0 : quality == "bounded" ? 1 : quality == "order_suspect" ? 2 : 3;
 }
 
@@ -7757,7 +8088,7 @@ inline int rank_of_quality(const std::string& quality) noexcept {
 
 /// Adds up what differs in its shape only, for readers: one entry for each (pattern, operation, cause), most
 /// costly first, its terms too; terms below 1 % of the sum go into its remainder. The sum property is kept.
-inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits) {
+[[gnu::cold]] inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits) {
   std::vector<wait_group> groups;
   for (const wait_entry& w : waits) {
     const auto same = std::find_if(groups.begin(), groups.end(), [&w](const wait_group& g) {
@@ -7791,18 +8122,18 @@ inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits
     });
     for (auto r = small; r != sum.residual.end(); ++r) sum.unexplained_seconds += r->seconds;
     sum.residual.erase(small, sum.residual.end());
-    std::stable_sort(sum.residual.begin(), sum.residual.end(), [](const residual_entry& a, const residual_entry& b) {
+    explain::sort_rarely(sum.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::fabs(a.seconds) > std::fabs(b.seconds);
     });
     const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
-    std::stable_sort(sum.waiters.begin(), sum.waiters.end(), more);
-    std::stable_sort(sum.causers.begin(), sum.causers.end(), more);
-    std::stable_sort(sum.advice.begin(), sum.advice.end(), [](const advice_entry& a, const advice_entry& b) {
+    explain::sort_rarely(sum.waiters, more);
+    explain::sort_rarely(sum.causers, more);
+    explain::sort_rarely(sum.advice, [](const advice_entry& a, const advice_entry& b) {
       return a.saving_seconds > b.saving_seconds;
     });
   }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
+  explain::sort_rarely(groups,
+                       [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
   return groups;
 }
 
@@ -7821,7 +8152,7 @@ inline namespace v0 {
 namespace report {
 
 /// "late sender" for "late_sender"; words the schema does not know stay as they are.
-inline std::string pattern_words(std::string pattern) {
+[[gnu::cold]] inline std::string pattern_words(std::string pattern) {
   if (pattern == "wait_at_nxn") return "wait at all-to-all";
   if (pattern == "wait_at_create") return "wait at communicator creation";
   std::replace(pattern.begin(), pattern.end(), '_', ' ');
@@ -7829,7 +8160,7 @@ inline std::string pattern_words(std::string pattern) {
 }
 
 /// What a quality means for the reader; empty for "exact".
-inline std::string quality_words(const std::string& quality) {
+[[gnu::cold]] inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: some of it could only be bounded";
   if (quality == "order_suspect") return "uncertain: which message belongs to which receive could not be known for all";
   if (quality == "hidden_tree")
@@ -7844,7 +8175,7 @@ struct rank_words {
   bool others = false;              ///< the list was bounded: more took part
 };
 
-inline rank_words words_for(const std::vector<location_seconds>& list, std::size_t first = 0,
+[[gnu::cold]] inline rank_words words_for(const std::vector<location_seconds>& list, std::size_t first = 0,
                             std::size_t last = std::size_t(-1)) {
   rank_words out;
   bool threads = false;
@@ -7889,7 +8220,7 @@ inline rank_words words_for(const std::vector<location_seconds>& list, std::size
 }
 
 /// "ranks 1-3 waited for rank 0", "ranks 0-3 waited for one another", "rank 2 waited, mostly for rank 0 (91 %)".
-inline std::string who_waited(const wait_entry& w) {
+[[gnu::cold]] inline std::string who_waited(const wait_entry& w) {
   const rank_words waiters = words_for(w.waiters);
   const rank_words all = words_for(w.causers);
   std::string out = waiters.text + " waited";
@@ -7909,7 +8240,7 @@ inline std::string who_waited(const wait_entry& w) {
 
 /// What distinguishes the late side in one block: "same visits, each 1.9 ms slower", "1200 more visits",
 /// "only the late side ran it". Time per visit from the split of definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
-inline std::string remark(const residual_entry& r) {
+[[gnu::cold]] inline std::string remark(const residual_entry& r) {
   std::string out;
   const bool work = r.causer_work > 0 && r.waiter_work > 0;
   const std::int64_t late = work ? r.causer_work : r.causer_visits;
@@ -7984,7 +8315,7 @@ struct text_options {
 };
 
 /// Whether to colour what goes to `stream`: a terminal that can, and no NO_COLOR (no-color.org: set and not empty).
-inline bool wants_colour(std::FILE* stream) noexcept {
+[[gnu::cold]] inline bool wants_colour(std::FILE* stream) noexcept {
   const char* const no = std::getenv("NO_COLOR");
   const char* const term = std::getenv("TERM");
   if (no != nullptr && *no != '\0') return false;
@@ -8210,13 +8541,13 @@ class text_writer {
 }  // namespace detail
 
 /// The report as text: UTF-8, lines of at most `columns` where names allow, ends with a line feed. Most costly first.
-inline std::string text_of(const result& r, const text_options& options = {}) {
+[[gnu::cold]] inline std::string text_of(const result& r, const text_options& options = {}) {
   return detail::text_writer(r, options)();
 }
 
 /// Prints the report in one piece, coloured where the stream is a terminal. Ignores write errors: there is no one to
 /// tell.
-inline void print_text(const result& r, std::FILE* stream, text_options options = {}) {
+[[gnu::cold]] inline void print_text(const result& r, std::FILE* stream, text_options options = {}) {
   options.colour = wants_colour(stream);
   const std::string text = text_of(r, options);
   std::fwrite(text.data(), 1, text.size(), stream);
@@ -8259,54 +8590,18 @@ class mpi_transport {
     return least;
   }
 
-  /// Alltoall of the sizes, then Alltoallv in rounds of at most `round_bytes` per process, so that no count or
-  /// displacement overflows and buffers stay small.
+  /// Rounds of an Alltoall of the sizes and an Alltoallv of the packets, until in one round nobody has sent
+  /// anything. Buffers and displacements stay small: a packet is filled up to a share of `round_bytes`.
   template <class Produce, class Consume>
-  void bulk(Produce&& produce, Consume&& consume) const {
-    const auto n = static_cast<std::size_t>(ranks_);
-    std::unordered_map<std::int32_t, packet> outbox;
-    produce(0, [&outbox](std::int32_t to) -> packet& { return outbox[to]; });
-    std::vector<std::uint64_t> out_size(n, 0), in_size(n, 0);
-    for (const auto& out : outbox) out_size[static_cast<std::size_t>(out.first)] = out.second.size();
-    PMPI_Alltoall(out_size.data(), 1, MPI_UINT64_T, in_size.data(), 1, MPI_UINT64_T, comm_);
-    const std::uint64_t share = std::max<std::uint64_t>(round_bytes / n, 1024);
-    std::uint64_t largest = *std::max_element(out_size.begin(), out_size.end());
-    PMPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, comm_);
-    std::vector<packet> inbox(n);
-    for (std::size_t i = 0; i != n; ++i) inbox[i].reserve(in_size[i]);
-    std::vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
-    packet out_round, in_round;
-    for (std::uint64_t done = 0; done < largest; done += share) {
-      const auto part = [&](std::uint64_t size) { return size <= done ? 0 : std::min(size - done, share); };
-      std::size_t out_sum = 0, in_sum = 0;
-      for (std::size_t i = 0; i != n; ++i) {
-        out_at[i] = static_cast<int>(out_sum);
-        in_at[i] = static_cast<int>(in_sum);
-        out_count[i] = static_cast<int>(part(out_size[i]));
-        in_count[i] = static_cast<int>(part(in_size[i]));
-        out_sum += static_cast<std::size_t>(out_count[i]);
-        in_sum += static_cast<std::size_t>(in_count[i]);
-      }
-      out_round.resize(out_sum);
-      in_round.resize(in_sum);
-      for (const auto& out : outbox) {
-        const auto i = static_cast<std::size_t>(out.first);
-        if (out_count[i] != 0) {
-          std::memcpy(out_round.data() + out_at[i], out.second.data() + done, static_cast<std::size_t>(out_count[i]));
-        }
-      }
-      PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.data(), in_count.data(),
-                     in_at.data(), MPI_BYTE, comm_);
-      for (std::size_t i = 0; i != n; ++i) {
-        const unsigned char* from = in_round.data() + in_at[i];
-        inbox[i].insert(inbox[i].end(), from, from + in_count[i]);
-      }
-    }
-    outbox.clear();
-    for (std::size_t i = 0; i != n; ++i) {
-      if (!inbox[i].empty()) consume(0, static_cast<std::int32_t>(i), inbox[i].data(), inbox[i].size());
-      inbox[i] = {};
-    }
+  void exchange(Produce&& produce, Consume&& consume) const {
+    const auto both = std::make_pair(&produce, &consume);
+    using pointers = std::remove_const_t<decltype(both)>;
+    run_exchange(
+        &both,
+        [](const void* p, outbox& to, std::size_t room) { (*static_cast<const pointers*>(p)->first)(0, to, room); },
+        [](const void* p, std::int32_t source, const unsigned char* data, std::size_t size) {
+          (*static_cast<const pointers*>(p)->second)(0, source, data, size);
+        });
   }
 
   /// Message driven. What is posted is collected per destination and sent when this rank is stuck, or when
@@ -8363,9 +8658,62 @@ class mpi_transport {
   }
 
  private:
-  static constexpr std::uint64_t round_bytes = std::uint64_t{4} << 20;
+  static constexpr std::uint64_t round_bytes = std::uint64_t{2} << 20;
   static constexpr std::size_t flush_bytes = 16 << 10;
   static constexpr int forward_tag = 1, size_tag = 2, data_tag = 3;
+
+  // The packets of one round, by rank.
+  struct outbox {
+    std::vector<packet> packets;
+    packet& operator()(std::int32_t to) { return packets[static_cast<std::size_t>(to)]; }
+  };
+
+  // Compiled once for all exchanges.
+  void run_exchange(const void* both, void (*produce)(const void*, outbox&, std::size_t),
+                    void (*consume)(const void*, std::int32_t, const unsigned char*, std::size_t)) const {
+    const auto n = static_cast<std::size_t>(ranks_);
+    const std::size_t room = std::max(static_cast<std::size_t>(round_bytes) / n, std::size_t{2048});
+    outbox out;
+    out.packets.resize(n);
+    std::vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
+    std::vector<std::uint32_t> out_said(n), in_said(n);
+    packet out_round, in_round;
+    for (;;) {
+      produce(both, out, room);
+      std::size_t out_sum = 0;
+      for (std::size_t i = 0; i != n; ++i) {
+        out_at[i] = static_cast<int>(out_sum);
+        out_count[i] = static_cast<int>(out.packets[i].size());
+        out_sum += out.packets[i].size();
+      }
+      out_round.resize(out_sum);
+      // Beside the size everybody hears whether anything was sent to anybody.
+      const std::uint32_t anything = out_sum == 0 ? 0 : 1;
+      for (std::size_t i = 0; i != n; ++i) {
+        packet& p = out.packets[i];
+        out_said[i] = static_cast<std::uint32_t>(p.size()) * 2 + anything;
+        if (!p.empty()) std::memcpy(out_round.data() + out_at[i], p.data(), p.size());
+        p.clear();
+      }
+      PMPI_Alltoall(out_said.data(), 1, MPI_UINT32_T, in_said.data(), 1, MPI_UINT32_T, comm_);
+      std::size_t in_sum = 0;
+      std::uint32_t more = 0;
+      for (std::size_t i = 0; i != n; ++i) {
+        more |= in_said[i] & 1;
+        in_at[i] = static_cast<int>(in_sum);
+        in_count[i] = static_cast<int>(in_said[i] / 2);
+        in_sum += in_said[i] / 2;
+      }
+      if (more == 0) return;
+      in_round.resize(in_sum);
+      PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.data(), in_count.data(),
+                     in_at.data(), MPI_BYTE, comm_);
+      for (std::size_t i = 0; i != n; ++i) {
+        const auto size = static_cast<std::size_t>(in_count[i]);
+        if (size != 0) consume(both, static_cast<std::int32_t>(i), in_round.data() + in_at[i], size);
+      }
+    }
+  }
 
   struct sending {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -8458,7 +8806,7 @@ namespace mpi {
 
 /// Explains everything recorded so far: records -> explanation -> names -> report, the whole way of the data.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
-inline report::result analyse(sync::mpi::state& process) {
+[[gnu::cold]] inline report::result analyse(sync::mpi::state& process) {
   const sync::mpi::collected_process all = sync::mpi::collect(process, sync::mpi::finish_clock(process));
   report::run_facts facts = gather_facts(process, all, process.tool_comm);
   const process_history history(all, process.registry->sites);
@@ -8472,7 +8820,7 @@ inline report::result analyse(sync::mpi::state& process) {
 }
 
 /// Hook of MPI_Finalize: explains, and on rank 0 prints and writes what the settings ask for.
-inline void at_finalize(sync::mpi::state& process) {
+[[gnu::cold]] inline void at_finalize(sync::mpi::state& process) {
   const core::settings& wanted = process.registry->config;
   if (!wanted.report && wanted.output == nullptr) return;
   try {
@@ -8681,7 +9029,7 @@ class raw_writer {
   char buffer_[4096];
 };
 
-inline raw_writer& place_of(raw_writer& out, const last_call& c) noexcept {
+[[gnu::cold]] inline raw_writer& place_of(raw_writer& out, const last_call& c) noexcept {
   out << c.name << " (";
   if (c.module[0] != '\0') out << c.module << "+";
   return (out << "0x").hexadecimal(c.offset) << ")";
@@ -8691,7 +9039,7 @@ inline raw_writer& place_of(raw_writer& out, const last_call& c) noexcept {
 
 /// Says on `file` (standard error) in at most three lines how the rank ended and where its time went.
 /// Async-signal-safe.
-inline void say(const last_words& w, int file) noexcept {
+[[gnu::cold]] inline void say(const last_words& w, int file) noexcept {
   detail::raw_writer out(file);
   out << "whywait: rank " << static_cast<std::uint64_t>(w.rank) << " of " << static_cast<std::uint64_t>(w.ranks)
       << " ended by " << w.reason << " after ";
@@ -8712,7 +9060,7 @@ inline void say(const last_words& w, int file) noexcept {
 
 /// Writes what `say` says, and all of the totals, as JSON of the schema (run.partial, no waits, `calls` and
 /// `blocks` in their place). False, with errno, if the file cannot be written. Async-signal-safe.
-inline bool write_json(const last_words& w, const char* path) noexcept {
+[[gnu::cold]] inline bool write_json(const last_words& w, const char* path) noexcept {
   const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return false;
   bool good;
@@ -8798,12 +9146,12 @@ struct executable {
   }
 };
 
-inline executable& this_executable() noexcept {
+[[gnu::cold]] inline executable& this_executable() noexcept {
   static executable known;
   return known;
 }
 
-inline int find_executable(dl_phdr_info* module, std::size_t, void*) noexcept {
+[[gnu::cold]] inline int find_executable(dl_phdr_info* module, std::size_t, void*) noexcept {
   executable& e = this_executable();
   for (int i = 0; i < module->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = module->dlpi_phdr[i];
@@ -8832,7 +9180,7 @@ inline const char* name_of_end(sync::mpi::end_reason reason, int signal) noexcep
 }
 
 // "<prefix>.rank<n>.json" without allocation; false if it does not fit.
-inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std::size_t room) noexcept {
+[[gnu::cold]] inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std::size_t room) noexcept {
   char digits[12];
   char* begin = digits + sizeof digits - 1;
   *begin = '\0';
@@ -8850,11 +9198,11 @@ inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std:
 }  // namespace detail
 
 /// Hook of MPI_Init: learns what a signal handler must know beforehand.
-inline void at_start(sync::mpi::state&) { dl_iterate_phdr(&detail::find_executable, nullptr); }
+[[gnu::cold]] inline void at_start(sync::mpi::state&) { dl_iterate_phdr(&detail::find_executable, nullptr); }
 
 /// Hook of an end without MPI_Finalize: says and writes what this rank knows alone. Async-signal-safe: no
 /// allocation, no lock, at most one mmap.
-inline void at_end(sync::mpi::state& process, sync::mpi::end_reason reason, int signal) {
+[[gnu::cold]] inline void at_end(sync::mpi::state& process, sync::mpi::end_reason reason, int signal) {
   const core::settings& wanted = process.registry->config;
   if (!wanted.report && wanted.output == nullptr) return;
   const std::uint64_t now = process.end_ticks;
@@ -9101,13 +9449,13 @@ inline uint32_t intern(site_kind kind, const char* name, const char* file, uint3
 /// must die on the thread that made it. Not for signal handlers.
 class region {
  public:
-  explicit region(site& place) noexcept : location_(record::this_location()) {
+  __attribute__((always_inline)) explicit region(site& place) noexcept : location_(record::this_location()) {
     if (location_ != nullptr) depth_ = location_->path.enter(number_ = place.id());
   }
   /// A region whose name is known only at run time and copied; costs a hash of name and file more.
   explicit region(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept
       : region(site_kind::region, name, file, line) {}
-  ~region() {
+  __attribute__((always_inline)) ~region() {
     if (location_ == nullptr) return;
     if (__builtin_expect(location_->path.depth() == depth_, 1)) {
       location_->path.leave();
@@ -9297,7 +9645,7 @@ struct caller {
 class call {
  public:
   __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
-      : thread_(recording_thread()), what_(what), from_(from.address) {
+      : thread_(recording_thread()), from_(from.address), what_(what) {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
     if (__builtin_expect(thread_->open.frame != nullptr, 0) && is_inside(thread_->open, from.frame)) {
       thread_ = nullptr;
@@ -9310,7 +9658,7 @@ class call {
   }
   __attribute__((always_inline)) ~call() {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
-    if (__builtin_expect(begun_ && !left_, 0)) leave();  // an error handler threw
+    if (__builtin_expect(open_, 0)) leave_late(*thread_, begin_, what_, from_);  // an error handler threw
     thread_->open.frame = nullptr;
   }
   call(const call&) = delete;
@@ -9324,26 +9672,28 @@ class call {
   bool several() const noexcept { return __atomic_load_n(&process().several, __ATOMIC_RELAXED); }
 
   /// Reads the clock and closes the path segment. Makes room for the first record.
-  void begin() noexcept {
-    begun_ = true;
+  __attribute__((always_inline)) void begin() noexcept {
+    open_ = true;
     begin_ = core::cycle_clock::now();
     thread_->open.begin = begin_;
-    close_segment();
+    record::location& here = where();
+    if (!here.path.close_if_outside(begin_)) pause_until(close_segment(*thread_, begin_));
     if (__builtin_expect(process().closed, 0)) return;
-    steps_ = static_cast<uint32_t>(where().steps.size());
-    if (__builtin_expect((where().syncs.size() & (decltype(where().syncs)::chunk_events - 1)) == 0, 0)) fresh_chunk();
-    place_ = where().syncs.claim();
+    steps_ = static_cast<uint32_t>(here.steps.size());
+    place_ = here.syncs.claim_at_once();
+    if (__builtin_expect(place_ == nullptr, 0)) {
+      pause_until(fresh_chunk(here));
+      place_ = here.syncs.claim_at_once();
+    }
   }
 
   /// Reads the clock; from here on time belongs to the program again.
-  void leave() noexcept {
-    left_ = true;
-    duration_ = core::cycle_clock::now() - begin_;
-    where().path.resume(begin_ + duration_);
-    site_ = thread_->sites.find_or_add(from_, what_, where().path);
-    call_site& site = thread_->sites[site_];
-    ++site.count;
-    site.ticks += duration_;
+  __attribute__((always_inline)) void leave() noexcept {
+    open_ = false;
+    const uint64_t now = core::cycle_clock::now();
+    duration_ = now - begin_;
+    where().path.resume(now);
+    site_ = thread_->sites.count(from_, what_, where().path, duration_);
   }
 
   /// A call that is told from the clock only once it is known to matter: successful polls.
@@ -9358,14 +9708,17 @@ class call {
   /// Makes the next record, common facts filled in; `finish` publishes it. Null if there is no memory, or if
   /// there was none before. `posting`: the ordinal taken for it, or 0.
   __attribute__((always_inline)) core::sync_record* store(unsigned flags, uint32_t posting) noexcept {
-    if (__builtin_expect(place_ == nullptr, 0) && !claim_again(posting)) return nullptr;
-    core::sync_record* const r = place_;
-    r->begin = begin_;
-    r->duration = duration_;
+    core::sync_record* r = place_;
+    if (__builtin_expect(r == nullptr, 0)) {
+      r = claim_again(*thread_, begin_, posting);
+      if (r == nullptr) return nullptr;
+    }
+    r->begin = alone(begin_);
+    r->duration = alone(duration_);
     r->bytes = 0;
-    r->overhead = overhead_;
-    r->site = site_;
-    r->steps = steps_;
+    r->overhead = alone(overhead_);
+    r->site = alone(site_);
+    r->steps = alone(steps_);
     r->posting = posting;
     r->completion = 0;
     r->completed_by = 0;
@@ -9411,38 +9764,81 @@ class call {
   }
 
   void leave_at_once() noexcept {
-    left_ = true;
+    open_ = false;
     duration_ = 0;
     where().path.resume(begin_);
-    site_ = thread_->sites.find_or_add(from_, what_, where().path);
-    ++thread_->sites[site_].count;
+    site_ = thread_->sites.count(from_, what_, where().path, 0);
   }
 
-  void close_segment() noexcept {
-    record::location& here = where();
-    if (__builtin_expect(process().closed, 0)) {
-      here.path.close(begin_, [this](const core::path_step& step) { fold(step); });
-      return;
+  // The kernel maps memory now and then: that pause is no time of the program, nor of MPI.
+  void pause_until(uint64_t now) noexcept {
+    if (__builtin_expect(now == 0, 1)) return;
+    const uint64_t pause = overhead_ + (now - begin_);
+    overhead_ = pause < ~uint32_t(0) ? static_cast<uint32_t>(pause) : ~uint32_t(0);
+    begin_ = now;
+    thread_->open.begin = now;
+  }
+
+  // A field in a register of its own: else g++ fetches neighbours with one load, which has to wait until the stores
+  // that have just written them are through (about 5 ns).
+  template <class Number>
+  static __attribute__((always_inline)) Number alone(Number field) noexcept {
+    __asm__("" : "+r"(field));
+    return field;
+  }
+
+  // Static, and what they need by value: else every field of every call would have to stay in memory.
+
+  // Hands the segment over. Returns the time if that took a fresh chunk, else 0.
+  static __attribute__((noinline)) uint64_t close_segment(thread_state& thread, uint64_t now) noexcept {
+    record::location& here = *thread.location;
+    state& process = *thread.process;
+    bool paused = false;
+    if (__builtin_expect(process.closed, 0)) {
+      here.path.close(now, [&thread](const core::path_step& step) { fold(thread, step); });
+      return 0;
     }
-    here.path.close(begin_, [this, &here](const core::path_step& step) {
-      if (core::path_step* const place = here.steps.claim()) {
-        *place = step;
+    here.path.close(now, [&](const core::path_step& step) {
+      core::path_step* place = here.steps.claim_at_once();
+      if (__builtin_expect(place == nullptr, 0)) {
+        place = here.steps.claim();
+        paused = true;
+      }
+      if (place != nullptr) {
+        place->block = step.block;  // each alone: a copy of the whole would first be put together on the stack
+        place->within = step.within;
+        place->visits = step.visits;
+        place->ticks = step.ticks;
+        place->work = step.work;
         here.steps.publish();
       } else {
-        fold(step);
+        fold(thread, step);
       }
     });
-    if (__builtin_expect(here.steps.dropped() != 0, 0)) process().close(begin_, process().last_posting);
+    if (__builtin_expect(here.steps.dropped() != 0, 0)) process.close(now, process.last_posting);
+    return paused ? core::cycle_clock::now() : 0;
+  }
+
+  static __attribute__((noinline, cold)) uint64_t fresh_chunk(record::location& here) noexcept {
+    here.syncs.claim();
+    return core::cycle_clock::now();
+  }
+
+  static __attribute__((noinline, cold)) void leave_late(thread_state& thread, uint64_t begin, core::mpi_call what,
+                                                         const void* from) noexcept {
+    const uint64_t now = core::cycle_clock::now();
+    thread.location->path.resume(now);
+    thread.sites.count(from, what, thread.location->path, now - begin);
   }
 
   // Without memory for order only sums are kept.
-  __attribute__((noinline, cold)) void fold(const core::path_step& step) noexcept {
-    ++thread_->lost_steps;
-    if (thread_->folded == nullptr)
-      thread_->folded = static_cast<core::path_step*>(
+  static __attribute__((noinline, cold)) void fold(thread_state& thread, const core::path_step& step) noexcept {
+    ++thread.lost_steps;
+    if (thread.folded == nullptr)
+      thread.folded = static_cast<core::path_step*>(
           core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
-    if (thread_->folded == nullptr) return;
-    core::path_step& sum = thread_->folded[step.block];
+    if (thread.folded == nullptr) return;
+    core::path_step& sum = thread.folded[step.block];
     sum.block = step.block;
     sum.within = step.within;
     sum.visits += step.visits;
@@ -9450,36 +9846,27 @@ class call {
     sum.work += step.work;
   }
 
-  // The kernel maps 64 KiB now and then: that pause is no time of the program.
-  __attribute__((noinline, cold)) void fresh_chunk() noexcept {
-    place_ = where().syncs.claim();
-    const uint64_t now = core::cycle_clock::now();
-    const uint64_t pause = now - begin_;
-    overhead_ = pause < ~uint32_t(0) ? static_cast<uint32_t>(pause) : ~uint32_t(0);
-    begin_ = now;
-  }
-
-  __attribute__((noinline)) bool claim_again(uint32_t posting) noexcept {
-    if (!process().closed) {
-      place_ = where().syncs.claim();
-      if (place_ != nullptr) return true;
-      process().close(begin_, posting != 0 ? posting - 1 : process().last_posting);
+  static __attribute__((noinline, cold)) core::sync_record* claim_again(thread_state& thread, uint64_t begin,
+                                                                        uint32_t posting) noexcept {
+    state& process = *thread.process;
+    if (!process.closed) {
+      if (core::sync_record* const place = thread.location->syncs.claim()) return place;
+      process.close(begin, posting != 0 ? posting - 1 : process.last_posting);
     }
-    ++thread_->lost_records;
-    return false;
+    ++thread.lost_records;
+    return nullptr;
   }
 
   thread_state* thread_;
   core::sync_record* place_ = nullptr;
   uint64_t begin_ = 0;
   uint64_t duration_ = 0;
-  const core::mpi_call what_;
+  const void* const from_;
   uint32_t site_ = 0;
   uint32_t steps_ = 0;
   uint32_t overhead_ = 0;
-  bool begun_ = false;
-  bool left_ = false;
-  const void* const from_;
+  const core::mpi_call what_;
+  bool open_ = false;  // between begin and leave
 };
 
 }  // namespace mpi

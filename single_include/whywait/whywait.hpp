@@ -228,9 +228,9 @@ struct endpoint {
 
 namespace endpoint_flag {
 enum : std::uint16_t {
-  missing = 1u << 0,    ///< no partner was found
-  ambiguous = 1u << 1,  ///< the order on its channel is not certain
-  partial = 1u << 2     ///< its rank lost records
+  ambiguous = 1u << 0,  ///< the order on its channel is not certain
+  partial = 1u << 1,    ///< its rank lost records
+  late_only = 1u << 2   ///< a send: only a receive posted later can have made it wait
 };
 }
 
@@ -660,14 +660,24 @@ class arrival_rule {
 
   /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record.
   std::vector<arrival> operator()(const message_match* matches, std::size_t match_count,
-                                  const std::vector<arrival>& collectives) {
+                                  std::vector<arrival> collectives) {
     const location_history& location = rank_->locations[here_];
-    std::vector<arrival> result;
+    std::vector<arrival> fresh;
+    // Without messages what is kept takes the place of what was read before.
+    std::vector<arrival>& result = match_count == 0 ? collectives : fresh;
+    if (match_count != 0) {
+      std::size_t most = collectives.size();
+      for (std::size_t i = 0; i != match_count; ++i) {
+        if (i == 0 || matches[i].record != matches[i - 1].record) ++most;
+      }
+      fresh.reserve(most);
+    }
+    const std::size_t collective_count = collectives.size();
     location_walk walk(*rank_);
     std::size_t m = 0, c = 0;
     // Walk all records, not only the matched ones: enter and leave depend on those before.
     for (std::uint64_t i = 0; i != location.records.size(); ++i) {
-      if (m == match_count && c == collectives.size()) break;
+      if (m == match_count && c == collective_count) break;
       const core::sync_record& r = location.records[i];
       walk.step(r);
       std::size_t last = m;
@@ -676,13 +686,14 @@ class arrival_rule {
         messages(r, static_cast<std::uint32_t>(i), matches + m, matches + last, walk, result);
         m = last;
       }
-      for (; c != collectives.size() && collectives[c].record == i; ++c) {
+      for (; c != collective_count && collectives[c].record == i; ++c) {
         arrival a = collectives[c];
         if (location.dropped > 0) a.trust = std::max(a.trust, quality::bounded);
         finish(a, walk, result);
       }
     }
-    return result;
+    result.resize(kept_);
+    return std::move(result);
   }
 
  private:
@@ -739,11 +750,11 @@ class arrival_rule {
     a.flags = arrival_flag::adopt;
     if (late > 1 || (cause->partner.flags & endpoint_flag::partial) != 0) a.trust = quality::bounded;
     if ((cause->partner.flags & endpoint_flag::ambiguous) != 0) a.trust = quality::order_suspect;
-    if (finish(a, walk, result) && a.why == pattern::late_sender) remember(a, result.size() - 1);
+    if (finish(a, walk, result) && a.why == pattern::late_sender) remember(a, kept_ - 1);
   }
 
   // Clamps the wait into the call and decides whether the causer's path is asked for.
-  bool finish(arrival& a, const location_walk& walk, std::vector<arrival>& result) const {
+  bool finish(arrival& a, const location_walk& walk, std::vector<arrival>& result) {
     const std::int64_t wait_ns = std::min(a.need_ns, walk.leave_ns()) - walk.begin_ns();
     const bool suspect = a.trust == quality::order_suspect;
     if (a.need_ns > walk.leave_ns()) a.flags |= arrival_flag::violation;
@@ -753,7 +764,12 @@ class arrival_rule {
     }
     if (wait_ns <= 0 && !a.has(arrival_flag::adopt)) return false;
     if (wait_ns < 4 * settings_->clock_error_ns) a.trust = std::max(a.trust, quality::bounded);
-    result.push_back(a);
+    if (kept_ == result.size()) {
+      result.push_back(a);
+    } else {
+      result[kept_] = a;
+    }
+    ++kept_;
     return wait_ns > 0;
   }
 
@@ -792,6 +808,7 @@ class arrival_rule {
   const rank_history* rank_;
   std::uint16_t here_;
   const options* settings_;
+  std::size_t kept_ = 0;  ///< arrivals that go out
   std::vector<remembered> memory_;
   std::int64_t latest_ns_ = INT64_MIN;
 };
@@ -813,6 +830,17 @@ namespace explain {
 /// What travels between ranks. All ranks of a run share one architecture, so plain values are copied as they are.
 using packet = std::vector<unsigned char>;
 
+/// What a packet of the first exchanges holds next; a std::uint32_t before each part.
+namespace packet_part {
+enum : std::uint32_t { sends = 1, receives, participation, answer };
+}
+
+namespace detail {
+[[noreturn, gnu::cold, gnu::noinline]] inline void truncated() {
+  throw std::out_of_range("whywait-X001: truncated packet");
+}
+}  // namespace detail
+
 /// Appends a plain value. Amortised O(size).
 template <class T>
 void put(packet& out, const T& value) {
@@ -830,7 +858,7 @@ class packet_reader {
   template <class T>
   T get() {
     static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
-    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) throw std::out_of_range("whywait-X001: truncated packet");
+    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) detail::truncated();
     T value;
     std::memcpy(&value, at_, sizeof(T));
     at_ += sizeof(T);
@@ -839,7 +867,7 @@ class packet_reader {
 
   /// Steps over `size` bytes and returns where they begin.
   const unsigned char* skip(std::size_t size) {
-    if (static_cast<std::size_t>(end_ - at_) < size) throw std::out_of_range("whywait-X001: truncated packet");
+    if (static_cast<std::size_t>(end_ - at_) < size) detail::truncated();
     const unsigned char* here = at_;
     at_ += size;
     return here;
@@ -851,6 +879,87 @@ class packet_reader {
   const unsigned char* at_;
   const unsigned char* end_;
 };
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/sorting.hpp
+#ifndef WHYWAIT_EXPLAIN_SORTING_HPP
+#define WHYWAIT_EXPLAIN_SORTING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+namespace detail {
+
+using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
+
+// Bottom-up merge sort. Compiled once for all lists: std::stable_sort of the lists themselves was a fifth of what
+// it takes to compile the toolkit.
+[[gnu::cold, gnu::noinline]] inline void sort_numbers(std::vector<std::uint32_t>& numbers, number_before before,
+                                                      const void* context) {
+  const std::size_t n = numbers.size();
+  std::vector<std::uint32_t> other(n);
+  for (std::size_t width = 1; width < n; width *= 2) {
+    for (std::size_t begin = 0; begin < n; begin += 2 * width) {
+      const std::size_t middle = begin + width < n ? begin + width : n;
+      const std::size_t end = middle + width < n ? middle + width : n;
+      std::size_t a = begin, b = middle;
+      if (middle == end || !before(context, numbers[middle], numbers[middle - 1])) b = end;  // in order already
+      for (std::size_t to = begin; to != end; ++to) {
+        const bool second = b != end && (a == middle || before(context, numbers[b], numbers[a]));
+        other[to] = numbers[second ? b++ : a++];
+      }
+    }
+    numbers.swap(other);
+  }
+}
+
+}  // namespace detail
+
+/// Sorts a list by `before`, equal elements stay in their order: std::stable_sort for where compile time matters
+/// more than time. O(n log n) comparisons through a pointer, at most two moves of each element, 8 bytes each of memory;
+/// fewer than 2^32 elements. Throws std::bad_alloc; then, and if `before` throws, the list is as it was.
+template <class T, class Before>
+[[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
+  struct both {
+    const T* list;
+    const Before* before;
+  };
+  const both context{list.data(), &before};
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i != list.size(); ++i) order.push_back(i);
+  detail::sort_numbers(
+      order,
+      [](const void* c, std::uint32_t a, std::uint32_t b) {
+        const both& all = *static_cast<const both*>(c);
+        return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
+      },
+      &context);
+  // Each cycle of the permutation is moved round once.
+  for (std::uint32_t i = 0; i != order.size(); ++i) {
+    if (order[i] == i) continue;
+    T first = std::move(list[i]);
+    std::uint32_t to = i;
+    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
+      list[to] = std::move(list[from]);
+      order[to] = to;
+      to = from;
+    }
+    list[to] = std::move(first);
+    order[to] = to;
+  }
+}
+
+/// The same by operator<.
+template <class T>
+[[gnu::cold]] void sort_rarely(std::vector<T>& list) {
+  sort_rarely(list, [](const T& a, const T& b) { return a < b; });
+}
 
 }  // namespace explain
 }  // namespace v0
@@ -1015,7 +1124,7 @@ class collective_rule {
     // of p's call, p may have waited for it as well; its part is not in w, so say that the tree is hidden.
     std::vector<std::int64_t> enters(count_);
     for (std::size_t i = 0; i != count_; ++i) enters[i] = all_[i].enter_ns;
-    std::sort(enters.begin(), enters.end());
+    sort_rarely(enters);
     for (std::size_t i = 0; i != count_; ++i) {
       const participant& p = all_[i];
       if (&p == root || !has(p, core::sync_flag::consumes)) continue;
@@ -1155,7 +1264,9 @@ namespace explain {
 
 /// Brings the participants of every collective operation together: the k-th collective of each process in
 /// one communicator belongs to the k-th of the others (MPI 4.0, 6.1: all members call in the same order).
-/// Instance k has one home rank among the members, so that no rank sees all of them. Not thread safe.
+/// Instance k has one home rank among the members, so that no rank sees all of them. Its participants are told
+/// piece by piece, and it is answered as soon as all have come. Memory: 32 bytes per own call until it is told,
+/// and at home the instances that are not complete. Not thread safe.
 class collective_book {
  public:
   explicit collective_book(const rank_history& rank) : rank_(&rank) {}
@@ -1190,14 +1301,32 @@ class collective_book {
     own_.push_back({number, r.posting, location, index, enter_ns, leave_ns});
   }
 
-  /// First exchange, to the homes.
+  /// Makes room for these records, so that no list is copied while it grows.
+  void expect(const location_history& location) {
+    std::size_t count = own_.size();
+    for (std::uint64_t i = 0; i != location.records.size(); ++i) count += counts(location.records[i]) ? 1 : 0;
+    own_.reserve(count);
+  }
+
+  /// How many answers there can be for this location; valid before anything is told.
+  std::size_t most_answers(std::size_t location) const noexcept {
+    std::size_t count = 0;
+    for (const call& c : own_) count += c.location == location ? 1 : 0;
+    return count;
+  }
+
+  /// Several threads may take part in turn; what counts is the order in which the process called MPI. Call
+  /// once, after the last `note`.
+  void seal() {
+    const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
+    if (!std::is_sorted(own_.begin(), own_.end(), before)) sort_rarely(own_, before);
+  }
+
+  /// To the homes. Fills no packet much beyond `room` bytes; what is left is for the next call.
   template <class Outbox>
-  void pack(Outbox&& to) {
-    // Several threads may take part in turn; what counts is the order in which the process called MPI.
-    std::stable_sort(own_.begin(), own_.end(), [](const call& a, const call& b) {
-      return a.comm != b.comm ? a.comm < b.comm : a.posting < b.posting;
-    });
-    for (const call& c : own_) {
+  void pack(Outbox&& to, std::size_t room) {
+    for (; told_ != own_.size(); ++told_) {
+      const call& c = own_[told_];
       const location_history& location = rank_->locations[c.location];
       const core::sync_record& r = location.records[c.record];
       const communicator& comm = rank_->communicators[r.comm];
@@ -1206,14 +1335,14 @@ class collective_book {
       p.site = site_of(location, r);
       p.enter_ns = c.enter_ns;
       p.leave_ns = c.leave_ns;
-      p.ordinal = ordinals_[c.comm]++;
+      p.ordinal = ordinals_[c.comm];
       p.record = c.record;
       p.rank = comm.rank;
       p.size = comm.size;
       p.root = r.peer;
       p.call = r.call;
       p.flags = r.flags;
-      p.location = c.location;
+      p.location = static_cast<std::uint16_t>(c.location);
       p.partial = location.dropped > 0;
       const bool sparse = r.has(core::sync_flag::sparse);
       p.needs_count = sparse ? static_cast<std::uint32_t>(std::max(r.peer, 0)) : 0;
@@ -1222,18 +1351,24 @@ class collective_book {
       }
       const std::int32_t home = world_rank(
           comm, static_cast<std::int32_t>((p.comm + p.ordinal) % static_cast<std::uint64_t>(std::max(comm.size, 1))));
-      if (home < 0 || home >= rank_->ranks) continue;
+      if (home < 0 || home >= rank_->ranks) {
+        ++ordinals_[c.comm];
+        continue;
+      }
       packet& out = to(home);
-      put(out, std::uint32_t{2});
+      if (out.size() >= room) return;
+      ++ordinals_[c.comm];
+      put(out, packet_part::participation);
       put(out, p);
       for (std::uint32_t k = 0; k != p.needs_count; ++k) {
         put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k]);
       }
     }
     own_ = {};
+    told_ = 0;
   }
 
-  /// The home's side of one participant; the reader stands behind the packet's kind.
+  /// The home's side of one participant; the reader stands behind the part's kind.
   void take(std::int32_t source, packet_reader& in) {
     auto p = in.get<participant>();
     p.world = source;
@@ -1242,34 +1377,48 @@ class collective_book {
     here_.push_back(p);
   }
 
-  /// Second exchange: the homes answer. O(n log n) in the participants at home.
+  /// The homes answer: those instances of which all participants have come, or with `rest` all. O(n log n) in
+  /// the participants since the last call, plus what was left then.
   template <class Outbox>
-  void answer(std::int64_t threshold_ns, Outbox&& to) {
-    std::sort(here_.begin(), here_.end(), [](const participant& a, const participant& b) {
+  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to) {
+    if (here_.size() == seen_ && !rest) return;
+    sort_rarely(here_, [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
       return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.rank < b.rank;
     });
+    std::size_t kept = 0;
+    std::vector<std::int32_t> needs;
     for (std::size_t i = 0; i != here_.size();) {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
-      const collective_rule rule(here_.data() + i, j - i, needs_, threshold_ns);
-      rule([&](const participant& p, const arrival& a) {
-        packet& out = to(p.world);
-        put(out, std::uint32_t{2});
-        put(out, p.location);
-        put(out, a);
-      });
-      i = j;
+      if (rest || j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0))) {
+        const collective_rule rule(here_.data() + i, j - i, needs_, threshold_ns);
+        rule([&](const participant& p, const arrival& a) {
+          packet& out = to(p.world);
+          put(out, packet_part::answer);
+          put(out, p.location);
+          put(out, a);
+        });
+        i = j;
+      }
+      for (; i != j; ++i) {
+        participant& p = here_[kept++];
+        p = here_[i];
+        const auto first = needs_.begin() + static_cast<std::ptrdiff_t>(p.needs_first);
+        p.needs_first = static_cast<std::uint32_t>(needs.size());
+        needs.insert(needs.end(), first, first + static_cast<std::ptrdiff_t>(p.needs_count));
+      }
     }
-    here_ = {};
-    needs_ = {};
+    here_.resize(kept);
+    needs_.swap(needs);
+    seen_ = kept;
   }
 
  private:
   struct call {
     std::uint32_t comm;
     std::uint32_t posting;
-    std::uint16_t location;
+    std::uint32_t location;
     std::uint32_t record;
     std::int64_t enter_ns, leave_ns;
   };
@@ -1278,7 +1427,9 @@ class collective_book {
   key_map numbers_;
   std::vector<std::uint32_t> ordinals_;
   std::vector<call> own_;
+  std::size_t told_ = 0;  ///< of own_
   std::vector<participant> here_;
+  std::size_t seen_ = 0;  ///< of here_: sorted, of instances that are not complete
   std::vector<std::int32_t> needs_;
 };
 
@@ -2312,13 +2463,18 @@ class forward_pass {
     lanes_[location].scout->expect(shared);
   }
 
-  /// Asks the causers for their paths; third exchange.
+  /// Asks the causers for their paths; third exchange. Fills no packet much beyond `room` bytes; what is left is
+  /// for the next call.
   template <class Outbox>
-  void request(Outbox&& to) const {
+  void request(Outbox&& to, std::size_t room) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
-      for (const arrival& a : lanes_[l].path->arrivals()) {
+      const std::vector<arrival>& arrivals = lanes_[l].path->arrivals();
+      for (std::size_t& at = lanes_[l].asked; at != arrivals.size(); ++at) {
+        const arrival& a = arrivals[at];
         if (!takes_over(a)) continue;
-        put(to(a.causer_rank),
+        packet& out = to(a.causer_rank);
+        if (out.size() >= room) return;
+        put(out,
             snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
                              static_cast<std::uint16_t>(a.flags & arrival_flag::all),
                              static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
@@ -2337,19 +2493,29 @@ class forward_pass {
   }
 
   /// Decides which snapshots need not wait, and tells the waiters which of their own paths to keep for them;
-  /// fourth exchange.
+  /// fourth exchange. Fills no packet much beyond `room` bytes; what is left is for the next call.
   template <class Outbox>
-  void promise(Outbox&& to) {
+  void promise(Outbox&& to, std::size_t room) {
+    if (!promising_) {
+      promising_ = true;
+      const auto before = [this](const service& a, const service& b) {
+        if (a.record != b.record) return a.record < b.record;
+        if (a.link != b.link) return links_[a.link].rank < links_[b.link].rank;
+        return a.waiter_location != b.waiter_location ? a.waiter_location < b.waiter_location
+                                                      : a.waiter_record < b.waiter_record;
+      };
+      for (lane& l : lanes_) {
+        if (!std::is_sorted(l.services.begin(), l.services.end(), before)) sort_rarely(l.services, before);
+      }
+    }
     for (lane& l : lanes_) {
-      std::stable_sort(l.services.begin(), l.services.end(),
-                       [](const service& a, const service& b) { return a.record < b.record; });
       const std::vector<arrival>& arrivals = l.path->arrivals();
-      const arrival* last = nullptr;
-      std::size_t at = 0;
-      for (service& s : l.services) {
-        for (; at != arrivals.size() && arrivals[at].record < s.record; ++at) {
-          if (takes_over(arrivals[at])) last = &arrivals[at];
+      for (; l.promised != l.services.size(); ++l.promised) {
+        service& s = l.services[l.promised];
+        for (; l.passed != arrivals.size() && arrivals[l.passed].record < s.record; ++l.passed) {
+          if (takes_over(arrivals[l.passed])) l.last = &arrivals[l.passed];
         }
+        const arrival* const last = l.last;
         link_book::link& link = links_[s.link];
         // Ahead only what is used in the order in which it is sent; so the window can never hold back what is
         // needed next. The waiter keeps its path for a limited number of records.
@@ -2358,9 +2524,11 @@ class forward_pass {
             s.mode = snapshot_mode::own;
           } else if (last->causer_rank == link.rank && last->causer_record <= s.waiter_record &&
                      s.waiter_record - last->causer_record <= kept_records) {
+            packet& out = to(link.rank);
+            if (out.size() >= room) return;
             s.mode = snapshot_mode::relative;
             s.base = last->causer_record;
-            put(to(link.rank), s.base);
+            put(out, s.base);
           }
           if (s.mode != snapshot_mode::whole) link.latest = s.waiter_record + 1;
         }
@@ -2381,7 +2549,7 @@ class forward_pass {
     if (!ready_) {
       ready_ = true;
       for (lane& l : lanes_) {
-        std::sort(l.keep.begin(), l.keep.end());
+        sort_rarely(l.keep);
         if (!l.scouted) l.scout_at = done;
       }
     }
@@ -2421,6 +2589,9 @@ class forward_pass {
     state path_at = between_records, scout_at = between_records;
     bool scouted = false;
     std::vector<service> services;  ///< by record
+    std::size_t asked = 0, promised = 0;   ///< how many arrivals, how many services the exchanges have done
+    std::size_t passed = 0;                ///< arrivals before the services that are done
+    const arrival* last = nullptr;         ///< the last of those that takes over a path
     std::size_t served = 0, scout_served = 0;
     std::vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
     std::size_t kept = 0;
@@ -2516,7 +2687,7 @@ class forward_pass {
   std::int32_t own_rank_;
   std::vector<lane> lanes_;
   std::vector<snapshot_entry> incoming_, entries_;
-  bool ready_ = false;
+  bool promising_ = false, ready_ = false;
 };
 
 }  // namespace explain
@@ -2558,7 +2729,7 @@ struct shape_leader {
 
 /// Total variation distance over the union of blocks: half the sum of |differences of shares| (definitions
 /// 1.7), 0 for equal shapes, 1 for disjoint ones. Both sorted by block. O(a + b).
-inline double distance(const std::vector<shape_entry>& a, const std::vector<shape_entry>& b) noexcept {
+[[gnu::cold]] inline double distance(const std::vector<shape_entry>& a, const std::vector<shape_entry>& b) noexcept {
   double apart = 0;
   std::size_t i = 0, j = 0;
   const auto name = [](const shape_entry& e) { return std::tie(e.block, e.within); };
@@ -2585,14 +2756,14 @@ void get_all(packet_reader& in, std::vector<T>& values) {
   for (T& v : values) v = in.get<T>();
 }
 
-inline void put_leader(packet& out, const shape_leader& l) {
+[[gnu::cold]] inline void put_leader(packet& out, const shape_leader& l) {
   put(out, l.key);
   put(out, l.first_ns);
   put(out, l.wait_ns);
   put(out, l.count);
   put_all(out, l.shape);
 }
-inline shape_leader get_leader(packet_reader& in) {
+[[gnu::cold]] inline shape_leader get_leader(packet_reader& in) {
   shape_leader l;
   l.key = in.get<core::stable_key>();
   l.first_ns = in.get<std::int64_t>();
@@ -2711,7 +2882,7 @@ class merge_book {
       for (const wait_class::share& s : c.shape) {
         e.leader.shape.push_back({blocks[s.first].block, blocks[s.first].within, s.second});
       }
-      std::sort(e.leader.shape.begin(), e.leader.shape.end(), [](const shape_entry& a, const shape_entry& b) {
+      sort_rarely(e.leader.shape, [](const shape_entry& a, const shape_entry& b) {
         return std::tie(a.block, a.within) < std::tie(b.block, b.within);
       });
       if (c.kind == wait_class::rest) e.slot = settings.classes_per_key;
@@ -2761,7 +2932,7 @@ class merge_book {
       c.key = entries_[i].leader.key;
       c.slot = entries_[i].slot == open ? settings_->classes_per_key : entries_[i].slot;
       c.sum = std::move((*classes_)[i].sum);
-      std::sort(c.sum.residual.begin(), c.sum.residual.end(), [](const residual_term& a, const residual_term& b) {
+      sort_rarely(c.sum.residual, [](const residual_term& a, const residual_term& b) {
         return std::tie(a.block, a.within) < std::tie(b.block, b.within);
       });
       merged_.push_back(std::move(c));
@@ -2790,14 +2961,14 @@ class merge_book {
   };
 
   void earliest_per_key() {
-    std::sort(best_.begin(), best_.end());
+    sort_rarely(best_);
     best_.erase(std::unique(best_.begin(), best_.end(),
                             [](const shape_leader& a, const shape_leader& b) { return a.key == b.key; }),
                 best_.end());
   }
 
   void join() {
-    std::stable_sort(merged_.begin(), merged_.end());
+    sort_rarely(merged_);
     std::size_t kept = 0;
     for (std::size_t i = 0; i != merged_.size(); ++i) {
       if (kept != 0 && merged_[kept - 1].same(merged_[i])) {
@@ -2833,12 +3004,28 @@ namespace explain {
 
 /// Matches the messages of one rank with those of the others by posting order: the k-th send meets the k-th
 /// posted receive per (communicator, source, destination, tag) (overhead 4.3; MPI 4.0, 3.5 "non-overtaking").
-/// Every receiver matches what was sent to it and tells the sender when and where it was received.
-/// Memory: 24 bytes per posting until both exchanges are over. Not thread safe.
+/// Every receiver matches what was sent to it and tells the sender when and where it was received, if that can
+/// have made the sender wait. Both go out piece by piece, so that nothing but the postings and the matches is
+/// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
 class message_book {
  public:
   explicit message_book(const rank_history& rank) : rank_(&rank) {
     for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
+  }
+
+  /// Makes room for the postings among these records, so that no list is copied while it grows.
+  void expect(const location_history& location) {
+    std::size_t sends = sends_.size(), receives = receives_.size();
+    for (std::uint64_t i = 0; i != location.records.size(); ++i) {
+      const core::sync_record& r = location.records[i];
+      if (r.has(core::sync_flag::posts_send)) {
+        ++sends;
+      } else if (r.has(core::sync_flag::posts_receive) || core::role_of(r.call) == core::call_role::probe) {
+        ++receives;
+      }
+    }
+    sends_.reserve(sends);
+    receives_.reserve(receives);
   }
 
   /// Notes one record; call in record order, per location.
@@ -2870,35 +3057,52 @@ class message_book {
     arrange(receives_, receive_channels_);
     receives_left_ = 0;
     for (const posted& p : receives_) receives_left_ += p.kind == receive ? 1 : 0;
+    for (std::uint32_t c = 0; c != send_channels_.list.size(); ++c) open_.push_back(c);
   }
 
-  /// First exchange, to the receivers: every send, channel by channel.
+  /// How many matches there can be.
+  std::size_t most_matches() const noexcept { return sends_.size() + receives_.size(); }
+
+  /// To the receivers: every send, channel by channel. Fills no packet much beyond `room` bytes; what is left
+  /// is for the next call.
   template <class Outbox>
-  void pack_sends(Outbox&& to) const {
-    for (const channel& c : send_channels_.list) {
-      packet& out = to(c.peer);
-      put(out, std::uint32_t{1});
-      put_channel(out, c);
-      for (std::uint32_t i = c.first; i != c.last; ++i) put(out, endpoint_of(sends_[i]));
+  void pack_sends(Outbox&& to, std::size_t room) {
+    std::size_t kept = 0;
+    std::int32_t full = -1;  // channels of one peer follow each other mostly
+    for (const std::uint32_t number : open_) {
+      channel& c = send_channels_.list[number];
+      packet* out = c.peer == full ? nullptr : &to(c.peer);
+      if (out == nullptr || out->size() >= room) {
+        full = c.peer;
+        open_[kept++] = number;
+        continue;
+      }
+      const std::size_t fits = (room - out->size()) / sizeof(endpoint) + 1;
+      const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(fits, c.last - c.next));
+      put(*out, packet_part::sends);
+      put(*out, c.comm);
+      put(*out, c.tag);
+      put(*out, c.next - c.first);
+      put(*out, count);
+      for (std::uint32_t i = 0; i != count; ++i) put(*out, send_endpoint(sends_[c.next++]));
+      if (c.next != c.last) open_[kept++] = number;
     }
+    open_.resize(kept);
   }
 
-  /// The receiver's side of one channel; the reader stands behind the packet's kind. Matches are appended to
-  /// `found`, the answer to `reply`.
+  /// The receiver's side of a part of one channel; the reader stands behind the part's kind. Matches are
+  /// appended to `found`, what the sender has to hear to `reply`. Parts of a channel come in their order.
   void match_sends(std::int32_t source, packet_reader& in, std::vector<message_match>& found, packet& reply) {
     const auto id = in.get<core::stable_key>();
     const auto tag = in.get<std::int32_t>();
+    const auto from = in.get<std::uint32_t>();
     const auto count = in.get<std::uint32_t>();
-    put(reply, std::uint32_t{1});
-    put(reply, id);
-    put(reply, tag);
-    put(reply, count);
     const std::uint32_t number = receive_channels_.numbers.find(channel_key(id, source, tag));
-    std::uint32_t at = 0, last = 0;
-    if (number != key_map::none) {
-      at = receive_channels_.list[number].first;
-      last = receive_channels_.list[number].last;
-    }
+    std::uint32_t nothing = 0;
+    std::uint32_t& at = number == key_map::none ? nothing : receive_channels_.list[number].next;
+    const std::uint32_t last = number == key_map::none ? 0 : receive_channels_.list[number].last;
+    std::size_t replies_at = 0;  // where the number of replies is, once there is one
+    std::uint32_t replies = 0;
     for (std::uint32_t k = 0; k != count; ++k) {
       const auto sent = in.get<endpoint>();
       bool taken = false;
@@ -2909,50 +3113,48 @@ class message_book {
         } else if (p.kind == matched_probe) {
           found_at_probe(p, source, sent, found);
           // Its Mrecv shares the posting and follows at once; a probed message that nobody received is gone too.
-          const bool received = at != last && receives_[at].order == p.order;
-          if (!received) {
-            put(reply, missing());
-            taken = true;
-          }
+          taken = at == last || receives_[at].order != p.order;
         } else {
           taken = true;
           --receives_left_;
           const core::sync_record& r = record(p);
-          endpoint answer = endpoint_of(p);
-          put(reply, answer);
+          const endpoint answer = endpoint_of(p);
           completed(p, r, {sent, 0, source, 0, true}, answer.flags, found);
+          // Most sends find their receive posted in time; those need no reply.
+          if ((sent.flags & endpoint_flag::late_only) != 0 && answer.begin_ns <= sent.begin_ns) continue;
+          if (replies++ == 0) {
+            put(reply, packet_part::receives);
+            put(reply, id);
+            put(reply, tag);
+            replies_at = reply.size();
+            put(reply, replies);
+          }
+          put(reply, from + k);
+          put(reply, answer);
         }
       }
-      if (!taken) {
-        put(reply, missing());
-        ++unmatched_;
-      }
+      if (!taken) ++unmatched_;
     }
+    if (replies != 0) std::memcpy(reply.data() + replies_at, &replies, sizeof replies);
   }
 
-  /// The sender's side of one answer: when and where the messages of one channel were received.
+  /// The sender's side of one reply: when and where messages of one channel were received.
   void match_replies(std::int32_t destination, packet_reader& in, std::vector<message_match>& found) const {
     const auto id = in.get<core::stable_key>();
     const auto tag = in.get<std::int32_t>();
     const auto count = in.get<std::uint32_t>();
     const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
-    for (std::uint32_t k = 0; k != count; ++k) {
+    for (std::uint32_t i = 0; i != count; ++i) {
+      const auto k = in.get<std::uint32_t>();
       const auto received = in.get<endpoint>();
-      if (number == key_map::none || (received.flags & endpoint_flag::missing) != 0) continue;
+      if (number == key_map::none) continue;
       const posted& p = sends_[send_channels_.list[number].first + k];
-      const core::sync_record& r = record(p);
-      const bool blocking = core::role_of(r.call) == core::call_role::send;
-      // Most sends find their receive posted in time; those need no entry.
-      if (blocking && received.begin_ns <= p.begin_ns) continue;
-      completed(p, r, {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
+      completed(p, record(p), {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
     }
   }
 
-  /// Receives that can no longer meet a send; valid after all packets of the first exchange.
+  /// Sends and receives that did not meet; valid after the exchange.
   std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
-
-  void release_receives() noexcept { receives_ = {}; }
-  void release_sends() noexcept { sends_ = {}; }
 
  private:
   // Probes sort before the receive of the same posting.
@@ -2970,6 +3172,7 @@ class message_book {
     std::int32_t peer;  ///< world rank of the other side
     std::int32_t tag;
     std::uint32_t first = 0, last = 0;  ///< range in the arranged postings
+    std::uint32_t next = 0;             ///< the first that is not sent or not matched yet
   };
   struct channels {
     key_map numbers;
@@ -2982,20 +3185,9 @@ class message_book {
     return core::combine(
         comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) | static_cast<std::uint32_t>(tag));
   }
-  static endpoint missing() noexcept {
-    endpoint none;
-    none.flags = endpoint_flag::missing;
-    return none;
-  }
 
   const core::sync_record& record(const posted& p) const noexcept {
     return rank_->locations[p.location].records[p.record];
-  }
-
-  static void put_channel(packet& out, const channel& c) {
-    put(out, c.comm);
-    put(out, c.tag);
-    put(out, c.last - c.first);
   }
 
   static void add(std::vector<posted>& list, channels& known, const channel& c, posted p) {
@@ -3020,6 +3212,7 @@ class message_book {
       if (c.last == 0) c.first = i;
       c.last = i + 1;
     }
+    for (channel& c : known.list) c.next = c.first;
   }
 
   endpoint endpoint_of(const posted& p) const noexcept {
@@ -3032,6 +3225,23 @@ class message_book {
     if (r.has(core::sync_flag::ambiguous)) e.flags = endpoint_flag::ambiguous;
     if (partial_) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::partial);
     return e;
+  }
+
+  endpoint send_endpoint(const posted& p) const noexcept {
+    endpoint e = endpoint_of(p);
+    if (late_only(p)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::late_only);
+    return e;
+  }
+
+  // A call that completes any of several may have returned because of a receive that was there from the
+  // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
+  bool late_only(const posted& p) const noexcept {
+    const core::sync_record& r = record(p);
+    if (core::role_of(r.call) == core::call_role::send) return true;
+    const location_history& here = rank_->locations[p.location];
+    return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&
+           r.completion < here.records.size() &&
+           core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
   }
 
   void found_at_probe(const posted& p, std::int32_t source, const endpoint& sent,
@@ -3060,6 +3270,7 @@ class message_book {
   const rank_history* rank_;
   std::vector<posted> sends_, receives_;
   channels send_channels_, receive_channels_;
+  std::vector<std::uint32_t> open_;  ///< channels with sends that the receiver has not been told of
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool partial_ = false;
 };
@@ -3081,7 +3292,7 @@ namespace explain {
 /// Carnival's cut: drops the smallest terms while those kept still make up 95 % to 105 % of the explained
 /// wait, and those below 1 % of it; what is dropped goes into unexplained_ns, so that the sum stays exact.
 /// Untimed steps stay if their counts differ by more than 1 %, at most 16 of them. O(t log t).
-inline void cut_residual(explanation& e, const options& settings) {
+[[gnu::cold]] inline void cut_residual(explanation& e, const options& settings) {
   const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
   std::vector<residual_term> timed, steps;
   for (const residual_term& t : e.residual) {
@@ -3095,7 +3306,7 @@ inline void cut_residual(explanation& e, const options& settings) {
   const auto name_before = [](const residual_term& a, const residual_term& b) {
     return std::tie(a.block, a.within) < std::tie(b.block, b.within);
   };
-  std::sort(timed.begin(), timed.end(), [&](const residual_term& a, const residual_term& b) {
+  sort_rarely(timed, [&](const residual_term& a, const residual_term& b) {
     const std::int64_t x = std::abs(a.total_ns), y = std::abs(b.total_ns);
     return x != y ? x > y : name_before(a, b);
   });
@@ -3109,7 +3320,7 @@ inline void cut_residual(explanation& e, const options& settings) {
     e.unexplained_ns += timed.back().total_ns;
     timed.pop_back();
   }
-  std::sort(steps.begin(), steps.end(), [&](const residual_term& a, const residual_term& b) {
+  sort_rarely(steps, [&](const residual_term& a, const residual_term& b) {
     const std::int64_t x = std::abs(a.causer_visits - a.waiter_visits);
     const std::int64_t y = std::abs(b.causer_visits - b.waiter_visits);
     return x != y ? x > y : name_before(a, b);
@@ -3120,8 +3331,8 @@ inline void cut_residual(explanation& e, const options& settings) {
 }
 
 /// Most first, at most `limit`; the rest under rank -1.
-inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
-  std::sort(list.begin(), list.end(), [](const location_share& a, const location_share& b) {
+[[gnu::cold]] inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
+  sort_rarely(list, [](const location_share& a, const location_share& b) {
     if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
     return a.ns != b.ns ? a.ns > b.ns : std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
   });
@@ -3135,7 +3346,7 @@ inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
 
 /// From the merged classes to what is reported, most costly first. Waits without a shape join the largest
 /// class of their key.
-inline std::vector<explanation> present(std::vector<merged_class>& merged, const options& settings) {
+[[gnu::cold]] inline std::vector<explanation> present(std::vector<merged_class>& merged, const options& settings) {
   std::vector<explanation> result;
   const std::uint32_t shapeless = settings.classes_per_key + 1;
   for (std::size_t i = 0; i != merged.size();) {
@@ -3156,7 +3367,7 @@ inline std::vector<explanation> present(std::vector<merged_class>& merged, const
       result.push_back(std::move(e));
     }
   }
-  std::stable_sort(result.begin(), result.end(), [](const explanation& a, const explanation& b) {
+  sort_rarely(result, [](const explanation& a, const explanation& b) {
     if (a.wait_ns != b.wait_ns) return a.wait_ns > b.wait_ns;
     return std::tie(a.first_ns, a.why, a.operation, a.cause) < std::tie(b.first_ns, b.why, b.operation, b.cause);
   });
@@ -3178,15 +3389,19 @@ inline namespace v0 {
 namespace explain {
 
 /// The explanation of one rank, stage by stage; `explain` drives it. Memory: the records are read where they
-/// are; beside them about 100 bytes per message until pass 2 begins, then 32 per wait. Not thread safe.
+/// are; beside them 24 bytes per posting and 40 per message that somebody may have waited for until pass 2
+/// begins, then 40 per wait and 24 per wait that this rank caused. Not thread safe.
 class rank_engine {
  public:
   rank_engine(const rank_history& rank, const options& settings)
       : rank_(&rank), settings_(settings), messages_(new message_book(rank)), collectives_(rank), classes_(settings_) {}
 
-  // Stage 1, produce: who did what when.
-  template <class Outbox>
-  void announce(Outbox&& to) {
+  // Stage 0: reads the records.
+  void observe() {
+    for (const location_history& location : rank_->locations) {
+      messages_->expect(location);
+      collectives_.expect(location);
+    }
     totals_.locations = static_cast<std::int64_t>(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const location_history& location = rank_->locations[l];
@@ -3204,60 +3419,60 @@ class rank_engine {
       totals_.longest_ns = std::max(totals_.longest_ns, time_ns);
     }
     messages_->seal();
-    messages_->pack_sends(to);
-    collectives_.pack(to);
+    collectives_.seal();
+    matches_.reserve(messages_->most_matches());  // not copied while it grows; what is not used is never touched
+    answers_.resize(rank_->locations.size());
+    for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
 
-  // Stage 1, consume.
-  void match(std::int32_t source, const unsigned char* data, std::size_t size) {
-    packet_reader in(data, size);
-    replies_.emplace_back(source, packet());
-    while (!in.empty()) {
-      if (in.get<std::uint32_t>() == 1) {
-        messages_->match_sends(source, in, matches_, replies_.back().second);
-      } else {
-        collectives_.take(source, in);
-      }
-    }
-    if (replies_.back().second.empty()) replies_.pop_back();
-  }
-
-  // Stage 2, produce: answers to the senders and to the participants.
+  // Stage 1, produce: answers to what was heard, then who did what when.
   template <class Outbox>
-  void answer(Outbox&& to) {
-    totals_.unmatched = messages_->unmatched();
-    messages_->release_receives();
-    for (auto& reply : replies_) {
+  void announce(Outbox&& to, std::size_t room) {
+    for (const auto& reply : replies_) {
       packet& out = to(reply.first);
-      if (out.empty()) {
-        out = std::move(reply.second);
-      } else {
-        out.insert(out.end(), reply.second.begin(), reply.second.end());
-      }
+      out.insert(out.end(), reply.second.begin(), reply.second.end());
     }
-    replies_ = {};
-    collectives_.answer(settings_.threshold_ns, to);
+    replies_.clear();
+    collectives_.answer(settings_.threshold_ns, false, to);
+    messages_->pack_sends(to, room);
+    collectives_.pack(to, room);
   }
 
-  // Stage 2, consume.
+  // Stage 2, produce: answers to collectives in which not all members took part.
+  template <class Outbox>
+  void conclude(Outbox&& to) {
+    collectives_.answer(settings_.threshold_ns, true, to);
+  }
+
+  // Stages 1 and 2, consume.
   void hear(std::int32_t source, const unsigned char* data, std::size_t size) {
     packet_reader in(data, size);
-    answers_.resize(rank_->locations.size());
+    packet reply;
     while (!in.empty()) {
-      if (in.get<std::uint32_t>() == 1) {
-        messages_->match_replies(source, in, matches_);
-      } else {
-        const auto location = in.get<std::uint16_t>();
-        const auto a = in.get<arrival>();
-        if (location < answers_.size()) answers_[location].push_back(a);
+      switch (in.get<std::uint32_t>()) {
+        case packet_part::sends:
+          messages_->match_sends(source, in, matches_, reply);
+          break;
+        case packet_part::receives:
+          messages_->match_replies(source, in, matches_);
+          break;
+        case packet_part::participation:
+          collectives_.take(source, in);
+          break;
+        default: {
+          const auto location = in.get<std::uint16_t>();
+          const auto a = in.get<arrival>();
+          if (location < answers_.size()) answers_[location].push_back(a);
+        }
       }
     }
+    if (!reply.empty()) replies_.emplace_back(source, std::move(reply));
   }
 
   // Between: every wait is known now.
   void decide(std::int64_t earliest_ns) {
+    totals_.unmatched = messages_->unmatched();
     messages_.reset();
-    answers_.resize(rank_->locations.size());
     forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, blocks_, classes_));
     const auto before = [](const message_match& a, const message_match& b) {
       return a.location != b.location ? a.location < b.location : a.record < b.record;
@@ -3269,10 +3484,13 @@ class rank_engine {
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
       while (last != matches_.size() && matches_[last].location == l) ++last;
-      std::sort(answers_[l].begin(), answers_[l].end(),
-                [](const arrival& a, const arrival& b) { return a.record < b.record; });
+      const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
+      std::vector<arrival>& answers = answers_[l];
+      if (!std::is_sorted(answers.begin(), answers.end(), earlier)) {
+        sort_rarely(answers, earlier);
+      }
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), settings_);
-      std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, answers_[l]);
+      std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, std::move(answers));
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       forward_->expect(static_cast<std::uint16_t>(l), std::move(arrivals));
       first = last;
@@ -3328,7 +3546,7 @@ class rank_engine {
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) used.push_back(t.block);
     }
-    std::sort(used.begin(), used.end());
+    sort_rarely(used);
     for (const block_meaning& m : meanings_) {
       if (std::binary_search(used.begin(), used.end(), m.key)) result.meanings.push_back(m);
     }
@@ -3337,8 +3555,7 @@ class rank_engine {
 
  private:
   void unique_meanings() {
-    std::sort(meanings_.begin(), meanings_.end(),
-              [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
+    sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
     meanings_.erase(std::unique(meanings_.begin(), meanings_.end(),
                                 [](const block_meaning& a, const block_meaning& b) { return a.key == b.key; }),
                     meanings_.end());
@@ -3376,14 +3593,16 @@ namespace explain {
 /// Says why the ranks waited: the one entry point of the room. Collective over the ranks of the transport,
 /// each of which brings the histories of the `count` ranks it hosts (1 under MPI, all in a simulation). The
 /// result is complete where rank 0 is hosted, elsewhere it holds the totals of the ranks below in the tree.
-/// All ranks pass the same options. Four bulk exchanges, one forward pass, one reduction; no rank sees the
+/// All ranks pass the same options. Four exchanges, one forward pass, one reduction; no rank sees the
 /// records of another. About 1 us per wait; a chain of waits through several ranks costs one message latency
 /// each, waits of two ranks for each other in turn do not. Throws
 /// std::bad_alloc, std::invalid_argument (wrong number of histories) and what the transport throws.
 ///
 /// A transport hosts `hosted()` ranks of `ranks()`, in the order of their numbers, and offers
 ///   minimum(value(i))                     smallest value over all ranks
-///   bulk(produce(i, to), consume(i, source, data, size))   to(rank) is the packet for that rank
+///   exchange(produce(i, to, room), consume(i, source, data, size))   in rounds, until all have nothing to say:
+///                                         to(rank) is the empty packet for that rank, to be filled up to about
+///                                         `room` bytes; what was consumed may lead to more in the next round
 ///   forward(advance(i, post) -> finished, receive(i, source, data, size))   until all are finished
 ///   reduce(pack(i), merge(i, data, size)) binomial tree to rank 0
 ///   broadcast(pack(i) on rank 0, take(i, data, size) on all)
@@ -3399,26 +3618,21 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
 
   const std::int64_t earliest_ns =
       transport.minimum([&](std::int32_t i) { return histories[static_cast<std::size_t>(i)].begin_ns; });
-  transport.bulk([&](std::int32_t i, auto&& to) { at(i).announce(to); },
-                 [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                   at(i).match(source, data, size);
-                 });
-  transport.bulk([&](std::int32_t i, auto&& to) { at(i).answer(to); },
-                 [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                   at(i).hear(source, data, size);
-                 });
-  transport.bulk(
-      [&](std::int32_t i, auto&& to) {
-        at(i).decide(earliest_ns);
-        at(i).forward().request(to);
-      },
-      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-        at(i).forward().take_requests(source, packet_reader(data, size));
-      });
-  transport.bulk([&](std::int32_t i, auto&& to) { at(i).forward().promise(to); },
-                 [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-                   at(i).forward().take_promises(packet_reader(data, size));
-                 });
+  for (std::size_t i = 0; i != count; ++i) engines[i]->observe();
+  const auto hear = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+    at(i).hear(source, data, size);
+  };
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).announce(to, room); }, hear);
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).conclude(to); }, hear);
+  for (std::size_t i = 0; i != count; ++i) engines[i]->decide(earliest_ns);
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().request(to, room); },
+                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                       at(i).forward().take_requests(source, packet_reader(data, size));
+                     });
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().promise(to, room); },
+                     [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
+                       at(i).forward().take_promises(packet_reader(data, size));
+                     });
   transport.forward([&](std::int32_t i, auto&& post) { return at(i).forward().advance(post); },
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive(source, data, size);
@@ -3475,7 +3689,9 @@ namespace explain {
 /// program without MPI. Memory is what is under way; nothing is kept per pair of ranks. Deterministic.
 class simulated_transport {
  public:
-  explicit simulated_transport(std::int32_t ranks) : ranks_(ranks) {}
+  /// `room`: bytes per packet of an exchange; results do not depend on it.
+  explicit simulated_transport(std::int32_t ranks, std::size_t room = std::size_t{16} << 10)
+      : ranks_(ranks), room_(room) {}
 
   std::int32_t ranks() const noexcept { return ranks_; }
   std::int32_t hosted() const noexcept { return ranks_; }
@@ -3488,20 +3704,25 @@ class simulated_transport {
   }
 
   template <class Produce, class Consume>
-  void bulk(Produce&& produce, Consume&& consume) const {
+  void exchange(Produce&& produce, Consume&& consume) const {
     std::vector<std::vector<std::pair<std::int32_t, packet>>> inbox(static_cast<std::size_t>(ranks_));
-    for (std::int32_t i = 0; i != ranks_; ++i) {
-      std::unordered_map<std::int32_t, packet> outbox;
-      produce(i, [&outbox](std::int32_t to) -> packet& { return outbox[to]; });
-      for (auto& out : outbox) {
-        if (out.first < 0 || out.first >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
-        if (!out.second.empty()) inbox[static_cast<std::size_t>(out.first)].emplace_back(i, std::move(out.second));
+    for (bool anything = true; anything;) {
+      anything = false;
+      for (std::int32_t i = 0; i != ranks_; ++i) {
+        std::unordered_map<std::int32_t, packet> outbox;
+        produce(i, [&outbox](std::int32_t to) -> packet& { return outbox[to]; }, room_);
+        for (auto& out : outbox) {
+          if (out.first < 0 || out.first >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
+          if (out.second.empty()) continue;
+          inbox[static_cast<std::size_t>(out.first)].emplace_back(i, std::move(out.second));
+          anything = true;
+        }
       }
-    }
-    for (std::int32_t i = 0; i != ranks_; ++i) {
-      auto& mine = inbox[static_cast<std::size_t>(i)];
-      for (const auto& in : mine) consume(i, in.first, in.second.data(), in.second.size());
-      mine = {};
+      for (std::int32_t i = 0; i != ranks_; ++i) {
+        auto& mine = inbox[static_cast<std::size_t>(i)];
+        for (const auto& in : mine) consume(i, in.first, in.second.data(), in.second.size());
+        mine = {};
+      }
     }
   }
 
@@ -3550,6 +3771,7 @@ class simulated_transport {
 
  private:
   std::int32_t ranks_;
+  std::size_t room_;
 };
 
 }  // namespace explain
@@ -3616,6 +3838,62 @@ inline void unmap_pages(void* pages, size_t bytes) noexcept {
   if (pages != nullptr) munmap(pages, bytes);
 }
 
+/// Puts pages under fresh addresses now, 4 KiB or 2 MiB at a time, as the kernel likes. Their content stays.
+inline void touch_pages(void* pages, size_t bytes) noexcept {
+#if defined(MADV_POPULATE_WRITE)
+  if (madvise(pages, bytes, MADV_POPULATE_WRITE) == 0) return;  // one call instead of a fault each; Linux 5.14
+#endif
+  volatile char* const first = static_cast<char*>(pages);
+  for (size_t at = 0; at < bytes; at += 4096) first[at] = first[at];
+}
+
+/// Equal pieces of zeroed memory, touched, for one thread. Who takes little gets what it takes; from `small_bytes`
+/// on they are cut from slabs of 2 MiB, each one huge page where the kernel has them: that costs a fifth of the
+/// same in pages of 4 KiB (for 64 bytes 3 to 4 ns instead of 13 to 47). Each piece is given back by unmap_pages.
+class page_supply {
+ public:
+  static constexpr size_t slab_bytes = size_t(1) << 21;
+  static constexpr size_t small_bytes = size_t(1) << 19;
+
+  /// The next piece; null if there are no pages. `bytes`: always the same. `plenty`: whether a slab may be begun,
+  /// of which more than this piece may become resident.
+  void* take(size_t bytes, bool plenty) noexcept {
+    const bool cut = taken_ >= small_bytes && slab_bytes % bytes == 0 && bytes % 4096 == 0;
+    if (!cut || (next_ == end_ && (!plenty || !new_slab()))) {
+      taken_ += bytes;
+      return map_pages(bytes, true);
+    }
+    char* const piece = next_;
+    next_ += bytes;
+    touch_pages(piece, bytes);
+    return piece;
+  }
+
+  /// Gives back what was not handed out.
+  void release() noexcept {
+    if (next_ != end_) unmap_pages(next_, static_cast<size_t>(end_ - next_));
+    *this = page_supply();
+  }
+
+ private:
+  // Huge pages lie at multiples of their size: maps twice as much and gives back what is beside.
+  bool new_slab() noexcept {
+    char* const pages = static_cast<char*>(map_pages(2 * slab_bytes, false));
+    if (pages == nullptr) return false;
+    const size_t before = (slab_bytes - (reinterpret_cast<uintptr_t>(pages) & (slab_bytes - 1))) & (slab_bytes - 1);
+    if (before != 0) unmap_pages(pages, before);
+    next_ = pages + before;
+    end_ = next_ + slab_bytes;
+    unmap_pages(end_, slab_bytes - before);
+    madvise(next_, slab_bytes, MADV_HUGEPAGE);  // where there are none: pages of 4 KiB
+    return true;
+  }
+
+  char* next_ = nullptr;
+  char* end_ = nullptr;
+  size_t taken_ = 0;  // in single pieces
+};
+
 /// How many bytes may still be recorded, shared by all locations of the process. Lock-free.
 class memory_budget {
  public:
@@ -3630,6 +3908,11 @@ class memory_budget {
       if (bytes > limit() || used > limit() - bytes) return false;
     } while (!__atomic_compare_exchange_n(&used_, &used, used + bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return true;
+  }
+  /// What `take` can still give.
+  uint64_t left() const noexcept {
+    const uint64_t used = used_now(), most = limit();
+    return used < most ? most - used : 0;
   }
   void give_back(uint64_t bytes) noexcept { __atomic_fetch_sub(&used_, bytes, __ATOMIC_RELAXED); }
   /// All of it is free again: in a forked child, whose parent keeps what was taken.
@@ -4051,11 +4334,15 @@ class event_buffer {
       for (uint64_t i = first_ >> 1 >> shift; i < used; ++i) free_chunk(chunk_at(i));
     }
     unmap_pages(chunks_, sizeof(Event*) * max_chunks);
+    supply_.release();
     *this = event_buffer();
   }
 
   /// Writer: the place of the next event, to be filled and published; null if it is lost (counted).
   Event* claim() noexcept { return __builtin_expect(cursor_ != end_, 1) ? cursor_ : claim_in_next_chunk(); }
+
+  /// Writer: the same if it takes no system call, else null: then `claim` will pause or drop.
+  Event* claim_at_once() noexcept { return __builtin_expect(cursor_ != end_, 1) ? cursor_ : nullptr; }
 
   /// Writer: makes the claimed event visible to readers.
   void publish() noexcept {
@@ -4174,7 +4461,7 @@ class event_buffer {
 
   Event* new_chunk() noexcept {
     if (owned_ == max_chunks || !budget_->take(chunk_bytes)) return nullptr;
-    void* const pages = map_pages(chunk_bytes, true);
+    void* const pages = supply_.take(chunk_bytes, budget_->left() >= page_supply::slab_bytes);
     if (pages == nullptr) {
       budget_->give_back(chunk_bytes);
       return nullptr;
@@ -4235,6 +4522,7 @@ class event_buffer {
   uint64_t owned_ = 0;
   Event** chunks_ = nullptr;
   memory_budget* budget_ = nullptr;
+  page_supply supply_;
   bool gap_ = false;
   folder folder_{};
   // the reader's, in a cache line of their own
@@ -4723,33 +5011,37 @@ class path_recorder {
   /// stays with the region at that depth. Returns the new depth.
   uint32_t enter(uint32_t block) noexcept {
     const uint64_t now = Clock::now();
-    current_->ticks += now - last_;
+    entry* const outer = current_;
+    outer->ticks += now - last_;
     last_ = now;
     entry* const next = profile_ + block;
     if (__builtin_expect(next->segment != segment_, 0)) touch(next, 0);
     ++next->visits;
-    if (__builtin_expect(depth_ < max_depth, 1)) {
-      stack_[depth_].outer = current_;
-      stack_[depth_].path = path_;
-      path_ = extend(path_, block);
+    const uint32_t depth = depth_;
+    if (__builtin_expect(depth < max_depth, 1)) {
+      frame& level = stack_[depth];
+      const uint64_t path = path_;
+      level.outer = outer;
+      level.path = path;
+      path_ = extend(path, block);
       current_ = next;
     }
-    return ++depth_;
+    return depth_ = depth + 1;
   }
 
   /// Leaves the innermost region. Without an open region: counted, nothing else.
   void leave() noexcept {
-    if (__builtin_expect(depth_ == 0, 0)) {
-      ++unmatched_leaves_;
-      return;
-    }
+    const uint32_t depth = depth_ - 1;
+    if (__builtin_expect(depth >= max_depth, 0)) return leave_none_or_deep();  // one comparison for both
     const uint64_t now = Clock::now();
+    const frame& level = stack_[depth];
     current_->ticks += now - last_;
     last_ = now;
-    if (__builtin_expect(--depth_ >= max_depth, 0)) return;
-    current_ = stack_[depth_].outer;
-    path_ = stack_[depth_].path;
-    if (__builtin_expect(current_->segment != segment_, 0)) touch(current_, 0);
+    depth_ = depth;
+    entry* const outer = level.outer;
+    current_ = outer;
+    path_ = level.path;
+    if (__builtin_expect(outer->segment != segment_, 0)) touch(outer, 0);
   }
 
   /// Leaves one region and enters the next at one clock reading (consecutive phases, loop iterations). Outside
@@ -4771,8 +5063,8 @@ class path_recorder {
   uint32_t depth() const noexcept { return depth_; }
   uint64_t unmatched_leaves() const noexcept { return unmatched_leaves_; }
   /// Names the stack of open regions, not only the innermost: changes whenever the stack does. For this process
-  /// only: site numbers differ between ranks.
-  core::stable_key path() const noexcept { return core::combine(path_, 0); }
+  /// only: site numbers differ between ranks. One load; not mixed, so not every bit is a hash.
+  core::stable_key path() const noexcept { return path_; }
   /// Site number of the open region at `level` (0: outermost), for level < depth().
   uint32_t open_region(uint32_t level) const noexcept {
     if (level >= max_depth) return 0;
@@ -4790,6 +5082,13 @@ class path_recorder {
     if (__builtin_expect(++segment_ == 0, 0)) forget_segments();
     touched_count_ = 0;
     touch(current_, 0);
+  }
+
+  /// `close` for the case that it has nothing to tell: only code outside any region ran. False: call `close`.
+  bool close_if_outside(uint64_t now) noexcept {
+    if (touched_count_ != 1 || current_ != profile_) return false;  // the innermost region is always touched
+    last_ = now;
+    return true;
   }
 
   /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` not after the last event
@@ -4820,8 +5119,13 @@ class path_recorder {
     uint64_t path;
   };
 
-  // A polynomial of the site numbers; mixed only where it is read.
+  // A polynomial of the site numbers; mixed only where it is used as a hash.
   static uint64_t extend(uint64_t path, uint32_t block) noexcept { return path * 0x9e3779b97f4a7c15u + block; }
+
+  __attribute__((noinline, cold)) void leave_none_or_deep() noexcept {
+    if (depth_ == 0) ++unmatched_leaves_;
+    else --depth_;  // beyond max_depth nothing changed at the enter: the time goes on with the region there
+  }
 
   __attribute__((noinline)) void touch(entry* e, uint32_t within) noexcept {
     *e = entry{0, 0, 0, within, segment_};
@@ -4865,8 +5169,9 @@ void path_recorder<Clock, Segment>::next(uint32_t block) noexcept {
   entry* const following = profile_ + block;
   if (__builtin_expect(following->segment != segment_, 0)) touch(following, 0);
   ++following->visits;
-  if (depth_ == 0 || depth_ > max_depth) return;
-  path_ = extend(stack_[depth_ - 1].path, block);
+  const uint32_t depth = depth_ - 1;
+  if (__builtin_expect(depth >= max_depth, 0)) return;
+  path_ = extend(stack_[depth].path, block);
   current_ = following;
 }
 
@@ -5042,13 +5347,13 @@ inline uint32_t intern(site_kind kind, const char* name, const char* file, uint3
 /// must die on the thread that made it. Not for signal handlers.
 class region {
  public:
-  explicit region(site& place) noexcept : location_(record::this_location()) {
+  __attribute__((always_inline)) explicit region(site& place) noexcept : location_(record::this_location()) {
     if (location_ != nullptr) depth_ = location_->path.enter(number_ = place.id());
   }
   /// A region whose name is known only at run time and copied; costs a hash of name and file more.
   explicit region(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept
       : region(site_kind::region, name, file, line) {}
-  ~region() {
+  __attribute__((always_inline)) ~region() {
     if (location_ == nullptr) return;
     if (__builtin_expect(location_->path.depth() == depth_, 1)) {
       location_->path.leave();
@@ -5222,7 +5527,7 @@ inline namespace v0 {
 namespace report {
 
 /// The name as written in the source for a mangled one (Itanium ABI), anything else unchanged. Allocates.
-inline std::string demangle(const char* name) {
+[[gnu::cold]] inline std::string demangle(const char* name) {
   if (name == nullptr) return {};
   int status = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
@@ -5234,7 +5539,7 @@ inline std::string demangle(const char* name) {
 namespace detail {
 
 /// Where the operator's own symbol ends if `name` has "operator" as a word at `at`, else 0: "operator<<", "operator()".
-inline std::size_t operator_end(std::string_view name, std::size_t at) noexcept {
+[[gnu::cold]] inline std::size_t operator_end(std::string_view name, std::size_t at) noexcept {
   constexpr std::string_view word = "operator";
   const auto letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -5252,7 +5557,7 @@ inline std::size_t operator_end(std::string_view name, std::size_t at) noexcept 
 }
 
 /// The end of the bracket that opens at `at` (one past its partner), or the end of the text.
-inline std::size_t past_bracket(std::string_view name, std::size_t at) noexcept {
+[[gnu::cold]] inline std::size_t past_bracket(std::string_view name, std::size_t at) noexcept {
   int depth = 0;
   for (std::size_t i = at; i < name.size(); ++i) {
     if (const std::size_t end = operator_end(name, i)) {
@@ -5271,7 +5576,7 @@ inline std::size_t past_bracket(std::string_view name, std::size_t at) noexcept 
 
 /// A C++ function name for a text: without return type, parameters and template arguments:
 /// "void app::solver<double, std::array<int, 3> >::step(int)" becomes "app::solver<...>::step". O(n).
-inline std::string short_name(std::string_view name) {
+[[gnu::cold]] inline std::string short_name(std::string_view name) {
   constexpr std::string_view anonymous = "(anonymous namespace)";
   constexpr std::string_view lambda = "{lambda(";
   std::string out;
@@ -5333,7 +5638,7 @@ struct code_point {
   std::size_t bytes;
 };
 
-inline code_point code_point_at(std::string_view text, std::size_t at) noexcept {
+[[gnu::cold]] inline code_point code_point_at(std::string_view text, std::size_t at) noexcept {
   constexpr code_point bad{0xfffd, 1};
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const unsigned first = byte(0);
@@ -5352,7 +5657,7 @@ inline code_point code_point_at(std::string_view text, std::size_t at) noexcept 
 
 /// Columns a terminal gives a code point: 0 for combining marks, 2 for East Asian wide and emoji, else 1 (the coarse
 /// blocks of Unicode's EastAsianWidth; independent of the locale).
-inline std::size_t columns_of(std::uint32_t c) noexcept {
+[[gnu::cold]] inline std::size_t columns_of(std::uint32_t c) noexcept {
   const auto in = [c](std::uint32_t low, std::uint32_t high) { return c >= low && c <= high; };
   if (in(0x300, 0x36f) || in(0x200b, 0x200f) || in(0x20d0, 0x20ff) || in(0xfe00, 0xfe0f) || in(0xfe20, 0xfe2f))
     return 0;
@@ -5364,7 +5669,7 @@ inline std::size_t columns_of(std::uint32_t c) noexcept {
 }
 
 /// Columns of a text on a terminal. O(n).
-inline std::size_t display_width(std::string_view text) noexcept {
+[[gnu::cold]] inline std::size_t display_width(std::string_view text) noexcept {
   std::size_t width = 0;
   for (std::size_t i = 0; i < text.size();) {
     const code_point c = code_point_at(text, i);
@@ -5376,7 +5681,7 @@ inline std::size_t display_width(std::string_view text) noexcept {
 
 /// What may be printed of a name that somebody else chose: control characters (escape sequences, line feeds) and bytes
 /// that are not UTF-8 become '?', so that a report stays one report whatever the regions are called.
-inline std::string printable(std::string_view text) {
+[[gnu::cold]] inline std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
@@ -5392,7 +5697,7 @@ inline std::string printable(std::string_view text) {
 }
 
 /// At most `width` columns; what is too long loses its middle: "compute_int...ary_cells". Never cuts a code point.
-inline std::string shorten_middle(std::string_view text, std::size_t width) {
+[[gnu::cold]] inline std::string shorten_middle(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width <= 3) return std::string(width, '.');
   const std::size_t tail = (width - 3) / 2;
@@ -5415,18 +5720,18 @@ inline std::string shorten_middle(std::string_view text, std::size_t width) {
 }
 
 /// Padded with spaces on the right (text columns) or on the left (numbers) to `width` columns; never cut.
-inline std::string pad_right(std::string text, std::size_t width) {
+[[gnu::cold]] inline std::string pad_right(std::string text, std::size_t width) {
   const std::size_t used = display_width(text);
   return used < width ? text.append(width - used, ' ') : text;
 }
-inline std::string pad_left(std::string text, std::size_t width) {
+[[gnu::cold]] inline std::string pad_left(std::string text, std::size_t width) {
   const std::size_t used = display_width(text);
   return used < width ? std::string(width - used, ' ') + text : text;
 }
 
 /// Breaks at spaces so that no line has more than `columns`; the first line begins with `first`, the others with
 /// `rest`. A word that is longer than a line stands alone and is not cut. Ends with a line feed.
-inline std::string wrap(std::string_view text, std::size_t columns, std::string_view first, std::string_view rest) {
+[[gnu::cold]] inline std::string wrap(std::string_view text, std::size_t columns, std::string_view first, std::string_view rest) {
   std::string out;
   std::string line(first);
   bool empty = true;
@@ -5456,7 +5761,7 @@ struct table_row {
 
 /// Label column, right-aligned amounts, remarks that go to a line of their own where they do not fit in `columns`.
 /// Labels above `widest` columns push their amount to the next line instead of widening the column.
-inline std::string table(const std::vector<table_row>& rows, std::size_t columns, std::size_t indent,
+[[gnu::cold]] inline std::string table(const std::vector<table_row>& rows, std::size_t columns, std::size_t indent,
                          std::size_t widest) {
   std::size_t label_width = 0;
   std::size_t amount_width = 0;
@@ -5517,14 +5822,22 @@ struct place {
   std::string module;        ///< base name of the executable or library
   std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
 
-  bool operator==(const place& o) const noexcept {
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  place() = default;
+  [[gnu::noinline]] place(const place&) = default;
+  [[gnu::noinline]] place(place&&) = default;
+  [[gnu::noinline]] place& operator=(const place&) = default;
+  [[gnu::noinline]] place& operator=(place&&) = default;
+  [[gnu::noinline]] ~place() = default;
+
+  [[gnu::noinline]] bool operator==(const place& o) const noexcept {
     return std::tie(call, name, kind, region, file, line, function, module, offset) ==
            std::tie(o.call, o.name, o.kind, o.region, o.file, o.line, o.function, o.module, o.offset);
   }
 };
 
 /// "exchange" of "main/exchange".
-inline std::string_view last_of(std::string_view path) noexcept {
+[[gnu::cold]] inline std::string_view last_of(std::string_view path) noexcept {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
@@ -5552,7 +5865,7 @@ class names {
   /// All entries, sorted by key.
   std::vector<std::pair<core::stable_key, place>> entries() const {
     std::vector<std::pair<core::stable_key, place>> all(table_.begin(), table_.end());
-    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    explain::sort_rarely(all, [](const auto& a, const auto& b) { return a.first < b.first; });
     return all;
   }
 
@@ -5571,7 +5884,7 @@ class names {
 };
 
 /// Code location in a text: "halo.cpp:142", without debug information "app+0x1234", else "".
-inline std::string code_text(const place& p) {
+[[gnu::cold]] inline std::string code_text(const place& p) {
   if (!p.file.empty()) {
     std::string text = printable(last_of(p.file));
     return p.line > 0 ? text + ":" + std::to_string(p.line) : text;
@@ -5584,7 +5897,7 @@ inline std::string code_text(const place& p) {
 
 /// A call site: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them. What is long loses
 /// its middle to fit `width` columns; the call and the file name are never cut.
-inline std::string call_text(const place& p, std::string_view joint = "in", std::size_t width = std::size_t(-1)) {
+[[gnu::cold]] inline std::string call_text(const place& p, std::string_view joint = "in", std::size_t width = std::size_t(-1)) {
   std::string out = p.call.empty() ? "a call" : printable(p.call);
   std::string within = printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));
   std::string code = code_text(p);
@@ -5654,6 +5967,14 @@ struct residual_entry {
   std::int64_t causer_visits = 0, waiter_visits = 0;
   std::int64_t causer_work = 0, waiter_work = 0;
   double causer_seconds = 0, waiter_seconds = 0;
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  residual_entry() = default;
+  [[gnu::noinline]] residual_entry(const residual_entry&) = default;
+  [[gnu::noinline]] residual_entry(residual_entry&&) = default;
+  [[gnu::noinline]] residual_entry& operator=(const residual_entry&) = default;
+  [[gnu::noinline]] residual_entry& operator=(residual_entry&&) = default;
+  [[gnu::noinline]] ~residual_entry() = default;
 };
 
 /// What to do, and an upper bound of what it may save.
@@ -5682,6 +6003,14 @@ struct wait_entry {
   std::vector<residual_entry> residual;            ///< largest first
   std::vector<location_seconds> waiters, causers;  ///< most first
   std::vector<advice_entry> advice;
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  wait_entry() = default;
+  [[gnu::noinline]] wait_entry(const wait_entry&) = default;
+  [[gnu::noinline]] wait_entry(wait_entry&&) = default;
+  [[gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
+  [[gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
+  [[gnu::noinline]] ~wait_entry() = default;
 };
 
 /// A row of a section that another room fills: named values in the order they are written.
@@ -5766,13 +6095,13 @@ inline const advice_template* advice_for(const std::string& pattern) noexcept {
 }
 
 /// A call as advice names it: "MPI_Send (halo.cpp:131)".
-inline std::string advice_call(const place& p) {
+[[gnu::cold]] inline std::string advice_call(const place& p) {
   const std::string code = code_text(p);
   return printable(p.call.empty() ? std::string("the call") : p.call) + (code.empty() ? "" : " (" + code + ")");
 }
 
 /// A block as advice names it: "compute_interior", "the code between MPI_Waitall (a.cpp:20) and MPI_Send (a.cpp:14)".
-inline std::string advice_block(const residual_entry& r) {
+[[gnu::cold]] inline std::string advice_block(const residual_entry& r) {
   if (r.kind == "between")
     return "the code between " + (r.from ? advice_call(*r.from) : "MPI_Init") + " and " + advice_call(r.where);
   if (r.kind == "call") return "the transfer in " + advice_call(r.where);
@@ -6034,7 +6363,7 @@ class name_resolver {
   std::unordered_map<core::stable_key, explain::block_meaning> meanings_;
 };
 
-inline std::vector<location_seconds> shares_of(const std::vector<explain::location_share>& shares) {
+[[gnu::cold]] inline std::vector<location_seconds> shares_of(const std::vector<explain::location_share>& shares) {
   std::vector<location_seconds> out;
   out.reserve(shares.size());
   for (const explain::location_share& s : shares) out.push_back({s.rank, s.thread, seconds_of(s.ns)});
@@ -6060,7 +6389,7 @@ result assemble(const explain::outcome& found, const names& known, run_facts fac
   const detail::name_resolver resolve(found, known);
   std::vector<const explain::explanation*> order;
   for (const explain::explanation& e : found.waits) order.push_back(&e);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
+  explain::sort_rarely(order, [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
 
   std::int64_t unlisted_ns = found.waiting_ns;
   std::int64_t remainder_ns = 0;
@@ -6097,7 +6426,7 @@ result assemble(const explain::outcome& found, const names& known, run_facts fac
       explained_ns += t.total_ns;
       w.residual.push_back(std::move(r));
     }
-    std::stable_sort(w.residual.begin(), w.residual.end(), [](const residual_entry& a, const residual_entry& b) {
+    explain::sort_rarely(w.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::abs(a.seconds) > std::abs(b.seconds);
     });
     w.unexplained_seconds = seconds_of(e->wait_ns - explained_ns);
@@ -6494,7 +6823,7 @@ void write_json(const result& r, Sink sink) {
 }
 
 /// The document as a string.
-inline std::string json_of(const result& r) {
+[[gnu::cold]] inline std::string json_of(const result& r) {
   std::string text;
   write_json(r, [&text](const char* data, std::size_t size) { text.append(data, size); });
   return text;
@@ -6502,7 +6831,7 @@ inline std::string json_of(const result& r) {
 
 /// Writes the document to a file, complete or not at all. Empty on success, else one line that says what went wrong and
 /// why ("cannot write run.json: Permission denied").
-inline std::string write_json_file(const result& r, const std::string& path) {
+[[gnu::cold]] inline std::string write_json_file(const result& r, const std::string& path) {
   output_file file(path);
   write_json(r, [&file](const char* data, std::size_t size) { file.write(data, size); });
   return file.commit();
@@ -6721,7 +7050,7 @@ class symboliser {
 };
 
 /// A call site for the name table: what `of_call` found, with the call's name and the regions around it.
-inline place call_place(code_place code, std::string call, std::string region) {
+[[gnu::cold]] inline place call_place(code_place code, std::string call, std::string region) {
   place p;
   p.call = std::move(call);
   p.region = std::move(region);
@@ -6756,7 +7085,7 @@ struct wait_group {
 
 namespace detail {
 
-inline void add_term(std::vector<residual_entry>& terms, const residual_entry& more) {
+[[gnu::cold]] inline void add_term(std::vector<residual_entry>& terms, const residual_entry& more) {
   for (residual_entry& r : terms) {
     if (r.kind != more.kind || r.block != more.block || r.within != more.within || !(r.where == more.where)) continue;
     r.seconds += more.seconds;
@@ -6774,7 +7103,7 @@ inline void add_term(std::vector<residual_entry>& terms, const residual_entry& m
   terms.push_back(more);
 }
 
-inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
+[[gnu::cold]] inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
   for (const location_seconds& m : more) {
     const auto same = std::find_if(shares.begin(), shares.end(), [&m](const location_seconds& s) {
       return s.rank == m.rank && s.thread == m.thread;
@@ -6784,7 +7113,7 @@ inline void add_shares(std::vector<location_seconds>& shares, const std::vector<
   }
 }
 
-inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more) {
+[[gnu::cold]] inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more) {
   for (const advice_entry& m : more) {
     const auto same =
         std::find_if(advice.begin(), advice.end(), [&m](const advice_entry& a) { return a.problem == m.problem; });
@@ -6793,7 +7122,7 @@ inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advi
   }
 }
 
-inline int rank_of_quality(const std::string& quality) noexcept {
+[[gnu::cold]] inline int rank_of_quality(const std::string& quality) noexcept {
   return quality == "exact" ? 0 : quality == "bounded" ? 1 : quality == "order_suspect" ? 2 : 3;
 }
 
@@ -6801,7 +7130,7 @@ inline int rank_of_quality(const std::string& quality) noexcept {
 
 /// Adds up what differs in its shape only, for readers: one entry for each (pattern, operation, cause), most
 /// costly first, its terms too; terms below 1 % of the sum go into its remainder. The sum property is kept.
-inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits) {
+[[gnu::cold]] inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits) {
   std::vector<wait_group> groups;
   for (const wait_entry& w : waits) {
     const auto same = std::find_if(groups.begin(), groups.end(), [&w](const wait_group& g) {
@@ -6835,18 +7164,18 @@ inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits
     });
     for (auto r = small; r != sum.residual.end(); ++r) sum.unexplained_seconds += r->seconds;
     sum.residual.erase(small, sum.residual.end());
-    std::stable_sort(sum.residual.begin(), sum.residual.end(), [](const residual_entry& a, const residual_entry& b) {
+    explain::sort_rarely(sum.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::fabs(a.seconds) > std::fabs(b.seconds);
     });
     const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
-    std::stable_sort(sum.waiters.begin(), sum.waiters.end(), more);
-    std::stable_sort(sum.causers.begin(), sum.causers.end(), more);
-    std::stable_sort(sum.advice.begin(), sum.advice.end(), [](const advice_entry& a, const advice_entry& b) {
+    explain::sort_rarely(sum.waiters, more);
+    explain::sort_rarely(sum.causers, more);
+    explain::sort_rarely(sum.advice, [](const advice_entry& a, const advice_entry& b) {
       return a.saving_seconds > b.saving_seconds;
     });
   }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
+  explain::sort_rarely(groups,
+                       [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
   return groups;
 }
 
@@ -6865,7 +7194,7 @@ inline namespace v0 {
 namespace report {
 
 /// "late sender" for "late_sender"; words the schema does not know stay as they are.
-inline std::string pattern_words(std::string pattern) {
+[[gnu::cold]] inline std::string pattern_words(std::string pattern) {
   if (pattern == "wait_at_nxn") return "wait at all-to-all";
   if (pattern == "wait_at_create") return "wait at communicator creation";
   std::replace(pattern.begin(), pattern.end(), '_', ' ');
@@ -6873,7 +7202,7 @@ inline std::string pattern_words(std::string pattern) {
 }
 
 /// What a quality means for the reader; empty for "exact".
-inline std::string quality_words(const std::string& quality) {
+[[gnu::cold]] inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: some of it could only be bounded";
   if (quality == "order_suspect") return "uncertain: which message belongs to which receive could not be known for all";
   if (quality == "hidden_tree")
@@ -6888,7 +7217,7 @@ struct rank_words {
   bool others = false;              ///< the list was bounded: more took part
 };
 
-inline rank_words words_for(const std::vector<location_seconds>& list, std::size_t first = 0,
+[[gnu::cold]] inline rank_words words_for(const std::vector<location_seconds>& list, std::size_t first = 0,
                             std::size_t last = std::size_t(-1)) {
   rank_words out;
   bool threads = false;
@@ -6933,7 +7262,7 @@ inline rank_words words_for(const std::vector<location_seconds>& list, std::size
 }
 
 /// "ranks 1-3 waited for rank 0", "ranks 0-3 waited for one another", "rank 2 waited, mostly for rank 0 (91 %)".
-inline std::string who_waited(const wait_entry& w) {
+[[gnu::cold]] inline std::string who_waited(const wait_entry& w) {
   const rank_words waiters = words_for(w.waiters);
   const rank_words all = words_for(w.causers);
   std::string out = waiters.text + " waited";
@@ -6953,7 +7282,7 @@ inline std::string who_waited(const wait_entry& w) {
 
 /// What distinguishes the late side in one block: "same visits, each 1.9 ms slower", "1200 more visits",
 /// "only the late side ran it". Time per visit from the split of definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
-inline std::string remark(const residual_entry& r) {
+[[gnu::cold]] inline std::string remark(const residual_entry& r) {
   std::string out;
   const bool work = r.causer_work > 0 && r.waiter_work > 0;
   const std::int64_t late = work ? r.causer_work : r.causer_visits;
@@ -7028,7 +7357,7 @@ struct text_options {
 };
 
 /// Whether to colour what goes to `stream`: a terminal that can, and no NO_COLOR (no-color.org: set and not empty).
-inline bool wants_colour(std::FILE* stream) noexcept {
+[[gnu::cold]] inline bool wants_colour(std::FILE* stream) noexcept {
   const char* const no = std::getenv("NO_COLOR");
   const char* const term = std::getenv("TERM");
   if (no != nullptr && *no != '\0') return false;
@@ -7254,13 +7583,13 @@ class text_writer {
 }  // namespace detail
 
 /// The report as text: UTF-8, lines of at most `columns` where names allow, ends with a line feed. Most costly first.
-inline std::string text_of(const result& r, const text_options& options = {}) {
+[[gnu::cold]] inline std::string text_of(const result& r, const text_options& options = {}) {
   return detail::text_writer(r, options)();
 }
 
 /// Prints the report in one piece, coloured where the stream is a terminal. Ignores write errors: there is no one to
 /// tell.
-inline void print_text(const result& r, std::FILE* stream, text_options options = {}) {
+[[gnu::cold]] inline void print_text(const result& r, std::FILE* stream, text_options options = {}) {
   options.colour = wants_colour(stream);
   const std::string text = text_of(r, options);
   std::fwrite(text.data(), 1, text.size(), stream);

@@ -65,6 +65,44 @@ TEST_CASE("a claim that is not published takes no place") {
   CHECK(budget.used() == 0);
 }
 
+TEST_CASE("claiming at once gives the same place, and none where a fresh chunk is needed") {
+  memory_budget budget;
+  small_buffer<drop_newest> buffer;
+  CHECK(buffer.claim_at_once() == nullptr);
+  REQUIRE(buffer.open(budget));
+  CHECK(buffer.claim_at_once() == nullptr);
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    std::uint64_t* const place = buffer.claim();
+    CHECK(buffer.claim_at_once() == place);
+    buffer.publish();
+  }
+  CHECK(buffer.claim_at_once() == nullptr);
+  CHECK(buffer.dropped() == 0);
+  CHECK(budget.used() == small_chunk);
+  buffer.release();
+}
+
+TEST_CASE("a large buffer keeps all events and its budget counts the chunks it has, not those it could cut") {
+  memory_budget budget;
+  budget.limit(6u << 20);
+  event_buffer<std::uint64_t> buffer;
+  REQUIRE(buffer.open(budget));
+  const std::uint64_t count = (6u << 20) / sizeof(std::uint64_t);
+  std::uint64_t refused = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (i == count / 2) CHECK(budget.used() <= (3u << 20) + buffer.chunk_bytes);
+    refused += buffer.push(i) ? 0 : 1;
+  }
+  CHECK(refused == 0);
+  CHECK_FALSE(buffer.push(0));
+  CHECK(budget.used() == 6u << 20);
+  bool same = true;
+  for (std::uint64_t i = 0; i < count; ++i) same = same && buffer[i] == i;
+  CHECK(same);
+  buffer.release();
+  CHECK(budget.used() == 0);
+}
+
 TEST_CASE("drop_newest keeps the beginning and counts what it lost") {
   memory_budget budget;
   budget.limit(2 * small_chunk);

@@ -67,3 +67,21 @@ TEST_CASE("only the outermost regions of a deep stack are kept") {
   CHECK(table.region(table[n], 63) == 65);
   table.release();
 }
+
+TEST_CASE("counting a call finds its site and adds up calls and time, also of the sites beyond capacity") {
+  call_site_table table;
+  REQUIRE(table.open());
+  const fake_path outside{{}}, inside{{5}};
+  const auto a = table.count(address(16), mpi_call::Send, outside, 10);
+  CHECK(a != 0);
+  CHECK(table.count(address(16), mpi_call::Send, inside, 7) != a);
+  CHECK(table.count(address(16), mpi_call::Send, outside, 5) == a);
+  CHECK(table.count(address(16), mpi_call::Send, outside, 0) == a);
+  CHECK(table[a].count == 3);
+  CHECK(table[a].ticks == 15);
+  for (std::uintptr_t i = 3; i < call_site_table::capacity; ++i) table.find_or_add(address(i * 8), mpi_call::Recv, outside);
+  CHECK(table.count(address(1), mpi_call::Recv, outside, 4) == 0);
+  CHECK(table[0].count == 1);
+  CHECK(table[0].ticks == 4);
+  table.release();
+}

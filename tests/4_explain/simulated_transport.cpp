@@ -1,6 +1,6 @@
 #include <whywait/explain/simulated_transport.hpp>
 
-#include "histories.hpp"
+#include "reference_simulation.hpp"
 
 #include <doctest/doctest.h>
 
@@ -94,4 +94,45 @@ TEST_CASE("the number of histories must be that of the hosted ranks") {
   simulated_transport t(2);
   std::vector<whywait::explain::rank_history> one(1);
   CHECK_THROWS_AS(whywait::explain::explain(t, one), std::invalid_argument);
+}
+
+TEST_CASE("the result does not depend on how much fits into the packets of an exchange") {
+  using namespace histories;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    reference::shape shape;
+    shape.ranks = 2 + static_cast<int>(seed % 5);
+    shape.events = 60;
+    reference::program program(seed, shape);
+    run& r = program.histories();
+    const auto expected = r.explain();
+    const auto all = r.views();
+    for (const std::size_t room : {std::size_t{1}, std::size_t{200}, std::size_t{1} << 30}) {
+      CAPTURE(seed);
+      CAPTURE(room);
+      simulated_transport t(r.ranks(), room);
+      const auto found = explain::explain(t, all, run::exact());
+      CHECK(found.waiting_ns == expected.waiting_ns);
+      CHECK(found.unmatched == expected.unmatched);
+      CHECK(found.clock_violations == expected.clock_violations);
+      REQUIRE(found.waits.size() == expected.waits.size());
+      for (std::size_t i = 0; i != found.waits.size(); ++i) {
+        const auto &a = found.waits[i], &b = expected.waits[i];
+        CHECK(a.why == b.why);
+        CHECK(a.operation == b.operation);
+        CHECK(a.cause == b.cause);
+        CHECK(a.trust == b.trust);
+        CHECK(a.count == b.count);
+        CHECK(a.wait_ns == b.wait_ns);
+        CHECK(a.unexplained_ns == b.unexplained_ns);
+        CHECK(a.indirect_ns == b.indirect_ns);
+        REQUIRE(a.residual.size() == b.residual.size());
+        for (std::size_t k = 0; k != a.residual.size(); ++k) {
+          CHECK(a.residual[k].block == b.residual[k].block);
+          CHECK(a.residual[k].total_ns == b.residual[k].total_ns);
+          CHECK(a.residual[k].causer_visits == b.residual[k].causer_visits);
+          CHECK(a.residual[k].waiter_visits == b.residual[k].waiter_visits);
+        }
+      }
+    }
+  }
 }

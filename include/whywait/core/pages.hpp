@@ -34,15 +34,17 @@ inline void touch_pages(void* pages, size_t bytes) noexcept {
 
 /// Equal pieces of zeroed memory, touched, for one thread. Who takes little gets what it takes; from `small_bytes`
 /// on they are cut from slabs of 2 MiB, each one huge page where the kernel has them: that costs a fifth of the
-/// same in pages of 4 KiB (64 bytes: 3 to 4 ns instead of 13 to 47). Each piece is given back by unmap_pages.
+/// same in pages of 4 KiB (for 64 bytes 3 to 4 ns instead of 13 to 47). Each piece is given back by unmap_pages.
 class page_supply {
  public:
   static constexpr size_t slab_bytes = size_t(1) << 21;
-  static constexpr size_t small_bytes = size_t(1) << 19;
+  static constexpr size_t small_bytes = size_t(1) << 17;
 
-  /// The next piece; null if there are no pages. `bytes`: always the same.
-  void* take(size_t bytes) noexcept {
-    if (taken_ < small_bytes || slab_bytes % bytes != 0 || bytes % 4096 != 0 || (next_ == end_ && !new_slab())) {
+  /// The next piece; null if there are no pages. `bytes`: always the same. `plenty`: whether a slab may be begun,
+  /// of which more than this piece may become resident.
+  void* take(size_t bytes, bool plenty) noexcept {
+    const bool cut = taken_ >= small_bytes && slab_bytes % bytes == 0 && bytes % 4096 == 0;
+    if (!cut || (next_ == end_ && (!plenty || !new_slab()))) {
       taken_ += bytes;
       return map_pages(bytes, true);
     }
@@ -74,7 +76,7 @@ class page_supply {
 
   char* next_ = nullptr;
   char* end_ = nullptr;
-  size_t taken_ = 0;  // outside of slabs
+  size_t taken_ = 0;  // in single pieces
 };
 
 /// How many bytes may still be recorded, shared by all locations of the process. Lock-free.
@@ -91,6 +93,11 @@ class memory_budget {
       if (bytes > limit() || used > limit() - bytes) return false;
     } while (!__atomic_compare_exchange_n(&used_, &used, used + bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return true;
+  }
+  /// What `take` can still give.
+  uint64_t left() const noexcept {
+    const uint64_t used = used_now(), most = limit();
+    return used < most ? most - used : 0;
   }
   void give_back(uint64_t bytes) noexcept { __atomic_fetch_sub(&used_, bytes, __ATOMIC_RELAXED); }
   /// All of it is free again: in a forked child, whose parent keeps what was taken.

@@ -3,6 +3,7 @@
 
 #include <whywait/explain/collectives.hpp>
 #include <whywait/explain/key_map.hpp>
+#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -70,7 +71,7 @@ class collective_book {
   /// once, after the last `note`.
   void seal() {
     const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
-    if (!std::is_sorted(own_.begin(), own_.end(), before)) std::stable_sort(own_.begin(), own_.end(), before);
+    if (!std::is_sorted(own_.begin(), own_.end(), before)) sort_rarely(own_, before);
   }
 
   /// To the homes. Fills no packet much beyond `room` bytes; what is left is for the next call.
@@ -133,13 +134,10 @@ class collective_book {
   template <class Outbox>
   void answer(std::int64_t threshold_ns, bool rest, Outbox&& to) {
     if (here_.size() == seen_ && !rest) return;
-    const auto before = [](const participant& a, const participant& b) {
+    sort_rarely(here_, [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
       return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.rank < b.rank;
-    };
-    const auto fresh = here_.begin() + static_cast<std::ptrdiff_t>(seen_);
-    std::sort(fresh, here_.end(), before);
-    std::inplace_merge(here_.begin(), fresh, here_.end(), before);
+    });
     std::size_t kept = 0;
     std::vector<std::int32_t> needs;
     for (std::size_t i = 0; i != here_.size();) {

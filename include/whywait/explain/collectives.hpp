@@ -4,6 +4,7 @@
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/packet.hpp>
+#include <whywait/explain/sorting.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
@@ -164,7 +165,7 @@ class collective_rule {
     // of p's call, p may have waited for it as well; its part is not in w, so say that the tree is hidden.
     std::vector<std::int64_t> enters(count_);
     for (std::size_t i = 0; i != count_; ++i) enters[i] = all_[i].enter_ns;
-    std::sort(enters.begin(), enters.end());
+    sort_rarely(enters);
     for (std::size_t i = 0; i != count_; ++i) {
       const participant& p = all_[i];
       if (&p == root || !has(p, core::sync_flag::consumes)) continue;

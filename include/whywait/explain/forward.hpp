@@ -4,6 +4,7 @@
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/links.hpp>
 #include <whywait/explain/location_path.hpp>
+#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -91,9 +92,7 @@ class forward_pass {
                                                       : a.waiter_record < b.waiter_record;
       };
       for (lane& l : lanes_) {
-        if (!std::is_sorted(l.services.begin(), l.services.end(), before)) {
-          std::sort(l.services.begin(), l.services.end(), before);
-        }
+        if (!std::is_sorted(l.services.begin(), l.services.end(), before)) sort_rarely(l.services, before);
       }
     }
     for (lane& l : lanes_) {
@@ -137,7 +136,7 @@ class forward_pass {
     if (!ready_) {
       ready_ = true;
       for (lane& l : lanes_) {
-        std::sort(l.keep.begin(), l.keep.end());
+        sort_rarely(l.keep);
         if (!l.scouted) l.scout_at = done;
       }
     }

@@ -41,7 +41,7 @@ struct shape_leader {
 
 /// Total variation distance over the union of blocks: half the sum of |differences of shares| (definitions
 /// 1.7), 0 for equal shapes, 1 for disjoint ones. Both sorted by block. O(a + b).
-inline double distance(const std::vector<shape_entry>& a, const std::vector<shape_entry>& b) noexcept {
+[[gnu::cold]] inline double distance(const std::vector<shape_entry>& a, const std::vector<shape_entry>& b) noexcept {
   double apart = 0;
   std::size_t i = 0, j = 0;
   const auto name = [](const shape_entry& e) { return std::tie(e.block, e.within); };
@@ -68,14 +68,14 @@ void get_all(packet_reader& in, std::vector<T>& values) {
   for (T& v : values) v = in.get<T>();
 }
 
-inline void put_leader(packet& out, const shape_leader& l) {
+[[gnu::cold]] inline void put_leader(packet& out, const shape_leader& l) {
   put(out, l.key);
   put(out, l.first_ns);
   put(out, l.wait_ns);
   put(out, l.count);
   put_all(out, l.shape);
 }
-inline shape_leader get_leader(packet_reader& in) {
+[[gnu::cold]] inline shape_leader get_leader(packet_reader& in) {
   shape_leader l;
   l.key = in.get<core::stable_key>();
   l.first_ns = in.get<std::int64_t>();

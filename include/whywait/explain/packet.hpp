@@ -20,6 +20,12 @@ namespace packet_part {
 enum : std::uint32_t { sends = 1, receives, participation, answer };
 }
 
+namespace detail {
+[[noreturn, gnu::cold, gnu::noinline]] inline void truncated() {
+  throw std::out_of_range("whywait-X001: truncated packet");
+}
+}  // namespace detail
+
 /// Appends a plain value. Amortised O(size).
 template <class T>
 void put(packet& out, const T& value) {
@@ -37,7 +43,7 @@ class packet_reader {
   template <class T>
   T get() {
     static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
-    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) throw std::out_of_range("whywait-X001: truncated packet");
+    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) detail::truncated();
     T value;
     std::memcpy(&value, at_, sizeof(T));
     at_ += sizeof(T);
@@ -46,7 +52,7 @@ class packet_reader {
 
   /// Steps over `size` bytes and returns where they begin.
   const unsigned char* skip(std::size_t size) {
-    if (static_cast<std::size_t>(end_ - at_) < size) throw std::out_of_range("whywait-X001: truncated packet");
+    if (static_cast<std::size_t>(end_ - at_) < size) detail::truncated();
     const unsigned char* here = at_;
     at_ += size;
     return here;

@@ -18,7 +18,7 @@ namespace explain {
 /// Carnival's cut: drops the smallest terms while those kept still make up 95 % to 105 % of the explained
 /// wait, and those below 1 % of it; what is dropped goes into unexplained_ns, so that the sum stays exact.
 /// Untimed steps stay if their counts differ by more than 1 %, at most 16 of them. O(t log t).
-inline void cut_residual(explanation& e, const options& settings) {
+[[gnu::cold]] inline void cut_residual(explanation& e, const options& settings) {
   const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
   std::vector<residual_term> timed, steps;
   for (const residual_term& t : e.residual) {
@@ -57,7 +57,7 @@ inline void cut_residual(explanation& e, const options& settings) {
 }
 
 /// Most first, at most `limit`; the rest under rank -1.
-inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
+[[gnu::cold]] inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
   sort_rarely(list, [](const location_share& a, const location_share& b) {
     if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
     return a.ns != b.ns ? a.ns > b.ns : std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
@@ -72,7 +72,7 @@ inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
 
 /// From the merged classes to what is reported, most costly first. Waits without a shape join the largest
 /// class of their key.
-inline std::vector<explanation> present(std::vector<merged_class>& merged, const options& settings) {
+[[gnu::cold]] inline std::vector<explanation> present(std::vector<merged_class>& merged, const options& settings) {
   std::vector<explanation> result;
   const std::uint32_t shapeless = settings.classes_per_key + 1;
   for (std::size_t i = 0; i != merged.size();) {

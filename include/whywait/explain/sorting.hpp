@@ -14,8 +14,7 @@ namespace detail {
 
 using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
 
-// Bottom-up merge sort. Compiled once for all lists: std::stable_sort of the lists themselves was a fifth of what
-// it takes to compile the toolkit.
+// Bottom-up merge sort, compiled once for all lists; std::stable_sort is 2 to 10 KB of code for each of them.
 [[gnu::cold, gnu::noinline]] inline void sort_numbers(std::vector<std::uint32_t>& numbers, number_before before,
                                                       const void* context) {
   const std::size_t n = numbers.size();
@@ -25,8 +24,9 @@ using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32
       const std::size_t middle = begin + width < n ? begin + width : n;
       const std::size_t end = middle + width < n ? middle + width : n;
       std::size_t a = begin, b = middle;
+      if (middle == end || !before(context, numbers[middle], numbers[middle - 1])) b = end;  // in order already
       for (std::size_t to = begin; to != end; ++to) {
-        const bool second = a == middle || (b != end && before(context, numbers[b], numbers[a]));
+        const bool second = b != end && (a == middle || before(context, numbers[b], numbers[a]));
         other[to] = numbers[second ? b++ : a++];
       }
     }
@@ -46,8 +46,8 @@ template <class T, class Before>
     const Before* before;
   };
   const both context{list.data(), &before};
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t i = 0; i != list.size(); ++i) order.push_back(i);
+  std::vector<std::uint32_t> order(list.size());
+  for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
   detail::sort_numbers(
       order,
       [](const void* c, std::uint32_t a, std::uint32_t b) {

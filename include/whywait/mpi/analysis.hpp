@@ -26,7 +26,7 @@ namespace mpi {
 
 /// Explains everything recorded so far: records -> explanation -> names -> report, the whole way of the data.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
-inline report::result analyse(sync::mpi::state& process) {
+[[gnu::cold]] inline report::result analyse(sync::mpi::state& process) {
   const sync::mpi::collected_process all = sync::mpi::collect(process, sync::mpi::finish_clock(process));
   report::run_facts facts = gather_facts(process, all, process.tool_comm);
   const process_history history(all, process.registry->sites);
@@ -40,7 +40,7 @@ inline report::result analyse(sync::mpi::state& process) {
 }
 
 /// Hook of MPI_Finalize: explains, and on rank 0 prints and writes what the settings ask for.
-inline void at_finalize(sync::mpi::state& process) {
+[[gnu::cold]] inline void at_finalize(sync::mpi::state& process) {
   const core::settings& wanted = process.registry->config;
   if (!wanted.report && wanted.output == nullptr) return;
   try {

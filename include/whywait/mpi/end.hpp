@@ -53,12 +53,12 @@ struct executable {
   }
 };
 
-inline executable& this_executable() noexcept {
+[[gnu::cold]] inline executable& this_executable() noexcept {
   static executable known;
   return known;
 }
 
-inline int find_executable(dl_phdr_info* module, std::size_t, void*) noexcept {
+[[gnu::cold]] inline int find_executable(dl_phdr_info* module, std::size_t, void*) noexcept {
   executable& e = this_executable();
   for (int i = 0; i < module->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = module->dlpi_phdr[i];
@@ -87,7 +87,7 @@ inline const char* name_of_end(sync::mpi::end_reason reason, int signal) noexcep
 }
 
 // "<prefix>.rank<n>.json" without allocation; false if it does not fit.
-inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std::size_t room) noexcept {
+[[gnu::cold]] inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std::size_t room) noexcept {
   char digits[12];
   char* begin = digits + sizeof digits - 1;
   *begin = '\0';
@@ -105,11 +105,11 @@ inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std:
 }  // namespace detail
 
 /// Hook of MPI_Init: learns what a signal handler must know beforehand.
-inline void at_start(sync::mpi::state&) { dl_iterate_phdr(&detail::find_executable, nullptr); }
+[[gnu::cold]] inline void at_start(sync::mpi::state&) { dl_iterate_phdr(&detail::find_executable, nullptr); }
 
 /// Hook of an end without MPI_Finalize: says and writes what this rank knows alone. Async-signal-safe: no
 /// allocation, no lock, at most one mmap.
-inline void at_end(sync::mpi::state& process, sync::mpi::end_reason reason, int signal) {
+[[gnu::cold]] inline void at_end(sync::mpi::state& process, sync::mpi::end_reason reason, int signal) {
   const core::settings& wanted = process.registry->config;
   if (!wanted.report && wanted.output == nullptr) return;
   const std::uint64_t now = process.end_ticks;

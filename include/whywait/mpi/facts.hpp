@@ -25,7 +25,7 @@ namespace mpi {
 
 namespace detail {
 
-inline std::string library_version() {
+[[gnu::cold]] inline std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   PMPI_Get_library_version(text, &length);
@@ -37,7 +37,7 @@ inline std::string library_version() {
 }
 
 // The first mismatched pair of the lowest rank that has one, as a sentence, on rank 0.
-inline std::string first_mismatch(const sync::mpi::state& process, MPI_Comm comm) {
+[[gnu::cold]] inline std::string first_mismatch(const sync::mpi::state& process, MPI_Comm comm) {
   constexpr int room = 300, tag = 31;
   char text[room] = "";
   for (const core::location_base* l = process.registry->locations; l != nullptr; l = l->next) {
@@ -53,15 +53,15 @@ inline std::string first_mismatch(const sync::mpi::state& process, MPI_Comm comm
 }
 
 // "64M", as it was asked for.
-inline std::string bytes_text(std::uint64_t bytes) {
+[[gnu::cold]] inline std::string bytes_text(std::uint64_t bytes) {
   return bytes % (1u << 20) == 0 ? std::to_string(bytes >> 20) + "M" : std::to_string(bytes);
 }
 
 }  // namespace detail
 
 /// Facts about the run that the explanation does not know: complete on rank 0. Collective over `comm`.
-inline report::run_facts gather_facts(const sync::mpi::state& process, const sync::mpi::collected_process& all,
-                                      MPI_Comm comm) {
+[[gnu::cold]] inline report::run_facts gather_facts(const sync::mpi::state& process,
+                                                    const sync::mpi::collected_process& all, MPI_Comm comm) {
   struct {
     std::uint64_t calls, lost, mismatches, full;
   } counts = {all.calls, all.lost_records + all.lost_steps, 0, all.closed ? 1u : 0u};

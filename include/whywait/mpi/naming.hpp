@@ -23,7 +23,7 @@ namespace mpi {
 namespace detail {
 
 /// Every key that a reader of the outcome has to be told the name of, sorted.
-inline std::vector<core::stable_key> keys_to_name(const explain::outcome& found) {
+[[gnu::cold]] inline std::vector<core::stable_key> keys_to_name(const explain::outcome& found) {
   std::vector<core::stable_key> keys;
   for (const explain::block_meaning& m : found.meanings) {
     keys.push_back(m.first);
@@ -47,7 +47,8 @@ inline std::vector<core::stable_key> keys_to_name(const explain::outcome& found)
 /// Names for the keys of an outcome, on rank 0. Each key is looked up by the lowest rank that knows it, in its
 /// own process (address space randomisation and different executables make that the only place), and only
 /// what the report shows is looked up. Collective over `comm`; `found` matters on rank 0.
-inline report::names gather_names(const explain::outcome& found, const process_history& own, MPI_Comm comm) {
+[[gnu::cold]] inline report::names gather_names(const explain::outcome& found, const process_history& own,
+                                                MPI_Comm comm) {
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);

@@ -94,7 +94,7 @@ class region {
 
   /// Ends this region here and begins `place` for the rest of the scope, with one clock reading (about 12 ns):
   /// for consecutive phases.
-  __attribute__((always_inline)) void next(site& place) noexcept {
+  void next(site& place) noexcept {
     if (location_ == nullptr) return;
     if (__builtin_expect(location_->path.depth() != depth_, 0)) {  // leave one level less than at the scope's end
       record::detail::count_mismatch(*location_,

@@ -61,13 +61,13 @@ inline const advice_template* advice_for(const std::string& pattern) noexcept {
 }
 
 /// A call as advice names it: "MPI_Send (halo.cpp:131)".
-inline std::string advice_call(const place& p) {
+[[gnu::cold]] inline std::string advice_call(const place& p) {
   const std::string code = code_text(p);
   return printable(p.call.empty() ? std::string("the call") : p.call) + (code.empty() ? "" : " (" + code + ")");
 }
 
 /// A block as advice names it: "compute_interior", "the code between MPI_Waitall (a.cpp:20) and MPI_Send (a.cpp:14)".
-inline std::string advice_block(const residual_entry& r) {
+[[gnu::cold]] inline std::string advice_block(const residual_entry& r) {
   if (r.kind == "between")
     return "the code between " + (r.from ? advice_call(*r.from) : "MPI_Init") + " and " + advice_call(r.where);
   if (r.kind == "call") return "the transfer in " + advice_call(r.where);

@@ -118,7 +118,7 @@ class name_resolver {
   std::unordered_map<core::stable_key, explain::block_meaning> meanings_;
 };
 
-inline std::vector<location_seconds> shares_of(const std::vector<explain::location_share>& shares) {
+[[gnu::cold]] inline std::vector<location_seconds> shares_of(const std::vector<explain::location_share>& shares) {
   std::vector<location_seconds> out;
   out.reserve(shares.size());
   for (const explain::location_share& s : shares) out.push_back({s.rank, s.thread, seconds_of(s.ns)});

@@ -24,7 +24,7 @@ struct wait_group {
 
 namespace detail {
 
-inline void add_term(std::vector<residual_entry>& terms, const residual_entry& more) {
+[[gnu::cold]] inline void add_term(std::vector<residual_entry>& terms, const residual_entry& more) {
   for (residual_entry& r : terms) {
     if (r.kind != more.kind || r.block != more.block || r.within != more.within || !(r.where == more.where)) continue;
     r.seconds += more.seconds;
@@ -42,7 +42,7 @@ inline void add_term(std::vector<residual_entry>& terms, const residual_entry& m
   terms.push_back(more);
 }
 
-inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
+[[gnu::cold]] inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
   for (const location_seconds& m : more) {
     const auto same = std::find_if(shares.begin(), shares.end(), [&m](const location_seconds& s) {
       return s.rank == m.rank && s.thread == m.thread;
@@ -52,7 +52,7 @@ inline void add_shares(std::vector<location_seconds>& shares, const std::vector<
   }
 }
 
-inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more) {
+[[gnu::cold]] inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more) {
   for (const advice_entry& m : more) {
     const auto same =
         std::find_if(advice.begin(), advice.end(), [&m](const advice_entry& a) { return a.problem == m.problem; });
@@ -61,7 +61,7 @@ inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advi
   }
 }
 
-inline int rank_of_quality(const std::string& quality) noexcept {
+[[gnu::cold]] inline int rank_of_quality(const std::string& quality) noexcept {
   return quality == "exact" ? 0 : quality == "bounded" ? 1 : quality == "order_suspect" ? 2 : 3;
 }
 
@@ -69,7 +69,7 @@ inline int rank_of_quality(const std::string& quality) noexcept {
 
 /// Adds up what differs in its shape only, for readers: one entry for each (pattern, operation, cause), most
 /// costly first, its terms too; terms below 1 % of the sum go into its remainder. The sum property is kept.
-inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits) {
+[[gnu::cold]] inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits) {
   std::vector<wait_group> groups;
   for (const wait_entry& w : waits) {
     const auto same = std::find_if(groups.begin(), groups.end(), [&w](const wait_group& g) {

@@ -145,7 +145,7 @@ void write_json(const result& r, Sink sink) {
 }
 
 /// The document as a string.
-inline std::string json_of(const result& r) {
+[[gnu::cold]] inline std::string json_of(const result& r) {
   std::string text;
   write_json(r, [&text](const char* data, std::size_t size) { text.append(data, size); });
   return text;
@@ -153,7 +153,7 @@ inline std::string json_of(const result& r) {
 
 /// Writes the document to a file, complete or not at all. Empty on success, else one line that says what went wrong and
 /// why ("cannot write run.json: Permission denied").
-inline std::string write_json_file(const result& r, const std::string& path) {
+[[gnu::cold]] inline std::string write_json_file(const result& r, const std::string& path) {
   output_file file(path);
   write_json(r, [&file](const char* data, std::size_t size) { file.write(data, size); });
   return file.commit();

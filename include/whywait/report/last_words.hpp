@@ -110,7 +110,7 @@ class raw_writer {
   char buffer_[4096];
 };
 
-inline raw_writer& place_of(raw_writer& out, const last_call& c) noexcept {
+[[gnu::cold]] inline raw_writer& place_of(raw_writer& out, const last_call& c) noexcept {
   out << c.name << " (";
   if (c.module[0] != '\0') out << c.module << "+";
   return (out << "0x").hexadecimal(c.offset) << ")";
@@ -120,7 +120,7 @@ inline raw_writer& place_of(raw_writer& out, const last_call& c) noexcept {
 
 /// Says on `file` (standard error) in at most three lines how the rank ended and where its time went.
 /// Async-signal-safe.
-inline void say(const last_words& w, int file) noexcept {
+[[gnu::cold]] inline void say(const last_words& w, int file) noexcept {
   detail::raw_writer out(file);
   out << "whywait: rank " << static_cast<std::uint64_t>(w.rank) << " of " << static_cast<std::uint64_t>(w.ranks)
       << " ended by " << w.reason << " after ";
@@ -141,7 +141,7 @@ inline void say(const last_words& w, int file) noexcept {
 
 /// Writes what `say` says, and all of the totals, as JSON of the schema (run.partial, no waits, `calls` and
 /// `blocks` in their place). False, with errno, if the file cannot be written. Async-signal-safe.
-inline bool write_json(const last_words& w, const char* path) noexcept {
+[[gnu::cold]] inline bool write_json(const last_words& w, const char* path) noexcept {
   const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return false;
   bool good;

@@ -57,6 +57,14 @@ struct residual_entry {
   std::int64_t causer_visits = 0, waiter_visits = 0;
   std::int64_t causer_work = 0, waiter_work = 0;
   double causer_seconds = 0, waiter_seconds = 0;
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  residual_entry() = default;
+  [[gnu::noinline]] residual_entry(const residual_entry&) = default;
+  [[gnu::noinline]] residual_entry(residual_entry&&) = default;
+  [[gnu::noinline]] residual_entry& operator=(const residual_entry&) = default;
+  [[gnu::noinline]] residual_entry& operator=(residual_entry&&) = default;
+  [[gnu::noinline]] ~residual_entry() = default;
 };
 
 /// What to do, and an upper bound of what it may save.
@@ -85,6 +93,14 @@ struct wait_entry {
   std::vector<residual_entry> residual;            ///< largest first
   std::vector<location_seconds> waiters, causers;  ///< most first
   std::vector<advice_entry> advice;
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  wait_entry() = default;
+  [[gnu::noinline]] wait_entry(const wait_entry&) = default;
+  [[gnu::noinline]] wait_entry(wait_entry&&) = default;
+  [[gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
+  [[gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
+  [[gnu::noinline]] ~wait_entry() = default;
 };
 
 /// A row of a section that another room fills: named values in the order they are written.

@@ -34,14 +34,22 @@ struct place {
   std::string module;        ///< base name of the executable or library
   std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
 
-  bool operator==(const place& o) const noexcept {
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  place() = default;
+  [[gnu::noinline]] place(const place&) = default;
+  [[gnu::noinline]] place(place&&) = default;
+  [[gnu::noinline]] place& operator=(const place&) = default;
+  [[gnu::noinline]] place& operator=(place&&) = default;
+  [[gnu::noinline]] ~place() = default;
+
+  [[gnu::noinline]] bool operator==(const place& o) const noexcept {
     return std::tie(call, name, kind, region, file, line, function, module, offset) ==
            std::tie(o.call, o.name, o.kind, o.region, o.file, o.line, o.function, o.module, o.offset);
   }
 };
 
 /// "exchange" of "main/exchange".
-inline std::string_view last_of(std::string_view path) noexcept {
+[[gnu::cold]] inline std::string_view last_of(std::string_view path) noexcept {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
@@ -88,7 +96,7 @@ class names {
 };
 
 /// Code location in a text: "halo.cpp:142", without debug information "app+0x1234", else "".
-inline std::string code_text(const place& p) {
+[[gnu::cold]] inline std::string code_text(const place& p) {
   if (!p.file.empty()) {
     std::string text = printable(last_of(p.file));
     return p.line > 0 ? text + ":" + std::to_string(p.line) : text;
@@ -101,7 +109,8 @@ inline std::string code_text(const place& p) {
 
 /// A call site: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them. What is long loses
 /// its middle to fit `width` columns; the call and the file name are never cut.
-inline std::string call_text(const place& p, std::string_view joint = "in", std::size_t width = std::size_t(-1)) {
+[[gnu::cold]] inline std::string call_text(const place& p, std::string_view joint = "in",
+                                           std::size_t width = std::size_t(-1)) {
   std::string out = p.call.empty() ? "a call" : printable(p.call);
   std::string within = printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));
   std::string code = code_text(p);

@@ -178,7 +178,7 @@ class symboliser {
 };
 
 /// A call site for the name table: what `of_call` found, with the call's name and the regions around it.
-inline place call_place(code_place code, std::string call, std::string region) {
+[[gnu::cold]] inline place call_place(code_place code, std::string call, std::string region) {
   place p;
   p.call = std::move(call);
   p.region = std::move(region);

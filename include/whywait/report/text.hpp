@@ -36,7 +36,7 @@ struct text_options {
 };
 
 /// Whether to colour what goes to `stream`: a terminal that can, and no NO_COLOR (no-color.org: set and not empty).
-inline bool wants_colour(std::FILE* stream) noexcept {
+[[gnu::cold]] inline bool wants_colour(std::FILE* stream) noexcept {
   const char* const no = std::getenv("NO_COLOR");
   const char* const term = std::getenv("TERM");
   if (no != nullptr && *no != '\0') return false;
@@ -262,13 +262,13 @@ class text_writer {
 }  // namespace detail
 
 /// The report as text: UTF-8, lines of at most `columns` where names allow, ends with a line feed. Most costly first.
-inline std::string text_of(const result& r, const text_options& options = {}) {
+[[gnu::cold]] inline std::string text_of(const result& r, const text_options& options = {}) {
   return detail::text_writer(r, options)();
 }
 
 /// Prints the report in one piece, coloured where the stream is a terminal. Ignores write errors: there is no one to
 /// tell.
-inline void print_text(const result& r, std::FILE* stream, text_options options = {}) {
+[[gnu::cold]] inline void print_text(const result& r, std::FILE* stream, text_options options = {}) {
   options.colour = wants_colour(stream);
   const std::string text = text_of(r, options);
   std::fwrite(text.data(), 1, text.size(), stream);

@@ -16,7 +16,7 @@ inline namespace v0 {
 namespace report {
 
 /// "late sender" for "late_sender"; words the schema does not know stay as they are.
-inline std::string pattern_words(std::string pattern) {
+[[gnu::cold]] inline std::string pattern_words(std::string pattern) {
   if (pattern == "wait_at_nxn") return "wait at all-to-all";
   if (pattern == "wait_at_create") return "wait at communicator creation";
   std::replace(pattern.begin(), pattern.end(), '_', ' ');
@@ -24,7 +24,7 @@ inline std::string pattern_words(std::string pattern) {
 }
 
 /// What a quality means for the reader; empty for "exact".
-inline std::string quality_words(const std::string& quality) {
+[[gnu::cold]] inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: some of it could only be bounded";
   if (quality == "order_suspect") return "uncertain: which message belongs to which receive could not be known for all";
   if (quality == "hidden_tree")
@@ -39,7 +39,7 @@ struct rank_words {
   bool others = false;              ///< the list was bounded: more took part
 };
 
-inline rank_words words_for(const std::vector<location_seconds>& list, std::size_t first = 0,
+[[gnu::cold]] inline rank_words words_for(const std::vector<location_seconds>& list, std::size_t first = 0,
                             std::size_t last = std::size_t(-1)) {
   rank_words out;
   bool threads = false;
@@ -84,7 +84,7 @@ inline rank_words words_for(const std::vector<location_seconds>& list, std::size
 }
 
 /// "ranks 1-3 waited for rank 0", "ranks 0-3 waited for one another", "rank 2 waited, mostly for rank 0 (91 %)".
-inline std::string who_waited(const wait_entry& w) {
+[[gnu::cold]] inline std::string who_waited(const wait_entry& w) {
   const rank_words waiters = words_for(w.waiters);
   const rank_words all = words_for(w.causers);
   std::string out = waiters.text + " waited";
@@ -104,7 +104,7 @@ inline std::string who_waited(const wait_entry& w) {
 
 /// What distinguishes the late side in one block: "same visits, each 1.9 ms slower", "1200 more visits",
 /// "only the late side ran it". Time per visit from the split of definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
-inline std::string remark(const residual_entry& r) {
+[[gnu::cold]] inline std::string remark(const residual_entry& r) {
   std::string out;
   const bool work = r.causer_work > 0 && r.waiter_work > 0;
   const std::int64_t late = work ? r.causer_work : r.causer_visits;

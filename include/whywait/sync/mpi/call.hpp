@@ -188,7 +188,11 @@ class call {
         paused = true;
       }
       if (place != nullptr) {
-        *place = step;
+        place->block = step.block;  // each alone: a copy of the whole would first be put together on the stack
+        place->within = step.within;
+        place->visits = step.visits;
+        place->ticks = step.ticks;
+        place->work = step.work;
         here.steps.publish();
       } else {
         fold(thread, step);

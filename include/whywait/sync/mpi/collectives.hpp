@@ -47,7 +47,7 @@ inline uint64_t bytes_for(thread_state& thread, const part& p, int rank) noexcep
   const int count = p.counts != nullptr ? p.counts[rank] : p.count;
   return count > 0 ? bytes_of(thread, count, p.types != nullptr ? p.types[rank] : p.type) : 0;
 }
-inline uint64_t bytes_for_all(thread_state& thread, const part& p, int size) noexcept {
+__attribute__((noinline)) inline uint64_t bytes_for_all(thread_state& thread, const part& p, int size) noexcept {
   if (p.counts == nullptr) return bytes_of(thread, p.count, p.type) * static_cast<uint64_t>(size);
   uint64_t sum = 0;
   for (int i = 0; i < size; ++i) sum += bytes_for(thread, p, i);
@@ -55,18 +55,20 @@ inline uint64_t bytes_for_all(thread_state& thread, const part& p, int size) noe
 }
 
 /// Alltoallv/w with ranks that send nothing here: the list of those that do. False: needs all or there is no room.
-inline bool store_needs(call& here, const part& receive, int size, int rank, core::sync_record* r) noexcept {
+__attribute__((noinline)) inline bool store_needs(thread_state& thread, const part& receive, int size, int rank,
+                                                  core::sync_record* r) noexcept {
   bool all = true;
-  for (int i = 0; i < size && all; ++i) all = i == rank || bytes_for(here.thread(), receive, i) != 0;
+  for (int i = 0; i < size && all; ++i) all = i == rank || bytes_for(thread, receive, i) != 0;
   if (all) return false;
-  const uint64_t first = here.where().needs.size();
+  auto& needs = thread.location->needs;
+  const uint64_t first = needs.size();
   int32_t listed = 0;
   for (int i = 0; i < size; ++i) {
-    if (i == rank || bytes_for(here.thread(), receive, i) == 0) continue;
-    int32_t* const place = here.where().needs.claim();
+    if (i == rank || bytes_for(thread, receive, i) == 0) continue;
+    int32_t* const place = needs.claim();
     if (place == nullptr) return false;
     *place = i;
-    here.where().needs.publish();
+    needs.publish();
     ++listed;
   }
   r->tag = static_cast<int32_t>(first);
@@ -102,7 +104,8 @@ inline int collective(caller from, Pass& pass, MPI_Comm comm, const Facts& facts
       if (f.receives) flags |= flag::consumes;
       r->bytes = f.sends;
       r->peer = f.root;
-      if (sparse.counts != nullptr && detail::store_needs(here, sparse, known.size, known.rank, r)) flags |= flag::sparse;
+      if (sparse.counts != nullptr && detail::store_needs(here.thread(), sparse, known.size, known.rank, r))
+        flags |= flag::sparse;
       r->flags = static_cast<uint16_t>(flags);
     }
   }
@@ -185,7 +188,8 @@ struct scan_facts {
 /// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
 /// part (MPI_Comm_create_group) or two communicators do (MPI_Intercomm_merge): then the record names the new one.
 template <core::mpi_call C, class Pass>
-inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made, bool made_by_members = false) {
+__attribute__((cold)) inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
+                                        bool made_by_members = false) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -207,7 +211,8 @@ inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made, bool
 
 /// MPI_Comm_idup: the handle exists when the request is complete; the number is taken now, as all members do.
 template <core::mpi_call C, class Pass>
-inline int create_later(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made, MPI_Request* request) {
+__attribute__((cold)) inline int create_later(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
+                                              MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -238,7 +243,7 @@ inline int create_later(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made
 
 /// MPI_Comm_free, MPI_Comm_disconnect.
 template <core::mpi_call C, class Pass>
-inline int release(caller from, Pass& pass, MPI_Comm* comm) {
+__attribute__((cold)) inline int release(caller from, Pass& pass, MPI_Comm* comm) {
   call here(C, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*comm);

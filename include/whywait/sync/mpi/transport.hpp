@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -44,44 +45,14 @@ class mpi_transport {
   /// anything. Buffers and displacements stay small: a packet is filled up to a share of `round_bytes`.
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
-    const auto n = static_cast<std::size_t>(ranks_);
-    const std::size_t room = std::max(round_bytes / n, std::size_t{2048});
-    std::unordered_map<std::int32_t, packet> outbox;
-    std::vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
-    std::vector<std::uint32_t> out_said(n), in_said(n);
-    packet out_round, in_round;
-    for (;;) {
-      produce(0, [&outbox](std::int32_t to) -> packet& { return outbox[to]; }, room);
-      std::fill(out_count.begin(), out_count.end(), 0);
-      out_round.clear();
-      for (auto& out : outbox) {
-        const auto i = static_cast<std::size_t>(out.first);
-        out_at[i] = static_cast<int>(out_round.size());
-        out_count[i] = static_cast<int>(out.second.size());
-        out_round.insert(out_round.end(), out.second.begin(), out.second.end());
-        out.second.clear();
-      }
-      // Beside the size everybody hears whether anything was sent to anybody.
-      const std::uint32_t anything = out_round.empty() ? 0 : 1;
-      for (std::size_t i = 0; i != n; ++i) out_said[i] = static_cast<std::uint32_t>(out_count[i]) * 2 + anything;
-      PMPI_Alltoall(out_said.data(), 1, MPI_UINT32_T, in_said.data(), 1, MPI_UINT32_T, comm_);
-      std::size_t in_sum = 0;
-      std::uint32_t more = 0;
-      for (std::size_t i = 0; i != n; ++i) {
-        more |= in_said[i] & 1;
-        in_at[i] = static_cast<int>(in_sum);
-        in_count[i] = static_cast<int>(in_said[i] / 2);
-        in_sum += in_said[i] / 2;
-      }
-      if (more == 0) return;
-      in_round.resize(in_sum);
-      PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.data(), in_count.data(),
-                     in_at.data(), MPI_BYTE, comm_);
-      for (std::size_t i = 0; i != n; ++i) {
-        const auto size = static_cast<std::size_t>(in_count[i]);
-        if (size != 0) consume(0, static_cast<std::int32_t>(i), in_round.data() + in_at[i], size);
-      }
-    }
+    const auto both = std::make_pair(&produce, &consume);
+    using pointers = std::remove_const_t<decltype(both)>;
+    run_exchange(
+        &both,
+        [](const void* p, outbox& to, std::size_t room) { (*static_cast<const pointers*>(p)->first)(0, to, room); },
+        [](const void* p, std::int32_t source, const unsigned char* data, std::size_t size) {
+          (*static_cast<const pointers*>(p)->second)(0, source, data, size);
+        });
   }
 
   /// Message driven. What is posted is collected per destination and sent when this rank is stuck, or when
@@ -141,6 +112,59 @@ class mpi_transport {
   static constexpr std::uint64_t round_bytes = std::uint64_t{2} << 20;
   static constexpr std::size_t flush_bytes = 16 << 10;
   static constexpr int forward_tag = 1, size_tag = 2, data_tag = 3;
+
+  // The packets of one round, by rank.
+  struct outbox {
+    std::vector<packet> packets;
+    packet& operator()(std::int32_t to) { return packets[static_cast<std::size_t>(to)]; }
+  };
+
+  // Compiled once for all exchanges.
+  void run_exchange(const void* both, void (*produce)(const void*, outbox&, std::size_t),
+                    void (*consume)(const void*, std::int32_t, const unsigned char*, std::size_t)) const {
+    const auto n = static_cast<std::size_t>(ranks_);
+    const std::size_t room = std::max(static_cast<std::size_t>(round_bytes) / n, std::size_t{2048});
+    outbox out;
+    out.packets.resize(n);
+    std::vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
+    std::vector<std::uint32_t> out_said(n), in_said(n);
+    packet out_round, in_round;
+    for (;;) {
+      produce(both, out, room);
+      std::size_t out_sum = 0;
+      for (std::size_t i = 0; i != n; ++i) {
+        out_at[i] = static_cast<int>(out_sum);
+        out_count[i] = static_cast<int>(out.packets[i].size());
+        out_sum += out.packets[i].size();
+      }
+      out_round.resize(out_sum);
+      // Beside the size everybody hears whether anything was sent to anybody.
+      const std::uint32_t anything = out_sum == 0 ? 0 : 1;
+      for (std::size_t i = 0; i != n; ++i) {
+        packet& p = out.packets[i];
+        out_said[i] = static_cast<std::uint32_t>(p.size()) * 2 + anything;
+        if (!p.empty()) std::memcpy(out_round.data() + out_at[i], p.data(), p.size());
+        p.clear();
+      }
+      PMPI_Alltoall(out_said.data(), 1, MPI_UINT32_T, in_said.data(), 1, MPI_UINT32_T, comm_);
+      std::size_t in_sum = 0;
+      std::uint32_t more = 0;
+      for (std::size_t i = 0; i != n; ++i) {
+        more |= in_said[i] & 1;
+        in_at[i] = static_cast<int>(in_sum);
+        in_count[i] = static_cast<int>(in_said[i] / 2);
+        in_sum += in_said[i] / 2;
+      }
+      if (more == 0) return;
+      in_round.resize(in_sum);
+      PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.data(), in_count.data(),
+                     in_at.data(), MPI_BYTE, comm_);
+      for (std::size_t i = 0; i != n; ++i) {
+        const auto size = static_cast<std::size_t>(in_count[i]);
+        if (size != 0) consume(both, static_cast<std::int32_t>(i), in_round.data() + in_at[i], size);
+      }
+    }
+  }
 
   struct sending {
     MPI_Request request = MPI_REQUEST_NULL;
