@@ -945,8 +945,7 @@ namespace detail {
 
 using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
 
-// Bottom-up merge sort. Compiled once for all lists: std::stable_sort of the lists themselves was a fifth of what
-// it takes to compile the toolkit.
+// Bottom-up merge sort, compiled once for all lists; std::stable_sort is 2 to 10 KB of code for each of them.
 [[gnu::cold, gnu::noinline]] inline void sort_numbers(std::vector<std::uint32_t>& numbers, number_before before,
                                                       const void* context) {
   const std::size_t n = numbers.size();
@@ -978,8 +977,8 @@ template <class T, class Before>
     const Before* before;
   };
   const both context{list.data(), &before};
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t i = 0; i != list.size(); ++i) order.push_back(i);
+  std::vector<std::uint32_t> order(list.size());
+  for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
   detail::sort_numbers(
       order,
       [](const void* c, std::uint32_t a, std::uint32_t b) {
@@ -3937,7 +3936,7 @@ inline void touch_pages(void* pages, size_t bytes) noexcept {
 class page_supply {
  public:
   static constexpr size_t slab_bytes = size_t(1) << 21;
-  static constexpr size_t small_bytes = size_t(1) << 19;
+  static constexpr size_t small_bytes = size_t(1) << 17;
 
   /// The next piece; null if there are no pages. `bytes`: always the same. `plenty`: whether a slab may be begun,
   /// of which more than this piece may become resident.
@@ -5299,7 +5298,8 @@ struct code_point {
 
 /// Breaks at spaces so that no line has more than `columns`; the first line begins with `first`, the others with
 /// `rest`. A word that is longer than a line stands alone and is not cut. Ends with a line feed.
-[[gnu::cold]] inline std::string wrap(std::string_view text, std::size_t columns, std::string_view first, std::string_view rest) {
+[[gnu::cold]] inline std::string wrap(std::string_view text, std::size_t columns, std::string_view first,
+                                      std::string_view rest) {
   std::string out;
   std::string line(first);
   bool empty = true;
@@ -5465,7 +5465,8 @@ class names {
 
 /// A call site: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them. What is long loses
 /// its middle to fit `width` columns; the call and the file name are never cut.
-[[gnu::cold]] inline std::string call_text(const place& p, std::string_view joint = "in", std::size_t width = std::size_t(-1)) {
+[[gnu::cold]] inline std::string call_text(const place& p, std::string_view joint = "in",
+                                           std::size_t width = std::size_t(-1)) {
   std::string out = p.call.empty() ? "a call" : printable(p.call);
   std::string within = printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));
   std::string code = code_text(p);
@@ -6779,8 +6780,8 @@ namespace detail {
 }  // namespace detail
 
 /// Facts about the run that the explanation does not know: complete on rank 0. Collective over `comm`.
-[[gnu::cold]] inline report::run_facts gather_facts(const sync::mpi::state& process, const sync::mpi::collected_process& all,
-                                      MPI_Comm comm) {
+[[gnu::cold]] inline report::run_facts gather_facts(const sync::mpi::state& process,
+                                                    const sync::mpi::collected_process& all, MPI_Comm comm) {
   struct {
     std::uint64_t calls, lost, mismatches, full;
   } counts = {all.calls, all.lost_records + all.lost_steps, 0, all.closed ? 1u : 0u};
@@ -7266,7 +7267,8 @@ namespace detail {
 /// Names for the keys of an outcome, on rank 0. Each key is looked up by the lowest rank that knows it, in its
 /// own process (address space randomisation and different executables make that the only place), and only
 /// what the report shows is looked up. Collective over `comm`; `found` matters on rank 0.
-[[gnu::cold]] inline report::names gather_names(const explain::outcome& found, const process_history& own, MPI_Comm comm) {
+[[gnu::cold]] inline report::names gather_names(const explain::outcome& found, const process_history& own,
+                                                MPI_Comm comm) {
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);
@@ -10060,7 +10062,7 @@ inline uint64_t bytes_for(thread_state& thread, const part& p, int rank) noexcep
   const int count = p.counts != nullptr ? p.counts[rank] : p.count;
   return count > 0 ? bytes_of(thread, count, p.types != nullptr ? p.types[rank] : p.type) : 0;
 }
-inline uint64_t bytes_for_all(thread_state& thread, const part& p, int size) noexcept {
+__attribute__((noinline)) inline uint64_t bytes_for_all(thread_state& thread, const part& p, int size) noexcept {
   if (p.counts == nullptr) return bytes_of(thread, p.count, p.type) * static_cast<uint64_t>(size);
   uint64_t sum = 0;
   for (int i = 0; i < size; ++i) sum += bytes_for(thread, p, i);
@@ -10068,18 +10070,20 @@ inline uint64_t bytes_for_all(thread_state& thread, const part& p, int size) noe
 }
 
 /// Alltoallv/w with ranks that send nothing here: the list of those that do. False: needs all or there is no room.
-inline bool store_needs(call& here, const part& receive, int size, int rank, core::sync_record* r) noexcept {
+__attribute__((noinline)) inline bool store_needs(thread_state& thread, const part& receive, int size, int rank,
+                                                  core::sync_record* r) noexcept {
   bool all = true;
-  for (int i = 0; i < size && all; ++i) all = i == rank || bytes_for(here.thread(), receive, i) != 0;
+  for (int i = 0; i < size && all; ++i) all = i == rank || bytes_for(thread, receive, i) != 0;
   if (all) return false;
-  const uint64_t first = here.where().needs.size();
+  auto& needs = thread.location->needs;
+  const uint64_t first = needs.size();
   int32_t listed = 0;
   for (int i = 0; i < size; ++i) {
-    if (i == rank || bytes_for(here.thread(), receive, i) == 0) continue;
-    int32_t* const place = here.where().needs.claim();
+    if (i == rank || bytes_for(thread, receive, i) == 0) continue;
+    int32_t* const place = needs.claim();
     if (place == nullptr) return false;
     *place = i;
-    here.where().needs.publish();
+    needs.publish();
     ++listed;
   }
   r->tag = static_cast<int32_t>(first);
@@ -10115,7 +10119,8 @@ inline int collective(caller from, Pass& pass, MPI_Comm comm, const Facts& facts
       if (f.receives) flags |= flag::consumes;
       r->bytes = f.sends;
       r->peer = f.root;
-      if (sparse.counts != nullptr && detail::store_needs(here, sparse, known.size, known.rank, r)) flags |= flag::sparse;
+      if (sparse.counts != nullptr && detail::store_needs(here.thread(), sparse, known.size, known.rank, r))
+        flags |= flag::sparse;
       r->flags = static_cast<uint16_t>(flags);
     }
   }
@@ -10198,7 +10203,8 @@ struct scan_facts {
 /// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
 /// part (MPI_Comm_create_group) or two communicators do (MPI_Intercomm_merge): then the record names the new one.
 template <core::mpi_call C, class Pass>
-inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made, bool made_by_members = false) {
+__attribute__((cold)) inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
+                                        bool made_by_members = false) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -10220,7 +10226,8 @@ inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made, bool
 
 /// MPI_Comm_idup: the handle exists when the request is complete; the number is taken now, as all members do.
 template <core::mpi_call C, class Pass>
-inline int create_later(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made, MPI_Request* request) {
+__attribute__((cold)) inline int create_later(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
+                                              MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
   here.begin();
@@ -10251,7 +10258,7 @@ inline int create_later(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made
 
 /// MPI_Comm_free, MPI_Comm_disconnect.
 template <core::mpi_call C, class Pass>
-inline int release(caller from, Pass& pass, MPI_Comm* comm) {
+__attribute__((cold)) inline int release(caller from, Pass& pass, MPI_Comm* comm) {
   call here(C, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*comm);

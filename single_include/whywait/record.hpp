@@ -111,7 +111,7 @@ inline void touch_pages(void* pages, size_t bytes) noexcept {
 class page_supply {
  public:
   static constexpr size_t slab_bytes = size_t(1) << 21;
-  static constexpr size_t small_bytes = size_t(1) << 19;
+  static constexpr size_t small_bytes = size_t(1) << 17;
 
   /// The next piece; null if there are no pages. `bytes`: always the same. `plenty`: whether a slab may be begun,
   /// of which more than this piece may become resident.
