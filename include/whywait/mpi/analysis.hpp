@@ -39,10 +39,12 @@ namespace mpi {
   return report::assemble(found, names, std::move(facts));
 }
 
-/// Hook of MPI_Finalize: explains, and on rank 0 prints and writes what the settings ask for.
+/// Hook of MPI_Finalize: explains, and prints and writes what the settings of rank 0 ask for.
 [[gnu::cold]] inline void at_finalize(sync::mpi::state& process) {
   const core::settings& wanted = process.registry->config;
-  if (!wanted.report && wanted.output == nullptr) return;
+  int needed = wanted.report || wanted.output != nullptr ? 1 : 0;
+  PMPI_Bcast(&needed, 1, MPI_INT, 0, process.tool_comm);  // rank 0 writes; the environment of others may differ
+  if (needed == 0) return;
   try {
     const report::result result = analyse(process);
     if (process.rank != 0) return;

@@ -75,9 +75,12 @@ inline void at_exit() {
 inline void open_state(core::mpi_call what, caller from) noexcept {
   record::listen();
   record::location* const here = record::this_location();
-  if (here == nullptr) return;
-  state* const process = make_state(core::the_registry());
-  if (process == nullptr || process->running) return;
+  // Launchers do not always pass the environment to other nodes: a rank that is switched off there must not
+  // leave the others waiting in what they do together.
+  state* const process = here != nullptr ? make_state(core::the_registry()) : nullptr;
+  int on = process != nullptr && !process->running ? 1 : 0;
+  PMPI_Allreduce(MPI_IN_PLACE, &on, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (on == 0) return;
   process->hook = installed_hooks;
   if (PMPI_Comm_dup(MPI_COMM_WORLD, &process->tool_comm) != MPI_SUCCESS) return;
   PMPI_Comm_set_errhandler(process->tool_comm, MPI_ERRORS_RETURN);
