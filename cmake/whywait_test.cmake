@@ -24,6 +24,10 @@ function(whywait_add_test name)
   if(NOT arg_TIMEOUT OR NOT arg_COMMAND OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "whywait_add_test(${name}): TIMEOUT and COMMAND, and nothing unknown: ${arg_UNPARSED_ARGUMENTS}")
   endif()
+  if(WHYWAIT_SANITIZE MATCHES "thread")
+    # a child of fork(2) never joins the threads of its parent
+    list(APPEND arg_ENVIRONMENT "TSAN_OPTIONS=report_thread_leaks=0")
+  endif()
   add_test(NAME "${WHYWAIT_TEST_PREFIX}${name}" COMMAND ${arg_COMMAND})
   set_tests_properties("${WHYWAIT_TEST_PREFIX}${name}" PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
                        ENVIRONMENT "${arg_ENVIRONMENT}" RUN_SERIAL "${arg_SERIAL}"
