@@ -4365,7 +4365,7 @@ struct settings {
     // every variable that means something, so that a misspelt one is noticed; on the stack: a static array of an
     // inline function is unique in the process and keeps libraries from being unloaded
     const char* const names[] = {"WHYWAIT_ENABLE", "WHYWAIT_REPORT", "WHYWAIT_CLOCK",
-                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT", "WHYWAIT_RULES"};
+                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT"};
     for (const char* name : names) {
       const size_t length = strlen(name);
       if (strncmp(variable, name, length) == 0 && variable[length] == '=') return true;

@@ -26,7 +26,7 @@ struct solution {
   std::vector<double> row_gradient;
   double leftover = 0.0;  ///< probability of an end with incomplete operand sets
   double capped = 0.0;    ///< probability that the cap on tasks cut the run off
-  double error = 0.0;     ///< bound of the relative error of the mean by iteration; 0: solved directly
+  double error = 0.0;     ///< estimated relative error of the mean by iteration; 0: solved directly
   std::size_t states = 0;
   std::size_t arcs = 0;
 };
