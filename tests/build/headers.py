@@ -1,16 +1,28 @@
 #!/usr/bin/env python3
 """Every header compiles alone and twice, without a warning; those for hot code also without exceptions and RTTI.
 
-    headers.py compiler -std=c++NN [options ...]
+    headers.py compiler -std=c++NN [options ...]              each header alone
+    headers.py --together compiler -std=c++NN [options ...]   all in one file: what another standard says of them
 """
+import sys
+
 import tools
 
 import rooms
 
 
 def main():
+    together = "--together" in sys.argv
+    if together:
+        sys.argv.remove("--together")
     compiler, options = tools.arguments()
     failures, names = [], rooms.headers()
+    if together:
+        code, _, messages = tools.run([compiler, *tools.WARNINGS, *options, f"-I{rooms.TREE}", "-fsyntax-only",
+                                       "-x", "c++", "-"], "".join(f"#include <{name}>\n" for name in names))
+        if code != 0:
+            failures.append(f"all headers in one file, {' '.join(options)}:\n{messages}")
+        tools.end(failures, f"{len(names)} headers compile together with {compiler}")
     for name in names:
         source = f"#include <{name}>\n#include <{name}>\n"
         variants = [[]]
