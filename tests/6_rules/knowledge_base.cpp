@@ -79,7 +79,7 @@ std::vector<scenario> scenarios() {
                               "mutex_contention", "condition_variable", "thread_barrier", "latch", "semaphore", "future", "join"})
     all.push_back({pattern, [pattern](rules::event_store& s, rules::trouble&, bool nearly) { wait_fact(s, pattern, nearly); }});
   all.push_back({"wrong_order", [](rules::event_store& s, rules::trouble&, bool nearly) {
-    wait_fact(s, "late_sender").set("wrong_order_duration", nearly ? 0.0 : 1.5).set("wrong_order_count", nearly ? 0 : 30);
+    wait_fact(s, "late_sender").set("wrong_order_duration", nearly ? 0.2 : 1.5).set("wrong_order_count", 30);
   }});
   all.push_back({"serialised_pipeline", [](rules::event_store& s, rules::trouble&, bool nearly) {
     wait_fact(s, "late_sender").set("indirect", nearly ? 1.0 : 1.6).set("late_ranks", "ranks 0-2").set("late_ranks_count", 3);
@@ -119,7 +119,7 @@ std::vector<scenario> scenarios() {
   }});
   all.push_back({"uneven_work", [](rules::event_store& s, rules::trouble&, bool nearly) {
     wait_fact(s, "wait_at_nxn").set("positive", 2.0).set("more", nearly ? 1.2 : 1.8)
-        .set("top", "compute_interior").set("top_more", 1.8).set("top_late_visits", 9000).set("top_waiting_visits", 6000);
+        .set("top", "compute_interior").set("top_more", 1.8).set("top_late_amount", 9000).set("top_waiting_amount", 6000).set("top_unit", "visits");
   }});
   all.push_back({"slower_visits", [](rules::event_store& s, rules::trouble&, bool nearly) {
     wait_fact(s, "wait_at_nxn").set("positive", 2.0).set("slower", 1.8)

@@ -87,9 +87,9 @@ report::result everything() {
   report::run_facts f = facts();
   f.warnings = {"region \"a\" was ended twice"};
   f.partial = true;
-  report::result r = report::assemble(o, names(), std::move(f));
+  report::result r = reported(o, names(), std::move(f));
   r.waits[0].compensated_seconds = 18.7;
-  r.problems = {{"imbalance", "rank 0 has more work", 3.5}};
+  r.problems = {{"imbalance", "give it less", 3.5, "rank 0 has more work", 4.0, {"MPI_Send in exchange (halo.cpp:131)"}}};
   r.critical_path = {{{"block", std::string("compute_interior")}, {"seconds", 3.5}, {"visits", std::int64_t(7)}}};
   r.efficiency = {{"load_balance", 0.75}};
   r.overhead = {{"exact", true}};
@@ -165,7 +165,7 @@ TEST_CASE("a reader can add up the residual and the remainder of each wait") {
 }
 
 TEST_CASE("values arrive as they were") {
-  const json document = json::parse(report::json_of(report::assemble(outcome({late_sender()}), names(), facts())));
+  const json document = json::parse(report::json_of(reported(outcome({late_sender()}), names(), facts())));
   const json& w = document["waits"][0];
   CHECK(document["run"]["clock_error_seconds"].get<double>() == 1e-6);
   CHECK(w["seconds"].get<double>() == 18.9);
@@ -178,7 +178,7 @@ TEST_CASE("values arrive as they were") {
 TEST_CASE("an unknown clock error is null and still valid") {
   report::run_facts f = facts();
   f.clock_error_seconds = std::numeric_limits<double>::quiet_NaN();
-  const json document = json::parse(report::json_of(report::assemble(outcome({}), names(), f)));
+  const json document = json::parse(report::json_of(reported(outcome({}), names(), f)));
   CHECK(document["run"]["clock_error_seconds"].is_null());
   CHECK(complaints(document) == "");
 }
@@ -186,7 +186,7 @@ TEST_CASE("an unknown clock error is null and still valid") {
 TEST_CASE("names with quotes, line feeds and foreign bytes leave a valid document") {
   report::names known;
   known.add(compute, block("a\"b\\\n\x01\xff", "main", "dir/\xc3\xa4.cpp", 1));
-  const json document = json::parse(report::json_of(report::assemble(outcome({late_sender()}), known, facts())));
+  const json document = json::parse(report::json_of(reported(outcome({late_sender()}), known, facts())));
   CHECK(complaints(document) == "");
   CHECK(document["waits"][0]["residual"][0]["block"] == "a\"b\\\n\x01\xef\xbf\xbd");
 }

@@ -122,6 +122,10 @@ inline explain::outcome outcome(std::vector<explain::explanation> waits, std::in
   return o;
 }
 
+/// As in a run: what the built-in rules and `more` of them say about the outcome, in the report. Defined in advice.cpp.
+report::result reported(const explain::outcome& found, const report::names& known, report::run_facts f,
+                        const std::string& more = {});
+
 }  // namespace sample
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <whywait/core/complaint.hpp>
 #include <whywait/explain/explain.hpp>
+#include <whywait/mpi/advising.hpp>
 #include <whywait/mpi/facts.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/naming.hpp>
@@ -24,7 +25,7 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// Explains everything recorded so far: records -> explanation -> names -> report, the whole way of the data.
+/// Explains everything recorded so far: records -> explanation -> names -> rules -> report, the whole way of the data.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 [[gnu::cold]] inline report::result analyse(sync::mpi::state& process) {
   const sync::mpi::collected_process all = sync::mpi::collect(process, sync::mpi::finish_clock(process));
@@ -35,14 +36,18 @@ namespace mpi {
   settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
   sync::mpi_transport transport(process.tool_comm);
   const explain::outcome found = explain::explain(transport, history.view(), settings);
-  const report::names names = gather_names(found, history, process.tool_comm);
-  return report::assemble(found, names, std::move(facts));
+  rules::contribution contributions = gather_contributions(history.view(), process.tool_comm);
+  const report::names names = gather_names(found, history, process.tool_comm, keys_of(contributions));
+  rules::evaluation said;
+  if (process.rank == 0)
+    said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
+  return report::assemble(found, names, std::move(facts), said);
 }
 
 /// Hook of MPI_Finalize: explains, and prints and writes what the settings of rank 0 ask for.
 [[gnu::cold]] inline void at_finalize(sync::mpi::state& process) {
   const core::settings& wanted = process.registry->config;
-  int needed = wanted.report || wanted.output != nullptr ? 1 : 0;
+  int needed = wanted.report || wanted.output != nullptr || rules::rules_setting::parse(wanted.rules).list ? 1 : 0;
   PMPI_Bcast(&needed, 1, MPI_INT, 0, process.tool_comm);  // rank 0 writes; the environment of others may differ
   if (needed == 0) return;
   try {

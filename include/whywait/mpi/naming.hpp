@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #ifndef WHYWAIT_DISABLE
@@ -22,9 +23,9 @@ inline namespace v0 {
 namespace mpi {
 namespace detail {
 
-/// Every key that a reader of the outcome has to be told the name of, sorted.
-[[gnu::cold]] inline std::vector<core::stable_key> keys_to_name(const explain::outcome& found) {
-  std::vector<core::stable_key> keys;
+/// Every key that a reader of the outcome has to be told the name of, and `keys`, sorted.
+[[gnu::cold]] inline std::vector<core::stable_key> keys_to_name(const explain::outcome& found,
+                                                                std::vector<core::stable_key> keys) {
   for (const explain::block_meaning& m : found.meanings) {
     keys.push_back(m.first);
     keys.push_back(m.second);
@@ -44,16 +45,16 @@ namespace detail {
 
 }  // namespace detail
 
-/// Names for the keys of an outcome, on rank 0. Each key is looked up by the lowest rank that knows it, in its
+/// Names for the keys of an outcome and for `more` of them, on rank 0. Each key is looked up by the lowest rank that knows it, in its
 /// own process (address space randomisation and different executables make that the only place), and only
-/// what the report shows is looked up. Collective over `comm`; `found` matters on rank 0.
+/// what the report shows is looked up. Collective over `comm`; `found` and `more` matter on rank 0.
 [[gnu::cold]] inline report::names gather_names(const explain::outcome& found, const process_history& own,
-                                                MPI_Comm comm) {
+                                                MPI_Comm comm, std::vector<core::stable_key> more = {}) {
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);
   std::vector<core::stable_key> keys;
-  if (rank == 0) keys = detail::keys_to_name(found);
+  if (rank == 0) keys = detail::keys_to_name(found, std::move(more));
   int count = static_cast<int>(keys.size());
   PMPI_Bcast(&count, 1, MPI_INT, 0, comm);
   keys.resize(static_cast<std::size_t>(count));

@@ -3,9 +3,9 @@
 
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/sorting.hpp>
-#include <whywait/report/advice.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/units.hpp>
+#include <whywait/rules/finding.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -125,13 +125,22 @@ class name_resolver {
   return out;
 }
 
+[[gnu::cold]] inline std::vector<advice_entry> advice_of(const std::vector<rules::finding>& findings) {
+  std::vector<advice_entry> out;
+  for (const rules::finding& f : findings) {
+    out.push_back({f.problem, f.advice, f.saving, f.description, f.seconds});
+    for (const rules::action& a : f.actions) out.back().actions.push_back(a.text);
+  }
+  return out;
+}
+
 }  // namespace detail
 
-/// From the outcome of an analysis to the report. Where an outcome does not keep the sum (residual + unexplained =
-/// wait), the difference goes into the remainder, so that a reader can always add up. Cost O(size of the outcome).
-template <class Advisor = built_in_advice>
-result assemble(const explain::outcome& found, const names& known, run_facts facts,
-                const Advisor& advisor = Advisor()) {
+/// From the outcome of an analysis, and what rules said about it, to the report. A wait that no rule describes is not
+/// listed, only its time is told. Where an outcome does not keep the sum (residual + unexplained = wait), the difference
+/// goes into the remainder, so that a reader can always add up. Cost O(size of the outcome).
+[[gnu::cold]] inline result assemble(const explain::outcome& found, const names& known, run_facts facts,
+                                     const rules::evaluation& said = {}) {
   result out;
   out.run = std::move(facts);
   out.run.locations = found.locations;
@@ -148,7 +157,15 @@ result assemble(const explain::outcome& found, const names& known, run_facts fac
 
   std::int64_t unlisted_ns = found.waiting_ns;
   std::int64_t remainder_ns = 0;
+  std::int64_t undescribed_ns = 0;
   for (const explain::explanation* e : order) {
+    const auto index = static_cast<std::size_t>(e - found.waits.data());
+    unlisted_ns -= e->wait_ns;
+    if (index < said.waits.size() && !said.waits[index].known) {
+      undescribed_ns += e->wait_ns;
+      out.run.undescribed_waits += e->count;
+      continue;
+    }
     wait_entry w;
     w.pattern = explain::name_of(e->why);
     w.quality = report::name_of(e->trust);
@@ -186,10 +203,11 @@ result assemble(const explain::outcome& found, const names& known, run_facts fac
     });
     w.unexplained_seconds = seconds_of(e->wait_ns - explained_ns);
     remainder_ns += e->wait_ns - explained_ns;
-    unlisted_ns -= e->wait_ns;
-    w.advice = advisor(w);
+    if (index < said.waits.size()) w.advice = detail::advice_of(said.waits[index].list);
     out.waits.push_back(std::move(w));
   }
+  out.problems = detail::advice_of(said.problems);
+  out.run.undescribed_seconds = seconds_of(undescribed_ns);
   out.run.unexplained_seconds = seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));
   return out;
 }

@@ -52,12 +52,17 @@ namespace detail {
   }
 }
 
-[[gnu::cold]] inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more) {
+[[gnu::cold]] inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more,
+                                     const std::string& pattern) {
   for (const advice_entry& m : more) {
     const auto same =
         std::find_if(advice.begin(), advice.end(), [&m](const advice_entry& a) { return a.problem == m.problem; });
-    if (same == advice.end()) advice.push_back(m);
-    else same->saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
+    if (same != advice.end()) {
+      same->saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
+      same->seconds += m.seconds;
+    } else if (m.problem != pattern || advice.empty()) {  // else a special advice stands for that of the pattern
+      advice.push_back(m);
+    }
   }
 }
 
@@ -94,7 +99,7 @@ namespace detail {
     for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
     detail::add_shares(sum.waiters, w.waiters);
     detail::add_shares(sum.causers, w.causers);
-    detail::add_advice(sum.advice, w.advice);
+    detail::add_advice(sum.advice, w.advice, w.pattern);
   }
   for (wait_group& g : groups) {
     wait_entry& sum = g.sum;
@@ -109,6 +114,12 @@ namespace detail {
     const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
     explain::sort_rarely(sum.waiters, more);
     explain::sort_rarely(sum.causers, more);
+    sum.advice.erase(std::remove_if(sum.advice.begin(), sum.advice.end(),
+                                    [&](const advice_entry& a) {  // of a small shape only
+                                      return g.shapes > 1 && a.problem != sum.pattern &&
+                                             a.seconds < 0.1 * sum.seconds;
+                                    }),
+                     sum.advice.end());
     explain::sort_rarely(sum.advice, [](const advice_entry& a, const advice_entry& b) {
       return a.saving_seconds > b.saving_seconds;
     });

@@ -43,12 +43,12 @@ void write_locations(Writer& out, const char* name, const std::vector<location_s
 template <class Writer>
 void write_advice(Writer& out, const char* name, const std::vector<advice_entry>& all) {
   out.key(name).begin_array();
-  for (const advice_entry& a : all)
-    out.begin_object()
-        .member("problem", a.problem)
-        .member("text", a.text)
-        .member("saving_seconds", a.saving_seconds)
-        .end_object();
+  for (const advice_entry& a : all) {
+    out.begin_object().member("problem", a.problem).member("text", a.text).member("saving_seconds", a.saving_seconds);
+    out.member("description", a.description).member("seconds", a.seconds).key("actions").begin_array();
+    for (const std::string& action : a.actions) out.value(action);
+    out.end_array().end_object();
+  }
   out.end_array();
 }
 
@@ -109,6 +109,7 @@ void write_run(Writer& out, const run_facts& run) {
   out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
   out.member("unexplained_seconds", run.unexplained_seconds);
+  out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);
   out.member("mpi", run.mpi).member("mpi_calls", run.mpi_calls).member("dropped_events", run.dropped_events);
   out.member("unmatched", run.unmatched)
       .member("clock", run.clock)

@@ -31,7 +31,9 @@ struct run_facts {
   double seconds = 0;                 ///< recorded time of the longest location
   double location_seconds = 0;        ///< sum of recorded time over the locations ("rank time")
   double waiting_seconds = 0;         ///< sum of all waits
-  double unexplained_seconds = 0;     ///< waiting without a cause: sum of the remainders and of waits not listed
+  double unexplained_seconds = 0;     ///< waiting without a cause: remainders of the waits listed, waits too short to list
+  double undescribed_seconds = 0;     ///< waits that no rule describes: their rule was removed. Not listed
+  std::int64_t undescribed_waits = 0;
   std::int64_t unmatched = 0;         ///< messages without a partner
   std::int64_t clock_violations = 0;  ///< causes that came after their wait had ended
 };
@@ -67,11 +69,14 @@ struct residual_entry {
   [[gnu::noinline]] ~residual_entry() = default;
 };
 
-/// What to do, and an upper bound of what it may save.
+/// A problem that a rule found: what to do about it, and an upper bound of what that may save.
 struct advice_entry {
-  std::string problem;
-  std::string text;
+  std::string problem;      ///< the name its rule gives it: "late_sender"
+  std::string text;         ///< what to do
   double saving_seconds = 0;
+  std::string description;  ///< what is wrong
+  double seconds = 0;       ///< what it costs, as its rule says
+  std::vector<std::string> actions = {};  ///< the calls or blocks that led to it: "MPI_Send in calculate (jacobi.cpp:96)"
 };
 
 /// All waits with the same pattern, operation and cause whose explanation has the same shape.
@@ -111,7 +116,7 @@ using row = std::vector<std::pair<std::string, row_value>>;
 struct result {
   run_facts run;
   std::vector<wait_entry> waits;  ///< most costly first
-  std::vector<advice_entry> problems;
+  std::vector<advice_entry> problems;  ///< those that belong to no single wait; most saving first
   std::vector<row> critical_path;
   row efficiency;
   row overhead;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_TEXT_HPP
 #define WHYWAIT_REPORT_TEXT_HPP
 
+#include <whywait/explain/sorting.hpp>
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/table.hpp>
@@ -29,10 +30,12 @@ struct text_options {
   std::size_t columns = 80;
   bool colour = false;
   std::size_t most_waits = 6;  ///< at most so many waits are shown
-  double cover = 0.95;          ///< and no more than make up this share of all waiting
-  double quiet_below = 0.01;    ///< waiting below this share of rank time is called balanced,
+  double cover = 0.95;          ///< and no more than make up this share of all waiting, or matter by themselves
+  double quiet_below = 0.01;    ///< waiting below this share of rank time does not matter,
   double quiet_seconds = 1e-3;  ///< and so is waiting below this time in all
   std::size_t most_blocks = 8;  ///< blocks per wait
+  double small_blocks = 0.03;   ///< and none below this share of the wait
+  std::size_t most_problems = 6;  ///< problems that belong to no single wait
 };
 
 /// Whether to colour what goes to `stream`: a terminal that can, and no NO_COLOR (no-color.org: set and not empty).
@@ -78,12 +81,16 @@ class text_writer {
       const std::vector<wait_group> groups = group_shapes(r_.waits);
       std::size_t shown = 0;
       double covered = 0;
+      patterns(groups);
       for (; shown < groups.size() && shown < o_.most_waits; ++shown) {
-        if (shown > 0 && covered >= o_.cover * run.waiting_seconds) break;
+        if (shown > 0 && covered >= o_.cover * run.waiting_seconds &&
+            groups[shown].sum.seconds < o_.quiet_below * run.location_seconds)
+          break;
         wait(groups[shown], shown + 1);
         covered += groups[shown].sum.seconds;
       }
       rest(groups.size() - shown, shown > 0, covered);
+      problems();
     }
     footer();
     return std::move(out_);
@@ -124,6 +131,23 @@ class text_writer {
     }
   }
 
+  /// How much each kind of wait takes, where there are several: "late sender 32 %, late receiver 1.5 % of rank time".
+  void patterns(const std::vector<wait_group>& groups) {
+    std::vector<std::pair<std::string, double>> sums;
+    for (const wait_group& g : groups) {
+      const auto same = std::find_if(sums.begin(), sums.end(), [&g](const auto& s) { return s.first == g.sum.pattern; });
+      if (same == sums.end()) sums.emplace_back(g.sum.pattern, g.sum.seconds);
+      else same->second += g.sum.seconds;
+    }
+    if (sums.size() < 2) return;
+    explain::sort_rarely(sums, [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::string text;
+    for (const auto& [pattern, seconds] : sums)
+      if (seconds >= o_.quiet_below * r_.run.location_seconds || text.empty())
+        text += (text.empty() ? "" : ", ") + pattern_words(pattern) + " " + percent(seconds / r_.run.location_seconds);
+    paragraph(text + " of rank time", "  ");
+  }
+
   void wait(const wait_group& group, std::size_t number) {
     const wait_entry& w = group.sum;
     const duration_scale scale = scale_for(w.seconds);
@@ -146,17 +170,44 @@ class text_writer {
       paragraph(
           scale_or_own(scale, w.indirect_seconds) + " of this is inherited: the late side had itself waited for others",
           margin());
-    if (group.shapes > 1)
+    if (group.largest_seconds < 0.8 * w.seconds)
       paragraph(counted(static_cast<std::int64_t>(group.shapes), "shape") + " of explanations added up; the largest is " +
                     percent(group.largest_seconds / w.seconds) + " (the JSON file has them apart)",
                 margin());
     const std::string trust = quality_words(w.quality);
     if (!trust.empty()) paragraph(trust, margin());
-    for (const advice_entry& a : w.advice)
-      paragraph("try: " + printable(a.text) +
-                    (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")"
-                                          : std::string()),
-                margin(), green(), 5);
+    for (const advice_entry& a : w.advice) {
+      // the rules of the pattern and of wrong order describe what stands above
+      if (a.problem != w.pattern && a.problem != "wrong_order" && !a.description.empty())
+        paragraph(printable(pattern_words(a.problem)) + ": " + printable(a.description), margin());
+      advice(a, scale);
+    }
+  }
+
+  void advice(const advice_entry& a, const duration_scale& scale) {
+    if (a.text.empty()) return;
+    paragraph("try: " + printable(a.text) +
+                  (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")"
+                                        : std::string()),
+              margin(), green(), 5);
+  }
+
+  /// Problems that belong to no single wait.
+  void problems() {
+    const std::size_t shown = std::min(r_.problems.size(), o_.most_problems);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const advice_entry& a = r_.problems[i];
+      const duration_scale scale = scale_for(a.seconds);
+      out_ += "\n *  " + bold(printable(pattern_words(a.problem)) + "  " + scale(a.seconds));
+      if (r_.run.location_seconds > 0) out_ += "  " + percent(a.seconds / r_.run.location_seconds) + " of rank time";
+      out_ += "\n";
+      if (!a.description.empty()) paragraph(printable(a.description), margin());
+      for (const std::string& action : a.actions)
+        if (a.description.find(action) == std::string::npos) paragraph(printable(action), margin() + "  ", "", 2);
+      advice(a, scale);
+    }
+    if (shown < r_.problems.size())
+      paragraph(counted(more_of(r_.problems.size() - shown), "more problem") + " (the JSON file has all)", margin());
   }
 
   void places(const wait_entry& w) {
@@ -174,14 +225,18 @@ class text_writer {
     double unlisted = 0;
     std::size_t more = 0;
     for (const residual_entry& r : w.residual) {
-      if (rows.size() < o_.most_blocks) {
+      const bool small = r.kind != "step" && std::fabs(r.seconds) < o_.small_blocks * w.seconds;
+      if (rows.size() < o_.most_blocks && !small) {
         rows.push_back({label(r), amount(scale, r.seconds), remark(r)});
       } else {
         unlisted += r.seconds;
         ++more;
       }
     }
-    if (more > 0) rows.push_back({{counted(more_of(more), "more block")}, amount(scale, unlisted), ""});
+    if (more > 0 && (rows.size() == o_.most_blocks || std::fabs(unlisted) > 0.01 * w.seconds))
+      rows.push_back({{counted(more_of(more), rows.size() == o_.most_blocks ? "more block" : "smaller block")},
+                      amount(scale, unlisted),
+                      ""});
     if (std::fabs(w.unexplained_seconds) > 0.01 * w.seconds)
       rows.push_back({{"(unexplained)"}, amount(scale, w.unexplained_seconds), ""});
     if (rows.empty()) return;
@@ -219,7 +274,11 @@ class text_writer {
   }
 
   void rest(std::size_t more, bool shown, double covered) {
-    const double left = r_.run.waiting_seconds - covered;
+    const double undescribed = r_.run.undescribed_seconds;
+    if (undescribed > 0)
+      out_ += "\n    " + counted(r_.run.undescribed_waits, "wait") + " not described by any rule: " +
+              duration(undescribed) + " (" + percent(undescribed / r_.run.waiting_seconds) + " of the waiting)\n";
+    const double left = r_.run.waiting_seconds - undescribed - covered;
     if (more == 0 && !(left > 0.001 * r_.run.waiting_seconds)) return;
     const std::string what = more > 0 ? counted(more_of(more), shown ? "more kind of wait" : "kind of wait",
                                                 shown ? "more kinds of waits" : "kinds of waits")

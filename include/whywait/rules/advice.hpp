@@ -17,19 +17,6 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What rules say about one wait of an outcome.
-struct wait_advice {
-  bool known = false;         ///< an active problem is declared for its pattern: without one it is no finding
-  std::vector<finding> list;  ///< most saving first
-};
-
-/// What all rules say about one run.
-struct evaluation {
-  std::vector<wait_advice> waits;     ///< one for each entry of outcome::waits, same order
-  std::vector<finding> problems;      ///< those that belong to no single wait, most saving first
-  std::vector<std::string> messages;  ///< what went wrong with rules at run time, each ready to print
-};
-
 /// One line for a finding that belongs to no single wait: what it is, where, what to do.
 inline std::string text_of(const finding& f) {
   std::string out = f.description;

@@ -18,21 +18,6 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// A problem found: all events for which one problem rule held, at the same actions.
-struct finding {
-  std::string problem;      ///< the name the rule gives it
-  std::string description;
-  std::string advice;
-  std::vector<action> actions;  ///< what led to it: calls and their places, at most 8
-  double seconds = 0;       ///< sum of the rule's duration
-  double saving = 0;        ///< upper bound of what following the advice saves, at most `seconds`
-  double share = 0;         ///< seconds of the time of all locations; 0 if that is not known
-  double instances = 0;     ///< events for which the rule held
-  std::int64_t wait = -1;   ///< number of the one wait that it explains; -1: none, or several
-  bool matters = true;      ///< at or above the threshold
-  std::uint32_t rule = 0;   ///< index in knowledge::problems
-};
-
 /// What rules found, most saving first; and what went wrong with the rules themselves at run time.
 struct findings {
   std::vector<finding> list;
@@ -163,11 +148,12 @@ class evaluator {
     out.wait = key.wait;
     const double whole = store_.location_time;
     out.share = whole > 0 ? found.seconds / whole : 0;
-    // A child fires only under a parent that matters: with a wait, its share counts.
+    // A child fires only under a parent that matters: with a wait, its share counts, that of all its shapes.
     double parent = out.share;
     if (key.wait >= 0 && whole > 0) {
       const event_type& wait = rules_.types[wait_type_];
-      parent = store_.table(wait_type_).row(static_cast<std::uint32_t>(key.wait))[wait.find("duration")] / whole;
+      const double* const row = store_.table(wait_type_).row(static_cast<std::uint32_t>(key.wait));
+      parent = std::max(row[wait.find("duration")], row[wait.find("all_shapes")]) / whole;
     }
     out.matters = !(whole > 0) || parent >= (rule.threshold >= 0 ? rule.threshold : rules_.threshold);
     for (std::uint32_t i = 0; i < key.count; ++i) out.actions.push_back(store_.action_of(key.actions[i]));

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_EVENT_STORE_HPP
 #define WHYWAIT_RULES_EVENT_STORE_HPP
 
+#include <whywait/rules/finding.hpp>
 #include <whywait/rules/knowledge.hpp>
 
 #include <algorithm>
@@ -8,26 +9,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace rules {
-
-/// An action as a finding names it: a call and its place, or whatever `text` says.
-struct action {
-  std::string call;    ///< "MPI_Send"
-  std::string region;  ///< innermost region, "calculate"
-  std::string file;
-  int line = 0;
-  std::string text;    ///< "MPI_Send in calculate (jacobi.cpp:88)"
-
-  bool operator<(const action& o) const {
-    return std::tie(call, region, file, line, text) < std::tie(o.call, o.region, o.file, o.line, o.text);
-  }
-};
 
 /// The events of one type, one row of eight-byte values each.
 struct event_table {

@@ -49,6 +49,14 @@ inline void add(std::string_view text, std::string_view name = "rules::add") noe
 #endif
 }
 
+/// A text of rules and what stands before line and column in messages about it.
+struct rule_text {
+  std::string name;
+  std::string text;
+
+  bool operator==(const rule_text& o) const { return name == o.name && text == o.text; }
+};
+
 /// What WHYWAIT_RULES says: files, separated by ':', or the word "list", which prints what is active.
 struct rules_setting {
   std::vector<std::string> files;
@@ -88,9 +96,24 @@ inline bool read_file(const std::string& path, std::string& out, std::string& wh
 
 }  // namespace detail
 
-/// All rules of this process: the built-in ones, own event types found in `packets`, texts given to `add`, files of
+/// The texts that this process gave to `add`, in that order.
+inline std::vector<rule_text> added_texts() {
+  std::vector<rule_text> out;
+#ifndef WHYWAIT_DISABLE
+  if (own_state* const state = the_own_state()) {
+    pthread_mutex_lock(&state->mutex);
+    for (const added_text* t = state->texts; t != nullptr; t = t->next) out.push_back({t->name, t->text});
+    pthread_mutex_unlock(&state->mutex);
+    std::reverse(out.begin(), out.end());
+  }
+#endif
+  return out;
+}
+
+/// All rules of a run: the built-in ones, own event types found in `packets`, texts given to `add`, files of
 /// WHYWAIT_RULES (`setting`). Mistakes are in `knowledge::log`. About 1 ms.
-inline knowledge active_rules(const rules_setting& setting, const std::vector<own_packet>& packets = {}) {
+inline knowledge active_rules(const rules_setting& setting, const std::vector<own_packet>& packets = {},
+                              std::vector<rule_text> texts = added_texts()) {
   compiler all;
   add_base(all);
   std::vector<std::string> own;
@@ -102,15 +125,7 @@ inline knowledge active_rules(const rules_setting& setting, const std::vector<ow
       own.push_back(d.text);
       all.add("whywait::event " + d.name, d.text);
     }
-#ifndef WHYWAIT_DISABLE
-  if (own_state* const state = the_own_state()) {
-    std::vector<std::pair<std::string, std::string>> texts;
-    pthread_mutex_lock(&state->mutex);
-    for (const added_text* t = state->texts; t != nullptr; t = t->next) texts.emplace_back(t->name, t->text);
-    pthread_mutex_unlock(&state->mutex);
-    for (std::size_t i = texts.size(); i-- > 0;) all.add(std::move(texts[i].first), std::move(texts[i].second));
-  }
-#endif
+  for (rule_text& t : texts) all.add(std::move(t.name), std::move(t.text));
   for (const std::string& path : setting.files) {
     std::string text, why;
     if (detail::read_file(path, text, why)) all.add(path, std::move(text));

@@ -40,10 +40,10 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        true},
       {"wait",
        "number: wait count share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count late_rank late_share "
-       "blocks_count top_late_visits top_waiting_visits top_ratio top_share operation_site cause_site;"
+       "blocks_count top_late_amount top_waiting_amount top_ratio top_share operation_site cause_site;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
-       "waiting_ranks top top_kind;"
-       "seconds: duration longest mean wrong_order_duration indirect unexplained blocks_duration positive more slower "
+       "waiting_ranks top top_kind top_unit;"
+       "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits;"
        "boolean: nonblocking same_site",
        false},

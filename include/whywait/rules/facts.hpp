@@ -63,12 +63,18 @@ class fact_maker {
         .set("waiting_share", ratio(found_.waiting_ns, found_.location_ns))
         .set("unmatched", found_.unmatched)
         .set("clock_violations", found_.clock_violations);
+    for (const explain::explanation& e : found_.waits) all_shapes_[kind_of(e)] += e.wait_ns;
     for (std::size_t i = 0; i < found_.waits.size(); ++i) wait(i);
   }
 
  private:
   static double seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
   static double ratio(std::int64_t a, std::int64_t b) noexcept { return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0; }
+
+  /// What a reader takes for one wait: explanations of it differ in their shape only.
+  static core::stable_key kind_of(const explain::explanation& e) noexcept {
+    return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
+  }
 
   struct block_name {
     std::string text;
@@ -88,7 +94,7 @@ class fact_maker {
       case explain::block_kind::waiting:
         out.kind = m.kind == explain::block_kind::region ? "region" : m.kind == explain::block_kind::step ? "step" : "waiting";
         if (p != nullptr && p->kind == "waiting") out.kind = "waiting";
-        if (p != nullptr) out.text = detail::clean(!p->name.empty() ? p->name : detail::within_of(*p));
+        if (p != nullptr) out.text = detail::shortened(detail::clean(!p->name.empty() ? p->name : detail::within_of(*p)));
         if (out.text.empty()) out.text = "an unnamed region";
         break;
       case explain::block_kind::between:
@@ -140,13 +146,14 @@ class fact_maker {
       if (kind == "call") transfer += t->total_ns;
       if (kind == "waiting") marked += t->total_ns;
     }
-    // Blocks are named until they hold three quarters of what made the late side late, two at most: more is no advice.
+    // Blocks of the program's own are named until they hold three quarters of what made the late side late, two at most: more
+    // is no advice. Nobody can move code out of an MPI call: where the late side was mostly in one, no block is named.
     std::string blocks;
     std::int64_t named = 0;
     int used = 0;
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      if (terms[i]->total_ns <= 0 || names[i].kind == std::string("other")) continue;
-      if (used == 2 || (used == 1 && 4 * named >= 3 * positive)) break;
+    for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
+      if (terms[i]->total_ns <= 0 || names[i].kind == std::string("other") || names[i].kind == std::string("call")) continue;
+      if (used == 2 || (used == 1 && 4 * named >= 3 * (positive - transfer))) break;
       blocks += (used++ == 0 ? "" : " and ") + names[i].text;
       named += terms[i]->total_ns;
     }
@@ -164,7 +171,7 @@ class fact_maker {
     row_writer w(store_, "wait");
     static constexpr const char* qualities[] = {"exact", "bounded", "order_suspect", "hidden_tree"};
     w.set("wait", number).set("pattern", explain::name_of(e.why)).set("quality", qualities[static_cast<unsigned>(e.trust) & 3u]);
-    w.set("duration", seconds(e.wait_ns)).set("longest", seconds(e.longest_ns)).set("count", e.count);
+    w.set("duration", seconds(e.wait_ns)).set("all_shapes", seconds(all_shapes_[kind_of(e)])).set("longest", seconds(e.longest_ns)).set("count", e.count);
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).set("wrong_order_duration", seconds(e.wrong_order_ns));
@@ -185,7 +192,9 @@ class fact_maker {
       w.set("top", names[0].text).set("top_kind", names[0].kind).set("top_duration", seconds(top.total_ns));
       w.set("top_more", seconds(top.visits_ns)).set("top_slower", seconds(top.speed_ns)).set("top_each", each(top));
       w.set("top_inherited", seconds(top.inherited_ns)).set("top_share", ratio(top.total_ns, positive)).set("top_ratio", speed_ratio(top));
-      w.set("top_late_visits", top.causer_visits).set("top_waiting_visits", top.waiter_visits);
+      const bool work = top.causer_work > 0 && top.waiter_work > 0;
+      w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
+      w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits).set("top_unit", work ? "units of work" : "visits");
     }
     w.actions(cause_action, operation_action);
 
@@ -284,6 +293,7 @@ class fact_maker {
   call_feeder feeder_;
   std::unordered_map<core::stable_key, explain::block_meaning> meanings_;
   std::unordered_map<core::stable_key, double> sites_;
+  std::unordered_map<core::stable_key, std::int64_t> all_shapes_;
 };
 
 }  // namespace rules

@@ -78,7 +78,7 @@ class event {
       __atomic_store_n(&number_, number, __ATOMIC_RELAXED);
     }
     unsigned char packed[most];
-    size_t used = 0;
+    size_t used = sizeof(uint32_t);  // of the size, known at the end
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     const double time = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
@@ -88,13 +88,15 @@ class event {
     put_number(packed, used, time);
     put_value(packed, used, slash != nullptr ? slash + 1 : file);
     (void)std::initializer_list<int>{(put_value(packed, used, values), 0)...};
+    const uint32_t size = static_cast<uint32_t>(used - sizeof size);
+    memcpy(packed, &size, sizeof size);
     append(*state, packed, used);
   }
 
  private:
   static constexpr uint32_t unknown = 0xffffffffu;
   static constexpr size_t longest = 200;
-  static constexpr size_t most = 32 + (longest + 8) * (sizeof...(Parameters) + 1);
+  static constexpr size_t most = 40 + (longest + 8) * (sizeof...(Parameters) + 1);
 
   static void put(unsigned char* to, size_t& used, const void* from, size_t bytes) noexcept {
     memcpy(to + used, from, bytes);

@@ -17,7 +17,8 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Own events and their types of one rank, as bytes to send to the rank that runs the rules.
+/// Own events and their types of one rank, as bytes to send to the rank that runs the rules: count and list of the types,
+/// how many events were dropped, the events, each with its size before it.
 using own_packet = std::vector<unsigned char>;
 
 /// The types inside a packet, as declarations: "declare simple event solver_restart parameters (residual = number);".
@@ -77,17 +78,19 @@ inline own_shape read_shape(unpacker& from) {
   return out;
 }
 
-inline std::vector<own_shape> read_shapes(unpacker& from) {
+inline std::vector<own_shape> read_shapes(unpacker& from, std::uint64_t& dropped) {
   std::vector<own_shape> out;
   for (auto count = from.value<std::uint32_t>(); count-- > 0 && from.good();) out.push_back(read_shape(from));
+  dropped = from.value<std::uint64_t>();
   return out;
 }
 
 }  // namespace detail
 
 #ifndef WHYWAIT_DISABLE
-/// Everything this process recorded as own events. Empty if there is nothing. O(bytes).
-inline own_packet pack_own_events() {
+/// What this process recorded as own events, the first of them as far as `most` bytes go; what is left out counts as
+/// dropped. Empty if there is nothing. O(bytes).
+inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
   own_packet out;
   own_state* const state = the_own_state();
   if (state == nullptr) return out;
@@ -109,20 +112,31 @@ inline own_packet pack_own_events() {
       put_text(t->name);
       put_text(t->shape);
     }
-    put(state->events, state->used);
+    std::uint64_t dropped = state->dropped;
+    std::size_t taken = 0;
+    for (std::size_t at = 0; at < state->used;) {
+      std::uint32_t size = 0;
+      std::memcpy(&size, state->events + at, sizeof size);
+      at += sizeof size + size;
+      if (at <= most) taken = at;
+      else ++dropped;
+    }
+    put(&dropped, sizeof dropped);
+    put(state->events, taken);
   }
   pthread_mutex_unlock(&state->mutex);
   return out;
 }
 #else
-inline own_packet pack_own_events() { return {}; }
+inline own_packet pack_own_events(std::size_t = 0) { return {}; }
 #endif
 
 /// Declarations for the types of a packet.
 inline std::vector<own_declaration> own_declarations(const own_packet& packet) {
   detail::unpacker from(packet.data(), packet.size());
   std::vector<own_declaration> out;
-  for (const detail::own_shape& shape : detail::read_shapes(from)) {
+  std::uint64_t dropped = 0;
+  for (const detail::own_shape& shape : detail::read_shapes(from, dropped)) {
     std::string text = "declare simple event " + shape.name + "\n  parameters ( ";
     for (std::size_t i = 0; i < shape.parameters.size(); ++i)
       text += (i == 0 ? "" : ", ") + shape.parameters[i].first + " = " + shape.parameters[i].second;
@@ -131,12 +145,22 @@ inline std::vector<own_declaration> own_declarations(const own_packet& packet) {
   return out;
 }
 
+/// How many events of a rank its packet lacks for want of room.
+inline std::uint64_t dropped_events(const own_packet& packet) {
+  detail::unpacker from(packet.data(), packet.size());
+  std::uint64_t dropped = 0;
+  detail::read_shapes(from, dropped);
+  return dropped;
+}
+
 /// Adds the events of one rank to a store. What rules do not know is left out. False if the packet ends too early.
 inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_store& store) {
   if (packet.empty()) return true;
   detail::unpacker from(packet.data(), packet.size());
-  const std::vector<detail::own_shape> shapes = detail::read_shapes(from);
+  std::uint64_t dropped = 0;
+  const std::vector<detail::own_shape> shapes = detail::read_shapes(from, dropped);
   while (from.more()) {
+    (void)from.value<std::uint32_t>();  // its size
     const auto index = from.value<std::uint32_t>();
     if (index >= shapes.size()) return false;
     const detail::own_shape& shape = shapes[index];

@@ -21,7 +21,7 @@ struct place {
   std::string region;  ///< path of enclosing regions, "main/exchange"
   std::string file;
   int line = 0;
-  std::string function;
+  std::string function;  ///< without return type, parameters and template arguments
   std::string module;
   std::uint64_t offset = 0;
 };
@@ -43,11 +43,21 @@ std::string code_of(const Place& p) {
   return p.module + "+0x" + std::string(digits, end.ptr);
 }
 
-/// The innermost region, else the function without its arguments.
+/// What is long loses its middle: "compute_the_num...tructured_mesh". A sentence names things, it does not dump them.
+inline std::string shortened(const std::string& text) {
+  constexpr std::size_t most = 48, dots = 3;
+  if (columns_in(text) <= most) return text;
+  std::size_t head = (most - dots + 1) / 2, tail = text.size() - (most - dots) / 2;
+  while (head > 0 && (static_cast<unsigned char>(text[head]) & 0xc0u) == 0x80) --head;
+  while (tail < text.size() && (static_cast<unsigned char>(text[tail]) & 0xc0u) == 0x80) ++tail;
+  return text.substr(0, head) + "..." + text.substr(tail);
+}
+
+/// The innermost region, else the function.
 template <class Place>
 std::string within_of(const Place& p) {
   if (!p.region.empty()) return after_last_slash(p.region);
-  return p.function.substr(0, p.function.find_first_of("(<"));
+  return p.function;
 }
 
 /// A call as advice names it: "MPI_Send (halo.cpp:131)"; "the call" if nothing is known.

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -94,26 +96,42 @@ inline std::vector<site_use> uses_of(const explain::rank_history& rank) {
   return out;
 }
 
-/// Adds the uses of one rank to those of others, site by site.
+/// Adds the uses of some ranks to those of others, site by site. Both are sorted by site; linear.
 inline void merge_uses(std::vector<site_use>& into, const std::vector<site_use>& from) {
-  for (const site_use& f : from) {
-    const auto at = std::lower_bound(into.begin(), into.end(), f.site, [](const site_use& a, core::stable_key k) { return a.site < k; });
-    if (at == into.end() || at->site != f.site) {
-      into.insert(at, f);
+  const std::vector<site_use> old = std::move(into);
+  into.clear();
+  into.reserve(old.size() + from.size());
+  for (std::size_t i = 0, j = 0; i < old.size() || j < from.size();) {
+    if (j == from.size() || (i < old.size() && old[i].site < from[j].site)) {
+      into.push_back(old[i++]);
       continue;
     }
-    at->calls += f.calls;
-    at->bytes += f.bytes;
-    at->largest_bytes = std::max(at->largest_bytes, f.largest_bytes);
-    at->duration_ns += f.duration_ns;
-    at->batched += f.batched;
-    at->batched_ns += f.batched_ns;
-    at->runs += f.runs;
-    at->before_collective += f.before_collective;
-    at->after_collective += f.after_collective;
-    at->idle += f.idle;
-    at->ranks += f.ranks;
+    into.push_back(from[j++]);
+    if (i == old.size() || old[i].site != into.back().site) continue;
+    site_use& sum = into.back();
+    const site_use& more = old[i++];
+    sum.calls += more.calls;
+    sum.bytes += more.bytes;
+    sum.largest_bytes = std::max(sum.largest_bytes, more.largest_bytes);
+    sum.duration_ns += more.duration_ns;
+    sum.batched += more.batched;
+    sum.batched_ns += more.batched_ns;
+    sum.runs += more.runs;
+    sum.before_collective += more.before_collective;
+    sum.after_collective += more.after_collective;
+    sum.idle += more.idle;
+    sum.ranks += more.ranks;
   }
+}
+
+/// Keeps the `most` call sites that took most time: only these can matter, and each needs a name.
+inline void keep_most_costly(std::vector<site_use>& uses, std::size_t most) {
+  if (uses.size() <= most) return;
+  std::vector<std::int64_t> times;
+  for (const site_use& u : uses) times.push_back(u.duration_ns);
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(most), times.end(), std::greater<>());
+  const std::int64_t least = times[most];
+  uses.erase(std::remove_if(uses.begin(), uses.end(), [least](const site_use& u) { return u.duration_ns <= least; }), uses.end());
 }
 
 /// Makes `traffic` and `barrier_use` facts; `facts` is the fact_maker of the same store (it numbers call sites).

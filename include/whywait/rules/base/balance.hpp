@@ -13,21 +13,22 @@ inline const char* balance() noexcept {
 declare composite event uneven member ( wait as w )
   when (w.pattern = 'wait_at_barrier' or w.pattern = 'wait_at_nxn' or w.pattern = 'early_reduce' or w.pattern = 'wait_at_finalize')
        and w.positive > 0 and w.blocks_count > 0;
-declare problem for uneven when w.more > 60 % * w.positive and w.top_more > 0 and w.top_late_visits > w.top_waiting_visits parameters (
+declare problem for uneven when w.more > 60 % * w.positive and w.top_more > 0 and w.top_late_amount > w.top_waiting_amount parameters (
   name = "uneven_work",
-  instead_of = "wait_at_nxn",
-  description = "{w.late_ranks} had more to do before {w.operation}: {w.top} ran {w.top_late_visits} times there and
-                 {w.top_waiting_visits} times on the ranks that waited.",
-  advice = "give {w.waiting_ranks} some of the {w.top_late_visits - w.top_waiting_visits} additional visits of {w.top} of {w.late_ranks}:
-            cut the work by its cost, not by its count of items",
+  instead_of = "wait_at_nxn, wait_at_barrier, early_reduce, wait_at_finalize",
+  description = "{w.late_ranks} had more to do before {w.operation}: " + if(w.top_waiting_amount = 0, "only the late side ran {w.top}.",
+                "{w.top_late_amount / w.top_waiting_amount} times the {w.top_unit} of {w.top} on the waiting side."),
+  advice = "spread the {w.top_unit} of {w.top} evenly over the ranks, by cost and not by count"
+           + if(w.late_ranks_count > 1, ", and anew when the load moves", "")
+           + if(w.pattern = 'wait_at_barrier', "; or drop {w.operation} if no data depends on it", ""),
   duration = w.duration, saving = w.more );
 declare problem for uneven when w.slower > 60 % * w.positive and w.top_slower > 0 and w.top_ratio > 1.1 parameters (
   name = "slower_visits",
-  instead_of = "wait_at_nxn",
+  instead_of = "wait_at_nxn, wait_at_barrier, early_reduce, wait_at_finalize",
   description = "{w.late_ranks} ran {w.top} as often as the ranks that waited before {w.operation}, but each visit took
                  {w.top_ratio} times as long.",
   advice = "find what makes a visit of {w.top} {w.top_each} slower on {w.late_ranks}: more data in each, other data, or a slower core;
-            more even counts will not help",
+            more even counts will not help" + if(w.pattern = 'wait_at_barrier', "; or drop {w.operation} if no data depends on it", ""),
   duration = w.duration, saving = w.slower );
 
 # One rank that is slower in every block that both sides ran is a matter of its place, not of the code.

@@ -13,24 +13,25 @@ declare composite event late_sender member ( wait as w ) when w.pattern = 'late_
 declare problem for late_sender parameters (
   name = "late_sender",
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
-  advice = if(w.blocks_count = 0, "call {w.cause} earlier, or post the receive early with MPI_Irecv and wait for it after other work",
-           if(w.nonblocking, "call {w.cause} before {w.blocks}, or give {w.waiting_ranks} work to do ahead of {w.operation}",
-              "call {w.cause} before {w.blocks}, or post the receive early with MPI_Irecv and wait for it after other work")),
+  advice = if(w.blocks_count > 0, "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
+           if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "call {w.cause} earlier, or "))
+           + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
+                "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained) );
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
 
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
 declare problem for late_receiver parameters (
   name = "late_receiver",
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
-  advice = if(w.blocks_count = 0, "post the receive ({w.cause}) earlier, or send with MPI_Isend and wait for it after other work",
-           if(w.nonblocking, "post the receive ({w.cause}) before {w.blocks}, or give {w.waiting_ranks} work to do ahead of {w.operation}",
-              "post the receive ({w.cause}) before {w.blocks}, or send with MPI_Isend and wait for it after other work")),
+  advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks}, or ",
+           if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
+           + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained) );
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
 
 declare composite event wrong_order member ( wait as w )
-  when w.pattern = 'late_sender' and w.wrong_order_duration > 0;
+  when w.pattern = 'late_sender' and w.wrong_order_duration > 10 % * w.duration;
 declare problem for wrong_order parameters (
   name = "wrong_order",
   description = "{plural(w.wrong_order_count, 'message was', 'messages were')} received in another order than sent: others that

@@ -1,0 +1,141 @@
+#ifndef WHYWAIT_MPI_ADVISING_HPP
+#define WHYWAIT_MPI_ADVISING_HPP
+
+#include <whywait/explain/explanation.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/report/cpp_name.hpp>
+#include <whywait/report/model.hpp>
+#include <whywait/report/names.hpp>
+#include <whywait/rules/advice.hpp>
+#include <whywait/rules/contribution.hpp>
+#include <whywait/sync/mpi/mpi_header.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// What the ranks give to rules, on rank 0: up a binomial tree, those of one call site added up on the way. Bounded:
+/// 64 MiB of own events in all (at least 1 KiB a rank), the 256 most costly call sites. Collective over `comm`.
+[[gnu::cold]] inline rules::contribution gather_contributions(const explain::rank_history& own, MPI_Comm comm) {
+  constexpr int tag = 32;
+  constexpr std::size_t most_event_bytes = std::size_t(64) << 20, least_event_bytes = 1024, most_sites = 256;
+  int rank = 0, ranks = 1;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &ranks);
+  rules::contribution all = rules::contribution_of(
+      own, std::max(most_event_bytes / static_cast<std::size_t>(ranks), least_event_bytes));
+  for (int step = 1; step < ranks; step *= 2) {
+    if ((rank & step) != 0) {
+      const std::vector<unsigned char> packed = rules::pack(all);
+      PMPI_Send(packed.data(), static_cast<int>(packed.size()), MPI_BYTE, rank - step, tag, comm);
+      return {};
+    }
+    if (rank + step >= ranks) continue;
+    MPI_Status status;
+    int size = 0;
+    PMPI_Probe(rank + step, tag, comm, &status);
+    PMPI_Get_count(&status, MPI_BYTE, &size);
+    std::vector<unsigned char> packed(static_cast<std::size_t>(size));
+    PMPI_Recv(packed.data(), size, MPI_BYTE, rank + step, tag, comm, MPI_STATUS_IGNORE);
+    all.merge(rules::unpack_contribution(packed));
+  }
+  rules::keep_most_costly(all.uses, most_sites);
+  return all;
+}
+
+/// The call sites that rules want to name.
+[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const rules::contribution& all) {
+  std::vector<core::stable_key> keys;
+  for (const rules::site_use& use : all.uses) keys.push_back(use.site);
+  return keys;
+}
+
+namespace detail {
+
+/// Places as rules want them: functions by their short names.
+class rule_places {
+ public:
+  explicit rule_places(const report::names& known) : known_(known) {}
+
+  const rules::place* operator()(core::stable_key key) const {
+    const report::place* const from = known_.find(key);
+    if (from == nullptr) return nullptr;
+    const auto [found, fresh] = made_.try_emplace(key);
+    rules::place& to = found->second;
+    if (fresh) {
+      to.call = from->call;
+      to.name = from->name;
+      to.kind = from->kind;
+      to.region = from->region;
+      to.file = from->file;
+      to.line = from->line;
+      to.function = report::short_name(from->function);
+      to.module = from->module;
+      to.offset = from->offset;
+    }
+    return &to;
+  }
+
+ private:
+  const report::names& known_;
+  mutable std::unordered_map<core::stable_key, rules::place> made_;
+};
+
+[[gnu::cold]] inline void print_lines(const std::string& text) {
+  std::fprintf(stderr, "%s%s", text.c_str(), text.empty() || text.back() == '\n' ? "" : "\n");
+}
+
+}  // namespace detail
+
+/// What the rules say about a run: the built-in ones, those of the program and of the files that `wanted` (WHYWAIT_RULES)
+/// names. Mistakes in rules are printed, with `facts.warnings` saying so; they change nothing else. For rank 0.
+[[gnu::cold]] inline rules::evaluation advise(const char* wanted, const explain::outcome& found,
+                                              const report::names& names, rules::contribution&& all,
+                                              report::run_facts& facts) {
+  try {
+    const rules::rules_setting setting = rules::rules_setting::parse(wanted);
+    const rules::knowledge known = rules::active_rules(setting, all.events, std::move(all.texts));
+    if (setting.list) detail::print_lines(rules::list_text(known));
+    std::uint64_t dropped = 0;
+    for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
+    const detail::rule_places find(names);
+    rules::evaluation said =
+        rules::evaluate(known, found, facts.ranks, find, [&](rules::event_store& store, rules::trouble&, auto& made) {
+          rules::add_uses(store, all.uses, find, made);
+          for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
+        });
+    const std::vector<rules::diagnostic>& mistakes = known.log.list();
+    for (const rules::diagnostic& mistake : mistakes) detail::print_lines(mistake.text());
+    for (const std::string& message : said.messages) detail::print_lines(message);
+    const std::size_t wrong = mistakes.size() + said.messages.size();
+    if (wrong != 0)
+      facts.warnings.push_back(std::to_string(wrong) + (wrong == 1 ? " mistake" : " mistakes") +
+                               " in rules, told on standard error; what is concerned was left out");
+    if (dropped != 0)
+      facts.warnings.push_back(std::to_string(dropped) + " own events were dropped for lack of room: rules did not see them");
+    return said;
+  } catch (const std::exception& problem) {
+    facts.warnings.push_back(std::string("no advice: ") + problem.what());
+    return {};
+  }
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,58 @@
+#ifndef WHYWAIT_RULES_FINDING_HPP
+#define WHYWAIT_RULES_FINDING_HPP
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// An action as a finding names it: a call and its place, or whatever `text` says.
+struct action {
+  std::string call;    ///< "MPI_Send"
+  std::string region;  ///< innermost region, "calculate"
+  std::string file;
+  int line = 0;
+  std::string text;    ///< "MPI_Send in calculate (jacobi.cpp:88)"
+
+  bool operator<(const action& o) const {
+    return std::tie(call, region, file, line, text) < std::tie(o.call, o.region, o.file, o.line, o.text);
+  }
+};
+
+/// A problem found: all events for which one problem rule held, at the same actions.
+struct finding {
+  std::string problem;      ///< the name the rule gives it
+  std::string description;
+  std::string advice;
+  std::vector<action> actions;  ///< what led to it: calls and their places, at most 8
+  double seconds = 0;       ///< sum of the rule's duration
+  double saving = 0;        ///< upper bound of what following the advice saves, at most `seconds`
+  double share = 0;         ///< seconds of the time of all locations; 0 if that is not known
+  double instances = 0;     ///< events for which the rule held
+  std::int64_t wait = -1;   ///< number of the one wait that it explains; -1: none, or several
+  bool matters = true;      ///< at or above the threshold
+  std::uint32_t rule = 0;   ///< index in knowledge::problems
+};
+
+/// What rules say about one wait of an outcome.
+struct wait_advice {
+  bool known = false;         ///< an active problem is declared for its pattern: without one it is no finding
+  std::vector<finding> list;  ///< most saving first
+};
+
+/// What all rules say about one run.
+struct evaluation {
+  std::vector<wait_advice> waits;     ///< one for each entry of outcome::waits, same order; empty: no rules were asked
+  std::vector<finding> problems;      ///< those that belong to no single wait, most saving first
+  std::vector<std::string> messages;  ///< what went wrong with rules at run time, each ready to print
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
