@@ -32,7 +32,8 @@ struct text_options {
   double cover = 0.95;          ///< and no more than make up this share of all waiting
   double quiet_below = 0.01;    ///< waiting below this share of rank time is called balanced,
   double quiet_seconds = 1e-3;  ///< and so is waiting below this time in all
-  std::size_t most_blocks = 8;  ///< blocks per wait
+  std::size_t most_blocks = 8;  ///< timed blocks per wait
+  std::size_t most_steps = 8;   ///< untimed steps and lines per wait, under the block around them
 };
 
 /// Whether to colour what goes to `stream`: a terminal that can, and no NO_COLOR (no-color.org: set and not empty).
@@ -172,15 +173,34 @@ class text_writer {
   void blocks(const wait_entry& w, const duration_scale& scale) {
     std::vector<table_row> rows;
     double unlisted = 0;
-    std::size_t more = 0;
+    std::size_t timed = 0, more = 0, steps = 0, more_steps = 0;
+    std::vector<bool> told(w.residual.size());
+    const auto untimed = [](const residual_entry& r) { return r.kind == "step" && r.seconds == 0; };
+    const auto add_step = [&](std::size_t i, bool under) {
+      const residual_entry& r = w.residual[i];
+      told[i] = true;
+      if (steps++ >= o_.most_steps) {
+        ++more_steps;
+        return;
+      }
+      std::vector<std::string> lines = label(r);
+      for (std::string& line : lines) line.insert(0, under ? 2 : 0, ' ');
+      rows.push_back({lines, "", under || r.within.empty() ? remark(r) : remark(r) + ", untimed in " + printable(r.within)});
+    };
     for (const residual_entry& r : w.residual) {
-      if (rows.size() < o_.most_blocks) {
-        rows.push_back({label(r), amount(scale, r.seconds), remark(r)});
-      } else {
+      if (untimed(r)) continue;
+      if (timed++ >= o_.most_blocks) {
         unlisted += r.seconds;
         ++more;
+        continue;
       }
+      rows.push_back({label(r), amount(scale, r.seconds), remark(r)});
+      for (std::size_t i = 0; i < w.residual.size(); ++i)
+        if (untimed(w.residual[i]) && !told[i] && w.residual[i].within == r.block) add_step(i, true);
     }
+    for (std::size_t i = 0; i < w.residual.size(); ++i)  // lines in code that took as long on both sides tell nothing
+      if (untimed(w.residual[i]) && !told[i] && !is_lines(w.residual[i])) add_step(i, false);
+    if (more_steps > 0) rows.push_back({{counted(more_of(more_steps), "more step")}, "", "not timed"});
     if (more > 0) rows.push_back({{counted(more_of(more), "more block")}, amount(scale, unlisted), ""});
     if (std::fabs(w.unexplained_seconds) > 0.01 * w.seconds)
       rows.push_back({{"(unexplained)"}, amount(scale, w.unexplained_seconds), ""});
