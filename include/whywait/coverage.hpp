@@ -14,7 +14,8 @@
 
 #include <whywait/record/coverage/attributes.hpp>
 #include <whywait/record/coverage/callbacks.hpp>
-#include <whywait/record/coverage/counters.hpp>
+#include <whywait/record/coverage/clang_counters.hpp>
+#include <whywait/record/coverage/gcc_counters.hpp>
 #include <whywait/record/coverage/source.hpp>
 
 #endif

@@ -8,4 +8,5 @@
 //
 // A program without any mark, compiled with g++'s counters: the report names the lines that the late rank ran more
 // often, and the branch that only it took, with exact counts.
+constexpr int body = 0;
 #include "coverage_program.hpp"

@@ -1,4 +1,4 @@
-// The program of counted_lines.cpp and traced_lines.cpp: the last rank has four times the work, and takes a branch that
+// The program of counted_lines.cpp and traced_lines.cpp, which say where the `body` of a loop begins (0: at its head): the last rank has four times the work, and takes a branch that
 // the others do not.
 #include <whywait/coverage.hpp>
 
@@ -101,11 +101,11 @@ int main(int argc, char** argv) {
   if (!file) return std::fprintf(stderr, "FAILED: lines.json was not written\n"), 1;
   const nlohmann::json report = nlohmann::json::parse(file);
   const std::int64_t waits = std::int64_t(ranks - 1) * rounds;
-  const told loop = about(report, loop_line);
+  const told loop = about(report, loop_line + body);
   expect("the loop on the late side", loop.late, waits * 4 * usual);
   expect("the loop on the waiting side", loop.waiting, waits * usual);
   expect("the last line of the loop", loop.last, loop_line + 1);
-  const told branch = about(report, branch_line);
+  const told branch = about(report, branch_line + body);
   expect("the branch on the late side", branch.late, waits * extra);
   expect("the branch on the waiting side", branch.waiting, 0);
   expect("entries in other files", loop.strange + branch.strange, 0);

@@ -3,11 +3,12 @@
 
 #include <whywait/core/complaint.hpp>
 #include <whywait/explain/explain.hpp>
-#include <whywait/mpi/code_blocks.hpp>
+#include <whywait/mpi/code_lines.hpp>
 #include <whywait/mpi/facts.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/naming.hpp>
 #include <whywait/report/assemble.hpp>
+#include <whywait/report/code_blocks.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/text.hpp>
 #include <whywait/sync/mpi/collect.hpp>
@@ -31,7 +32,8 @@ namespace mpi {
 [[gnu::cold]] inline report::result analyse(sync::mpi::state& process) {
   const sync::mpi::collected_process all = sync::mpi::collect(process, sync::mpi::finish_clock(process));
   report::run_facts facts = gather_facts(process, all, process.tool_comm);
-  const code_blocks code(*process.registry, all, common_filter(process.registry->config, process.tool_comm));
+  const report::code_blocks code(process.registry->sources, code_that_ran(all),
+                                 common_filter(process.registry->config, process.tool_comm));
   std::string unnamed;
   const bool left_out = any_problem(code, process.tool_comm, unnamed);
   if (left_out) facts.warnings.push_back(std::move(unnamed));

@@ -5,7 +5,7 @@
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
-#include <whywait/mpi/code_blocks.hpp>
+#include <whywait/report/code_blocks.hpp>
 #include <whywait/report/code_place.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/symbolise.hpp>
@@ -30,7 +30,7 @@ class process_history {
  public:
   /// `code`: blocks that the compiler counted, or null; must live as long.
   process_history(const sync::mpi::collected_process& all, const core::site_table& sites,
-                  const code_blocks* code = nullptr)
+                  const report::code_blocks* code = nullptr)
       : sites_(sites), code_(code) {
     if (code_ != nullptr) history_.code = code_->code();
     history_.rank = all.rank;
@@ -128,7 +128,7 @@ class process_history {
   }
 
   const core::site_table& sites_;
-  const code_blocks* code_;
+  const report::code_blocks* code_;
   explain::rank_history history_;
   std::unordered_map<core::stable_key, meaning> meanings_;
 };

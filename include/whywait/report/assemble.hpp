@@ -194,7 +194,7 @@ result assemble(const explain::outcome& found, const names& known, run_facts fac
     explain::sort_rarely(w.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::abs(a.seconds) > std::abs(b.seconds);
     });
-    merge_lines(w.residual);
+    merge_lines(w.residual, false);
     w.unexplained_seconds = seconds_of(e->wait_ns - explained_ns);
     remainder_ns += e->wait_ns - explained_ns;
     unlisted_ns -= e->wait_ns;

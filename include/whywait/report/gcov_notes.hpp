@@ -18,14 +18,15 @@ namespace report {
 /// A function in a notes file.
 struct noted_function {
   std::uint32_t ident = 0;
-  std::uint32_t checksum = 0;  ///< of the control flow
+  std::uint32_t checksum = 0;  ///< of the control flow; clang: of the lines
   std::string name;            ///< mangled
   std::string file;            ///< as the compiler was given it
   int line = 0;
   flow_graph flow;
 };
 
-/// What the compiler wrote about an object file at -ftest-coverage (.gcno): g++ 10 to 13.
+/// What the compiler wrote about an object file at -ftest-coverage (.gcno): g++ 10 to 13, and
+/// clang, which writes the format of g++ 4.8.
 struct gcov_notes {
   std::uint32_t stamp = 0;
   std::vector<noted_function> functions;
@@ -81,16 +82,21 @@ class gcov_reader {
     return false;
   }
   const std::uint32_t letters = in.word();
-  const std::uint32_t version = ((letters >> 24) - 'A') * 10 + ((letters >> 16) & 0xff) - '0';
-  if (version < 10 || version > 13) {
-    problem = "was written by another compiler than g++ 10 to 13";
+  // "B22*" is 12.2, "408*" is 4.8
+  const std::uint32_t first = letters >> 24, second = ((letters >> 16) & 0xff) - '0';
+  const std::uint32_t version = first >= 'A' ? (first - 'A') * 10 + second : first - '0';
+  const bool clang = letters == 0x3430382a;
+  if (!clang && (version < 10 || version > 13)) {
+    problem = "was written by another compiler than g++ 10 to 13 or clang";
     return false;
   }
   in.unit = version >= 12 ? 1 : 4;
   into.stamp = in.word();
   if (version >= 12) in.word();  // checksum
-  in.text();                     // the folder that it was compiled in
-  in.word();                     // whether it has unexecuted blocks
+  if (!clang) {
+    in.text();  // the folder that it was compiled in
+    in.word();  // whether it has unexecuted blocks
+  }
   while (!in.at_end()) {
     const std::uint32_t tag = in.word();
     const std::size_t length = std::size_t(in.word()) * in.unit;
@@ -98,17 +104,17 @@ class gcov_reader {
     if (tag == 0x01000000) {
       noted_function f;
       f.ident = in.word();
-      in.word();  // of the lines
-      f.checksum = in.word();
+      const std::uint32_t lines = in.word(), flow = in.word();
+      f.checksum = clang ? lines : flow;
       f.name = in.text();
-      in.word();  // whether the compiler made it
+      if (!clang) in.word();  // whether the compiler made it
       f.file = in.text();
       f.line = static_cast<int>(in.word());
       into.functions.push_back(std::move(f));
     } else if (!into.functions.empty()) {
       noted_function& f = into.functions.back();
       if (tag == 0x01410000) {
-        const std::uint32_t blocks = in.word();
+        const std::size_t blocks = clang ? length / in.unit : in.word();
         if (blocks > bytes.size()) break;
         f.flow.blocks.resize(blocks);
       } else if (tag == 0x01430000) {

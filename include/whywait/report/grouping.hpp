@@ -107,7 +107,7 @@ namespace detail {
     explain::sort_rarely(sum.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::fabs(a.seconds) > std::fabs(b.seconds);
     });
-    merge_lines(sum.residual);
+    merge_lines(sum.residual, true);
     const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
     explain::sort_rarely(sum.waiters, more);
     explain::sort_rarely(sum.causers, more);

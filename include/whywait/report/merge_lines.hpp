@@ -27,13 +27,19 @@ inline bool is_lines(const residual_entry& r) noexcept {
   return r.kind == "step" && r.where.line > 0 && r.where.last_line >= r.where.line;
 }
 
+// A loop's test runs once more than its body, each time that the loop is entered.
+inline bool nearly(std::int64_t a, std::int64_t b) noexcept {
+  return std::max(a, b) - std::min(a, b) <= std::max(a, b) / 100;
+}
+
 }  // namespace detail
 
 /// Lines that the compiler counted, brought to what a reader can follow: of several blocks on one line the one that
 /// differs most, and lines of a function that both sides ran equally often become one range, if what lies between
 /// them did not run differently. Marked steps stay as they are. Steps end up behind the timed blocks, those that
-/// differ most first. O(n log n).
-[[gnu::cold]] inline void merge_lines(std::vector<residual_entry>& residual) {
+/// differ most first. `roughly`: counts that are equal but for 1 % may become one range, too, with the smaller counts.
+/// O(n log n).
+[[gnu::cold]] inline void merge_lines(std::vector<residual_entry>& residual, bool roughly) {
   std::vector<residual_entry> lines, others;
   for (residual_entry& r : residual) (detail::is_lines(r) ? lines : others).push_back(std::move(r));
   explain::sort_rarely(lines, [](const residual_entry& a, const residual_entry& b) {
@@ -51,8 +57,12 @@ inline bool is_lines(const residual_entry& r) noexcept {
       const bool same_code = last.within == next.within && last.where.module == next.where.module &&
                              last.where.file == next.where.file && last.where.function == next.where.function;
       if (same_code && last.where.line == next.where.line) continue;
-      if (same_code && last.causer_visits == next.causer_visits && last.waiter_visits == next.waiter_visits) {
+      if (same_code && ((last.causer_visits == next.causer_visits && last.waiter_visits == next.waiter_visits) ||
+                        (roughly && detail::nearly(last.causer_visits, next.causer_visits) &&
+                         detail::nearly(last.waiter_visits, next.waiter_visits)))) {
         last.where.last_line = std::max(last.where.last_line, next.where.last_line);
+        last.causer_visits = std::min(last.causer_visits, next.causer_visits);
+        last.waiter_visits = std::min(last.waiter_visits, next.waiter_visits);
         continue;
       }
     }

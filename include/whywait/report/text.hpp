@@ -195,8 +195,16 @@ class text_writer {
         continue;
       }
       rows.push_back({label(r), amount(scale, r.seconds), remark(r)});
-      for (std::size_t i = 0; i < w.residual.size(); ++i)
-        if (untimed(w.residual[i]) && !told[i] && w.residual[i].within == r.block) add_step(i, true);
+      std::size_t under = 0;
+      for (std::size_t i = 0; i < w.residual.size(); ++i) {
+        if (!untimed(w.residual[i]) || told[i] || w.residual[i].within != r.block) continue;
+        if (++under <= o_.most_steps / 2) {
+          add_step(i, true);
+        } else {
+          told[i] = true;
+          ++more_steps;
+        }
+      }
     }
     for (std::size_t i = 0; i < w.residual.size(); ++i)  // lines in code that took as long on both sides tell nothing
       if (untimed(w.residual[i]) && !told[i] && !is_lines(w.residual[i])) add_step(i, false);

@@ -1,7 +1,9 @@
-#ifndef WHYWAIT_RECORD_COVERAGE_COUNTERS_HPP
-#define WHYWAIT_RECORD_COVERAGE_COUNTERS_HPP
+#ifndef WHYWAIT_RECORD_COVERAGE_GCC_COUNTERS_HPP
+#define WHYWAIT_RECORD_COVERAGE_GCC_COUNTERS_HPP
 
-#include <whywait/record/coverage/source.hpp>
+#include <whywait/core/complaint.hpp>
+#include <whywait/record/coverage/arcs.hpp>
+#include <whywait/record/coverage/attributes.hpp>
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -41,25 +43,6 @@ struct gcov_object {
   const gcov_function* const* functions;
 };
 
-WHYWAIT_NO_COVERAGE inline void collect_counters(core::code_source& self, const core::step_sink& sink) noexcept {
-  if (__atomic_exchange_n(&self.busy, 1u, __ATOMIC_ACQUIRE) != 0) return;  // the other thread takes it all
-  for (uint32_t f = 0; f < self.function_count; ++f) {
-    const core::counted_function& function = self.functions[f];
-    const uint64_t* const now = function.counters;
-    uint64_t* const known = function.known;
-    uint64_t changed = 0;
-    for (uint32_t i = 0; i < function.count; ++i) changed |= now[i] ^ known[i];
-    if (__builtin_expect(changed == 0, 1)) continue;
-    for (uint32_t i = 0; i < function.count; ++i) {
-      const uint64_t count = __atomic_load_n(now + i, __ATOMIC_RELAXED);
-      if (count == known[i]) continue;
-      sink.take(sink.self, core::path_step{self.first + function.first + i, 0, count - known[i], 0, 0});
-      known[i] = count;
-    }
-  }
-  __atomic_store_n(&self.busy, 0u, __ATOMIC_RELEASE);
-}
-
 // The version is four letters: 'B', '2' are tens and ones of the compiler's, for example 12.
 WHYWAIT_NO_COVERAGE __attribute__((cold)) inline bool understood(uint32_t version) noexcept {
   const unsigned compiler = ((version >> 24) - 'A') * 10 + ((version >> 16) & 0xff) - '0';
@@ -80,30 +63,13 @@ WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void add_object(const gcov_info
     ++functions;
     counters += object->functions[f]->counters[0].count;
   }
-  core::code_source* const source = make_source(core::code_source::kind::arcs, counters);
-  if (source == nullptr) return;
-  void* const table = core::map_pages(sizeof(core::counted_function) * functions, false);
-  void* const known = core::map_pages(sizeof(uint64_t) * counters, false);
-  if (table == nullptr || known == nullptr) return;
-  source->functions = static_cast<core::counted_function*>(table);
-  source->notes = object->data_file;
-  source->stamp = object->stamp;
-  source->collect = &collect_counters;
-  uint32_t first = 0;
+  arcs_of_object made;
+  if (!made.open(functions, counters, object->data_file, object->stamp)) return;
   for (uint32_t f = 0; f < object->function_count; ++f) {
     const gcov_function* const from = object->functions[f];
-    if (!counts(from)) continue;
-    core::counted_function& to = source->functions[source->function_count++];
-    to.ident = from->ident;
-    to.checksum = from->flow_checksum;
-    to.first = first;
-    to.count = from->counters[0].count;
-    to.counters = reinterpret_cast<const uint64_t*>(from->counters[0].values);
-    to.known = static_cast<uint64_t*>(known) + first;
-    first += to.count;
+    if (counts(from)) made.add(from->ident, from->flow_checksum, from->counters[0].count, from->counters[0].values);
   }
-  pin_module_of(object);
-  publish(source);
+  made.close();
 }
 
 }  // namespace detail

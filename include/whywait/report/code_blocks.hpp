@@ -1,15 +1,14 @@
-#ifndef WHYWAIT_MPI_CODE_BLOCKS_HPP
-#define WHYWAIT_MPI_CODE_BLOCKS_HPP
+#ifndef WHYWAIT_REPORT_CODE_BLOCKS_HPP
+#define WHYWAIT_REPORT_CODE_BLOCKS_HPP
 
 #include <whywait/core/code_source.hpp>
-#include <whywait/core/registry.hpp>
+#include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/report/code_filter.hpp>
 #include <whywait/report/gcov_notes.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/symbolise.hpp>
-#include <whywait/sync/mpi/collect.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,26 +20,20 @@
 #include <utility>
 #include <vector>
 
-#ifndef WHYWAIT_DISABLE
-
 namespace whywait {
 inline namespace v0 {
-namespace mpi {
+namespace report {
 
 /// What the compiler counted in this process, as blocks with names that are the same on every rank: lines of source
 /// files. Only code that ran is looked at. Reads notes files (.gcno) and debug information: milliseconds.
 class code_blocks {
  public:
-  [[gnu::cold]] code_blocks(const core::registry& registry, const sync::mpi::collected_process& all,
-                            const report::code_filter& filter)
+  /// `sources`: those of the process; `ran`: the numbers of the blocks that ran, in any order.
+  [[gnu::cold]] code_blocks(const core::code_source* sources, std::vector<std::uint32_t> ran, const code_filter& filter)
       : filter_(filter) {
-    for (const core::code_source* s = registry.sources; s != nullptr; s = s->next) sources_.push_back(s);
+    for (const core::code_source* s = sources; s != nullptr; s = s->next) sources_.push_back(s);
     if (sources_.empty()) return;
     std::sort(sources_.begin(), sources_.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
-    std::vector<std::uint32_t> ran;
-    for (const sync::mpi::collected_location& l : all.locations)
-      for (std::uint64_t i = 0; i != l.steps.size(); ++i)
-        if (l.steps[i].block >= core::site_table::capacity) ran.push_back(l.steps[i].block);
     std::sort(ran.begin(), ran.end());
     ran.erase(std::unique(ran.begin(), ran.end()), ran.end());
     for (auto from = ran.begin(); from != ran.end();) {
@@ -56,7 +49,7 @@ class code_blocks {
 
   const explain::counted_code& code() const noexcept { return code_; }
   /// The place of a key, or null.
-  const report::place* find(core::stable_key key) const {
+  const place* find(core::stable_key key) const {
     const auto found = places_.find(key);
     return found == places_.end() ? nullptr : &found->second;
   }
@@ -75,7 +68,7 @@ class code_blocks {
 
   // The file stands beside it: which anonymous namespace needs no words.
   static std::string name_of(const std::string& function) {
-    std::string name = report::short_name(function);
+    std::string name = short_name(function);
     constexpr std::string_view unnamed = "(anonymous)::";
     for (std::size_t at; (at = name.find(unnamed)) != std::string::npos;) name.erase(at, unnamed.size());
     return name;
@@ -91,7 +84,7 @@ class code_blocks {
     return bytes;
   }
 
-  static bool read_notes(const core::code_source& source, report::gcov_notes& notes, std::string& problem) {
+  static bool read_notes(const core::code_source& source, gcov_notes& notes, std::string& problem) {
     std::string path = source.notes;
     path.resize(std::min(path.rfind(".gcda"), path.size()));
     path += ".gcno";
@@ -99,7 +92,7 @@ class code_blocks {
     std::string why;
     if (bytes.empty()) {
       why = "cannot be read (compile with -ftest-coverage, too)";
-    } else if (report::read_gcov_notes(bytes, notes, why) && notes.stamp != source.stamp) {
+    } else if (read_gcov_notes(bytes, notes, why) && notes.stamp != source.stamp) {
       why = "is of another compilation than the program";
     }
     if (!why.empty() && problem.empty())
@@ -108,10 +101,10 @@ class code_blocks {
   }
 
   void add_arcs(const core::code_source& source, const std::uint32_t* from, const std::uint32_t* to) {
-    report::gcov_notes notes;
+    gcov_notes notes;
     if (!read_notes(source, notes, problem_)) return;
-    std::unordered_map<std::uint32_t, const report::noted_function*> noted;
-    for (const report::noted_function& f : notes.functions) noted.emplace(f.ident, &f);
+    std::unordered_map<std::uint32_t, const noted_function*> noted;
+    for (const noted_function& f : notes.functions) noted.emplace(f.ident, &f);
     for (std::uint32_t f = 0; f != source.function_count && from != to; ++f) {
       const core::counted_function& function = source.functions[f];
       const std::uint32_t first = source.first + function.first;
@@ -126,16 +119,16 @@ class code_blocks {
 
   // For each counter of a function the blocks that it counts for.
   std::vector<terms> forms_of(const core::code_source& source, const core::counted_function& function,
-                              const report::noted_function& noted) {
+                              const noted_function& noted) {
     std::vector<terms> forms(function.count);
-    report::place p;
+    place p;
     p.kind = "step";
-    p.function = report::demangle(noted.name.c_str());
+    p.function = demangle(noted.name.c_str());
     p.file = noted.file;
     if (!filter_.keeps(p.function, p.file)) return {};
     const std::string name = name_of(p.function);
     const core::stable_key key = core::combine(core::combine(core::key_of(source.notes), function.ident), 0x6c696e6573u);
-    for (const report::line_group& g : report::lines_of(noted.flow)) {
+    for (const line_group& g : lines_of(noted.flow)) {
       p.name = g.loop ? "loop in " + name : name;
       p.line = g.first_line;
       p.last_line = g.last_line;
@@ -153,11 +146,11 @@ class code_blocks {
     const std::uintptr_t address = dense ? source.addresses[index] : source.base + 4 * std::uintptr_t(index);
     if (address == 0) return;
     // an address that was divided by 4 is one of four: the call before it is longer than that
-    report::code_place code = symbols_.of_call(reinterpret_cast<const void*>(address));
+    code_place code = symbols_.of_call(reinterpret_cast<const void*>(address));
     if (!filter_.keeps(code.function, code.file)) return;
     const core::stable_key key =
         core::combine(core::combine(core::key_of(code.module.c_str()), dense ? index : code.offset), dense ? 1 : 2);
-    report::place p;
+    place p;
     p.kind = "step";
     p.function = std::move(code.function);
     p.name = name_of(p.function);
@@ -169,45 +162,16 @@ class code_blocks {
     code_.add(number, {{key, 1}});
   }
 
-  report::code_filter filter_;
+  code_filter filter_;
   std::vector<const core::code_source*> sources_;
   explain::counted_code code_;
-  std::unordered_map<core::stable_key, report::place> places_;
+  std::unordered_map<core::stable_key, place> places_;
   std::string problem_;
-  report::symboliser symbols_;
+  symboliser symbols_;
 };
 
-/// Whether some rank cannot name its blocks; on rank 0 why, of the lowest of them. Collective over `comm`.
-[[gnu::cold]] inline bool any_problem(const code_blocks& own, MPI_Comm comm, std::string& why) {
-  int rank = 0, ranks = 1;
-  PMPI_Comm_rank(comm, &rank);
-  PMPI_Comm_size(comm, &ranks);
-  int first = own.problem().empty() ? ranks : rank;
-  PMPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm);
-  if (first == ranks) return false;
-  char text[512] = "";
-  constexpr int tag = 32;
-  if (rank == first) own.problem().copy(text, sizeof text - 1);
-  if (first != 0 && rank == first) PMPI_Send(text, sizeof text, MPI_CHAR, 0, tag, comm);
-  if (first != 0 && rank == 0) PMPI_Recv(text, sizeof text, MPI_CHAR, first, tag, comm, MPI_STATUS_IGNORE);
-  why = text;
-  return true;
-}
-
-/// The patterns that rank 0 was given. Collective over `comm`.
-[[gnu::cold]] inline report::code_filter common_filter(const core::settings& own, MPI_Comm comm) {
-  std::string patterns = own.coverage != nullptr ? own.coverage : "";
-  int size = static_cast<int>(patterns.size());
-  PMPI_Bcast(&size, 1, MPI_INT, 0, comm);
-  patterns.resize(static_cast<std::size_t>(size));
-  PMPI_Bcast(&patterns[0], size, MPI_CHAR, 0, comm);
-  return report::code_filter(patterns);
-}
-
-}  // namespace mpi
+}  // namespace report
 }  // namespace v0
 }  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
 
 #endif
