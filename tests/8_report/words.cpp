@@ -93,7 +93,13 @@ TEST_CASE("calls, marked waits, untimed steps and inherited time say so") {
   r = entry(100, 40, 0, 0);
   r.kind = "step";
   r.within = "solve";
-  CHECK(remark(r) == "60 more visits, untimed in solve");
+  CHECK(remark(r) == "2.5x as often: 100 visits instead of 40");
+  r.waiter_visits = 0;
+  CHECK(remark(r) == "only the late side ran it: 100 visits");
+  r.waiter_visits = 400;
+  CHECK(remark(r) == "0.25x as often: 100 visits instead of 400");
+  r.causer_visits = 0;
+  CHECK(remark(r) == "only the waiting side ran it: 400 visits");
   r = entry(5, 0, 2, 0);
   r.inherited_seconds = 1;
   CHECK(remark(r) == "only the late side ran it; 1.0 s inherited");

@@ -2,6 +2,7 @@
 #define WHYWAIT_CORE_REGISTRY_HPP
 
 #include <whywait/core/clock.hpp>
+#include <whywait/core/code_source.hpp>
 #include <whywait/core/complaint.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/settings.hpp>
@@ -45,6 +46,8 @@ struct registry {
   uint32_t location_count;
   uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
   void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
+  code_source* sources;       ///< code that the compiler counts, newest first; the list only grows at its head
+  uint32_t code_numbers;      ///< how many block numbers, from site_table::capacity on, they have taken
   bool counter;               ///< whether ticks are those of the cycle counter (else CLOCK_MONOTONIC)
 };
 
@@ -155,10 +158,11 @@ inline registry* make_registry() noexcept {
   made->config = settings::from_environment([speaks](const bad_setting& bad) {
     if (speaks) bad.complain();
   });
-  if (made->config.output != nullptr) {  // the program may change its environment
-    const size_t bytes = strlen(made->config.output) + 1;
-    if (void* copy = map_pages(bytes, false))
-      made->config.output = static_cast<char*>(memcpy(copy, made->config.output, bytes));
+  const char** const texts[] = {&made->config.output, &made->config.coverage};
+  for (const char** text : texts) {  // the program may change its environment
+    if (*text == nullptr) continue;
+    const size_t bytes = strlen(*text) + 1;
+    if (void* copy = map_pages(bytes, false)) *text = static_cast<char*>(memcpy(copy, *text, bytes));
   }
   made->memory.limit(made->config.memory_bytes);
   made->counter = made->config.clock == settings::clock_choice::automatic && cycle_clock::invariant();

@@ -38,10 +38,11 @@ struct settings {
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
   const char* output = nullptr;                ///< WHYWAIT_OUTPUT: prefix of the files to write; none without it
   const char* rules = nullptr;                 ///< WHYWAIT_RULES: files of rules, separated by ':', or the word list
+  const char* coverage = nullptr;              ///< WHYWAIT_COVERAGE: patterns of code to keep; none without it
   const char* bad = nullptr;                   ///< name of the first variable that could not be used
 
   /// Reads the environment and calls report(const bad_setting&) for each variable that cannot be used; no
-  /// allocation. `output` and `rules` point into the environment. Call while no other thread changes the environment.
+  /// allocation. The texts point into the environment. Call while no other thread changes the environment.
   template <class Report>
   static settings from_environment(Report&& report) noexcept {
     settings s;
@@ -64,6 +65,7 @@ struct settings {
         refuse("WHYWAIT_MEMORY", text, "bytes, for example 64M");
     if (const char* text = getenv("WHYWAIT_OUTPUT")) s.output = *text != '\0' ? text : nullptr;
     if (const char* text = getenv("WHYWAIT_RULES")) s.rules = *text != '\0' ? text : nullptr;
+    if (const char* text = getenv("WHYWAIT_COVERAGE")) s.coverage = *text != '\0' ? text : nullptr;
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
       if (strncmp(*variable, "WHYWAIT_", 8) == 0 && !known(*variable)) {
         char name[80];  // without its value
@@ -105,7 +107,7 @@ struct settings {
     // every variable that means something, so that a misspelt one is noticed; on the stack: a static array of an
     // inline function is unique in the process and keeps libraries from being unloaded
     const char* const names[] = {"WHYWAIT_ENABLE", "WHYWAIT_REPORT", "WHYWAIT_CLOCK",
-                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT", "WHYWAIT_RULES"};
+                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT", "WHYWAIT_RULES", "WHYWAIT_COVERAGE"};
     for (const char* name : names) {
       const size_t length = strlen(name);
       if (strncmp(variable, name, length) == 0 && variable[length] == '=') return true;

@@ -176,7 +176,10 @@ class rank_engine {
     unique_meanings();
     std::vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
-      for (const residual_term& t : e.residual) used.push_back(t.block);
+      for (const residual_term& t : e.residual) {
+        used.push_back(t.block);
+        used.push_back(t.within);
+      }
     }
     sort_rarely(used);
     for (const block_meaning& m : meanings_) {

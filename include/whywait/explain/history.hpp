@@ -5,7 +5,9 @@
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -44,6 +46,41 @@ struct location_history {
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
 };
 
+/// Steps of code that the compiler counts: what is counted (an arc of the control flow, an address) is not what a
+/// reader is told (lines), but a linear form of it. Numbers beyond those of marked places.
+class counted_code {
+ public:
+  struct term {
+    core::stable_key block = 0;
+    std::int64_t factor = 1;  ///< the block was visited this many times for each time that the step was
+  };
+  struct range {
+    const term* first;
+    const term* last;
+    const term* begin() const noexcept { return first; }
+    const term* end() const noexcept { return last; }
+  };
+
+  /// Numbers must come in ascending order, each once.
+  void add(std::uint32_t number, const std::vector<term>& terms) {
+    numbers_.push_back(number);
+    terms_.insert(terms_.end(), terms.begin(), terms.end());
+    ends_.push_back(terms_.size());
+  }
+  /// What a step stands for; nothing if it is not known. O(log numbers).
+  range find(std::uint32_t number) const noexcept {
+    const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), number);
+    if (found == numbers_.end() || *found != number) return {nullptr, nullptr};
+    const auto at = static_cast<std::size_t>(found - numbers_.begin());
+    return {terms_.data() + (at == 0 ? 0 : ends_[at - 1]), terms_.data() + ends_[at]};
+  }
+
+ private:
+  std::vector<std::uint32_t> numbers_;
+  std::vector<std::size_t> ends_;
+  std::vector<term> terms_;
+};
+
 /// What one rank brings to the explanation.
 struct rank_history {
   std::int32_t rank = 0;
@@ -54,6 +91,7 @@ struct rank_history {
   std::vector<location_history> locations;        ///< meaning of sync_record::completed_by
   std::vector<communicator> communicators;        ///< meaning of sync_record::comm
   std::vector<core::stable_key> blocks;           ///< meaning of path_step::block; [0] is unused
+  counted_code code;                              ///< meaning of those beyond `blocks`
 };
 
 }  // namespace explain

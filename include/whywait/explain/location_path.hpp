@@ -195,6 +195,7 @@ class location_path {
     steps_end = std::min(steps_end, here_->steps.size());
     for (std::uint64_t s = previous_steps_; s < steps_end; ++s) {
       const core::path_step& step = here_->steps[s];
+      if (step.block >= rank_->blocks.size() && count_code(step, site)) continue;
       if (step.block == 0 || step.block >= rank_->blocks.size()) {
         unmarked_work += static_cast<std::int64_t>(step.work);
         continue;
@@ -204,6 +205,18 @@ class location_path {
       spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
     }
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
+  }
+
+  // Untimed: within the unmarked code between the two calls. Where code is open at both ends of an interval a form may
+  // be negative for a moment; over the whole path it is not.
+  bool count_code(const core::path_step& step, std::uint64_t site) {
+    const counted_code::range terms = rank_->code.find(step.block);
+    if (terms.first == terms.last) return false;
+    const core::stable_key within = (*blocks_)[between_block(site)].block;
+    for (const counted_code::term& t : terms) {
+      spend(blocks_->intern(t.block, within), t.factor * static_cast<std::int64_t>(step.visits), 0, 0);
+    }
+    return true;
   }
 
   std::uint32_t step_block(const core::path_step& step) {

@@ -17,7 +17,8 @@ namespace explain {
 
 /// Carnival's cut: drops the smallest terms while those kept still make up 95 % to 105 % of the explained
 /// wait, and those below 1 % of it; what is dropped goes into unexplained_ns, so that the sum stays exact.
-/// Untimed steps stay if their counts differ by more than 1 %, at most 16 of them. O(t log t).
+/// Untimed steps stay if their counts differ by more than 1 %: 16 different pairs of counts, and of steps with the same
+/// pair (lines that run together) 16 each. O(t log t).
 [[gnu::cold]] inline void cut_residual(explanation& e, const options& settings) {
   const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
   std::vector<residual_term> timed, steps;
@@ -49,9 +50,18 @@ namespace explain {
   sort_rarely(steps, [&](const residual_term& a, const residual_term& b) {
     const std::int64_t x = std::abs(a.causer_visits - a.waiter_visits);
     const std::int64_t y = std::abs(b.causer_visits - b.waiter_visits);
-    return x != y ? x > y : name_before(a, b);
+    if (x != y) return x > y;
+    return a.causer_visits != b.causer_visits ? a.causer_visits > b.causer_visits : name_before(a, b);
   });
-  if (steps.size() > 16) steps.resize(16);
+  std::size_t kept_steps = 0, pairs = 0, alike = 0;
+  for (std::size_t i = 0; i != steps.size(); ++i) {
+    const bool same = i != 0 && steps[i].causer_visits == steps[i - 1].causer_visits &&
+                      steps[i].waiter_visits == steps[i - 1].waiter_visits;
+    alike = same ? alike + 1 : 1;
+    if (!same && ++pairs > 16) break;
+    if (alike <= 16) steps[kept_steps++] = steps[i];
+  }
+  steps.resize(kept_steps);
   e.residual = std::move(timed);
   e.residual.insert(e.residual.end(), steps.begin(), steps.end());
 }

@@ -4,10 +4,12 @@
 #include <whywait/core/complaint.hpp>
 #include <whywait/explain/explain.hpp>
 #include <whywait/mpi/advising.hpp>
+#include <whywait/mpi/code_lines.hpp>
 #include <whywait/mpi/facts.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/naming.hpp>
 #include <whywait/report/assemble.hpp>
+#include <whywait/report/code_blocks.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/text.hpp>
 #include <whywait/sync/mpi/collect.hpp>
@@ -18,6 +20,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <utility>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -30,7 +33,12 @@ namespace mpi {
 [[gnu::cold]] inline report::result analyse(sync::mpi::state& process) {
   const sync::mpi::collected_process all = sync::mpi::collect(process, sync::mpi::finish_clock(process));
   report::run_facts facts = gather_facts(process, all, process.tool_comm);
-  const process_history history(all, process.registry->sites);
+  const report::code_blocks code(process.registry->sources, code_that_ran(all),
+                                 common_filter(process.registry->config, process.tool_comm));
+  std::string unnamed;
+  const bool left_out = any_problem(code, process.tool_comm, unnamed);
+  if (left_out) facts.warnings.push_back(std::move(unnamed));
+  const process_history history(all, process.registry->sites, left_out ? nullptr : &code);
   explain::options settings;
   settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
   settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);

@@ -5,6 +5,7 @@
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
+#include <whywait/report/code_blocks.hpp>
 #include <whywait/report/code_place.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/symbolise.hpp>
@@ -27,7 +28,11 @@ namespace mpi {
 /// nothing of the records; build it when nothing is recorded any more.
 class process_history {
  public:
-  process_history(const sync::mpi::collected_process& all, const core::site_table& sites) : sites_(sites) {
+  /// `code`: blocks that the compiler counted, or null; must live as long.
+  process_history(const sync::mpi::collected_process& all, const core::site_table& sites,
+                  const report::code_blocks* code = nullptr)
+      : sites_(sites), code_(code) {
+    if (code_ != nullptr) history_.code = code_->code();
     history_.rank = all.rank;
     history_.ranks = all.ranks;
     history_.clock = {all.clock.origin, all.clock.ns_per_tick, all.clock.offset_ns};
@@ -46,6 +51,7 @@ class process_history {
     report::names found;
     report::symboliser symbols;
     for (core::stable_key key : keys) {
+      if (const report::place* const lines = code_ != nullptr ? code_->find(key) : nullptr) found.add(key, *lines);
       const auto known = meanings_.find(key);
       if (known == meanings_.end()) continue;
       if (known->second.calls != nullptr)
@@ -55,7 +61,9 @@ class process_history {
     }
     return found;
   }
-  bool knows(core::stable_key key) const { return meanings_.count(key) != 0; }
+  bool knows(core::stable_key key) const {
+    return meanings_.count(key) != 0 || (code_ != nullptr && code_->find(key) != nullptr);
+  }
 
  private:
   struct meaning {
@@ -120,6 +128,7 @@ class process_history {
   }
 
   const core::site_table& sites_;
+  const report::code_blocks* code_;
   explain::rank_history history_;
   std::unordered_map<core::stable_key, meaning> meanings_;
 };

@@ -3,6 +3,7 @@
 
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/sorting.hpp>
+#include <whywait/report/merge_lines.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/units.hpp>
 #include <whywait/rules/finding.hpp>
@@ -76,7 +77,12 @@ class name_resolver {
     out.kind = report::name_of(m.kind);
     const place* const marked = known_.find(m.first);
     if (m.kind == explain::block_kind::region && marked != nullptr && !marked->kind.empty()) out.kind = marked->kind;
-    if (term.within != 0) out.within = block_name(term.within);
+    if (term.within != 0) {
+      const auto around = meanings_.find(term.within);
+      out.within = around != meanings_.end() && around->second.kind == explain::block_kind::between
+                       ? interval_name(around->second)
+                       : block_name(term.within);
+    }
     switch (m.kind) {
       case explain::block_kind::region:
       case explain::block_kind::step:
@@ -87,8 +93,7 @@ class name_resolver {
       case explain::block_kind::between:
         out.where = site(m.second);
         if (m.first != 0) out.from = site(m.first);
-        out.block = "between " + (out.from ? call_text(*out.from, "at") : std::string("MPI_Init")) + " and " +
-                    call_text(out.where, "at");
+        out.block = interval_name(m);
         break;
       case explain::block_kind::call:
         out.where = site(m.first);
@@ -104,6 +109,11 @@ class name_resolver {
   }
 
  private:
+  std::string interval_name(const explain::block_meaning& m) const {
+    return "between " + (m.first != 0 ? call_text(site(m.first), "at") : std::string("MPI_Init")) + " and " +
+           call_text(site(m.second), "at");
+  }
+
   std::string block_name(core::stable_key key) const {
     const place* p = known_.find(key);
     if (p != nullptr && !p->name.empty()) return p->name;
@@ -201,6 +211,7 @@ class name_resolver {
     explain::sort_rarely(w.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::abs(a.seconds) > std::abs(b.seconds);
     });
+    merge_lines(w.residual, false);
     w.unexplained_seconds = seconds_of(e->wait_ns - explained_ns);
     remainder_ns += e->wait_ns - explained_ns;
     if (index < said.waits.size()) w.advice = detail::advice_of(said.waits[index].list);

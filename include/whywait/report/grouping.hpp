@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_GROUPING_HPP
 
 #include <whywait/explain/sorting.hpp>
+#include <whywait/report/merge_lines.hpp>
 #include <whywait/report/model.hpp>
 
 #include <algorithm>
@@ -111,6 +112,7 @@ namespace detail {
     explain::sort_rarely(sum.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::fabs(a.seconds) > std::fabs(b.seconds);
     });
+    merge_lines(sum.residual, true);
     const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
     explain::sort_rarely(sum.waiters, more);
     explain::sort_rarely(sum.causers, more);

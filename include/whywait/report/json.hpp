@@ -21,6 +21,7 @@ template <class Writer>
 void write_place_members(Writer& out, const place& p, bool is_call) {
   if (is_call) out.member("call", p.call);
   out.member("region", p.region).member("file", p.file).member("line", p.line);
+  if (p.last_line > p.line) out.member("last_line", p.last_line);
   if (!p.function.empty()) out.member("function", p.function);
   if (!p.module.empty()) out.member("module", p.module).member("offset", p.offset);
 }

@@ -30,6 +30,7 @@ struct place {
   std::string region;  ///< path of enclosing regions, "main/exchange"
   std::string file;    ///< as the compiler was given it
   int line = 0;
+  int last_line = 0;         ///< of a block that is a range of lines, else 0
   std::string function;      ///< demangled, complete
   std::string module;        ///< base name of the executable or library
   std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
@@ -43,8 +44,8 @@ struct place {
   [[gnu::noinline]] ~place() = default;
 
   [[gnu::noinline]] bool operator==(const place& o) const noexcept {
-    return std::tie(call, name, kind, region, file, line, function, module, offset) ==
-           std::tie(o.call, o.name, o.kind, o.region, o.file, o.line, o.function, o.module, o.offset);
+    return std::tie(call, name, kind, region, file, line, last_line, function, module, offset) ==
+           std::tie(o.call, o.name, o.kind, o.region, o.file, o.line, o.last_line, o.function, o.module, o.offset);
   }
 };
 
@@ -95,11 +96,13 @@ class names {
   std::unordered_map<core::stable_key, place> table_;
 };
 
-/// Code location in a text: "halo.cpp:142", without debug information "app+0x1234", else "".
+/// Code location in a text: "halo.cpp:142", "halo.cpp:142-150", without debug information "app+0x1234", else "".
 [[gnu::cold]] inline std::string code_text(const place& p) {
   if (!p.file.empty()) {
     std::string text = printable(last_of(p.file));
-    return p.line > 0 ? text + ":" + std::to_string(p.line) : text;
+    if (p.line > 0) text += ":" + std::to_string(p.line);
+    if (p.line > 0 && p.last_line > p.line) text += "-" + std::to_string(p.last_line);
+    return text;
   }
   if (p.module.empty()) return {};
   char digits[16];

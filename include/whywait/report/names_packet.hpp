@@ -26,6 +26,7 @@ namespace report {
   for (const auto& [key, p] : all.entries()) {
     number(key);
     number(static_cast<std::uint64_t>(p.line));
+    number(static_cast<std::uint64_t>(p.last_line));
     number(p.offset);
     for (const std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module}) text(*s);
   }
@@ -49,10 +50,11 @@ namespace report {
   };
   while (!bytes.empty()) {
     std::uint64_t key = 0;
-    std::uint64_t line = 0;
+    std::uint64_t line = 0, last_line = 0;
     place p;
-    if (!number(key) || !number(line) || !number(p.offset)) return false;
+    if (!number(key) || !number(line) || !number(last_line) || !number(p.offset)) return false;
     p.line = static_cast<int>(line);
+    p.last_line = static_cast<int>(last_line);
     for (std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module})
       if (!text(*s)) return false;
     into.add(key, std::move(p));

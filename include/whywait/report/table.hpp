@@ -165,9 +165,11 @@ struct table_row {
       line = margin;
     }
     line = pad_right(line, indent + label_width) + "  " + pad_left(row.amount, amount_width);
+    const bool beside = display_width(line) + 2 + display_width(row.remark) <= columns;
+    if (row.remark.empty() || !beside) line.resize(line.find_last_not_of(' ') + 1);
     if (row.remark.empty()) {
       out += line + "\n";
-    } else if (display_width(line) + 2 + display_width(row.remark) <= columns) {
+    } else if (beside) {
       out += line + "  " + row.remark + "\n";
     } else {
       const std::string deeper(indent + 4, ' ');

@@ -33,8 +33,9 @@ struct text_options {
   double cover = 0.95;          ///< and no more than make up this share of all waiting, or matter by themselves
   double quiet_below = 0.01;    ///< waiting below this share of rank time does not matter,
   double quiet_seconds = 1e-3;  ///< and so is waiting below this time in all
-  std::size_t most_blocks = 8;  ///< blocks per wait
-  double small_blocks = 0.03;   ///< and none below this share of the wait
+  std::size_t most_blocks = 8;    ///< timed blocks per wait
+  double small_blocks = 0.03;     ///< and none below this share of the wait
+  std::size_t most_steps = 8;     ///< untimed steps and lines per wait, under the block around them
   std::size_t most_problems = 6;  ///< problems that belong to no single wait
 };
 
@@ -223,18 +224,45 @@ class text_writer {
   void blocks(const wait_entry& w, const duration_scale& scale) {
     std::vector<table_row> rows;
     double unlisted = 0;
-    std::size_t more = 0;
+    std::size_t timed = 0, more = 0, steps = 0, more_steps = 0;
+    std::vector<bool> told(w.residual.size());
+    const auto untimed = [](const residual_entry& r) { return r.kind == "step" && r.seconds == 0; };
+    const auto add_step = [&](std::size_t i, bool under) {
+      const residual_entry& r = w.residual[i];
+      told[i] = true;
+      if (steps++ >= o_.most_steps) {
+        ++more_steps;
+        return;
+      }
+      std::vector<std::string> lines = label(r);
+      for (std::string& line : lines) line.insert(0, under ? 2 : 0, ' ');
+      rows.push_back({lines, "", under || r.within.empty() ? remark(r) : remark(r) + ", untimed in " + printable(r.within)});
+    };
     for (const residual_entry& r : w.residual) {
-      const bool small = r.kind != "step" && std::fabs(r.seconds) < o_.small_blocks * w.seconds;
-      if (rows.size() < o_.most_blocks && !small) {
-        rows.push_back({label(r), amount(scale, r.seconds), remark(r)});
-      } else {
+      if (untimed(r)) continue;
+      if (timed == o_.most_blocks || (r.kind != "step" && std::fabs(r.seconds) < o_.small_blocks * w.seconds)) {
         unlisted += r.seconds;
         ++more;
+        continue;
+      }
+      ++timed;
+      rows.push_back({label(r), amount(scale, r.seconds), remark(r)});
+      std::size_t under = 0;
+      for (std::size_t i = 0; i < w.residual.size(); ++i) {
+        if (!untimed(w.residual[i]) || told[i] || w.residual[i].within != r.block) continue;
+        if (++under <= o_.most_steps / 2) {
+          add_step(i, true);
+        } else {
+          told[i] = true;
+          ++more_steps;
+        }
       }
     }
-    if (more > 0 && (rows.size() == o_.most_blocks || std::fabs(unlisted) > 0.01 * w.seconds))
-      rows.push_back({{counted(more_of(more), rows.size() == o_.most_blocks ? "more block" : "smaller block")},
+    for (std::size_t i = 0; i < w.residual.size(); ++i)  // lines in code that took as long on both sides tell nothing
+      if (untimed(w.residual[i]) && !told[i] && !is_lines(w.residual[i])) add_step(i, false);
+    if (more_steps > 0) rows.push_back({{counted(more_of(more_steps), "more step")}, "", "not timed"});
+    if (more > 0 && (timed == o_.most_blocks || std::fabs(unlisted) > 0.01 * w.seconds))
+      rows.push_back({{counted(more_of(more), timed == o_.most_blocks ? "more block" : "smaller block")},
                       amount(scale, unlisted),
                       ""});
     if (std::fabs(w.unexplained_seconds) > 0.01 * w.seconds)

@@ -3,6 +3,7 @@
 
 #include <whywait/core/clock.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/record/coverage/source.hpp>
 #include <whywait/sync/mpi/state.hpp>
 
 #include <stdint.h>
@@ -60,7 +61,8 @@ class call {
     begin_ = core::cycle_clock::now();
     thread_->open.begin = begin_;
     record::location& here = where();
-    if (!here.path.close_if_outside(begin_)) pause_until(close_segment(*thread_, begin_));
+    if (!here.path.close_if_outside(begin_) || __builtin_expect(process().registry->sources != nullptr, 0))
+      pause_until(close_segment(*thread_, begin_));
     if (__builtin_expect(process().closed, 0)) return;
     steps_ = static_cast<uint32_t>(here.steps.size());
     place_ = here.syncs.claim_at_once();
@@ -181,7 +183,7 @@ class call {
       here.path.close(now, [&thread](const core::path_step& step) { fold(thread, step); });
       return 0;
     }
-    here.path.close(now, [&](const core::path_step& step) {
+    const auto keep = [&](const core::path_step& step) noexcept {
       core::path_step* place = here.steps.claim_at_once();
       if (__builtin_expect(place == nullptr, 0)) {
         place = here.steps.claim();
@@ -197,9 +199,23 @@ class call {
       } else {
         fold(thread, step);
       }
-    });
+    };
+    here.path.close(now, keep);
+    if (__builtin_expect(process.registry->sources != nullptr, 0)) {
+      collect_code(*process.registry, keep);
+      paused = true;
+    }
     if (__builtin_expect(here.steps.dropped() != 0, 0)) process.close(now, process.last_posting);
     return paused ? core::cycle_clock::now() : 0;
+  }
+
+  // Blocks that the compiler counts. Reading them is no time of the program.
+  template <class Keep>
+  static __attribute__((noinline)) void collect_code(core::registry& registry, const Keep& keep) noexcept {
+    record::coverage::collect(registry, {const_cast<void*>(static_cast<const void*>(&keep)),
+                                         [](void* self, const core::path_step& step) noexcept {
+                                           (*static_cast<const Keep*>(self))(step);
+                                         }});
   }
 
   static __attribute__((noinline, cold)) uint64_t fresh_chunk(record::location& here) noexcept {
@@ -217,6 +233,7 @@ class call {
   // Without memory for order only sums are kept.
   static __attribute__((noinline, cold)) void fold(thread_state& thread, const core::path_step& step) noexcept {
     ++thread.lost_steps;
+    if (step.block >= core::site_table::capacity) return;  // code that the compiler counts
     if (thread.folded == nullptr)
       thread.folded = static_cast<core::path_step*>(
           core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));

@@ -1,0 +1,57 @@
+#ifndef WHYWAIT_CORE_CODE_SOURCE_HPP
+#define WHYWAIT_CORE_CODE_SOURCE_HPP
+
+#include <whywait/core/sync_record.hpp>
+
+#include <stdint.h>
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Where a code source puts what it counted: `take` is called once for each block that ran.
+struct step_sink {
+  void* self;
+  void (*take)(void* self, const path_step& step) noexcept;
+};
+
+/// The counters that g++ keeps of one function (-fprofile-arcs): one for each arc that cannot be derived.
+struct counted_function {
+  uint32_t ident;           ///< number and checksum by which the notes file (.gcno) knows it
+  uint32_t checksum;
+  uint32_t first;           ///< of its counters, in the source
+  uint32_t count;
+  const uint64_t* counters;  ///< the compiler's; only ever read
+  uint64_t* known;           ///< what they said at the last synchronisation
+};
+
+/// Code whose basic blocks the compiler counts: one object file with counters, or one module with callbacks. Its
+/// blocks have the numbers from `first` on, in one range with the numbers of marked places and beyond them, so that
+/// none of them needs a place in the site table. Lives as long as the process; so does its module.
+struct code_source {
+  enum class kind : uint8_t {
+    arcs,       ///< counters of arcs; lines are in the notes file
+    addresses,  ///< number - first = (return address of the callback - base) / 4
+    guards      ///< number - first = the compiler's dense number; `addresses` has where it was seen
+  };
+  code_source* next;
+  kind what;
+  uint32_t first;
+  uint32_t count;
+  /// Hands over what ran since the last call: in the calling thread, or with arcs in the process.
+  void (*collect)(code_source& self, const step_sink& sink) noexcept;
+
+  const char* notes;                 ///< arcs: path of the data file as the compiler wrote it (.gcda)
+  uint32_t stamp;                    ///< arcs: must be that of the notes file
+  uint32_t function_count;           ///< arcs
+  counted_function* functions;       ///< arcs
+  uintptr_t base;                    ///< addresses
+  const uintptr_t* addresses;        ///< guards: a return address of each, 0 if it never ran
+  uint32_t busy;                     ///< arcs: 1 while a thread collects
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif

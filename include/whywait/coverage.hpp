@@ -1,0 +1,21 @@
+#ifndef WHYWAIT_COVERAGE_HPP
+#define WHYWAIT_COVERAGE_HPP
+
+/// \file
+/// Basic blocks without marks: include it once in each module (executable, shared library) that is compiled with one
+/// of these flags, and the report names source lines. Link nothing; in a program without them it does nothing.
+///
+///     g++ -g -fprofile-arcs -ftest-coverage      counts for the whole process, about 0.1 ns a block
+///     g++ -g -fsanitize-coverage=trace-pc        counts for each thread, about 2 ns a block
+///     clang++ -g -fsanitize-coverage=trace-pc-guard   the same; not on the link line
+///     -finstrument-functions                     functions as timed regions
+///
+/// docs/coverage.md.
+
+#include <whywait/record/coverage/attributes.hpp>
+#include <whywait/record/coverage/callbacks.hpp>
+#include <whywait/record/coverage/clang_counters.hpp>
+#include <whywait/record/coverage/gcc_counters.hpp>
+#include <whywait/record/coverage/source.hpp>
+
+#endif

@@ -1,0 +1,113 @@
+// The program of counted_lines.cpp and traced_lines.cpp, which say where the `body` of a loop begins (0: at its head): the last rank has four times the work, and takes a branch that
+// the others do not.
+#include <whywait/coverage.hpp>
+
+#include <mpi.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <string>
+
+namespace {
+
+constexpr int rounds = 8, usual = 20000, extra = 2500;
+
+volatile double sink;
+
+constexpr int loop_line = __LINE__ + 4;
+__attribute__((noinline)) void work(int n) {
+  double sum = 0;
+  // the line below
+  for (int i = 0; i < n; ++i)
+    sum += 1.0 / (i + 1.0);
+  sink = sum;
+}
+
+constexpr int branch_line = __LINE__ + 4;
+__attribute__((noinline)) void refine(int n) {
+  double sum = 0;
+  // the line below
+  for (int i = 0; i < n; ++i)
+    sum += 2.0 / (i + 2.0);
+  sink = sum;
+}
+
+// The late rank is the last whatever the machine does: it waits, unseen, until the others are at the barrier.
+__attribute__((noinline)) void line_up(bool late, int ranks, int round) {
+  if (!late) {
+    PMPI_Send(nullptr, 0, MPI_INT, ranks - 1, round, MPI_COMM_WORLD);
+    return;
+  }
+  for (int i = 1; i < ranks; ++i)
+    PMPI_Recv(nullptr, 0, MPI_INT, MPI_ANY_SOURCE, round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const timespec pause{0, 30000000};
+  nanosleep(&pause, nullptr);
+}
+
+// What the explanations say about the line at `first` (or a range that begins there), summed over all waits.
+struct told {
+  std::int64_t late = 0, waiting = 0;
+  int last = 0;
+  int strange = 0;  // entries that name another file, or no interval
+};
+
+told about(const nlohmann::json& report, int first) {
+  told sum;
+  for (const nlohmann::json& wait : report["waits"]) {
+    for (const nlohmann::json& r : wait["residual"]) {
+      if (r["kind"] != "step" || r["line"] != first) continue;
+      sum.late += r["causer_visits"].get<std::int64_t>();
+      sum.waiting += r["waiter_visits"].get<std::int64_t>();
+      sum.last = r.value("last_line", first);
+      const std::string file = r["file"];
+      const std::string within = r["within"];
+      if (file.find("coverage_program.hpp") == std::string::npos || within.find("between MPI_") != 0) ++sum.strange;
+    }
+  }
+  return sum;
+}
+
+int failures;
+
+void expect(const char* what, std::int64_t found, std::int64_t wanted) {
+  if (found == wanted) return;
+  std::fprintf(stderr, "FAILED: %s: %lld, not %lld\n", what, static_cast<long long>(found),
+               static_cast<long long>(wanted));
+  ++failures;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const bool late = rank == ranks - 1;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int round = 0; round < rounds; ++round) {
+    work(late ? 4 * usual : usual);
+    if (late) refine(extra);
+    line_up(late, ranks, round);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  if (rank != 0) return 0;
+  std::ifstream file("lines.json");
+  if (!file) return std::fprintf(stderr, "FAILED: lines.json was not written\n"), 1;
+  const nlohmann::json report = nlohmann::json::parse(file);
+  const std::int64_t waits = std::int64_t(ranks - 1) * rounds;
+  const told loop = about(report, loop_line + body);
+  expect("the loop on the late side", loop.late, waits * 4 * usual);
+  expect("the loop on the waiting side", loop.waiting, waits * usual);
+  expect("the last line of the loop", loop.last, loop_line + 1);
+  const told branch = about(report, branch_line + body);
+  expect("the branch on the late side", branch.late, waits * extra);
+  expect("the branch on the waiting side", branch.waiting, 0);
+  expect("entries in other files", loop.strange + branch.strange, 0);
+  return failures == 0 ? 0 : 1;
+}

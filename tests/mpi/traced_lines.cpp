@@ -1,0 +1,11 @@
+// ranks: 2
+// with: mpi_once
+// flags: -O0 -g -fsanitize-coverage=trace-pc
+// environment: WHYWAIT_OUTPUT=lines
+// stderr ~ work
+// stderr ~ 4.0x as often: 
+// stderr ~ only the late side ran it: 
+//
+// The same with g++'s callbacks, which count for each thread.
+constexpr int body = 1;
+#include "coverage_program.hpp"
