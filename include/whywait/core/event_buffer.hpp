@@ -3,6 +3,7 @@
 
 #include <whywait/core/chunked_view.hpp>
 #include <whywait/core/event_policy.hpp>
+#include <whywait/core/kept_file.hpp>
 #include <whywait/core/pages.hpp>
 
 #include <sched.h>
@@ -51,6 +52,7 @@ class event_buffer {
       const uint64_t used = ((size_ + chunk_events - 1) >> shift) + (untouched ? 1 : 0);
       for (uint64_t i = first_ >> 1 >> shift; i < used; ++i) free_chunk(chunk_at(i));
     }
+    if (kept_table_ != 0) budget_->keeper()->forget(chunks_);
     unmap_pages(chunks_, sizeof(Event*) * max_chunks);
     supply_.release();
     *this = event_buffer();
@@ -154,7 +156,7 @@ class event_buffer {
       __atomic_store_n(&dropped_, dropped_ + 1, __ATOMIC_RELAXED);
       return nullptr;
     }
-    chunk_at(size_ >> shift) = fresh;
+    note_chunk(size_ >> shift, fresh);
     cursor_ = fresh;
     end_ = fresh + chunk_events;
     return fresh;
@@ -180,15 +182,27 @@ class event_buffer {
 
   Event* new_chunk() noexcept {
     if (owned_ == max_chunks || !budget_->take(chunk_bytes)) return nullptr;
-    void* const pages = supply_.take(chunk_bytes, budget_->left() >= page_supply::slab_bytes);
+    const bool kept = budget_->keeper() != nullptr && budget_->keeper()->is_open();
+    void* const pages =
+        kept ? map_pages(chunk_bytes, false) : supply_.take(chunk_bytes, budget_->left() >= page_supply::slab_bytes);
     if (pages == nullptr) {
       budget_->give_back(chunk_bytes);
       return nullptr;
     }
+    if (kept) budget_->keeper()->keep(pages, chunk_bytes);
     ++owned_;
     return static_cast<Event*>(pages);
   }
+  // The table of chunks is kept, too, page by page, for a reader begins there.
+  void note_chunk(uint64_t number, Event* chunk) noexcept {
+    const uint64_t place = number & (max_chunks - 1);
+    if (budget_->keeper() != nullptr)
+      budget_->keeper()->keep_up_to(chunks_, (place + 1) * sizeof(Event*), kept_table_, 4096,
+                                    sizeof(Event*) * max_chunks);
+    chunks_[place] = chunk;
+  }
   void free_chunk(Event* chunk) noexcept {
+    if (budget_->keeper() != nullptr) budget_->keeper()->forget(chunk);
     unmap_pages(chunk, chunk_bytes);
     budget_->give_back(chunk_bytes);
   }
@@ -242,6 +256,7 @@ class event_buffer {
   Event** chunks_ = nullptr;
   memory_budget* budget_ = nullptr;
   page_supply supply_;
+  size_t kept_table_ = 0;  // bytes of `chunks_` that are kept
   bool gap_ = false;
   folder folder_{};
   // the reader's, in a cache line of their own

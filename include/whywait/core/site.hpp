@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CORE_SITE_HPP
 #define WHYWAIT_CORE_SITE_HPP
 
+#include <whywait/core/kept_file.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/stable_key.hpp>
 
@@ -34,10 +35,13 @@ class site_table {
   static constexpr uint32_t overflow = 1;
 
   /// Reserves address space (about 4 MB, touched as it fills). False if there is none.
-  bool open() noexcept {
+  /// `keeper`: keeps the sites for a reader after a crash; null: nobody does.
+  bool open(kept_file* keeper = nullptr) noexcept {
     infos_ = static_cast<site_info*>(map_pages(sizeof(site_info) * capacity, false));
     slots_ = static_cast<uint32_t*>(map_pages(sizeof(uint32_t) * slot_count, false));
     if (infos_ == nullptr || slots_ == nullptr) return false;
+    keeper_ = keeper;
+    if (keeper_ != nullptr) keeper_->keep_by_site(infos_, sizeof(site_info));
     infos_[0] = site_info{"", "", 0, site_kind::none, 0};  // "no site" has a name, too
     infos_[overflow] = site_info{"(more than 65534 sites)", "", 0, site_kind::region, key_of("overflow")};
     size_ = 2;
@@ -91,6 +95,7 @@ class site_table {
     const char* own_file = copy(file);
     if (own_name == nullptr || own_file == nullptr) return overflow;
     const uint32_t id = size_;
+    if (keeper_ != nullptr) keeper_->grow_sites(id + 1);
     infos_[id] = site_info{own_name, own_file, line, kind, key};
     __atomic_store_n(&size_, id + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&slots_[slot], id, __ATOMIC_RELEASE);
@@ -104,6 +109,7 @@ class site_table {
       text_ = static_cast<char*>(map_pages(fresh, false));
       room_ = text_ != nullptr ? fresh : 0;
       if (text_ == nullptr) return nullptr;
+      if (keeper_ != nullptr) keeper_->keep(text_, fresh);
     }
     char* const own = text_;
     memcpy(own, text, bytes);
@@ -119,6 +125,7 @@ class site_table {
   uint32_t size_ = 0;
   char* text_ = nullptr;
   size_t room_ = 0;
+  kept_file* keeper_ = nullptr;
 };
 
 }  // namespace core

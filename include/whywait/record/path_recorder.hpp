@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RECORD_PATH_RECORDER_HPP
 #define WHYWAIT_RECORD_PATH_RECORDER_HPP
 
+#include <whywait/core/kept_file.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
@@ -25,10 +26,15 @@ class path_recorder {
   static constexpr uint32_t max_depth = 1024;
 
   /// Reserves the profile (address space; touched block by block) and starts outside any region at `now`.
-  bool open(uint64_t now) noexcept {
+  /// `keeper`: keeps it for a reader after a crash; null: nobody does.
+  bool open(uint64_t now, core::kept_file* keeper = nullptr) noexcept {
     profile_ = static_cast<entry*>(core::map_pages(sizeof(entry) * core::site_table::capacity, false));
     touched_ = static_cast<uint32_t*>(core::map_pages(sizeof(uint32_t) * core::site_table::capacity, false));
     if (profile_ == nullptr || touched_ == nullptr) return false;
+    if (keeper != nullptr) {
+      keeper->keep_by_site(profile_, sizeof(entry));
+      keeper->keep_by_site(touched_, sizeof(uint32_t));
+    }
     segment_ = 1;
     current_ = profile_;
     touch(profile_, 0);
