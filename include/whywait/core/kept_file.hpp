@@ -135,9 +135,11 @@ class kept_file {
   /// A normal end: nothing is left behind. What is recorded from now on is not kept.
   void remove() noexcept {
     if (!is_open()) return;
+    pthread_mutex_lock(&mutex_);
     __atomic_store_n(&open_, false, __ATOMIC_RELEASE);
     unlink(name_);
     ::close(file_);
+    pthread_mutex_unlock(&mutex_);
   }
 
   void lock() noexcept { pthread_mutex_lock(&mutex_); }

@@ -61,7 +61,8 @@ struct kept_header {
   uint64_t room[4];      ///< addresses of what rooms keep for the process: [0] MPI
   stable_key layout[4];  ///< of registry, location, [2] MPI: a reader of another layout cannot read them; 0: not there
   uint64_t modules;      ///< address of the list of loaded modules; 0: not known
-  uint64_t modules_bytes;
+  uint32_t module_count;
+  uint32_t unused_too;
   char host[64];
   char program[960];
   kept_log log;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_SYNC_MPI_COMMUNICATORS_HPP
 #define WHYWAIT_SYNC_MPI_COMMUNICATORS_HPP
 
+#include <whywait/core/kept_file.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/sync/mpi/flat_map.hpp>
@@ -33,7 +34,10 @@ class communicator_table {
   static constexpr uint32_t none = ~uint32_t(0);
   static constexpr uint32_t capacity = 1u << 20;
 
-  bool open() noexcept {
+  /// `keeper`: keeps them for a reader after a crash; null: nobody does.
+  bool open(core::kept_file* keeper = nullptr) noexcept {
+    keeper_ = keeper;
+    by_handle_.keep_in(keeper);
     entries_ = static_cast<known_communicator*>(core::map_pages(sizeof(known_communicator) * capacity, false));
     return entries_ != nullptr;
   }
@@ -54,6 +58,9 @@ class communicator_table {
   uint32_t add(const int32_t* world, int32_t size, int32_t rank, bool inter = false, const int32_t* own = nullptr,
                int32_t own_size = 0) noexcept {
     if (size_ == capacity) return none;
+    if (keeper_ != nullptr)
+      keeper_->keep_up_to(entries_, sizeof(known_communicator) * (size_ + 1), kept_, 1u << 13,
+                          sizeof(known_communicator) * capacity);
     known_communicator& fresh = entries_[size_];
     fresh.list = key_of_list(world, size);
     bool outside = has_outsider(world, size);
@@ -109,6 +116,7 @@ class communicator_table {
       room_ = bytes > ranks_chunk ? bytes : ranks_chunk;
       ranks_ = static_cast<char*>(core::map_pages(room_, false));
       if (ranks_ == nullptr) room_ = 0;
+      else if (keeper_ != nullptr) keeper_->keep(ranks_, room_);
     }
     if (ranks_ == nullptr) return nullptr;
     int32_t* const own = reinterpret_cast<int32_t*>(ranks_);
@@ -124,6 +132,8 @@ class communicator_table {
   flat_map by_list_;  // the newest communicator of each list
   char* ranks_ = nullptr;
   uint64_t room_ = 0;
+  core::kept_file* keeper_ = nullptr;
+  size_t kept_ = 0;
   uint32_t size_ = 0;
 };
 
