@@ -100,6 +100,33 @@ class event_buffer {
     return {const_cast<const Event* const*>(chunks_), shift, size()};
   }
 
+  /// For a copy of the buffer of a process that is gone: reads its events where `memory` has them from now on.
+  /// `table`: room for pointers, which the caller keeps; resized. Returns how many events cannot be found there;
+  /// `torn`: whether one more had been begun.
+  template <class Memory, class Table>
+  uint64_t adopt(const Memory& memory, Table& table, bool& torn) {
+    static_assert(Policy::action == when_full::drop, "other policies write chunks again");
+    const uint64_t published = size_;
+    const Event* const* const there = memory.find(const_cast<const Event* const*>(chunks_), 1);
+    const uint64_t known = there != nullptr ? memory.room(const_cast<const Event* const*>(chunks_)) : 0;
+    uint64_t found = 0;
+    torn = false;
+    for (uint64_t number = 0; number < known && number < max_chunks && found <= published; ++number) {
+      Event* const* const remote = memory.find(chunks_ + number, 1);
+      Event* const chunk = remote != nullptr ? const_cast<Event*>(memory.find(*remote, chunk_events)) : nullptr;
+      if (chunk == nullptr) break;
+      table.push_back(chunk);
+      const uint64_t here = published - found < chunk_events ? published - found : chunk_events;
+      for (uint64_t i = here; i < chunk_events && i == here; ++i)
+        for (size_t b = 0; b < sizeof(Event); ++b) torn = torn || reinterpret_cast<const char*>(chunk + i)[b] != 0;
+      found += here;
+      if (here < chunk_events) break;
+    }
+    size_ = found;
+    chunks_ = table.data();
+    return published - found;
+  }
+
   /// Reader (one thread at a time): calls sink(const Event* first, uint64_t count) for everything published,
   /// oldest first, in runs of at most a chunk, and lets the writer use the chunks again. Returns how many.
   /// Never waits for the writer.

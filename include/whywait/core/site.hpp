@@ -63,6 +63,30 @@ class site_table {
     return id;
   }
 
+  /// For a copy of the table of a process that is gone: reads its sites where `memory` has them from now on. `own`:
+  /// room for them, which the caller keeps; resized. What cannot be found there has no name.
+  template <class Memory, class Infos>
+  void adopt(const Memory& memory, Infos& own) {
+    const uint64_t there = memory.room(infos_);
+    const uint32_t known = size_ < capacity ? size_ : capacity;
+    own.assign(known < 2 ? 2 : known, site_info{"", "", 0, site_kind::none, 0});
+    for (uint32_t id = 0; id < known && id < there; ++id) {
+      const site_info* const remote = memory.find(infos_ + id, 1);
+      if (remote == nullptr) break;
+      site_info& info = own[id];
+      info.name = memory.text(remote->name);
+      info.file = memory.text(remote->file);
+      info.line = remote->line;
+      uint8_t kind;
+      memcpy(&kind, &remote->kind, sizeof kind);
+      if (kind <= static_cast<uint8_t>(site_kind::waiting)) info.kind = static_cast<site_kind>(kind);
+      info.key = id > overflow ? key_for(info.kind, info.name, info.file, info.line) : remote->key;
+    }
+    infos_ = own.data();
+    slots_ = nullptr;
+    size_ = static_cast<uint32_t>(own.size());
+  }
+
   /// Around fork(2): nobody may be adding a site while the process is copied.
   void lock() noexcept { pthread_mutex_lock(&mutex_); }
   void unlock() noexcept { pthread_mutex_unlock(&mutex_); }

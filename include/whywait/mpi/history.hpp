@@ -6,9 +6,10 @@
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/report/code_place.hpp>
+#include <whywait/report/module_list.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/symbolise.hpp>
-#include <whywait/sync/mpi/collect.hpp>
+#include <whywait/sync/mpi/collected.hpp>
 
 #include <cstdint>
 #include <string>
@@ -27,7 +28,10 @@ namespace mpi {
 /// nothing of the records; build it when nothing is recorded any more.
 class process_history {
  public:
-  process_history(const sync::mpi::collected_process& all, const core::site_table& sites) : sites_(sites) {
+  /// `modules`: those of the process if it is not this one.
+  process_history(const sync::mpi::collected_process& all, const core::site_table& sites,
+                  const report::module_list* modules = nullptr)
+      : sites_(sites), modules_(modules) {
     history_.rank = all.rank;
     history_.ranks = all.ranks;
     history_.clock = {all.clock.origin, all.clock.ns_per_tick, all.clock.offset_ns};
@@ -44,7 +48,7 @@ class process_history {
   /// Places of those of `keys` that this process knows. Reads debug information: milliseconds.
   report::names names_of(const std::vector<core::stable_key>& keys) const {
     report::names found;
-    report::symboliser symbols;
+    report::symboliser symbols("libdw.so.1", modules_);
     for (core::stable_key key : keys) {
       const auto known = meanings_.find(key);
       if (known == meanings_.end()) continue;
@@ -90,7 +94,8 @@ class process_history {
   // Made of module and offset, of the call, and of the regions around it: the same on every rank.
   core::stable_key key_of_call(const sync::mpi::call_site_table& calls, std::uint32_t number) const {
     const sync::mpi::call_site& site = calls[number];
-    const report::module_offset code = report::module_offset_of(site.address);
+    const report::module_offset code =
+        modules_ != nullptr ? modules_->offset_of(site.address) : report::module_offset_of(site.address);
     core::stable_key key = core::combine(core::key_of(code.module), code.offset);
     key = core::combine(key, static_cast<std::uint64_t>(site.call));
     for (std::uint32_t level = 0; level < site.depth; ++level)
@@ -120,6 +125,7 @@ class process_history {
   }
 
   const core::site_table& sites_;
+  const report::module_list* modules_;
   explain::rank_history history_;
   std::unordered_map<core::stable_key, meaning> meanings_;
 };

@@ -142,6 +142,33 @@ class path_recorder {
       hand_over(touched_[i], touched_[i] == inside ? running : 0, sink);
   }
 
+  /// The clock at the last event.
+  uint64_t last() const noexcept { return last_; }
+
+  /// For a copy of the recorder of a process that is gone: reads its profile where `memory` has it from now on. False:
+  /// it is not there, or damaged.
+  template <class Memory>
+  bool adopt(const Memory& memory) noexcept {
+    const uint64_t entries = memory.room(profile_), listed = memory.room(touched_);
+    const entry* const profile = memory.find(profile_, entries);
+    const uint32_t* const touched = memory.find(touched_, listed);
+    if (entries == 0 || profile == nullptr || touched == nullptr || touched_count_ > listed) return false;
+    const auto move = [&](entry*& at) noexcept {
+      const uint64_t bytes = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(profile_);
+      if (bytes % sizeof(entry) != 0 || bytes / sizeof(entry) >= entries) return false;
+      at = const_cast<entry*>(profile) + bytes / sizeof(entry);
+      return true;
+    };
+    if (!move(current_)) return false;
+    for (uint32_t level = 0; level < depth_ && level < max_depth; ++level)
+      if (!move(stack_[level].outer)) return false;
+    for (uint32_t i = 0; i < touched_count_; ++i)
+      if (touched[i] >= entries) return false;
+    profile_ = const_cast<entry*>(profile);
+    touched_ = const_cast<uint32_t*>(touched);
+    return true;
+  }
+
   /// Continues after a pause that belongs to no block (the inside of an MPI call).
   void resume(uint64_t now) noexcept { last_ = now; }
 

@@ -8,6 +8,7 @@
 #include <whywait/core/stable_key.hpp>
 
 #include <stdint.h>
+#include <string.h>
 
 namespace whywait {
 inline namespace v0 {
@@ -73,6 +74,30 @@ class call_site_table {
     ++site.count;
     site.ticks += ticks;
     return number;
+  }
+
+  /// For a copy of the table of a process that is gone: reads its sites where `memory` has them from now on; all that
+  /// is damaged is left out. `sites`: how many sites of regions there are.
+  template <class Memory>
+  void adopt(const Memory& memory, uint32_t sites) noexcept {
+    const uint64_t known = memory.room(sites_), regions = memory.room(regions_);
+    const call_site* const own = memory.find(sites_, known < size_ ? known : size_);
+    const uint32_t* const regions_there = memory.find(regions_, regions);
+    uint32_t good = 0;
+    for (; own != nullptr && good < size_ && good < known; ++good) {
+      const call_site& site = own[good];
+      uint16_t call;
+      memcpy(&call, &site.call, sizeof call);
+      if (call >= static_cast<uint16_t>(core::mpi_call::count_) || site.depth > most_depth) break;
+      if (site.depth != 0 && (site.regions > regions || site.depth > regions - site.regions)) break;
+      bool named = true;
+      for (uint32_t level = 0; level < site.depth; ++level) named = named && regions_there[site.regions + level] < sites;
+      if (!named) break;
+    }
+    slots_ = nullptr;
+    sites_ = const_cast<call_site*>(own);
+    regions_ = const_cast<uint32_t*>(regions_there);
+    size_ = good;
   }
 
   /// Numbers in use; number 0 counts.

@@ -88,6 +88,25 @@ class communicator_table {
   void bind(uint64_t handle, uint32_t index) noexcept { by_handle_.set(handle, index); }
   void forget(uint64_t handle) noexcept { by_handle_.erase(handle); }
 
+  /// For a copy of the table of a process that is gone: calls found(const known_communicator&, const int32_t* world)
+  /// for each communicator that `memory` has, in order; `world` null: the identity.
+  template <class Memory, class Found>
+  void visit_kept(const Memory& memory, Found&& found) const {
+    for (uint32_t i = 0; i < size_; ++i) {
+      const known_communicator* const each = memory.find(entries_ + i, 1);
+      if (each == nullptr || each->size < 0) return;
+      const int32_t* const world =
+          each->world != nullptr ? memory.find(each->world, static_cast<uint64_t>(each->size)) : nullptr;
+      if (each->world != nullptr && world == nullptr) return;
+      found(*each, world);
+    }
+  }
+  /// The same for handles: found(handle, number of the communicator).
+  template <class Memory, class Found>
+  void visit_kept_handles(const Memory& memory, Found&& found) const {
+    by_handle_.visit_kept(memory, found);
+  }
+
   uint32_t size() const noexcept { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
   const known_communicator& operator[](uint32_t index) const noexcept { return entries_[index]; }
 

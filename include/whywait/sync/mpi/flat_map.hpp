@@ -54,6 +54,15 @@ class flat_map {
     --size_;
   }
 
+  /// For a copy of the map of a process that is gone: calls found(key, value) for all that `memory` has.
+  template <class Memory, class Found>
+  void visit_kept(const Memory& memory, Found&& found) const {
+    const uint64_t there = slots_ != nullptr ? memory.room(slots_) : 0;
+    for (uint64_t i = 0; i <= mask_ && i < there; ++i)
+      if (const slot* const each = memory.find(slots_ + i, 1))
+        if (each->used != 0) found(each->key, each->value);
+  }
+
   uint64_t size() const noexcept { return size_; }
   void release() noexcept {
     core::unmap_pages(slots_, capacity() * sizeof(slot));
