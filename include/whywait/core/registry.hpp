@@ -179,13 +179,12 @@ inline registry* make_registry() noexcept {
   made->layout = sizeof(registry);
   made->pid = getpid();
   made->config = config;
-  made->config.crash = nullptr;  // done
   made->kept = kept;
   made->counter = counter;
-  if (made->config.output != nullptr) {  // the program may change its environment
-    const size_t bytes = strlen(made->config.output) + 1;
-    if (void* copy = map_pages(bytes, false))
-      made->config.output = static_cast<char*>(memcpy(copy, made->config.output, bytes));
+  for (const char** text : {&made->config.output, &made->config.crash}) {  // the program may change its environment
+    if (*text == nullptr) continue;
+    const size_t bytes = strlen(*text) + 1;
+    if (void* copy = map_pages(bytes, false)) *text = static_cast<char*>(memcpy(copy, *text, bytes));
   }
   made->memory.limit(made->config.memory_bytes);
   made->memory.keep_in(&made->kept);

@@ -53,6 +53,8 @@ class dead_process {
 
   /// Empty: everything could be read.
   const std::string& problem() const noexcept { return problem_; }
+  /// That version could read it: nobody else should remove it.
+  bool of_another_version() const noexcept { return other_version_; }
   const dead_memory& file() const noexcept { return *file_; }
   const core::kept_header& header() const noexcept { return file_->header(); }
   const core::site_table& sites() const noexcept { return sites_; }
@@ -75,7 +77,10 @@ class dead_process {
   // No run is so long: what lies beyond is damage.
   static constexpr std::uint64_t most_ticks = std::uint64_t(1) << 54;
 
-  void fail(const char* why) { problem_ = why; }
+  void fail(const char* why, bool other_version = false) {
+    problem_ = why;
+    other_version_ = other_version;
+  }
 
   void read() {
     const core::kept_header& h = header();
@@ -84,7 +89,7 @@ class dead_process {
     if (h.layout[0] != core::layout_of<core::registry>() ||
         (h.layout[1] != 0 && h.layout[1] != core::layout_of<record::location>()) ||
         (h.layout[2] != 0 && h.layout[2] != sync::mpi::layout_of_facts()))
-      return fail("was written by another version of whywait and cannot be read by this one");
+      return fail("was written by another version of whywait and cannot be read by this one", true);
     std::memcpy(static_cast<void*>(&sites_), &remote->sites, sizeof sites_);
     sites_.adopt(*file_, infos_);
     read_modules();
@@ -235,6 +240,7 @@ class dead_process {
   static constexpr std::uint64_t most_threads = 1u << 16;
   std::unique_ptr<dead_memory> file_;
   std::string problem_;
+  bool other_version_ = false;
   core::site_table sites_;
   std::vector<core::site_info> infos_;
   report::module_list modules_;
