@@ -73,8 +73,8 @@ def check(name):
             continue
         other = rooms.room_of(target)
         umbrella = room is None
-        if other in rooms.WIRING and other != room and not (umbrella and name == f"whywait/{rooms.WIRING[other]}"):
-            yield f"{here}: <{target}> is a part of {rooms.WIRING[other]}: only that may include it"
+        if other in rooms.WIRING and other != room and not (umbrella and name[len("whywait/"):] in rooms.WIRING[other]):
+            yield f"{here}: <{target}> is a part of {' and '.join(rooms.WIRING[other])}: nothing else may include it"
             continue
         if umbrella or (room in rooms.WIRING and other is not None):
             continue  # they wire the rooms; what umbrellas may reach is checked below
@@ -89,7 +89,7 @@ def check(name):
     if room is None:
         for forbidden in sorted(rooms.UMBRELLAS.get(name.split("/")[-1], ())):
             for target in sorted(reached(name, set())):
-                if target.startswith(f"whywait/{forbidden}/"):
+                if f"{target}/".startswith(f"whywait/{forbidden}/"):
                     yield f"{path}:1: reaches <{target}>, but must do without {forbidden}/"
 
 

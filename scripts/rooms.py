@@ -20,14 +20,15 @@ MAY_INCLUDE = {
 HOT = {"core", "record", "sync"}
 COLD = set(MAY_INCLUDE) - HOT
 
-# Folders that hold the parts of an umbrella: they wire rooms like it, and only it may include them.
-WIRING = {"mpi": "mpi.hpp"}
+# Folders that hold the parts of umbrellas: they wire rooms like those, and only those may include them.
+WIRING = {"mpi": ("mpi.hpp", "left_behind.hpp")}
 
 # Umbrella -> rooms (or folders of rooms) that it must not reach, not even through others.
 UMBRELLAS = {
     "record.hpp": COLD | {"sync", "mpi"},
     "whywait.hpp": {"sync/mpi", "mpi"},
     "mpi.hpp": set(),
+    "left_behind.hpp": {"sync/mpi/mpi_header.hpp"},  # reads what MPI programs left, without MPI
     "thread.hpp": {"sync/mpi", "mpi"},
     "data.hpp": COLD | {"mpi"},
     "coverage.hpp": COLD | {"mpi"},
@@ -37,7 +38,7 @@ UMBRELLAS = {
     "benchmark.hpp": set(),
 }
 # The ones that single_include offers as one file.
-SINGLE_HEADERS = ["record.hpp", "mpi.hpp", "whywait.hpp"]
+SINGLE_HEADERS = ["record.hpp", "mpi.hpp", "whywait.hpp", "left_behind.hpp"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION_OPENS = re.compile(r"^\s*#\s*if")

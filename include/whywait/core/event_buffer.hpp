@@ -3,6 +3,7 @@
 
 #include <whywait/core/chunked_view.hpp>
 #include <whywait/core/event_policy.hpp>
+#include <whywait/core/kept_file.hpp>
 #include <whywait/core/pages.hpp>
 
 #include <sched.h>
@@ -51,6 +52,7 @@ class event_buffer {
       const uint64_t used = ((size_ + chunk_events - 1) >> shift) + (untouched ? 1 : 0);
       for (uint64_t i = first_ >> 1 >> shift; i < used; ++i) free_chunk(chunk_at(i));
     }
+    if (kept_table_ != 0) budget_->keeper()->forget(chunks_);
     unmap_pages(chunks_, sizeof(Event*) * max_chunks);
     supply_.release();
     *this = event_buffer();
@@ -96,6 +98,33 @@ class event_buffer {
   chunked_view<const Event> view() const noexcept {
     static_assert(Policy::action == when_full::drop, "other policies write chunks again");
     return {const_cast<const Event* const*>(chunks_), shift, size()};
+  }
+
+  /// For a copy of the buffer of a process that is gone: reads its events where `memory` has them from now on.
+  /// `table`: room for pointers, which the caller keeps; resized. Returns how many events cannot be found there;
+  /// `torn`: whether one more had been begun.
+  template <class Memory, class Table>
+  uint64_t adopt(const Memory& memory, Table& table, bool& torn) {
+    static_assert(Policy::action == when_full::drop, "other policies write chunks again");
+    const uint64_t published = size_;
+    const Event* const* const there = memory.find(const_cast<const Event* const*>(chunks_), 1);
+    const uint64_t known = there != nullptr ? memory.room(const_cast<const Event* const*>(chunks_)) : 0;
+    uint64_t found = 0;
+    torn = false;
+    for (uint64_t number = 0; number < known && number < max_chunks && found <= published; ++number) {
+      Event* const* const remote = memory.find(chunks_ + number, 1);
+      Event* const chunk = remote != nullptr ? const_cast<Event*>(memory.find(*remote, chunk_events)) : nullptr;
+      if (chunk == nullptr) break;
+      table.push_back(chunk);
+      const uint64_t here = published - found < chunk_events ? published - found : chunk_events;
+      for (uint64_t i = here; i < chunk_events && i == here; ++i)
+        for (size_t b = 0; b < sizeof(Event); ++b) torn = torn || reinterpret_cast<const char*>(chunk + i)[b] != 0;
+      found += here;
+      if (here < chunk_events) break;
+    }
+    size_ = found;
+    chunks_ = table.data();
+    return published - found;
   }
 
   /// Reader (one thread at a time): calls sink(const Event* first, uint64_t count) for everything published,
@@ -154,7 +183,7 @@ class event_buffer {
       __atomic_store_n(&dropped_, dropped_ + 1, __ATOMIC_RELAXED);
       return nullptr;
     }
-    chunk_at(size_ >> shift) = fresh;
+    note_chunk(size_ >> shift, fresh);
     cursor_ = fresh;
     end_ = fresh + chunk_events;
     return fresh;
@@ -180,15 +209,27 @@ class event_buffer {
 
   Event* new_chunk() noexcept {
     if (owned_ == max_chunks || !budget_->take(chunk_bytes)) return nullptr;
-    void* const pages = supply_.take(chunk_bytes, budget_->left() >= page_supply::slab_bytes);
+    const bool kept = budget_->keeper() != nullptr && budget_->keeper()->is_open();
+    void* const pages =
+        kept ? map_pages(chunk_bytes, false) : supply_.take(chunk_bytes, budget_->left() >= page_supply::slab_bytes);
     if (pages == nullptr) {
       budget_->give_back(chunk_bytes);
       return nullptr;
     }
+    if (kept) budget_->keeper()->keep(pages, chunk_bytes);
     ++owned_;
     return static_cast<Event*>(pages);
   }
+  // The table of chunks is kept, too, page by page, for a reader begins there.
+  void note_chunk(uint64_t number, Event* chunk) noexcept {
+    const uint64_t place = number & (max_chunks - 1);
+    if (budget_->keeper() != nullptr)
+      budget_->keeper()->keep_up_to(chunks_, (place + 1) * sizeof(Event*), kept_table_, 4096,
+                                    sizeof(Event*) * max_chunks);
+    chunks_[place] = chunk;
+  }
   void free_chunk(Event* chunk) noexcept {
+    if (budget_->keeper() != nullptr) budget_->keeper()->forget(chunk);
     unmap_pages(chunk, chunk_bytes);
     budget_->give_back(chunk_bytes);
   }
@@ -242,6 +283,7 @@ class event_buffer {
   Event** chunks_ = nullptr;
   memory_budget* budget_ = nullptr;
   page_supply supply_;
+  size_t kept_table_ = 0;  // bytes of `chunks_` that are kept
   bool gap_ = false;
   folder folder_{};
   // the reader's, in a cache line of their own

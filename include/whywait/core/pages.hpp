@@ -79,6 +79,8 @@ class page_supply {
   size_t taken_ = 0;  // in single pieces
 };
 
+class kept_file;
+
 /// How many bytes may still be recorded, shared by all locations of the process. Lock-free.
 class memory_budget {
  public:
@@ -100,6 +102,9 @@ class memory_budget {
     return used < most ? most - used : 0;
   }
   void give_back(uint64_t bytes) noexcept { __atomic_fetch_sub(&used_, bytes, __ATOMIC_RELAXED); }
+  /// The file under what is recorded; null: none. Set before anything is taken.
+  void keep_in(kept_file* file) noexcept { keeper_ = file; }
+  kept_file* keeper() const noexcept { return keeper_; }
   /// All of it is free again: in a forked child, whose parent keeps what was taken.
   void forget() noexcept { __atomic_store_n(&used_, uint64_t(0), __ATOMIC_RELAXED); }
 
@@ -107,6 +112,7 @@ class memory_budget {
   uint64_t used_now() const noexcept { return __atomic_load_n(&used_, __ATOMIC_RELAXED); }
   uint64_t used_ = 0;
   uint64_t limit_ = ~uint64_t(0);
+  kept_file* keeper_ = nullptr;
 };
 
 }  // namespace core

@@ -4,6 +4,7 @@
 #include <whywait/core/clock.hpp>
 #include <whywait/core/code_source.hpp>
 #include <whywait/core/complaint.hpp>
+#include <whywait/core/kept_file.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/settings.hpp>
 #include <whywait/core/site.hpp>
@@ -38,6 +39,7 @@ struct registry {
   uint64_t layout;            ///< size of this struct: modules of another layout keep a registry of their own
   pid_t pid;                  ///< the process that made it; in a forked child it differs from getpid()
   settings config;
+  kept_file kept;             ///< WHYWAIT_CRASH: what survives a crash; closed without it
   memory_budget memory;
   site_table sites;
   pthread_mutex_t mutex;      ///< protects `locations`, `extension`; never taken on the hot path
@@ -130,17 +132,33 @@ inline void pin_this_module() noexcept {
 // A forked child keeps the sites (the program's static numbers name them) and nothing else: its locations are
 // its own, those of the parent stay with the parent, and no room's state survives, so it ends silently.
 // Runs in the module that made the registry: its slot is set.
+__attribute__((visibility("hidden"))) inline registry* at_fork = nullptr;  // pages in a file would be the parent's, too
+
 inline void before_fork() noexcept {
-  pthread_mutex_lock(&whywait_v0_registry_slot->mutex);
-  whywait_v0_registry_slot->sites.lock();
+  registry& own = *whywait_v0_registry_slot;
+  pthread_mutex_lock(&own.mutex);
+  own.sites.lock();
+  own.kept.lock();
+  at_fork = nullptr;
+  if (own.kept.is_open())
+    if (void* copy = map_pages(sizeof(registry), true))
+      at_fork = static_cast<registry*>(memcpy(copy, static_cast<void*>(&own), sizeof own));
 }
-inline void after_fork_in_parent() noexcept {
+inline void unlock_after_fork() noexcept {
+  unmap_pages(at_fork, sizeof(registry));
+  whywait_v0_registry_slot->kept.unlock();
   whywait_v0_registry_slot->sites.unlock();
   pthread_mutex_unlock(&whywait_v0_registry_slot->mutex);
 }
 inline void after_fork_in_child() noexcept {
   registry& own = *whywait_v0_registry_slot;
-  after_fork_in_parent();
+  if (at_fork != nullptr) {
+    at_fork->kept.leave_to_parent();
+    memcpy(static_cast<void*>(&own), static_cast<void*>(at_fork), sizeof own);  // the parent has gone on meanwhile
+  } else {
+    own.kept.leave_to_parent();
+  }
+  unlock_after_fork();
   own.locations = nullptr;
   own.location_count = 0;
   for (void*& room : own.extension) room = nullptr;
@@ -149,25 +167,37 @@ inline void after_fork_in_child() noexcept {
 }
 
 inline registry* make_registry() noexcept {
-  void* pages = map_pages(sizeof(registry), true);
+  const bool speaks = first_of_the_launch();
+  const settings config = settings::from_environment([speaks](const bad_setting& bad) {
+    if (speaks) bad.complain();
+  });
+  const bool counter = config.clock == settings::clock_choice::automatic && cycle_clock::invariant();
+  cycle_clock::use_counter(counter);  // of this module, now: the file below notes the time
+  void* pages = map_pages(sizeof(registry), false);
   if (pages == nullptr) return nullptr;
+  kept_file kept;
+  if (config.enable && config.crash != nullptr && kept.open(config.crash, counter, speaks))
+    kept.keep(pages, sizeof(registry));
   registry* made = new (pages) registry();
   made->layout = sizeof(registry);
   made->pid = getpid();
-  const bool speaks = first_of_the_launch();
-  made->config = settings::from_environment([speaks](const bad_setting& bad) {
-    if (speaks) bad.complain();
+  made->config = config;
+  made->kept = kept;
+  made->counter = counter;
+  made->config.each_text([](const char*, const char*& text) {  // the program may change its environment
+    if (text == nullptr) return;
+    const size_t bytes = strlen(text) + 1;
+    if (void* copy = map_pages(bytes, false)) text = static_cast<char*>(memcpy(copy, text, bytes));
   });
-  const char** const texts[] = {&made->config.output, &made->config.coverage};
-  for (const char** text : texts) {  // the program may change its environment
-    if (*text == nullptr) continue;
-    const size_t bytes = strlen(*text) + 1;
-    if (void* copy = map_pages(bytes, false)) *text = static_cast<char*>(memcpy(copy, *text, bytes));
-  }
   made->memory.limit(made->config.memory_bytes);
-  made->counter = made->config.clock == settings::clock_choice::automatic && cycle_clock::invariant();
+  made->memory.keep_in(&made->kept);
   pthread_mutex_init(&made->mutex, nullptr);
-  if (!made->sites.open() || pthread_key_create(&made->thread_key, &end_of_thread) != 0) made->config.enable = false;
+  if (kept_header* const header = made->kept.header()) {
+    header->layout[0] = layout_of<registry>();
+    header->registry = reinterpret_cast<uintptr_t>(made);
+  }
+  if (!made->sites.open(&made->kept) || pthread_key_create(&made->thread_key, &end_of_thread) != 0)
+    made->config.enable = false;
   return made;
 }
 
@@ -190,7 +220,7 @@ __attribute__((noinline, cold)) inline registry* look_up_registry() noexcept {
   dl_iterate_phdr(&find_or_make, &made_here);
   if (made_here) {
     pin_this_module();
-    pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+    pthread_atfork(&before_fork, &unlock_after_fork, &after_fork_in_child);
   }
   return __atomic_load_n(&whywait_v0_registry_slot, __ATOMIC_ACQUIRE);
 }

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CORE_SITE_HPP
 #define WHYWAIT_CORE_SITE_HPP
 
+#include <whywait/core/kept_file.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/stable_key.hpp>
 
@@ -34,10 +35,13 @@ class site_table {
   static constexpr uint32_t overflow = 1;
 
   /// Reserves address space (about 4 MB, touched as it fills). False if there is none.
-  bool open() noexcept {
+  /// `keeper`: keeps the sites for a reader after a crash; null: nobody does.
+  bool open(kept_file* keeper = nullptr) noexcept {
     infos_ = static_cast<site_info*>(map_pages(sizeof(site_info) * capacity, false));
     slots_ = static_cast<uint32_t*>(map_pages(sizeof(uint32_t) * slot_count, false));
     if (infos_ == nullptr || slots_ == nullptr) return false;
+    keeper_ = keeper;
+    if (keeper_ != nullptr) keeper_->keep_by_site(infos_, sizeof(site_info));
     infos_[0] = site_info{"", "", 0, site_kind::none, 0};  // "no site" has a name, too
     infos_[overflow] = site_info{"(more than 65534 sites)", "", 0, site_kind::region, key_of("overflow")};
     size_ = 2;
@@ -57,6 +61,30 @@ class site_table {
     if (id == 0) id = add(kind, name, file, line, key, slot);
     pthread_mutex_unlock(&mutex_);
     return id;
+  }
+
+  /// For a copy of the table of a process that is gone: reads its sites where `memory` has them from now on. `own`:
+  /// room for them, which the caller keeps; resized. What cannot be found there has no name.
+  template <class Memory, class Infos>
+  void adopt(const Memory& memory, Infos& own) {
+    const uint64_t there = memory.room(infos_);
+    const uint32_t known = size_ < capacity ? size_ : capacity;
+    own.assign(known < 2 ? 2 : known, site_info{"", "", 0, site_kind::none, 0});
+    for (uint32_t id = 0; id < known && id < there; ++id) {
+      const site_info* const remote = memory.find(infos_ + id, 1);
+      if (remote == nullptr) break;
+      site_info& info = own[id];
+      info.name = memory.text(remote->name);
+      info.file = memory.text(remote->file);
+      info.line = remote->line;
+      uint8_t kind;
+      memcpy(&kind, &remote->kind, sizeof kind);
+      if (kind <= static_cast<uint8_t>(site_kind::waiting)) info.kind = static_cast<site_kind>(kind);
+      info.key = id > overflow ? key_for(info.kind, info.name, info.file, info.line) : remote->key;
+    }
+    infos_ = own.data();
+    slots_ = nullptr;
+    size_ = static_cast<uint32_t>(own.size());
   }
 
   /// Around fork(2): nobody may be adding a site while the process is copied.
@@ -91,6 +119,7 @@ class site_table {
     const char* own_file = copy(file);
     if (own_name == nullptr || own_file == nullptr) return overflow;
     const uint32_t id = size_;
+    if (keeper_ != nullptr) keeper_->grow_sites(id + 1);
     infos_[id] = site_info{own_name, own_file, line, kind, key};
     __atomic_store_n(&size_, id + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&slots_[slot], id, __ATOMIC_RELEASE);
@@ -104,6 +133,7 @@ class site_table {
       text_ = static_cast<char*>(map_pages(fresh, false));
       room_ = text_ != nullptr ? fresh : 0;
       if (text_ == nullptr) return nullptr;
+      if (keeper_ != nullptr) keeper_->keep(text_, fresh);
     }
     char* const own = text_;
     memcpy(own, text, bytes);
@@ -119,6 +149,7 @@ class site_table {
   uint32_t size_ = 0;
   char* text_ = nullptr;
   size_t room_ = 0;
+  kept_file* keeper_ = nullptr;
 };
 
 }  // namespace core

@@ -3,17 +3,20 @@
 
 #include <whywait/core/clock.hpp>
 #include <whywait/core/complaint.hpp>
+#include <whywait/mpi/left_behind.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/record/totals.hpp>
 #include <whywait/report/code_place.hpp>
 #include <whywait/report/last_words.hpp>
+#include <whywait/report/thread_end.hpp>
 #include <whywait/sync/mpi/state.hpp>
 
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
+#include <string>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -74,16 +77,7 @@ struct executable {
 inline const char* name_of_end(sync::mpi::end_reason reason, int signal) noexcept {
   if (reason == sync::mpi::end_reason::abort) return "MPI_Abort";
   if (reason == sync::mpi::end_reason::exit) return "exit without MPI_Finalize";
-  switch (signal) {
-    case SIGTERM: return "SIGTERM";
-    case SIGINT: return "SIGINT";
-    case SIGSEGV: return "SIGSEGV";
-    case SIGBUS: return "SIGBUS";
-    case SIGFPE: return "SIGFPE";
-    case SIGILL: return "SIGILL";
-    case SIGABRT: return "SIGABRT";
-    default: return "a signal";
-  }
+  return report::name_of_signal(signal);
 }
 
 // "<prefix>.rank<n>.json" without allocation; false if it does not fit.
@@ -104,8 +98,20 @@ inline const char* name_of_end(sync::mpi::end_reason reason, int signal) noexcep
 
 }  // namespace detail
 
-/// Hook of MPI_Init: learns what a signal handler must know beforehand.
-[[gnu::cold]] inline void at_start(sync::mpi::state&) { dl_iterate_phdr(&detail::find_executable, nullptr); }
+/// Hook of MPI_Init: learns what a signal handler must know beforehand, and reports what earlier runs left behind.
+[[gnu::cold]] inline void at_start(sync::mpi::state& process) {
+  dl_iterate_phdr(&detail::find_executable, nullptr);
+  const core::settings& wanted = process.registry->config;
+  if (process.rank != 0 || wanted.crash == nullptr || (!wanted.report && wanted.output == nullptr)) return;
+  try {
+    left_behind_options options;
+    if (!wanted.report) options.text = nullptr;
+    if (wanted.output != nullptr) options.output = std::string(wanted.output) + ".crash";
+    report_left_behind(wanted.crash, options);
+  } catch (const std::exception& problem) {
+    core::complain("what is left in ", wanted.crash, " cannot be reported: ", problem.what());
+  }
+}
 
 /// Hook of an end without MPI_Finalize: says and writes what this rank knows alone. Async-signal-safe: no
 /// allocation, no lock, at most one mmap.

@@ -7,9 +7,10 @@
 #include <whywait/explain/history.hpp>
 #include <whywait/report/code_blocks.hpp>
 #include <whywait/report/code_place.hpp>
+#include <whywait/report/module_list.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/symbolise.hpp>
-#include <whywait/sync/mpi/collect.hpp>
+#include <whywait/sync/mpi/collected.hpp>
 
 #include <cstdint>
 #include <string>
@@ -28,10 +29,11 @@ namespace mpi {
 /// nothing of the records; build it when nothing is recorded any more.
 class process_history {
  public:
-  /// `code`: blocks that the compiler counted, or null; must live as long.
+  /// `code`: blocks that the compiler counted, or null; `modules`: those of the process if it is not this one, or
+  /// null. Both must live as long.
   process_history(const sync::mpi::collected_process& all, const core::site_table& sites,
-                  const report::code_blocks* code = nullptr)
-      : sites_(sites), code_(code) {
+                  const report::code_blocks* code = nullptr, const report::module_list* modules = nullptr)
+      : sites_(sites), code_(code), modules_(modules) {
     if (code_ != nullptr) history_.code = code_->code();
     history_.rank = all.rank;
     history_.ranks = all.ranks;
@@ -49,7 +51,7 @@ class process_history {
   /// Places of those of `keys` that this process knows. Reads debug information: milliseconds.
   report::names names_of(const std::vector<core::stable_key>& keys) const {
     report::names found;
-    report::symboliser symbols;
+    report::symboliser symbols("libdw.so.1", modules_);
     for (core::stable_key key : keys) {
       if (const report::place* const lines = code_ != nullptr ? code_->find(key) : nullptr) found.add(key, *lines);
       const auto known = meanings_.find(key);
@@ -98,7 +100,8 @@ class process_history {
   // Made of module and offset, of the call, and of the regions around it: the same on every rank.
   core::stable_key key_of_call(const sync::mpi::call_site_table& calls, std::uint32_t number) const {
     const sync::mpi::call_site& site = calls[number];
-    const report::module_offset code = report::module_offset_of(site.address);
+    const report::module_offset code =
+        modules_ != nullptr ? modules_->offset_of(site.address) : report::module_offset_of(site.address);
     core::stable_key key = core::combine(core::key_of(code.module), code.offset);
     key = core::combine(key, static_cast<std::uint64_t>(site.call));
     for (std::uint32_t level = 0; level < site.depth; ++level)
@@ -129,6 +132,7 @@ class process_history {
 
   const core::site_table& sites_;
   const report::code_blocks* code_;
+  const report::module_list* modules_;
   explain::rank_history history_;
   std::unordered_map<core::stable_key, meaning> meanings_;
 };

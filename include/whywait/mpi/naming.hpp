@@ -4,6 +4,7 @@
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/mpi/history.hpp>
+#include <whywait/mpi/keys.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/names_packet.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <utility>
 #include <vector>
 
 #ifndef WHYWAIT_DISABLE
@@ -21,33 +23,10 @@
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
-namespace detail {
 
-/// Every key that a reader of the outcome has to be told the name of, and `keys`, sorted.
-[[gnu::cold]] inline std::vector<core::stable_key> keys_to_name(const explain::outcome& found,
-                                                                std::vector<core::stable_key> keys) {
-  for (const explain::block_meaning& m : found.meanings) {
-    keys.push_back(m.first);
-    keys.push_back(m.second);
-  }
-  for (const explain::explanation& e : found.waits) {
-    keys.push_back(e.operation);
-    keys.push_back(e.cause);
-    for (const explain::residual_term& t : e.residual) {
-      keys.push_back(t.block);
-      keys.push_back(t.within);
-    }
-  }
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  return keys;
-}
-
-}  // namespace detail
-
-/// Names for the keys of an outcome and for `more` of them, on rank 0. Each key is looked up by the lowest rank that knows it, in its
-/// own process (address space randomisation and different executables make that the only place), and only
-/// what the report shows is looked up. Collective over `comm`; `found` and `more` matter on rank 0.
+/// Names for the keys of an outcome and for `more` of them, on rank 0. Each key is looked up by the lowest rank that
+/// knows it, in its own process (address space randomisation and different executables make that the only place),
+/// and only what the report shows is looked up. Collective over `comm`; `found` and `more` matter on rank 0.
 [[gnu::cold]] inline report::names gather_names(const explain::outcome& found, const process_history& own,
                                                 MPI_Comm comm, std::vector<core::stable_key> more = {}) {
   int rank = 0, ranks = 1;

@@ -3,6 +3,7 @@
 
 #include <whywait/core/clock.hpp>
 #include <whywait/core/event_buffer.hpp>
+#include <whywait/core/kept_layout.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/sync_record.hpp>
@@ -48,8 +49,9 @@ inline location* off() noexcept { return reinterpret_cast<location*>(uintptr_t(1
 inline location* make_location(core::registry& registry) noexcept {
   void* pages = core::map_pages(sizeof(location), false);
   if (pages == nullptr) return nullptr;
+  registry.kept.keep(pages, sizeof(location));
   location* made = new (pages) location();
-  if (!made->path.open(core::cycle_clock::now()) || !made->steps.open(registry.memory) ||
+  if (!made->path.open(core::cycle_clock::now(), &registry.kept) || !made->steps.open(registry.memory) ||
       !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
     core::complain("no address space to record a thread; it is left out");
     return nullptr;  // a few pages stay behind
@@ -57,6 +59,7 @@ inline location* make_location(core::registry& registry) noexcept {
   pthread_mutex_lock(&registry.mutex);
   made->index = registry.location_count++;
   made->next = registry.locations;
+  if (core::kept_header* const header = registry.kept.header()) header->layout[1] = core::layout_of<location>();
   __atomic_store_n(&registry.locations, static_cast<core::location_base*>(made), __ATOMIC_RELEASE);
   pthread_mutex_unlock(&registry.mutex);
   pthread_setspecific(registry.thread_key, static_cast<core::location_base*>(made));

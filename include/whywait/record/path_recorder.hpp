@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RECORD_PATH_RECORDER_HPP
 #define WHYWAIT_RECORD_PATH_RECORDER_HPP
 
+#include <whywait/core/kept_file.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
@@ -25,10 +26,15 @@ class path_recorder {
   static constexpr uint32_t max_depth = 1024;
 
   /// Reserves the profile (address space; touched block by block) and starts outside any region at `now`.
-  bool open(uint64_t now) noexcept {
+  /// `keeper`: keeps it for a reader after a crash; null: nobody does.
+  bool open(uint64_t now, core::kept_file* keeper = nullptr) noexcept {
     profile_ = static_cast<entry*>(core::map_pages(sizeof(entry) * core::site_table::capacity, false));
     touched_ = static_cast<uint32_t*>(core::map_pages(sizeof(uint32_t) * core::site_table::capacity, false));
     if (profile_ == nullptr || touched_ == nullptr) return false;
+    if (keeper != nullptr) {
+      keeper->keep_by_site(profile_, sizeof(entry));
+      keeper->keep_by_site(touched_, sizeof(uint32_t));
+    }
     segment_ = 1;
     current_ = profile_;
     touch(profile_, 0);
@@ -134,6 +140,33 @@ class path_recorder {
     const uint32_t inside = innermost();
     for (uint32_t i = 0; i < touched_count_; ++i)
       hand_over(touched_[i], touched_[i] == inside ? running : 0, sink);
+  }
+
+  /// The clock at the last event.
+  uint64_t last() const noexcept { return last_; }
+
+  /// For a copy of the recorder of a process that is gone: reads its profile where `memory` has it from now on. False:
+  /// it is not there, or damaged.
+  template <class Memory>
+  bool adopt(const Memory& memory) noexcept {
+    const uint64_t entries = memory.room(profile_), listed = memory.room(touched_);
+    const entry* const profile = memory.find(profile_, entries);
+    const uint32_t* const touched = memory.find(touched_, listed);
+    if (entries == 0 || profile == nullptr || touched == nullptr || touched_count_ > listed) return false;
+    const auto move = [&](entry*& at) noexcept {
+      const uint64_t bytes = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(profile_);
+      if (bytes % sizeof(entry) != 0 || bytes / sizeof(entry) >= entries) return false;
+      at = const_cast<entry*>(profile) + bytes / sizeof(entry);
+      return true;
+    };
+    if (!move(current_)) return false;
+    for (uint32_t level = 0; level < depth_ && level < max_depth; ++level)
+      if (!move(stack_[level].outer)) return false;
+    for (uint32_t i = 0; i < touched_count_; ++i)
+      if (touched[i] >= entries) return false;
+    profile_ = const_cast<entry*>(profile);
+    touched_ = const_cast<uint32_t*>(touched);
+    return true;
   }
 
   /// Continues after a pause that belongs to no block (the inside of an MPI call).

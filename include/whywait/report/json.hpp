@@ -123,6 +123,28 @@ void write_run(Writer& out, const run_facts& run) {
   out.end_array().end_object();
 }
 
+template <class Writer>
+void write_thread_end(Writer& out, const thread_end& t) {
+  out.begin_object().member("rank", t.rank).member("thread", t.thread).member("pid", t.pid).member("end", t.end);
+  out.member("seconds", t.seconds).member("regions", t.regions);
+  if (t.inside) {
+    write_place(out, "inside", t.call);
+    out.member("whom", t.whom).member("since_seconds", t.since_seconds);
+  }
+  out.member("mpi_calls", t.mpi_calls).member("records", t.records);
+  out.member("torn_events", t.torn_events).member("lost_events", t.lost_events).key("blocks").begin_array();
+  for (const place_total& b : t.blocks)
+    out.begin_object()
+        .member("block", b.where.name)
+        .member("file", b.where.file)
+        .member("line", b.where.line)
+        .member("visits", b.visits)
+        .member("seconds", b.seconds)
+        .member("work", b.work)
+        .end_object();
+  out.end_array().end_object();
+}
+
 }  // namespace detail
 
 /// Writes a result as docs/schema.json describes. `sink` is called with (const char*, size_t).
@@ -143,6 +165,11 @@ void write_json(const result& r, Sink sink) {
   detail::write_rows(out, "distributions", r.distributions);
   detail::write_rows(out, "sharing", r.sharing);
   detail::write_row(out.key("prediction"), r.prediction);
+  if (!r.last_words.empty()) {
+    out.key("last_words").begin_array();
+    for (const thread_end& t : r.last_words) detail::write_thread_end(out, t);
+    out.end_array();
+  }
   out.end_object();
 }
 

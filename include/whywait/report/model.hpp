@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_MODEL_HPP
 
 #include <whywait/report/names.hpp>
+#include <whywait/report/thread_end.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -125,6 +126,7 @@ struct result {
   std::vector<row> distributions;
   std::vector<row> sharing;
   row prediction;
+  std::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty
 };
 
 }  // namespace report

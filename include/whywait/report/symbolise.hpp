@@ -3,6 +3,7 @@
 
 #include <whywait/report/code_place.hpp>
 #include <whywait/report/cpp_name.hpp>
+#include <whywait/report/module_list.hpp>
 #include <whywait/report/names.hpp>
 
 #include <dlfcn.h>
@@ -48,6 +49,9 @@ struct libdw {
   dwfl* (*begin)(const dwfl_callbacks*) = nullptr;
   void (*end)(dwfl*) = nullptr;
   int (*linux_proc_report)(dwfl*, pid_t) = nullptr;
+  void (*report_begin)(dwfl*) = nullptr;
+  dwfl_module* (*report_elf)(dwfl*, const char* name, const char* file, int descriptor, std::uint64_t base,
+                             bool add_p_vaddr) = nullptr;
   int (*report_end)(dwfl*, any_function removed, void* argument) = nullptr;
   dwfl_module* (*addrmodule)(dwfl*, std::uint64_t address) = nullptr;
   dwfl_line* (*module_getsrc)(dwfl_module*, std::uint64_t address) = nullptr;
@@ -67,7 +71,8 @@ struct libdw {
     if (handle == nullptr) return false;
     const bool complete =
         find(handle, "dwfl_begin", begin) && find(handle, "dwfl_end", end) &&
-        find(handle, "dwfl_linux_proc_report", linux_proc_report) && find(handle, "dwfl_report_end", report_end) &&
+        find(handle, "dwfl_linux_proc_report", linux_proc_report) && find(handle, "dwfl_report_begin", report_begin) &&
+        find(handle, "dwfl_report_elf", report_elf) && find(handle, "dwfl_report_end", report_end) &&
         find(handle, "dwfl_addrmodule", addrmodule) && find(handle, "dwfl_module_getsrc", module_getsrc) &&
         find(handle, "dwfl_lineinfo", lineinfo) && find(handle, "dwfl_module_addrname", module_addrname) &&
         find(handle, "dwfl_module_nextcu", module_nextcu) && find(handle, "dwarf_haspc", haspc) &&
@@ -97,7 +102,9 @@ struct libdw {
 class symboliser {
  public:
   /// `library`: null to work without debug information.
-  explicit symboliser(const char* library = "libdw.so.1") : library_(library) {}
+  /// `modules`: what the process had loaded if it is not this one; they must outlive the symboliser.
+  explicit symboliser(const char* library = "libdw.so.1", const module_list* modules = nullptr)
+      : library_(library), modules_(modules) {}
   symboliser(const symboliser&) = delete;
   symboliser& operator=(const symboliser&) = delete;
   ~symboliser() {
@@ -120,7 +127,7 @@ class symboliser {
     code_place out;
     if (address == nullptr) return out;
     const void* const instruction = reinterpret_cast<const void*>(inside);
-    const module_offset where = module_offset_of(instruction);
+    const module_offset where = modules_ != nullptr ? modules_->offset_of(instruction) : module_offset_of(instruction);
     out.module = where.module;
     out.offset = where.offset + (reinterpret_cast<std::uintptr_t>(address) - inside);
     if (open()) {
@@ -137,7 +144,7 @@ class symboliser {
           out.line = 0;
       }
     }
-    if (out.function.empty()) {
+    if (out.function.empty() && modules_ == nullptr) {
       Dl_info info{};
       if (::dladdr(instruction, &info) != 0 && info.dli_sname != nullptr) out.function = demangle(info.dli_sname);
     }
@@ -164,14 +171,23 @@ class symboliser {
     callbacks_ = {dw_.find_elf, dw_.find_debuginfo, dw_.section_address, nullptr};
     session_ = dw_.begin(&callbacks_);
     if (session_ == nullptr) return false;
-    if (dw_.linux_proc_report(session_, ::getpid()) != 0 || dw_.report_end(session_, nullptr, nullptr) != 0) {
+    if (!report_modules() || dw_.report_end(session_, nullptr, nullptr) != 0) {
       dw_.end(session_);
       session_ = nullptr;
     }
     return session_ != nullptr;
   }
 
+  bool report_modules() {
+    if (modules_ == nullptr) return dw_.linux_proc_report(session_, ::getpid()) == 0;
+    dw_.report_begin(session_);
+    for (const loaded_module& m : modules_->all())
+      if (m.file_is_same) dw_.report_elf(session_, m.path.c_str(), m.path.c_str(), -1, m.base, true);
+    return true;
+  }
+
   const char* library_;
+  const module_list* modules_;
   detail::libdw dw_;
   detail::dwfl_callbacks callbacks_{};  ///< libdwfl keeps a pointer to it
   detail::dwfl* session_ = nullptr;

@@ -72,6 +72,13 @@ class call {
     }
   }
 
+  /// What the call is about, for who reads it while it lasts: whom it may be waiting for.
+  __attribute__((always_inline)) void about(uint64_t comm, int peer, int tag) noexcept {
+    thread_->open.comm = comm;
+    thread_->open.peer = peer;
+    thread_->open.tag = tag;
+  }
+
   /// Reads the clock; from here on time belongs to the program again.
   __attribute__((always_inline)) void leave() noexcept {
     open_ = false;
@@ -234,9 +241,11 @@ class call {
   static __attribute__((noinline, cold)) void fold(thread_state& thread, const core::path_step& step) noexcept {
     ++thread.lost_steps;
     if (step.block >= core::site_table::capacity) return;  // code that the compiler counts
-    if (thread.folded == nullptr)
+    if (thread.folded == nullptr) {
       thread.folded = static_cast<core::path_step*>(
           core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
+      thread.process->registry->kept.keep_by_site(thread.folded, sizeof(core::path_step));
+    }
     if (thread.folded == nullptr) return;
     core::path_step& sum = thread.folded[step.block];
     sum.block = step.block;

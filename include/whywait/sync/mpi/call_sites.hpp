@@ -1,11 +1,14 @@
 #ifndef WHYWAIT_SYNC_MPI_CALL_SITES_HPP
 #define WHYWAIT_SYNC_MPI_CALL_SITES_HPP
 
+#include <whywait/core/kept_file.hpp>
+#include <whywait/core/kept_modules.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/stable_key.hpp>
 
 #include <stdint.h>
+#include <string.h>
 
 namespace whywait {
 inline namespace v0 {
@@ -33,7 +36,10 @@ class call_site_table {
   static constexpr uint32_t most_depth = 64;
 
   /// Reserves address space (about 20 MB, touched as it fills). False if there is none.
-  bool open() noexcept {
+  /// `keeper`: keeps the sites for a reader after a crash, and in `modules` what they lie in; null: nobody does.
+  bool open(core::kept_file* keeper = nullptr, core::kept_modules* modules = nullptr) noexcept {
+    keeper_ = keeper;
+    modules_ = modules;
     slots_ = static_cast<uint32_t*>(core::map_pages(sizeof(uint32_t) * slot_count, false));
     sites_ = static_cast<call_site*>(core::map_pages(sizeof(call_site) * capacity, false));
     regions_ = static_cast<uint32_t*>(core::map_pages(sizeof(uint32_t) * region_count, false));
@@ -70,6 +76,30 @@ class call_site_table {
     return number;
   }
 
+  /// For a copy of the table of a process that is gone: reads its sites where `memory` has them from now on; all that
+  /// is damaged is left out. `sites`: how many sites of regions there are.
+  template <class Memory>
+  void adopt(const Memory& memory, uint32_t sites) noexcept {
+    const uint64_t known = memory.room(sites_), regions = memory.room(regions_);
+    const call_site* const own = memory.find(sites_, known < size_ ? known : size_);
+    const uint32_t* const regions_there = memory.find(regions_, regions);
+    uint32_t good = 0;
+    for (; own != nullptr && good < size_ && good < known; ++good) {
+      const call_site& site = own[good];
+      uint16_t call;
+      memcpy(&call, &site.call, sizeof call);
+      if (call >= static_cast<uint16_t>(core::mpi_call::count_) || site.depth > most_depth) break;
+      if (site.depth != 0 && (site.regions > regions || site.depth > regions - site.regions)) break;
+      bool named = true;
+      for (uint32_t level = 0; level < site.depth; ++level) named = named && regions_there[site.regions + level] < sites;
+      if (!named) break;
+    }
+    slots_ = nullptr;
+    sites_ = const_cast<call_site*>(own);
+    regions_ = const_cast<uint32_t*>(regions_there);
+    size_ = good;
+  }
+
   /// Numbers in use; number 0 counts.
   uint32_t size() const noexcept { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
   call_site& operator[](uint32_t number) noexcept { return sites_[number]; }
@@ -91,6 +121,12 @@ class call_site_table {
                                                const Path& path) noexcept {
     if (size_ == capacity) return 0;
     const uint32_t depth = path.depth() < most_depth ? path.depth() : most_depth;
+    if (keeper_ != nullptr) {
+      if (modules_ != nullptr) modules_->update(*keeper_);
+      keeper_->keep_up_to(sites_, sizeof(call_site) * (size_ + 1), kept_sites_, 1u << 14, sizeof(call_site) * capacity);
+      keeper_->keep_up_to(regions_, sizeof(uint32_t) * (regions_used_ + depth), kept_regions_, 1u << 12,
+                          sizeof(uint32_t) * region_count);
+    }
     for (uint32_t level = 0; level < depth; ++level) regions_[regions_used_ + level] = path.open_region(level);
     sites_[size_] = call_site{address, path.path(), 0, 0, regions_used_, static_cast<uint16_t>(depth), call};
     regions_used_ += depth;
@@ -103,6 +139,9 @@ class call_site_table {
   call_site* sites_ = nullptr;
   uint32_t* regions_ = nullptr;
   uint32_t regions_used_ = 0;
+  core::kept_file* keeper_ = nullptr;
+  core::kept_modules* modules_ = nullptr;
+  size_t kept_sites_ = 0, kept_regions_ = 0;
   uint32_t size_ = 0;
 };
 

@@ -2,30 +2,18 @@
 #define WHYWAIT_SYNC_MPI_CLOCK_SYNC_HPP
 
 #include <whywait/core/clock.hpp>
+#include <whywait/core/kept_layout.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
+#include <whywait/sync/mpi/shared_clock.hpp>
 
 #include <stdint.h>
-#include <stdio.h>
 
 namespace whywait {
 inline namespace v0 {
 namespace sync {
 namespace mpi {
-
-/// From the ticks of one process to nanoseconds that all ranks share:
-/// ns = (ticks - origin) * ns_per_tick + offset_ns. `error_ns`: half of the bracket in which the truth lies.
-struct shared_clock {
-  uint64_t origin = 0;
-  double ns_per_tick = 1.0;
-  double offset_ns = 0.0;
-  double error_ns = 0.0;
-
-  double operator()(uint64_t ticks) const noexcept {
-    return static_cast<double>(static_cast<int64_t>(ticks - origin)) * ns_per_tick + offset_ns;
-  }
-};
 
 /// Maps the clocks of all ranks to that of rank 0, measured at the start and at the end, linear in between
 /// (mpi.md 7; what Score-P and Scalasca do). Ranks of one node read one counter if it is invariant and the
@@ -38,7 +26,21 @@ class clock_sync {
   static constexpr int rounds = 10;
 
   /// Collective over `comm`, where rank 0 is the reference. One call when recording begins.
-  void start(MPI_Comm comm) noexcept { first_ = measure(comm); }
+  void start(MPI_Comm comm) noexcept {
+    first_ = measure(comm);
+    struct {
+      uint64_t own, reference, bracket;
+    } pair = {first_.own, first_.reference, first_.bracket};
+    PMPI_Bcast(&pair, static_cast<int>(sizeof pair), MPI_BYTE, 0, first_.sharers);  // all that read the leader's clock
+    first_.own = pair.own;
+    first_.reference = pair.reference;
+    first_.bracket = pair.bracket;
+  }
+
+  /// What `start` found.
+  clock_start compared() const noexcept {
+    return {first_.own, first_.reference, first_.bracket, first_.same_as_reference};
+  }
 
   /// Collective over the same ranks, later; returns this rank's map. May be called several times.
   shared_clock finish(MPI_Comm comm) noexcept {
@@ -90,15 +92,6 @@ class clock_sync {
     core::clock_anchor anchor{0, 0, 0};
   };
 
-  static core::stable_key boot_key() noexcept {
-    char text[64] = "";
-    if (FILE* file = fopen("/proc/sys/kernel/random/boot_id", "r")) {
-      if (fgets(text, sizeof text, file) == nullptr) text[0] = '\0';
-      fclose(file);
-    }
-    return text[0] != '\0' ? core::key_of(text) : 0;
-  }
-
   sample measure(MPI_Comm comm) noexcept {
     sample s;
     int rank = 0, size = 1;
@@ -125,7 +118,7 @@ class clock_sync {
   static MPI_Comm find_sharers(MPI_Comm comm, int rank) noexcept {
     MPI_Comm node = MPI_COMM_NULL, sharers = MPI_COMM_NULL;
     PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-    const core::stable_key boot = Clock::invariant() ? boot_key() : 0;
+    const core::stable_key boot = Clock::invariant() ? core::boot_key() : 0;
     core::stable_key leaders = boot;
     PMPI_Bcast(&leaders, 1, MPI_UINT64_T, 0, node);
     int in_node = 0;

@@ -1,12 +1,10 @@
 #ifndef WHYWAIT_SYNC_MPI_COLLECT_HPP
 #define WHYWAIT_SYNC_MPI_COLLECT_HPP
 
-#include <whywait/core/chunked_view.hpp>
-#include <whywait/core/sync_record.hpp>
+#include <whywait/sync/mpi/collected.hpp>
 #include <whywait/sync/mpi/state.hpp>
 
 #include <cstdint>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -14,43 +12,6 @@ namespace whywait {
 inline namespace v0 {
 namespace sync {
 namespace mpi {
-
-/// What one thread recorded. Views into its buffers, which live as long as the process.
-struct collected_location {
-  core::chunked_view<const core::sync_record> records;
-  core::chunked_view<const core::path_step> steps;
-  core::chunked_view<const std::int32_t> needs;
-  const call_site_table* sites = nullptr;     ///< meaning of sync_record::site; null: it never called MPI
-  const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), order lost; or null
-  std::uint64_t lost_records = 0;
-  std::uint64_t lost_steps = 0;
-  std::uint64_t mismatched_ends = 0;
-};
-
-/// A communicator, as explain::communicator wants it.
-struct collected_communicator {
-  core::stable_key id = 0;
-  std::int32_t size = 0;
-  std::int32_t rank = 0;
-  bool inter = false;
-  std::vector<std::int32_t> world;  ///< empty: the identity
-};
-
-/// All that one process recorded, as plain tables, from which the umbrella makes an explain::rank_history.
-struct collected_process {
-  std::int32_t rank = 0;
-  std::int32_t ranks = 1;
-  shared_clock clock;
-  std::uint64_t begin_ticks = 0;
-  std::uint64_t end_ticks = 0;   ///< of recording: earlier than MPI_Finalize if memory ran out
-  bool closed = false;           ///< memory ran out: what follows `end_ticks` is in totals only
-  std::vector<collected_location> locations;          ///< by index
-  std::vector<collected_communicator> communicators;  ///< by index: 0 world, 1 self
-  std::uint64_t calls = 0;         ///< MPI calls seen
-  std::uint64_t failed_polls = 0;  ///< of those, tests and probes that found nothing
-  std::uint64_t lost_records = 0;
-  std::uint64_t lost_steps = 0;
-};
 
 /// Measures the clocks once more: this rank's map to the time of rank 0. Collective over process.tool_comm,
 /// for hooks::on_finalize.

@@ -85,6 +85,7 @@ inline int collective(caller from, Pass& pass, MPI_Comm comm, const Facts& facts
   call here(C, from);
   if (!here) return pass();
   here.begin();
+  here.about(bits_of(comm), -1, -1);
   const uint32_t posting = here.process().take_posting();
   const int code = pass();
   here.leave();
@@ -193,6 +194,7 @@ __attribute__((cold)) inline int create(caller from, Pass& pass, MPI_Comm parent
   call here(C, from);
   if (!here) return pass();
   here.begin();
+  here.about(bits_of(parent), -1, -1);
   const uint32_t posting = here.process().take_posting();
   const int code = pass();
   here.leave();

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_SYNC_MPI_COMMUNICATORS_HPP
 #define WHYWAIT_SYNC_MPI_COMMUNICATORS_HPP
 
+#include <whywait/core/kept_file.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/sync/mpi/flat_map.hpp>
@@ -33,7 +34,10 @@ class communicator_table {
   static constexpr uint32_t none = ~uint32_t(0);
   static constexpr uint32_t capacity = 1u << 20;
 
-  bool open() noexcept {
+  /// `keeper`: keeps them for a reader after a crash; null: nobody does.
+  bool open(core::kept_file* keeper = nullptr) noexcept {
+    keeper_ = keeper;
+    by_handle_.keep_in(keeper);
     entries_ = static_cast<known_communicator*>(core::map_pages(sizeof(known_communicator) * capacity, false));
     return entries_ != nullptr;
   }
@@ -54,6 +58,9 @@ class communicator_table {
   uint32_t add(const int32_t* world, int32_t size, int32_t rank, bool inter = false, const int32_t* own = nullptr,
                int32_t own_size = 0) noexcept {
     if (size_ == capacity) return none;
+    if (keeper_ != nullptr)
+      keeper_->keep_up_to(entries_, sizeof(known_communicator) * (size_ + 1), kept_, 1u << 13,
+                          sizeof(known_communicator) * capacity);
     known_communicator& fresh = entries_[size_];
     fresh.list = key_of_list(world, size);
     bool outside = has_outsider(world, size);
@@ -80,6 +87,25 @@ class communicator_table {
   /// From now on `handle` means this communicator (a handle that MPI uses again loses its old meaning).
   void bind(uint64_t handle, uint32_t index) noexcept { by_handle_.set(handle, index); }
   void forget(uint64_t handle) noexcept { by_handle_.erase(handle); }
+
+  /// For a copy of the table of a process that is gone: calls found(const known_communicator&, const int32_t* world)
+  /// for each communicator that `memory` has, in order; `world` null: the identity.
+  template <class Memory, class Found>
+  void visit_kept(const Memory& memory, Found&& found) const {
+    for (uint32_t i = 0; i < size_; ++i) {
+      const known_communicator* const each = memory.find(entries_ + i, 1);
+      if (each == nullptr || each->size < 0) return;
+      const int32_t* const world =
+          each->world != nullptr ? memory.find(each->world, static_cast<uint64_t>(each->size)) : nullptr;
+      if (each->world != nullptr && world == nullptr) return;
+      found(*each, world);
+    }
+  }
+  /// The same for handles: found(handle, number of the communicator).
+  template <class Memory, class Found>
+  void visit_kept_handles(const Memory& memory, Found&& found) const {
+    by_handle_.visit_kept(memory, found);
+  }
 
   uint32_t size() const noexcept { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
   const known_communicator& operator[](uint32_t index) const noexcept { return entries_[index]; }
@@ -109,6 +135,7 @@ class communicator_table {
       room_ = bytes > ranks_chunk ? bytes : ranks_chunk;
       ranks_ = static_cast<char*>(core::map_pages(room_, false));
       if (ranks_ == nullptr) room_ = 0;
+      else if (keeper_ != nullptr) keeper_->keep(ranks_, room_);
     }
     if (ranks_ == nullptr) return nullptr;
     int32_t* const own = reinterpret_cast<int32_t*>(ranks_);
@@ -124,6 +151,8 @@ class communicator_table {
   flat_map by_list_;  // the newest communicator of each list
   char* ranks_ = nullptr;
   uint64_t room_ = 0;
+  core::kept_file* keeper_ = nullptr;
+  size_t kept_ = 0;
   uint32_t size_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_SYNC_MPI_FLAT_MAP_HPP
 #define WHYWAIT_SYNC_MPI_FLAT_MAP_HPP
 
+#include <whywait/core/kept_file.hpp>
 #include <whywait/core/pages.hpp>
 
 #include <stdint.h>
@@ -15,6 +16,9 @@ namespace mpi {
 /// empty map. Not thread-safe. About 2 ns a look-up.
 class flat_map {
  public:
+  /// Keeps the table for a reader after a crash; while it is empty. Null: nobody does.
+  void keep_in(core::kept_file* keeper) noexcept { keeper_ = keeper; }
+
   /// The value of `key`, or null. Valid until the next `set` or `erase`.
   uint32_t* find(uint64_t key) const noexcept {
     if (size_ == 0) return nullptr;
@@ -50,6 +54,15 @@ class flat_map {
     --size_;
   }
 
+  /// For a copy of the map of a process that is gone: calls found(key, value) for all that `memory` has.
+  template <class Memory, class Found>
+  void visit_kept(const Memory& memory, Found&& found) const {
+    const uint64_t there = slots_ != nullptr ? memory.room(slots_) : 0;
+    for (uint64_t i = 0; i <= mask_ && i < there; ++i)
+      if (const slot* const each = memory.find(slots_ + i, 1))
+        if (each->used != 0) found(each->key, each->value);
+  }
+
   uint64_t size() const noexcept { return size_; }
   void release() noexcept {
     core::unmap_pages(slots_, capacity() * sizeof(slot));
@@ -78,10 +91,12 @@ class flat_map {
     slot* const old = slots_;
     slot* const pages = static_cast<slot*>(core::map_pages(fresh * sizeof(slot), false));
     if (pages == nullptr) return false;
+    if (keeper_ != nullptr) keeper_->keep(pages, fresh * sizeof(slot));
     slots_ = pages;
     mask_ = fresh - 1;
     for (uint64_t i = 0; i < old_capacity; ++i)
       if (old[i].used) insert(old[i].key, old[i].value);
+    if (keeper_ != nullptr) keeper_->forget(old);
     core::unmap_pages(old, old_capacity * sizeof(slot));
     return true;
   }
@@ -89,6 +104,7 @@ class flat_map {
   slot* slots_ = nullptr;
   uint64_t mask_ = 0;
   uint64_t size_ = 0;
+  core::kept_file* keeper_ = nullptr;
 };
 
 }  // namespace mpi

@@ -22,6 +22,13 @@ namespace mpi {
 inline void say_last_words(state& process, end_reason reason, int signal) noexcept {
   if (__atomic_exchange_n(&process.ended, true, __ATOMIC_SEQ_CST)) return;
   process.end_ticks = core::cycle_clock::now();
+  if (core::kept_header* const header = process.registry->kept.header()) {
+    header->end = reason == end_reason::abort  ? core::kept_end::abort
+                  : reason == end_reason::exit ? core::kept_end::exit
+                                               : core::kept_end::signal;
+    header->signal = signal;
+    header->last = core::clock_anchor::take(4);
+  }
   if (process.hook.on_end != nullptr) process.hook.on_end(process, reason, signal);
 }
 

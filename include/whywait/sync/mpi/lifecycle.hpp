@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef WHYWAIT_DISABLE
@@ -48,11 +49,12 @@ inline state* make_state(core::registry* registry) noexcept {
   state* known = static_cast<state*>(registry->extension[0]);
   if (known == nullptr) {
     if (void* pages = core::map_pages(sizeof(state), true)) {
+      registry->kept.keep(pages, sizeof(state));
       known = new (pages) state();
       known->layout = sizeof(state);
       known->registry = registry;
       known->tool_comm = MPI_COMM_NULL;
-      if (known->requests.open() && known->messages.open() && known->communicators.open())
+      if (known->requests.open() && known->messages.open() && known->communicators.open(&registry->kept))
         __atomic_store_n(&registry->extension[0], static_cast<void*>(known), __ATOMIC_RELEASE);
       else
         known = nullptr;
@@ -62,6 +64,25 @@ inline state* make_state(core::registry* registry) noexcept {
   }
   pthread_mutex_unlock(&registry->mutex);
   return known;
+}
+
+/// What a reader of the file that outlives this process needs to put it together with the other ranks'. Collective.
+inline void join_job(state& process) noexcept {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  uint64_t job = core::combine(static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec),
+                               core::combine(core::boot_key(), static_cast<uint64_t>(getpid())));
+  PMPI_Bcast(&job, 1, MPI_UINT64_T, 0, process.tool_comm);
+  core::kept_file& kept = process.registry->kept;
+  core::kept_header* const header = kept.header();
+  if (header == nullptr) return;
+  header->layout[2] = layout_of_facts();
+  header->room[0] = reinterpret_cast<uintptr_t>(static_cast<process_facts*>(&process));
+  header->rank = process.rank;
+  header->ranks = process.size;
+  __atomic_store_n(&header->job, job, __ATOMIC_RELEASE);
+  kept.rename_to(job, process.rank);
+  process.modules.update(kept);
 }
 
 inline void at_exit() {
@@ -94,12 +115,14 @@ inline void open_state(core::mpi_call what, caller from) noexcept {
   find_shared_handles(*process);
   process->communicators.bind(bits_of(MPI_COMM_WORLD), learn_communicator(*process, MPI_COMM_WORLD));
   process->communicators.bind(bits_of(MPI_COMM_SELF), learn_communicator(*process, MPI_COMM_SELF));
+  join_job(*process);
+  if (process->hook.on_start != nullptr) process->hook.on_start(*process);
   process->start_anchor = core::clock_anchor::take();
-  process->clocks.start(process->tool_comm);
+  process->clocks.start(process->tool_comm);  // waits for the others' on_start, so that it delays no message
+  process->compared = process->clocks.compared();
   static_cast<void>(atexit(&at_exit));
   core::detail::pin_this_module();  // the code that runs at exit must still be there
   listen_to_signals();
-  if (process->hook.on_start != nullptr) process->hook.on_start(*process);
   process->begin_ticks = core::cycle_clock::now();
   __atomic_store_n(&process->running, true, __ATOMIC_RELEASE);
   // The first record: everything before it belongs to no message.
@@ -132,6 +155,7 @@ inline int finalise(caller from, Pass& pass) {
     call here(C, from);
     if (!here) return pass();
     here.begin();
+    here.about(bits_of(MPI_COMM_WORLD), -1, -1);
     process->end_ticks = here.begun_at();
     const uint32_t posting = process->take_posting();
     PMPI_Barrier(process->tool_comm);
@@ -144,6 +168,7 @@ inline int finalise(caller from, Pass& pass) {
     process->ended = true;
     if (process->hook.on_finalize != nullptr) process->hook.on_finalize(*process);
   }
+  process->registry->kept.remove();
   detail::ignore_signals();
   process->clocks.release();
   PMPI_Group_free(&process->world_group);

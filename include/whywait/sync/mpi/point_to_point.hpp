@@ -103,6 +103,7 @@ inline int send(caller from, Pass& pass, const void* buffer, int count, MPI_Data
   call here(C, from);
   if (!here) return pass();
   here.begin();
+  here.about(bits_of(e.comm), e.peer, e.tag);
   const bool several = here.several();
   uint32_t posting = 0;
   int code;
@@ -137,6 +138,7 @@ inline int receive(caller from, Pass& pass, void* buffer, int count, MPI_Datatyp
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && detail::is_wildcard(e)) status = &own;
   here.begin();
+  here.about(bits_of(e.comm), e.peer, e.tag);
   const bool several = here.several();
   uint32_t posting = 0;
   int code;
@@ -172,6 +174,7 @@ inline int exchange(caller from, Pass& pass, Post&& post, int send_count, MPI_Da
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && detail::is_wildcard(source)) status = &own;
   here.begin();
+  here.about(bits_of(source.comm), source.peer, source.tag);
   const bool several = here.several();
   constexpr bool has_twin = C == core::mpi_call::Sendrecv;
   uint32_t posting = 0;
@@ -272,6 +275,7 @@ inline int probe(caller from, Pass& pass, envelope e, MPI_Status*& status) {
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
   here.begin();
+  here.about(bits_of(e.comm), e.peer, e.tag);
   const uint32_t posting = here.process().take_posting();
   const int code = pass();
   here.leave();
@@ -289,6 +293,7 @@ inline int matched_probe(caller from, Pass& pass, envelope e, MPI_Message* messa
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
   here.begin();
+  here.about(bits_of(e.comm), e.peer, e.tag);
   uint32_t posting = 0;
   int code = MPI_SUCCESS;
   if (__builtin_expect(here.several(), 0)) {

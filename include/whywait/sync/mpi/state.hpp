@@ -2,11 +2,13 @@
 #define WHYWAIT_SYNC_MPI_STATE_HPP
 
 #include <whywait/core/clock.hpp>
+#include <whywait/core/kept_modules.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/sync/mpi/call_sites.hpp>
 #include <whywait/sync/mpi/clock_sync.hpp>
 #include <whywait/sync/mpi/communicators.hpp>
+#include <whywait/sync/mpi/kept_facts.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/requests.hpp>
 #include <whywait/sync/mpi/spin_lock.hpp>
@@ -45,19 +47,10 @@ __attribute__((visibility("default"))) inline hooks installed_hooks = {nullptr, 
 /// Call before MPI_Init, from a static initialiser for instance.
 inline void install(const hooks& h) noexcept { detail::installed_hooks = h; }
 
-/// The MPI call in which a thread is right now; `frame` null: none. A handler of a fatal signal reads it.
-struct open_call {
-  const void* frame;    ///< stack frame of the wrapper
-  const void* address;  ///< return address
-  uint64_t begin;       ///< clock ticks
-  core::mpi_call call;
-};
-
 /// What a thread keeps for the wrappers: record::location::extension[0].
-struct thread_state {
+struct thread_state : thread_facts {
   state* process;
   record::location* location;
-  open_call open;
   uint64_t communicator_handle;      // cache of one look-up
   uint32_t communicator_generation;
   uint32_t communicator_index;
@@ -65,23 +58,14 @@ struct thread_state {
     uint64_t handle;
     int64_t bytes;  // -1: derived, ask each time, for its handle may come back with another meaning
   } types[16];
-  call_site_table sites;
-  uint64_t calls[static_cast<size_t>(core::mpi_call::count_)];  ///< how often each function was called
-  uint64_t failed_polls;    ///< MPI_Test*, MPI_Iprobe ... that found nothing: counted only
-  uint64_t lost_records;    ///< records for which there was no memory
-  uint64_t lost_steps;      ///< path steps for which there was no memory, folded into `folded`
-  core::path_step* folded;  ///< per block, what was recorded after memory ran out; null: nothing
   void* scratch;            // for arrays of requests; grows outside the common case
   uint64_t scratch_bytes;
 };
 
 /// What the wrappers of a process share: core::registry::extension[0].
-struct state {
-  uint64_t layout;          ///< sizeof(state)
-  bool running;             ///< between MPI_Init and MPI_Finalize, and recording is on
+struct state : process_facts {
   bool multiple;            ///< MPI_THREAD_MULTIPLE was granted
   bool several;             ///< and more than one thread has called MPI: posting is under `lock`
-  bool closed;              ///< memory ran out: nothing more is recorded, totals go on
   bool ended;               ///< on_end has run or must not run any more
   uint32_t last_posting;    ///< ordinal of the last operation handed to MPI
   uint32_t open_wildcards;  ///< requests whose completion needs a status
@@ -89,19 +73,12 @@ struct state {
   spin_lock lock;           ///< requests, messages, communicators, order of posting
   request_table requests;
   request_table messages;
-  communicator_table communicators;
   uint64_t shared_handles[8];  ///< requests that MPI hands out many times: complete at once
   uint32_t shared_handle_count;
-  uint32_t closed_posting;  ///< the last ordinal that is recorded on all locations; valid if `closed`
-  uint64_t closed_ticks;    ///< when memory ran out
-  uint64_t begin_ticks;     ///< leave of MPI_Init
-  uint64_t end_ticks;       ///< enter of MPI_Finalize; 0 before
+  core::kept_modules modules;
   MPI_Comm tool_comm;       ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
   MPI_Group world_group;
-  int32_t rank;
-  int32_t size;
   int32_t thread_level;
-  core::clock_anchor start_anchor;
   clock_sync<core::cycle_clock> clocks;
   hooks hook;
   core::registry* registry;
@@ -144,8 +121,9 @@ __attribute__((noinline, cold)) inline thread_state* open_thread(record::locatio
   if (process == nullptr || !__atomic_load_n(&process->running, __ATOMIC_ACQUIRE)) return nullptr;
   void* pages = core::map_pages(sizeof(thread_state), true);
   if (pages == nullptr) return nullptr;
+  process->registry->kept.keep(pages, sizeof(thread_state));
   thread_state* const made = new (pages) thread_state();
-  if (!made->sites.open()) return nullptr;
+  if (!made->sites.open(&process->registry->kept, &process->modules)) return nullptr;
   made->process = process;
   made->location = location;
   made->communicator_index = communicator_table::none;

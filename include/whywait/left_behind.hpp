@@ -1,0 +1,13 @@
+#ifndef WHYWAIT_LEFT_BEHIND_HPP
+#define WHYWAIT_LEFT_BEHIND_HPP
+
+/// Reads what programs left behind that ran with WHYWAIT_CRASH=folder and did not come to their end, SIGKILL included:
+///
+///     whywait::report_left_behind("folder");
+///
+/// The next MPI program that runs with the same setting does that by itself. Needs no MPI; link nothing.
+/// docs/record.md says what is found after which end.
+
+#include <whywait/mpi/left_behind.hpp>
+
+#endif

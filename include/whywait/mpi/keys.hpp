@@ -1,0 +1,41 @@
+#ifndef WHYWAIT_MPI_KEYS_HPP
+#define WHYWAIT_MPI_KEYS_HPP
+
+#include <whywait/core/stable_key.hpp>
+#include <whywait/explain/explanation.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+namespace detail {
+
+/// Every key that a reader of the outcome has to be told the name of, and `keys`, sorted.
+[[gnu::cold]] inline std::vector<core::stable_key> keys_to_name(const explain::outcome& found,
+                                                                std::vector<core::stable_key> keys = {}) {
+  for (const explain::block_meaning& m : found.meanings) {
+    keys.push_back(m.first);
+    keys.push_back(m.second);
+  }
+  for (const explain::explanation& e : found.waits) {
+    keys.push_back(e.operation);
+    keys.push_back(e.cause);
+    for (const explain::residual_term& t : e.residual) {
+      keys.push_back(t.block);
+      keys.push_back(t.within);
+    }
+  }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+}  // namespace detail
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif

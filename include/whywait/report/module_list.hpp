@@ -1,0 +1,52 @@
+#ifndef WHYWAIT_REPORT_MODULE_LIST_HPP
+#define WHYWAIT_REPORT_MODULE_LIST_HPP
+
+#include <whywait/report/code_place.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// An executable or library as a process had loaded it.
+struct loaded_module {
+  std::string path;
+  std::uint64_t base = 0;            ///< added to the addresses in the file
+  std::uint64_t begin = 0, end = 0;  ///< its code
+  bool file_is_same = false;         ///< the file at `path` is still the one that was loaded: its names hold
+};
+
+/// The modules of a process that is not this one: what module_offset_of asks the loader for in this process.
+class module_list {
+ public:
+  void add(loaded_module m) { modules_.push_back(std::move(m)); }
+  const std::vector<loaded_module>& all() const noexcept { return modules_; }
+
+  /// Module and offset of an address of that process; O(modules). Valid as long as the list does not change.
+  module_offset offset_of(const void* address) const noexcept {
+    const std::uint64_t at = reinterpret_cast<std::uintptr_t>(address);
+    module_offset out;
+    out.offset = at;
+    for (const loaded_module& m : modules_) {
+      if (at < m.begin || at >= m.end) continue;
+      const std::size_t slash = m.path.rfind('/');
+      out.module = m.path.c_str() + (slash == std::string::npos ? 0 : slash + 1);
+      out.offset = at - m.base;
+      break;
+    }
+    return out;
+  }
+
+ private:
+  std::vector<loaded_module> modules_;
+};
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
