@@ -181,7 +181,8 @@ inline registry* make_registry() noexcept {
   made->config = config;
   made->kept = kept;
   made->counter = counter;
-  for (const char** text : {&made->config.output, &made->config.crash}) {  // the program may change its environment
+  const char** const texts[] = {&made->config.output, &made->config.crash};
+  for (const char** text : texts) {  // the program may change its environment
     if (*text == nullptr) continue;
     const size_t bytes = strlen(*text) + 1;
     if (void* copy = map_pages(bytes, false)) *text = static_cast<char*>(memcpy(copy, *text, bytes));
