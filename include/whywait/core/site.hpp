@@ -42,8 +42,8 @@ class site_table {
     if (infos_ == nullptr || slots_ == nullptr) return false;
     keeper_ = keeper;
     if (keeper_ != nullptr) keeper_->keep_by_site(infos_, sizeof(site_info));
-    infos_[0] = site_info{"", "", 0, site_kind::none, 0};  // "no site" has a name, too
-    infos_[overflow] = site_info{"(more than 65534 sites)", "", 0, site_kind::region, key_of("overflow")};
+    infos_[0] = no_site();
+    infos_[overflow] = overflow_site();
     size_ = 2;
     return true;
   }
@@ -69,8 +69,10 @@ class site_table {
   void adopt(const Memory& memory, Infos& own) {
     const uint64_t there = memory.room(infos_);
     const uint32_t known = size_ < capacity ? size_ : capacity;
-    own.assign(known < 2 ? 2 : known, site_info{"", "", 0, site_kind::none, 0});
-    for (uint32_t id = 0; id < known && id < there; ++id) {
+    own.assign(known < 2 ? 2 : known, site_info{"(not kept)", "", 0, site_kind::region, key_of("not kept")});
+    own[0] = no_site();
+    own[overflow] = overflow_site();
+    for (uint32_t id = overflow + 1; id < known && id < there; ++id) {
       const site_info* const remote = memory.find(infos_ + id, 1);
       if (remote == nullptr) break;
       site_info& info = own[id];
@@ -80,7 +82,7 @@ class site_table {
       uint8_t kind;
       memcpy(&kind, &remote->kind, sizeof kind);
       if (kind <= static_cast<uint8_t>(site_kind::waiting)) info.kind = static_cast<site_kind>(kind);
-      info.key = id > overflow ? key_for(info.kind, info.name, info.file, info.line) : remote->key;
+      info.key = key_for(info.kind, info.name, info.file, info.line);
     }
     infos_ = own.data();
     slots_ = nullptr;
@@ -103,6 +105,11 @@ class site_table {
 
  private:
   static constexpr uint32_t slot_count = capacity * 2;
+
+  static site_info no_site() noexcept { return {"", "", 0, site_kind::none, 0}; }  // has a name, too
+  static site_info overflow_site() noexcept {
+    return {"(more than 65534 sites)", "", 0, site_kind::region, key_of("overflow")};
+  }
 
   // Leaves in `slot` where the search ended: the place of a new entry.
   uint32_t find(stable_key key, uint32_t& slot) const noexcept {

@@ -46,6 +46,8 @@ class dead_job {
     set_clocks();
     report::run_facts facts = run_facts();
     report::result result;
+    std::vector<report::thread_end> last_words;
+    for (const auto& p : processes_) add_last_words(*p, last_words);
     if (is_complete()) {
       const std::uint64_t left_out = leave_out_unfinished_collectives(processes_);
       if (left_out != 0)
@@ -62,7 +64,7 @@ class dead_job {
                                std::to_string(facts.ranks) + " ranks were found");
     }
     if (!explained_) result.run = std::move(facts);
-    for (const auto& p : processes_) add_last_words(*p, result.last_words);
+    result.last_words = std::move(last_words);
     return result;
   }
 

@@ -5,6 +5,7 @@
 #include <whywait/core/kept_modules.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/explain/collective_book.hpp>
 #include <whywait/mpi/dead_memory.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/report/module_list.hpp>
@@ -69,6 +70,11 @@ class dead_process {
   std::uint32_t communicator_of(std::uint64_t handle) const {
     const auto found = handles_.find(handle);
     return found != handles_.end() ? found->second : sync::mpi::communicator_table::none;
+  }
+  /// How many collective operations of the communicator `id` it has left.
+  std::uint64_t collectives_left(core::stable_key id) const {
+    const auto found = collectives_.find(id);
+    return found != collectives_.end() ? found->second : 0;
   }
   std::uint64_t torn() const noexcept { return torn_; }
   std::uint64_t cut() const noexcept { return cut_; }
@@ -209,7 +215,7 @@ class dead_process {
     const auto steps = t.where.steps.view();
     std::uint64_t good_steps = 0;
     while (good_steps < steps.size() && steps[good_steps].block < sites_.size() && steps[good_steps].within < sites_.size() &&
-           steps[good_steps].ticks < most_ticks)
+           steps[good_steps].ticks < most_ticks && steps[good_steps].visits < most_ticks && steps[good_steps].work < most_ticks)
       ++good_steps;
     const auto records = t.where.syncs.view();
     const auto needs = t.where.needs.view();
@@ -226,6 +232,7 @@ class dead_process {
         break;
       }
       if (records_.closed && r.posting > facts_.closed_posting) break;  // behind a hole: nobody counts them
+      if (known && explain::collective_book::counts(r)) ++collectives_[records_.communicators[r.comm].id];
       last = r.begin;
       cursor = r.steps;
       t.last_ticks = std::max(t.last_ticks, r.begin + r.duration);
@@ -247,6 +254,7 @@ class dead_process {
   sync::mpi::process_facts facts_{};
   bool has_mpi_ = false;
   std::unordered_map<std::uint64_t, std::uint32_t> handles_;
+  std::unordered_map<core::stable_key, std::uint64_t> collectives_;
   std::vector<std::unique_ptr<dead_thread>> threads_;
   sync::mpi::collected_process records_;
   std::uint64_t torn_ = 0, cut_ = 0;

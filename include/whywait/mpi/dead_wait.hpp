@@ -21,18 +21,6 @@ namespace mpi {
 
 namespace detail {
 
-/// How many collective operations of each communicator (by id) a process has left.
-[[gnu::cold]] inline std::unordered_map<core::stable_key, std::uint64_t> collectives_left(const dead_process& p) {
-  std::unordered_map<core::stable_key, std::uint64_t> count;
-  for (const auto& location : p.records().locations)
-    for (std::uint64_t i = 0; i < location.records.size(); ++i) {
-      const core::sync_record& r = location.records[i];
-      if (explain::collective_book::counts(r) && r.comm < p.records().communicators.size())
-        ++count[p.records().communicators[r.comm].id];
-    }
-  return count;
-}
-
 [[gnu::cold]] inline std::int32_t world_rank(const sync::mpi::collected_communicator& comm, std::int32_t peer) noexcept {
   if (peer < 0 || peer >= comm.size) return -1;
   return comm.world.empty() ? peer : comm.world[static_cast<std::size_t>(peer)];
@@ -44,8 +32,6 @@ namespace detail {
 /// the others would be blamed. `processes`: all ranks, by rank. Returns how many records that are.
 [[gnu::cold]] inline std::uint64_t leave_out_unfinished_collectives(
     const std::vector<std::unique_ptr<dead_process>>& processes) {
-  std::vector<std::unordered_map<core::stable_key, std::uint64_t>> left;
-  for (const auto& p : processes) left.push_back(detail::collectives_left(*p));
   std::uint64_t out = 0;
   for (const auto& p : processes) {
     std::unordered_map<core::stable_key, std::uint64_t> complete, seen;
@@ -54,9 +40,7 @@ namespace detail {
       for (std::int32_t i = 0; i < c.size; ++i) {
         const std::int32_t rank = detail::world_rank(c, i);
         if (rank < 0 || c.inter) continue;
-        const auto& theirs = left[static_cast<std::size_t>(rank)];
-        const auto found = theirs.find(c.id);
-        least = std::min(least, found != theirs.end() ? found->second : 0);
+        least = std::min(least, processes[static_cast<std::size_t>(rank)]->collectives_left(c.id));
       }
       complete[c.id] = least;
     }
@@ -147,9 +131,7 @@ class dead_wait {
   std::string members() const {
     const sync::mpi::collected_communicator* const comm = communicator(process_.communicator_of(open_.comm));
     if (comm == nullptr) return {};
-    const auto left_here = detail::collectives_left(process_);
-    const auto mine = left_here.find(comm->id);
-    const std::uint64_t ordinal = mine != left_here.end() ? mine->second : 0;
+    const std::uint64_t ordinal = process_.collectives_left(comm->id);
     std::string missing;
     std::size_t count = 0;
     for (const auto& other : all_) {
@@ -164,9 +146,7 @@ class dead_wait {
     return of + (count == 1 ? ": missing was rank " : ": missing were ranks ") + missing + (count > 8 ? ", ..." : "");
   }
   static bool has_come(const dead_process& other, core::stable_key id, std::uint64_t ordinal) {
-    const auto left = detail::collectives_left(other);
-    const auto found = left.find(id);
-    if (found != left.end() && found->second > ordinal) return true;
+    if (other.collectives_left(id) != ordinal) return other.collectives_left(id) > ordinal;
     for (const auto& t : other.threads()) {
       if (!t->calls_mpi || t->calls.open.frame == nullptr) continue;
       core::sync_record probe{};

@@ -55,10 +55,13 @@ namespace detail {
   if (options.text != nullptr) {
     const std::string program = first.program;
     const std::size_t slash = program.rfind('/');
-    std::string text = "whywait: " + program.substr(slash == std::string::npos ? 0 : slash + 1) + ", started " +
-                       time_text(first.started_ns) + " on " + first.host + ", did not come to its end (" +
-                       std::to_string(job.processes().size()) + " of " + std::to_string(result.run.ranks) +
-                       " ranks left their records). What each did last:\n" + report::text_of(result.last_words);
+    std::string text = "whywait: " + report::printable(program.substr(slash == std::string::npos ? 0 : slash + 1)) +
+                       ", started " + time_text(first.started_ns) + " on " + report::printable(first.host) +
+                       ", did not come to its end";
+    if (first.job != 0)
+      text += " (" + std::to_string(job.processes().size()) + " of " + std::to_string(result.run.ranks) +
+              " ranks left their records)";
+    text += ". What " + std::string(first.job != 0 ? "each" : "it") + " did last:\n" + report::text_of(result.last_words);
     if (!job.explained())
       for (const std::string& w : result.run.warnings) text += "  " + w + "\n";
     std::fputs(text.c_str(), options.text);
