@@ -37,7 +37,7 @@ UMBRELLAS = {
     "benchmark.hpp": set(),
 }
 # The ones that single_include offers as one file.
-SINGLE_HEADERS = ["record.hpp", "mpi.hpp", "whywait.hpp"]
+SINGLE_HEADERS = ["record.hpp", "mpi.hpp", "whywait.hpp", "coverage.hpp"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION_OPENS = re.compile(r"^\s*#\s*if")

@@ -25,6 +25,12 @@ struct counted_function {
   uint64_t* known;           ///< what they said at the last synchronisation
 };
 
+/// A function that the compiler makes a region of, and its number in the site table.
+struct function_site {
+  uintptr_t function;
+  uint32_t site;
+};
+
 /// Code whose basic blocks the compiler counts: one object file with counters, or one module with callbacks. Its
 /// blocks have the numbers from `first` on, in one range with the numbers of marked places and beyond them, so that
 /// none of them needs a place in the site table. Lives as long as the process; so does its module.
@@ -32,7 +38,8 @@ struct code_source {
   enum class kind : uint8_t {
     arcs,       ///< counters of arcs; lines are in the notes file
     addresses,  ///< number - first = (return address of the callback - base) / 4
-    guards      ///< number - first = the compiler's dense number; `addresses` has where it was seen
+    guards,     ///< number - first = the compiler's dense number; `addresses` has where it was seen
+    functions   ///< no blocks: regions, whose places are in `function_sites`
   };
   code_source* next;
   kind what;
@@ -43,10 +50,11 @@ struct code_source {
 
   const char* notes;                 ///< arcs: path of the data file as the compiler wrote it (.gcda)
   uint32_t stamp;                    ///< arcs: must be that of the notes file
-  uint32_t function_count;           ///< arcs
+  uint32_t function_count;           ///< arcs, functions
   counted_function* functions;       ///< arcs
   uintptr_t base;                    ///< addresses
   const uintptr_t* addresses;        ///< guards: a return address of each, 0 if it never ran
+  const function_site* function_sites;  ///< functions: `function_count` of them; those with site 0 are none
   uint32_t busy;                     ///< arcs: 1 while a thread collects
 };
 
