@@ -15,6 +15,7 @@
 #include <whywait/record/coverage/attributes.hpp>
 #include <whywait/record/coverage/callbacks.hpp>
 #include <whywait/record/coverage/clang_counters.hpp>
+#include <whywait/record/coverage/functions.hpp>
 #include <whywait/record/coverage/gcc_counters.hpp>
 #include <whywait/record/coverage/source.hpp>
 

@@ -22,7 +22,21 @@ struct counted_function {
   uint32_t first;           ///< of its counters, in the source
   uint32_t count;
   const uint64_t* counters;  ///< the compiler's; only ever read
-  uint64_t* known;           ///< what they said at the last synchronisation
+};
+
+/// Counters that lie together in memory, with at most a few other words between functions: looked through in one go.
+struct counted_span {
+  const uint64_t* counters;
+  uint64_t* known;    ///< what they said at the last synchronisation
+  uint32_t words;
+  uint32_t function;  ///< the first in it; functions are in the order of their addresses
+  uint32_t functions;
+};
+
+/// A function that the compiler makes a region of, and its number in the site table.
+struct function_site {
+  uintptr_t function;
+  uint32_t site;
 };
 
 /// Code whose basic blocks the compiler counts: one object file with counters, or one module with callbacks. Its
@@ -32,7 +46,8 @@ struct code_source {
   enum class kind : uint8_t {
     arcs,       ///< counters of arcs; lines are in the notes file
     addresses,  ///< number - first = (return address of the callback - base) / 4
-    guards      ///< number - first = the compiler's dense number; `addresses` has where it was seen
+    guards,     ///< number - first = the compiler's dense number; `addresses` has where it was seen
+    functions   ///< no blocks: regions, whose places are in `function_sites`
   };
   code_source* next;
   kind what;
@@ -43,10 +58,13 @@ struct code_source {
 
   const char* notes;                 ///< arcs: path of the data file as the compiler wrote it (.gcda)
   uint32_t stamp;                    ///< arcs: must be that of the notes file
-  uint32_t function_count;           ///< arcs
+  uint32_t function_count;           ///< arcs, functions
   counted_function* functions;       ///< arcs
+  counted_span* spans;               ///< arcs
+  uint32_t span_count;               ///< arcs
   uintptr_t base;                    ///< addresses
   const uintptr_t* addresses;        ///< guards: a return address of each, 0 if it never ran
+  const function_site* function_sites;  ///< functions: `function_count` of them; those with site 0 are none
   uint32_t busy;                     ///< arcs: 1 while a thread collects
 };
 

@@ -38,7 +38,7 @@ namespace mpi {
   std::string unnamed;
   const bool left_out = any_problem(code, process.tool_comm, unnamed);
   if (left_out) facts.warnings.push_back(std::move(unnamed));
-  const process_history history(all, process.registry->sites, left_out ? nullptr : &code);
+  const process_history history(all, process.registry->sites, process.registry->sources, left_out ? nullptr : &code);
   explain::options settings;
   settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
   settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);

@@ -133,7 +133,7 @@ class dead_job {
     std::vector<std::unique_ptr<process_history>> named;
     std::vector<explain::rank_history> histories;
     for (const auto& p : processes_) {
-      named.push_back(std::make_unique<process_history>(p->records(), p->sites(), &p->modules()));
+      named.push_back(std::make_unique<process_history>(p->records(), p->sites(), nullptr, nullptr, &p->modules()));
       histories.push_back(named.back()->view());
     }
     explain::options settings;

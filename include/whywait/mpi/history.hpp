@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_MPI_HISTORY_HPP
 #define WHYWAIT_MPI_HISTORY_HPP
 
+#include <whywait/core/code_source.hpp>
+#include <whywait/core/registry.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
@@ -29,11 +31,15 @@ namespace mpi {
 /// nothing of the records; build it when nothing is recorded any more.
 class process_history {
  public:
-  /// `code`: blocks that the compiler counted, or null; `modules`: those of the process if it is not this one, or
-  /// null. Both must live as long.
+  /// `sources`: code that the compiler counted or times, or null; `code`: its blocks, or null; `modules`: those of the
+  /// process if it is not this one, or null. All must live as long.
   process_history(const sync::mpi::collected_process& all, const core::site_table& sites,
-                  const report::code_blocks* code = nullptr, const report::module_list* modules = nullptr)
+                  const core::code_source* sources = nullptr, const report::code_blocks* code = nullptr,
+                  const report::module_list* modules = nullptr)
       : sites_(sites), code_(code), modules_(modules) {
+    for (const core::code_source* s = sources; s != nullptr; s = s->next)
+      for (std::uint32_t f = 0; s->what == core::code_source::kind::functions && f < s->function_count; ++f)
+        if (s->function_sites[f].site != 0) functions_.emplace(s->function_sites[f].site, s->function_sites[f].function);
     if (code_ != nullptr) history_.code = code_->code();
     history_.rank = all.rank;
     history_.ranks = all.ranks;
@@ -59,7 +65,7 @@ class process_history {
       if (known->second.calls != nullptr)
         found.add(key, place_of_call(symbols, *known->second.calls, known->second.number));
       else
-        found.add(key, place_of_block(known->second.number));
+        found.add(key, place_of_block(symbols, known->second.number));
     }
     return found;
   }
@@ -115,24 +121,43 @@ class process_history {
     std::string region;
     for (std::uint32_t level = 0; level < site.depth; ++level) {
       if (level != 0) region += '/';
-      region += sites_[calls.region(site, level)].name;
+      region += name_of_site(symbols, calls.region(site, level));
     }
     return report::call_place(symbols.of_call(site.address), core::name_of(site.call), std::move(region));
   }
 
-  report::place place_of_block(std::uint32_t number) const {
+  // A function that the compiler made a region of is known by its address until somebody reads its name.
+  std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
+    const auto function = functions_.find(number);
+    if (function == functions_.end()) return sites_[number].name;
+    const report::code_place code = symbols.of_code(reinterpret_cast<const void*>(function->second));
+    return code.function.empty() ? std::string(sites_[number].name) : report::short_name(code.function);
+  }
+
+  report::place place_of_block(report::symboliser& symbols, std::uint32_t number) const {
     const core::site_info& site = sites_[number];
     report::place p;
     p.name = site.name;
     p.kind = site.kind == core::site_kind::step ? "step" : site.kind == core::site_kind::waiting ? "waiting" : "region";
     p.file = site.file;
     p.line = static_cast<int>(site.line);
+    const auto function = functions_.find(number);
+    if (function != functions_.end()) {
+      report::code_place code = symbols.of_code(reinterpret_cast<const void*>(function->second));
+      p.name = name_of_site(symbols, number);
+      p.file = std::move(code.file);
+      p.line = code.line;
+      p.function = std::move(code.function);
+      p.module = std::move(code.module);
+      p.offset = code.offset;
+    }
     return p;
   }
 
   const core::site_table& sites_;
   const report::code_blocks* code_;
   const report::module_list* modules_;
+  std::unordered_map<std::uint32_t, std::uintptr_t> functions_;
   explain::rank_history history_;
   std::unordered_map<core::stable_key, meaning> meanings_;
 };

@@ -105,8 +105,11 @@ class code_blocks {
     if (!read_notes(source, notes, problem_)) return;
     std::unordered_map<std::uint32_t, const noted_function*> noted;
     for (const noted_function& f : notes.functions) noted.emplace(f.ident, &f);
-    for (std::uint32_t f = 0; f != source.function_count && from != to; ++f) {
-      const core::counted_function& function = source.functions[f];
+    std::vector<const core::counted_function*> functions;
+    for (std::uint32_t f = 0; f != source.function_count; ++f) functions.push_back(source.functions + f);
+    std::sort(functions.begin(), functions.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
+    for (std::size_t f = 0; f != functions.size() && from != to; ++f) {
+      const core::counted_function& function = *functions[f];
       const std::uint32_t first = source.first + function.first;
       if (*from - first >= function.count) continue;
       const auto known = noted.find(function.ident);

@@ -173,7 +173,8 @@ struct table_row {
       out += line + "  " + row.remark + "\n";
     } else {
       const std::string deeper(indent + 4, ' ');
-      out += line + "\n" + wrap(row.remark, columns, deeper, deeper);
+      if (!line.empty()) out += line + "\n";  // without an amount there may be nothing but the label
+      out += wrap(row.remark, columns, deeper, deeper);
     }
   }
   return out;

@@ -31,7 +31,7 @@ struct module_blocks {
   pthread_once_t once;
 };
 
-// Hidden: one for each module. Initial-exec: one load in an executable and in a library.
+// Hidden: one for each module, and so is all that touches them. Initial-exec: one load in an executable and in a library.
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local thread_blocks address_blocks = {};
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local thread_blocks guard_blocks = {};
 __attribute__((visibility("hidden"))) inline module_blocks address_module = {nullptr, nullptr, PTHREAD_ONCE_INIT};
@@ -44,15 +44,15 @@ WHYWAIT_NO_COVERAGE inline void hand_over(thread_blocks& here, const core::code_
     sink.take(sink.self, core::path_step{self.first + block, 0, count, 0, 0});
   });
 }
-WHYWAIT_NO_COVERAGE inline void collect_addresses(core::code_source& self, const core::step_sink& sink) noexcept {
+WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_addresses(core::code_source& self, const core::step_sink& sink) noexcept {
   hand_over(address_blocks, self, sink);
 }
-WHYWAIT_NO_COVERAGE inline void collect_guards(core::code_source& self, const core::step_sink& sink) noexcept {
+WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_guards(core::code_source& self, const core::step_sink& sink) noexcept {
   hand_over(guard_blocks, self, sink);
 }
 
 /// Where the code of this module lies.
-struct code_span {
+struct __attribute__((visibility("hidden"))) code_span {
   uintptr_t begin = ~uintptr_t(0);
   uintptr_t end = 0;
 
@@ -73,7 +73,7 @@ struct code_span {
   }
 };
 
-WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void open_address_module() noexcept {
+WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), cold)) inline void open_address_module() noexcept {
   code_span span;
   dl_iterate_phdr(&code_span::visit, &span);
   if (span.end <= span.begin) return;
@@ -87,7 +87,7 @@ WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void open_address_module() noex
   address_module.source = made;
 }
 
-WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void open_guard_module() noexcept {
+WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), cold)) inline void open_guard_module() noexcept {
   const uint32_t size = guard_count + 1;  // numbers begin at 1
   void* const addresses = core::map_pages(sizeof(uintptr_t) * size, false);
   core::code_source* const made =
@@ -123,7 +123,7 @@ WHYWAIT_NO_COVERAGE __attribute__((noinline, cold)) inline bool open_thread(thre
 
 /// Counts the block whose callback returns to `address`: each thread its own, in the order they run. About 1 ns.
 /// Code of other modules is not counted.
-WHYWAIT_NO_COVERAGE __attribute__((always_inline)) inline void visit_address(uintptr_t address) noexcept {
+WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), always_inline)) inline void visit_address(uintptr_t address) noexcept {
   detail::thread_blocks& here = detail::address_blocks;
   uintptr_t block = (address - here.base) >> 2;  // calls are longer than 3 bytes: no two have one number
   if (__builtin_expect(block >= here.counts.size(), 0)) {
@@ -136,7 +136,7 @@ WHYWAIT_NO_COVERAGE __attribute__((always_inline)) inline void visit_address(uin
 
 /// Counts the block that the compiler gave the number `guard`, from 1 on; 0 is none. Each thread its own, in the
 /// order they run; about 1 ns.
-WHYWAIT_NO_COVERAGE __attribute__((always_inline)) inline void visit_guard(uint32_t guard, uintptr_t address) noexcept {
+WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), always_inline)) inline void visit_guard(uint32_t guard, uintptr_t address) noexcept {
   detail::thread_blocks& here = detail::guard_blocks;
   if (__builtin_expect(guard >= here.counts.size(), 0)) {
     if (!detail::open_thread(here, detail::guard_module, &detail::open_guard_module)) return;

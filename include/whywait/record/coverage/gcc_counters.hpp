@@ -57,14 +57,14 @@ WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void add_object(const gcov_info
   if (!understood(object->version)) return;
   if (object->merge[0] == nullptr) return;  // other kinds come after the arcs
   const auto counts = [info](const gcov_function* f) noexcept { return f != nullptr && f->key == info; };
-  uint32_t functions = 0, counters = 0;
+  uint32_t kept = 0, counters = 0;
   for (uint32_t f = 0; f < object->function_count; ++f) {
     if (!counts(object->functions[f])) continue;
-    ++functions;
+    ++kept;
     counters += object->functions[f]->counters[0].count;
   }
   arcs_of_object made;
-  if (!made.open(functions, counters, object->data_file, object->stamp)) return;
+  if (!made.open(kept, counters, object->data_file, object->stamp)) return;
   for (uint32_t f = 0; f < object->function_count; ++f) {
     const gcov_function* const from = object->functions[f];
     if (counts(from)) made.add(from->ident, from->flow_checksum, from->counters[0].count, from->counters[0].values);

@@ -1,0 +1,9 @@
+#ifndef WHYWAIT_BENCHMARKS_COVERAGE_KERNEL_HPP
+#define WHYWAIT_BENCHMARKS_COVERAGE_KERNEL_HPP
+
+struct kernel {
+  unsigned (*predictable)(const unsigned char* data, unsigned n);
+  unsigned (*search)(const unsigned* sorted, const unsigned* keys, unsigned n);
+};
+
+#endif

@@ -1,0 +1,66 @@
+#include <whywait/coverage.hpp>
+
+#include "counted.hpp"
+
+namespace {
+
+constexpr int loop_line = __LINE__ + 4;
+int loop(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    sum += i ^ n;
+  }
+  return sum;
+}
+
+constexpr int third_line = __LINE__ + 5, other_line = third_line + 2;
+int branches(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    if (i % 3 == 0)
+      sum += i;
+    else
+      sum ^= i;
+  }
+  return sum;
+}
+
+constexpr int sum_line = __LINE__ + 4;
+int recursion(int n) {
+  if (n < 2)
+    return n;
+  return recursion(n - 1) + recursion(n - 2);
+}
+
+constexpr int open_line = __LINE__ + 4;
+int open_loop(int n, void (*sync)(int)) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    sum += i ^ n;
+    if (i % 2 == 0)
+      sync(i);
+    else
+      sync(i);
+  }
+  return sum;
+}
+
+constexpr int skipped_line = __LINE__ + 4;
+WHYWAIT_NO_COVERAGE int skipped(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    sum += i ^ n;
+  }
+  return sum;
+}
+
+const counted_code all = {&loop,    loop_line,  &branches, third_line, other_line,  &recursion,
+                          sum_line, &open_loop, open_line, &skipped,   skipped_line};
+
+}  // namespace
+
+#ifdef IN_LIBRARY
+const counted_code& in_library() { return all; }
+#else
+const counted_code& in_program() { return all; }
+#endif
