@@ -37,10 +37,11 @@ struct settings {
   clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default) or monotonic
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
   const char* output = nullptr;                ///< WHYWAIT_OUTPUT: prefix of the files to write; none without it
+  const char* whatif = nullptr;                ///< WHYWAIT_WHATIF: questions to the run (predict::parse_questions)
   const char* bad = nullptr;                   ///< name of the first variable that could not be used
 
   /// Reads the environment and calls report(const bad_setting&) for each variable that cannot be used; no
-  /// allocation. `output` points into the environment. Call while no other thread changes the environment.
+  /// allocation. `output` and `whatif` point into the environment. Call while no other thread changes the environment.
   template <class Report>
   static settings from_environment(Report&& report) noexcept {
     settings s;
@@ -62,6 +63,7 @@ struct settings {
       if (*text != '\0' && !parse_bytes(text, s.memory_bytes))
         refuse("WHYWAIT_MEMORY", text, "bytes, for example 64M");
     if (const char* text = getenv("WHYWAIT_OUTPUT")) s.output = *text != '\0' ? text : nullptr;
+    if (const char* text = getenv("WHYWAIT_WHATIF")) s.whatif = *text != '\0' ? text : nullptr;
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
       if (strncmp(*variable, "WHYWAIT_", 8) == 0 && !known(*variable)) {
         char name[80];  // without its value
@@ -103,7 +105,7 @@ struct settings {
     // every variable that means something, so that a misspelt one is noticed; on the stack: a static array of an
     // inline function is unique in the process and keeps libraries from being unloaded
     const char* const names[] = {"WHYWAIT_ENABLE", "WHYWAIT_REPORT", "WHYWAIT_CLOCK",
-                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT"};
+                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT", "WHYWAIT_WHATIF"};
     for (const char* name : names) {
       const size_t length = strlen(name);
       if (strncmp(variable, name, length) == 0 && variable[length] == '=') return true;

@@ -6,6 +6,7 @@
 #include <whywait/mpi/facts.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/naming.hpp>
+#include <whywait/mpi/prediction.hpp>
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/text.hpp>
@@ -36,7 +37,9 @@ namespace mpi {
   sync::mpi_transport transport(process.tool_comm);
   const explain::outcome found = explain::explain(transport, history.view(), settings);
   const report::names names = gather_names(found, history, process.tool_comm);
-  return report::assemble(found, names, std::move(facts));
+  report::result result = report::assemble(found, names, std::move(facts));
+  answer_questions(process, history, process.tool_comm, result);
+  return result;
 }
 
 /// Hook of MPI_Finalize: explains, and prints and writes what the settings of rank 0 ask for.

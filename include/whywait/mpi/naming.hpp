@@ -44,16 +44,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// Names for the keys of an outcome, on rank 0. Each key is looked up by the lowest rank that knows it, in its
-/// own process (address space randomisation and different executables make that the only place), and only
-/// what the report shows is looked up. Collective over `comm`; `found` matters on rank 0.
-[[gnu::cold]] inline report::names gather_names(const explain::outcome& found, const process_history& own,
+/// Names for keys, on rank 0. Each key is looked up by the lowest rank that knows it, in its own process (address
+/// space randomisation and different executables make that the only place). Collective over `comm`; `keys`
+/// matter on rank 0.
+[[gnu::cold]] inline report::names gather_names(std::vector<core::stable_key> keys, const process_history& own,
                                                 MPI_Comm comm) {
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);
-  std::vector<core::stable_key> keys;
-  if (rank == 0) keys = detail::keys_to_name(found);
   int count = static_cast<int>(keys.size());
   PMPI_Bcast(&count, 1, MPI_INT, 0, comm);
   keys.resize(static_cast<std::size_t>(count));
@@ -85,6 +83,12 @@ namespace detail {
     report::unpack(packed, names);
   }
   return names;
+}
+
+/// The same for the keys of an outcome; only what the report shows is looked up.
+[[gnu::cold]] inline report::names gather_names(const explain::outcome& found, const process_history& own,
+                                                MPI_Comm comm) {
+  return gather_names(detail::keys_to_name(found), own, comm);
 }
 
 }  // namespace mpi

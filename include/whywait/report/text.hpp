@@ -3,6 +3,7 @@
 
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/prediction.hpp>
 #include <whywait/report/table.hpp>
 #include <whywait/report/units.hpp>
 #include <whywait/report/words.hpp>
@@ -85,6 +86,7 @@ class text_writer {
       }
       rest(groups.size() - shown, shown > 0, covered);
     }
+    out_ += prediction_text(r_.prediction, o_.columns);
     footer();
     return std::move(out_);
   }
