@@ -5,6 +5,7 @@
 // segment algebra, simulation, and questions to a recorded run. Usable alone: no MPI, no recording. docs/predict.md.
 
 #include <whywait/predict/answer.hpp>
+#include <whywait/predict/ask.hpp>
 #include <whywait/predict/bard_schweitzer.hpp>
 #include <whywait/predict/branches.hpp>
 #include <whywait/predict/chain.hpp>
@@ -17,6 +18,7 @@
 #include <whywait/predict/learn.hpp>
 #include <whywait/predict/lump.hpp>
 #include <whywait/predict/machine.hpp>
+#include <whywait/predict/more_ranks.hpp>
 #include <whywait/predict/network.hpp>
 #include <whywait/predict/parallel.hpp>
 #include <whywait/predict/program.hpp>

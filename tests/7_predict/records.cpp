@@ -1,4 +1,4 @@
-#include <whywait/predict/answer.hpp>
+#include <whywait/predict/ask.hpp>
 #include <whywait/predict/records.hpp>
 
 #include "support.hpp"

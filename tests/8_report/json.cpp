@@ -93,6 +93,27 @@ report::result everything() {
   r.critical_path = {{{"block", std::string("compute_interior")}, {"seconds", 3.5}, {"visits", std::int64_t(7)}}};
   r.efficiency = {{"load_balance", 0.75}};
   r.overhead = {{"exact", true}};
+  whywait::predict::engine_answer replay;
+  replay.engine = "replay";
+  replay.seconds = 9.5;
+  whywait::predict::engine_answer chain;
+  chain.engine = "chain";
+  chain.refusal = "messages";
+  whywait::predict::answer faster;
+  faster.question = "block pack x2";
+  faster.engine = "replay";
+  faster.seconds = 9.5;
+  faster.low_seconds = 9;
+  faster.high_seconds = 10;
+  faster.baseline_error = 0.01;
+  faster.engines = {replay, chain};
+  faster.notes = {"an assumption"};
+  whywait::predict::answer none;
+  none.question = "balance";
+  none.refusal = "the run took no time";
+  r.prediction.measured_seconds = 12;
+  r.prediction.unchanged_error = 0.01;
+  r.prediction.answers = {faster, none};
   return r;
 }
 
@@ -143,6 +164,11 @@ TEST_CASE("the schema rejects what is broken") {
       {"no ranks", [](json& d) { d["run"]["ranks"] = 0; }},
       {"a setting that is not ours", [](json& d) { d["run"]["settings"]["HOME"] = "x"; }},
       {"a warning that is no text", [](json& d) { d["run"]["warnings"][0] = 3; }},
+      {"an answer without its interval", [](json& d) { d["prediction"]["answers"][0].erase("low_seconds"); }},
+      {"an answer and a refusal", [](json& d) { d["prediction"]["answers"][0]["refusal"] = "x"; }},
+      {"no answer and no refusal", [](json& d) { d["prediction"]["answers"][1].erase("refusal"); }},
+      {"an engine that says nothing", [](json& d) { d["prediction"]["answers"][0]["engines"][1].erase("refusal"); }},
+      {"answers without the measured time", [](json& d) { d["prediction"].erase("measured_seconds"); }},
       {"a nested row", [](json& d) { d["efficiency"]["x"] = json::array(); }},
   };
   for (const auto& each : damages) {
@@ -205,4 +231,15 @@ TEST_CASE("the file holds the document") {
   CHECK(report::write_json_file(everything(), path) == "");
   CHECK(read(path) == json::parse(report::json_of(everything())));
   std::filesystem::remove(path);
+}
+
+TEST_CASE("answers to what-if questions are written with their saving, refusals with their reason") {
+  const json p = json::parse(report::json_of(everything()))["prediction"];
+  CHECK(p["measured_seconds"] == 12.0);
+  CHECK(p["unchanged_error"] == 0.01);
+  CHECK(p["answers"][0]["saving_seconds"] == 2.5);
+  CHECK(p["answers"][0]["engines"][1]["refusal"] == "messages");
+  CHECK(p["answers"][1]["refusal"] == "the run took no time");
+  CHECK_FALSE(p["answers"][1].contains("seconds"));
+  CHECK(json::parse(report::json_of(report::result{}))["prediction"].empty());
 }

@@ -40,6 +40,7 @@ struct settings {
   const char* rules = nullptr;                 ///< WHYWAIT_RULES: files of rules, separated by ':', or the word list
   const char* coverage = nullptr;              ///< WHYWAIT_COVERAGE: patterns of code to keep; none without it
   const char* crash = nullptr;                 ///< WHYWAIT_CRASH: folder where records outlive the process
+  const char* whatif = nullptr;                ///< WHYWAIT_WHATIF: questions to the run (predict::parse_questions)
   const char* bad = nullptr;                   ///< name of the first variable that could not be used
 
   /// Calls use(name, member) for each setting that is a text: null if the variable is not set or empty.
@@ -49,6 +50,7 @@ struct settings {
     use("WHYWAIT_RULES", rules);
     use("WHYWAIT_COVERAGE", coverage);
     use("WHYWAIT_CRASH", crash);
+    use("WHYWAIT_WHATIF", whatif);
   }
 
   /// Reads the environment and calls report(const bad_setting&) for each variable that cannot be used; no
@@ -118,7 +120,7 @@ struct settings {
     // every variable that means something, so that a misspelt one is noticed; on the stack: a static array of an
     // inline function is unique in the process and keeps libraries from being unloaded
     const char* const names[] = {"WHYWAIT_ENABLE", "WHYWAIT_REPORT", "WHYWAIT_CLOCK",
-                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT", "WHYWAIT_RULES", "WHYWAIT_COVERAGE", "WHYWAIT_CRASH"};
+                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT", "WHYWAIT_RULES", "WHYWAIT_COVERAGE", "WHYWAIT_CRASH", "WHYWAIT_WHATIF"};
     for (const char* name : names) {
       const size_t length = strlen(name);
       if (strncmp(variable, name, length) == 0 && variable[length] == '=') return true;

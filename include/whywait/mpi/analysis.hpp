@@ -7,7 +7,9 @@
 #include <whywait/mpi/code_lines.hpp>
 #include <whywait/mpi/facts.hpp>
 #include <whywait/mpi/history.hpp>
+#include <whywait/mpi/keys.hpp>
 #include <whywait/mpi/naming.hpp>
+#include <whywait/mpi/prediction.hpp>
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/code_blocks.hpp>
 #include <whywait/report/json.hpp>
@@ -45,11 +47,13 @@ namespace mpi {
   sync::mpi_transport transport(process.tool_comm);
   const explain::outcome found = explain::explain(transport, history.view(), settings);
   rules::contribution contributions = gather_contributions(history.view(), process.tool_comm);
-  const report::names names = gather_names(found, history, process.tool_comm, keys_of(contributions));
+  const report::names names = gather_names(keys_to_name(found, keys_of(contributions)), history, process.tool_comm);
   rules::evaluation said;
   if (process.rank == 0)
     said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
-  return report::assemble(found, names, std::move(facts), said);
+  report::result result = report::assemble(found, names, std::move(facts), said);
+  answer_questions(process, history, process.tool_comm, result);
+  return result;
 }
 
 /// Hook of MPI_Finalize: explains, and prints and writes what the settings of rank 0 ask for.

@@ -141,7 +141,7 @@ class dead_job {
     settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
     explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
     const explain::outcome found = explain::explain(transport, histories, settings);
-    std::vector<core::stable_key> keys = detail::keys_to_name(found);
+    std::vector<core::stable_key> keys = keys_to_name(found);
     report::names names;
     for (const auto& each : named) {  // each key by the first that knows it: reading debug information takes time
       std::vector<core::stable_key> mine;

@@ -10,8 +10,6 @@
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
-namespace detail {
-
 /// Every key that a reader of the outcome has to be told the name of, and `keys`, sorted.
 [[gnu::cold]] inline std::vector<core::stable_key> keys_to_name(const explain::outcome& found,
                                                                 std::vector<core::stable_key> keys = {}) {
@@ -31,8 +29,6 @@ namespace detail {
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;
 }
-
-}  // namespace detail
 
 }  // namespace mpi
 }  // namespace v0

@@ -2,9 +2,7 @@
 #define WHYWAIT_MPI_NAMING_HPP
 
 #include <whywait/core/stable_key.hpp>
-#include <whywait/explain/explanation.hpp>
 #include <whywait/mpi/history.hpp>
-#include <whywait/mpi/keys.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/names_packet.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
@@ -14,8 +12,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <utility>
 #include <vector>
 
 #ifndef WHYWAIT_DISABLE
@@ -24,16 +20,14 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// Names for the keys of an outcome and for `more` of them, on rank 0. Each key is looked up by the lowest rank that
-/// knows it, in its own process (address space randomisation and different executables make that the only place),
-/// and only what the report shows is looked up. Collective over `comm`; `found` and `more` matter on rank 0.
-[[gnu::cold]] inline report::names gather_names(const explain::outcome& found, const process_history& own,
-                                                MPI_Comm comm, std::vector<core::stable_key> more = {}) {
+/// Names for keys, on rank 0. Each key is looked up by the lowest rank that knows it, in its own process (address
+/// space randomisation and different executables make that the only place). Collective over `comm`; `keys`
+/// matter on rank 0.
+[[gnu::cold]] inline report::names gather_names(std::vector<core::stable_key> keys, const process_history& own,
+                                                MPI_Comm comm) {
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);
-  std::vector<core::stable_key> keys;
-  if (rank == 0) keys = detail::keys_to_name(found, std::move(more));
   int count = static_cast<int>(keys.size());
   PMPI_Bcast(&count, 1, MPI_INT, 0, comm);
   keys.resize(static_cast<std::size_t>(count));

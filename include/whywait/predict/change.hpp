@@ -1,14 +1,12 @@
 #ifndef WHYWAIT_PREDICT_CHANGE_HPP
 #define WHYWAIT_PREDICT_CHANGE_HPP
 
-#include <whywait/predict/detail/random.hpp>
+#include <whywait/predict/more_ranks.hpp>
 #include <whywait/predict/question.hpp>
 #include <whywait/predict/run_log.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,9 +20,9 @@ namespace detail {
 /// The log of the program that a question imagines. Each returns false with a reason where that is not possible.
 class log_changer {
  public:
-  log_changer(const run_log& log, const question& q, std::uint64_t seed) : log_(log), q_(q), random_(seed) {}
+  log_changer(const run_log& log, const question& q, std::uint64_t seed) : log_(log), q_(q), seed_(seed) {}
 
-  bool apply(run_log& into, std::string& why_not) {
+  [[gnu::cold]] bool apply(run_log& into, std::string& why_not) {
     into = log_;
     switch (q_.what) {
       case question::kind::block:
@@ -33,10 +31,9 @@ class log_changer {
         network_faster(into);
         return true;
       case question::kind::balance:
-        balance(into);
-        return true;
+        return q_.each_step ? balance_steps(into, why_not) : balance(into);
       case question::kind::ranks:
-        return ranks(into, why_not);
+        return rank_changer(log_, q_, seed_).apply(into, why_not);
       case question::kind::without:
         return without(into, why_not);
     }
@@ -44,7 +41,7 @@ class log_changer {
   }
 
  private:
-  bool block(run_log& into, std::string& why_not) const {
+  [[gnu::cold]] bool block(run_log& into, std::string& why_not) const {
     bool found = false;
     for (auto& line : into.lines)
       for (activity& a : line) {
@@ -65,89 +62,83 @@ class log_changer {
     return found;
   }
 
-  void network_faster(run_log& into) const {
+  [[gnu::cold]] void network_faster(run_log& into) const {
     for (message_edge& m : into.messages) m.seconds /= q_.factor;
     for (sync_edge& s : into.syncs) s.seconds /= q_.factor;
   }
 
-  // Per label: every line gets the mean total, spread over its activities as it was.
-  void balance(run_log& into) const {
-    std::map<std::uint32_t, std::vector<double>> totals;
-    for (std::size_t l = 0; l != into.lines.size(); ++l)
-      for (const activity& a : into.lines[l]) {
-        auto& t = totals[a.label];
-        t.resize(into.lines.size(), 0.0);
-        t[l] += a.work_seconds;
+  // Per label: every line that has it gets the mean total, spread over its activities as it was.
+  [[gnu::cold]] bool balance(run_log& into) const {
+    const std::size_t labels = log_.labels.size();
+    std::vector<double> sum(labels, 0.0), mine(labels);
+    std::vector<std::size_t> instances(labels), lines(labels, 0);
+    const auto count = [&](const std::vector<activity>& line) {
+      std::fill(mine.begin(), mine.end(), 0.0);
+      std::fill(instances.begin(), instances.end(), 0);
+      for (const activity& a : line) {
+        mine[a.label] += a.work_seconds;
+        ++instances[a.label];
       }
-    for (std::size_t l = 0; l != into.lines.size(); ++l) {
-      std::map<std::uint32_t, std::size_t> instances;
-      for (const activity& a : into.lines[l]) ++instances[a.label];
-      for (activity& a : into.lines[l]) {
-        const auto& t = totals[a.label];
-        double mean = 0.0;
-        for (const double x : t) mean += x;
-        mean /= static_cast<double>(into.lines.size());
-        if (t[l] > 0.0) {
-          scale(a, mean / t[l]);
+    };
+    for (const auto& line : log_.lines) {
+      count(line);
+      for (std::size_t l = 0; l != labels; ++l) {
+        sum[l] += mine[l];
+        lines[l] += instances[l] != 0;
+      }
+    }
+    for (auto& line : into.lines) {
+      count(line);
+      for (activity& a : line) {
+        const double mean = sum[a.label] / static_cast<double>(lines[a.label]);
+        if (mine[a.label] > 0.0) {
+          scale(a, mean / mine[a.label]);
         } else {
           a.work_seconds = mean / static_cast<double>(instances[a.label]);
           a.blocks.clear();
         }
       }
     }
+    return true;
+  }
+
+  // The k-th activities of a label on all lines that have it do their mean each.
+  [[gnu::cold]] bool balance_steps(run_log& into, std::string& why_not) const {
+    const std::size_t labels = log_.labels.size();
+    std::vector<std::vector<double>> sum(labels);
+    std::vector<std::size_t> at(labels), lines(labels, 0), instances(labels, 0);
+    for (const auto& line : log_.lines) {
+      std::fill(at.begin(), at.end(), 0);
+      for (const activity& a : line) {
+        lines[a.label] += at[a.label] == 0;
+        ++instances[a.label];
+        if (at[a.label] == sum[a.label].size()) sum[a.label].push_back(0.0);
+        sum[a.label][at[a.label]++] += a.work_seconds;
+      }
+    }
+    for (std::size_t l = 0; l != labels; ++l)
+      if (instances[l] != lines[l] * sum[l].size()) {
+        why_not = "ranks do not take the same number of steps (" + log_.labels[l] + ")";
+        return false;
+      }
+    for (auto& line : into.lines) {
+      std::fill(at.begin(), at.end(), 0);
+      for (activity& a : line) {
+        const double mean = sum[a.label][at[a.label]++] / static_cast<double>(lines[a.label]);
+        if (a.work_seconds > 0.0)
+          scale(a, mean / a.work_seconds);
+        else
+          a.work_seconds = mean;
+      }
+    }
+    return true;
   }
   static void scale(activity& a, double by) {
     a.work_seconds *= by;
     for (block_time& b : a.blocks) b.seconds *= by;
   }
 
-  // Copies of every line; the copies do the work of other instances of the same label, so that they differ as
-  // instances do. Messages go between lines of one copy, collectives take all copies in.
-  bool ranks(run_log& into, std::string& why_not) {
-    const double copies_exact = q_.factor;
-    const std::uint32_t copies = static_cast<std::uint32_t>(std::llround(copies_exact));
-    if (copies < 1 || std::fabs(copies_exact - copies) > 1e-9 || copies > 64) {
-      why_not = "the number of ranks can be multiplied by a whole number up to 64 only";
-      return false;
-    }
-    const std::uint32_t lines = static_cast<std::uint32_t>(log_.lines.size());
-    const double share = q_.fixed_total ? 1.0 / copies : 1.0;
-    into.lines.clear();
-    into.messages.clear();
-    for (std::uint32_t k = 0; k != copies; ++k)
-      for (std::uint32_t l = 0; l != lines; ++l) {
-        std::vector<activity> line = log_.lines[l];
-        if (k != 0) shuffle(line);
-        for (activity& a : line) scale(a, share);
-        into.lines.push_back(std::move(line));
-      }
-    for (std::uint32_t k = 0; k != copies; ++k)
-      for (message_edge m : log_.messages) {
-        m.from.line += k * lines;
-        m.to.line += k * lines;
-        into.messages.push_back(m);
-      }
-    for (sync_edge& s : into.syncs) {
-      const std::size_t in = s.in.size(), out = s.out.size();
-      for (std::uint32_t k = 1; k != copies; ++k) {
-        for (std::size_t i = 0; i != in; ++i) s.in.push_back({s.in[i].line + k * lines, s.in[i].index});
-        for (std::size_t i = 0; i != out; ++i) s.out.push_back({s.out[i].line + k * lines, s.out[i].index});
-      }
-      // trees of more members are deeper
-      const double before = static_cast<double>(std::max(in, out));
-      if (before > 1.0) s.seconds *= std::log2(before * copies) / std::log2(before);
-    }
-    return true;
-  }
-  void shuffle(std::vector<activity>& line) {
-    std::map<std::uint32_t, std::vector<std::size_t>> same;
-    for (std::size_t i = 0; i != line.size(); ++i) same[line[i].label].push_back(i);
-    for (auto& s : same)
-      for (std::size_t i = s.second.size(); i > 1; --i)
-        std::swap(line[s.second[i - 1]], line[s.second[random_.below(static_cast<std::uint32_t>(i))]]);
-  }
-
-  bool without(run_log& into, std::string& why_not) const {
+  [[gnu::cold]] bool without(run_log& into, std::string& why_not) const {
     const std::size_t before = into.syncs.size();
     std::vector<sync_edge> kept;
     for (sync_edge& s : into.syncs)
@@ -159,13 +150,14 @@ class log_changer {
 
   const run_log& log_;
   const question& q_;
-  random_source random_;
+  std::uint64_t seed_;
 };
 
 }  // namespace detail
 
 /// The log that a question imagines. False and a reason if the log does not have what the question is about.
-inline bool change(const run_log& log, const question& q, run_log& into, std::string& why_not, std::uint64_t seed = 1) {
+[[gnu::cold]] inline bool change(const run_log& log, const question& q, run_log& into, std::string& why_not,
+                                 std::uint64_t seed = 1) {
   return detail::log_changer(log, q, seed).apply(into, why_not);
 }
 

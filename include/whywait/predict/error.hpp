@@ -43,10 +43,12 @@ class prediction_error : public std::runtime_error {
  public:
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
 
-  prediction_error(fault f, const std::string& message) : std::runtime_error(number(f) + ": " + message), fault_(f) {}
+  [[gnu::cold, gnu::noinline]] prediction_error(fault f, const std::string& message)
+      : std::runtime_error(number(f) + ": " + message), fault_(f) {}
 
   /// Adds the line of text and a caret under byte `column`.
-  prediction_error(fault f, const std::string& message, const std::string& text, std::size_t column)
+  [[gnu::cold, gnu::noinline]] prediction_error(fault f, const std::string& message, const std::string& text,
+                                                std::size_t column)
       : std::runtime_error(number(f) + ": " + message + "\n  " + text + "\n  " + std::string(column, ' ') + '^'),
         fault_(f),
         column_(column) {}
@@ -55,7 +57,7 @@ class prediction_error : public std::runtime_error {
   std::size_t column() const noexcept { return column_; }
 
   /// "whywait-P003"
-  static std::string number(fault f) {
+  [[gnu::cold, gnu::noinline]] static std::string number(fault f) {
     const int n = static_cast<int>(f);
     return std::string("whywait-P0") + (n < 10 ? "0" : "") + std::to_string(n);
   }

@@ -20,9 +20,10 @@ struct question {
   std::string name;         ///< of block: the block or label; of without: the label of the collective
   double factor = 1.0;      ///< of block, network: how many times faster; of ranks: how many times as many
   bool fixed_total = true;  ///< of ranks: the whole work stays (strong scaling); else the work of each rank
+  bool each_step = false;   ///< of balance: the ranks do equal work in every step, not only in all
 
   /// The question in its own notation, as `parse_questions` reads it.
-  std::string text() const {
+  [[gnu::cold]] std::string text() const {
     char number[32];
     std::snprintf(number, sizeof number, "x%g", factor);
     switch (what) {
@@ -31,7 +32,7 @@ struct question {
       case kind::network:
         return std::string("network ") + number;
       case kind::balance:
-        return "balance";
+        return each_step ? "balance steps" : "balance";
       case kind::ranks:
         return std::string("ranks ") + number + (fixed_total ? "" : " weak");
       case kind::without:
@@ -45,12 +46,13 @@ struct question {
 ///
 ///     block compute_interior x2     its code takes half the time
 ///     network x1.5                  messages and collectives take two thirds of the time
-///     balance                       every rank does the mean of the work
+///     balance                       every rank does the mean of the work, spread over its steps as now
+///     balance steps                 in every step all ranks do the mean of that step
 ///     ranks x2                      twice the ranks share the work; `ranks x2 weak`: each does as much as now
 ///     without MPI_Barrier           the collective of that name is not there
 ///
 /// Throws P023 with the place.
-inline std::vector<question> parse_questions(const std::string& text) {
+[[gnu::cold]] inline std::vector<question> parse_questions(const std::string& text) {
   std::vector<question> result;
   std::size_t at = 0;
   while (at <= text.size()) {
@@ -96,6 +98,10 @@ inline std::vector<question> parse_questions(const std::string& text) {
       used = 2;
     } else if (words[0] == "balance") {
       q.what = question::kind::balance;
+      if (words.size() > 1 && words[1] == "steps") {
+        q.each_step = true;
+        used = 2;
+      }
     } else if (words[0] == "ranks") {
       q.what = question::kind::ranks;
       q.factor = times(1);

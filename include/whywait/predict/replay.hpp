@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_PREDICT_REPLAY_HPP
 #define WHYWAIT_PREDICT_REPLAY_HPP
 
+#include <whywait/explain/sorting.hpp>
 #include <whywait/predict/run_log.hpp>
 
 #include <algorithm>
@@ -16,6 +17,7 @@ struct replayed {
   double seconds = 0.0;          ///< end of the last line
   double waiting_seconds = 0.0;  ///< over all lines
   std::vector<double> step_end;  ///< release of every collective of all lines, in order
+  std::vector<double> part_end;  ///< mean over the lines of the end of each 32nd of their activities; short logs: empty
 };
 
 namespace detail {
@@ -55,88 +57,166 @@ class edge_lists {
 
 }  // namespace detail
 
-/// Plays a log with its times and dependences (max-plus): every activity begins when the one before it on its line
-/// has ended, a call ends when all that it needs is there. No assumption about distributions or independence. Time
-/// linear in the log. Throws P022, also if the log waits for itself.
-inline replayed replay(const run_log& log) {
-  log.check();
-  const detail::place_numbers at(log);
-  std::vector<double> ready(at.size(), 0.0);         // what the call needs is there
-  std::vector<std::uint32_t> missing(at.size(), 0);  // edges into the call that have not come
-  std::vector<double> sync_ready(log.syncs.size(), 0.0);
-  std::vector<std::size_t> sync_missing(log.syncs.size(), 0);
-  std::size_t ends = 0;
-  for (const sync_edge& s : log.syncs) ends += s.in.size();
-  detail::edge_lists messages(at.size(), log.messages.size()), syncs(at.size(), ends);
-  for (std::uint32_t m = 0; m != log.messages.size(); ++m) {
-    messages.add(at(log.messages[m].from), m);
-    ++missing[at(log.messages[m].to)];
-  }
-  for (std::uint32_t s = 0; s != log.syncs.size(); ++s) {
-    sync_missing[s] = log.syncs[s].in.size();
-    for (const place& p : log.syncs[s].in) syncs.add(at(p), s);
-    for (const place& p : log.syncs[s].out) ++missing[at(p)];
-  }
-  replayed r;
-  struct cursor {
-    std::size_t next = 0;
-    double time = 0.0;
-    bool in_call = false;
-  };
-  std::vector<cursor> lines(log.lines.size());
-  std::vector<std::uint32_t> work;
-  for (std::uint32_t l = 0; l != lines.size(); ++l) work.push_back(l);
-  std::vector<char> queued(lines.size(), 1);
-  auto arrive = [&](const place& p, double when) {
-    const std::size_t n = at(p);
-    ready[n] = std::max(ready[n], when);
-    if (--missing[n] == 0 && queued[p.line] == 0) {
-      queued[p.line] = 1;
-      work.push_back(p.line);
+namespace detail {
+
+class player {
+ public:
+  explicit player(const run_log& log)
+      : log_(log),
+        at_(log),
+        ready_(at_.size(), 0.0),
+        missing_(at_.size(), 0),
+        left_(log.messages.size(), 0.0),
+        halves_(log.messages.size(), 1),
+        sync_ready_(log.syncs.size(), 0.0),
+        sync_missing_(log.syncs.size(), 0),
+        messages_(at_.size(), log.messages.size()),
+        syncs_(at_.size(), log.syncs.size() * log.lines.size()),
+        lines_(log.lines.size()) {}
+
+  [[gnu::cold]] replayed play() {
+    expect();
+    r_.part_end.assign(parts, 0.0);
+    for (std::uint32_t l = 0; l != lines_.size(); ++l) {
+      work_.push_back(l);
+      parts_ = parts_ && log_.lines[l].size() >= parts;
     }
+    for (std::uint32_t s = 0; s != log_.syncs.size(); ++s)
+      if (sync_missing_[s] == 0) release(s);
+    while (!work_.empty()) {
+      const std::uint32_t l = work_.back();
+      work_.pop_back();
+      lines_[l].queued = false;
+      go_on(l);
+    }
+    if (done_ != at_.size())
+      throw prediction_error(fault::log, "the log waits for itself: a message or collective lies in its own past");
+    explain::sort_rarely(r_.step_end);
+    if (!parts_) r_.part_end.clear();
+    return std::move(r_);
+  }
+
+ private:
+  struct cursor {
+    std::uint32_t next = 0;
+    bool in_call = false, queued = true;
+    double time = 0.0;
   };
-  auto release = [&](std::uint32_t s) {
-    const double when = sync_ready[s] + log.syncs[s].seconds;
-    if (log.syncs[s].out.size() == log.lines.size() && log.syncs[s].in.size() == log.lines.size())
-      r.step_end.push_back(when);
-    for (const place& p : log.syncs[s].out) arrive(p, when);
-  };
-  for (std::uint32_t s = 0; s != log.syncs.size(); ++s)
-    if (sync_missing[s] == 0) release(s);
-  std::size_t done = 0;
-  while (!work.empty()) {
-    const std::uint32_t l = work.back();
-    work.pop_back();
-    queued[l] = 0;
-    cursor& c = lines[l];
-    while (c.next != log.lines[l].size()) {
-      const activity& a = log.lines[l][c.next];
-      const std::size_t n = at(l, c.next);
+
+  [[gnu::cold]] void expect() {
+    for (std::uint32_t m = 0; m != log_.messages.size(); ++m) {
+      const message_edge& x = log_.messages[m];
+      messages_.add(at_(x.from), m);
+      ++missing_[at_(x.to)];
+      if (!x.rendezvous) continue;
+      halves_[m] = 2;
+      messages_.add(at_(x.posted), m);
+      ++missing_[at_(x.done)];
+    }
+    for (std::uint32_t s = 0; s != log_.syncs.size(); ++s) {
+      sync_missing_[s] = log_.syncs[s].in.size();
+      for (const place& p : log_.syncs[s].in) syncs_.add(at_(p), s);
+      for (const place& p : log_.syncs[s].out) ++missing_[at_(p)];
+    }
+  }
+
+  void arrive(const place& p, double when) {
+    const std::size_t n = at_(p);
+    ready_[n] = std::max(ready_[n], when);
+    if (--missing_[n] != 0 || lines_[p.line].queued) return;
+    lines_[p.line].queued = true;
+    work_.push_back(p.line);
+  }
+
+  void begin_message(std::uint32_t m, double now) {
+    left_[m] = std::max(left_[m], now);
+    if (--halves_[m] != 0) return;
+    const message_edge& x = log_.messages[m];
+    arrive(x.to, left_[m] + x.seconds);
+    if (x.rendezvous) arrive(x.done, left_[m] + x.seconds);
+  }
+
+  [[gnu::cold]] void begin_sync(std::uint32_t s, std::uint32_t l, double now) {
+    const sync_edge& x = log_.syncs[s];
+    if (!x.prefix) {
+      sync_ready_[s] = std::max(sync_ready_[s], now);
+      if (--sync_missing_[s] == 0) release(s);
+      return;
+    }
+    if (begun_.empty()) begun_.resize(log_.syncs.size());
+    std::vector<double>& begun = begun_[s];
+    begun.resize(x.in.size(), -1.0);
+    for (std::size_t i = 0; i != x.in.size(); ++i)
+      if (x.in[i].line == l) begun[i] = now;
+    for (std::size_t i = x.in.size() - sync_missing_[s]; i != x.in.size() && begun[i] >= 0.0; ++i) {
+      sync_ready_[s] = std::max(sync_ready_[s], begun[i]);
+      --sync_missing_[s];
+      arrive(x.out[i], sync_ready_[s] + x.seconds);
+    }
+  }
+
+  void release(std::uint32_t s) {
+    const sync_edge& x = log_.syncs[s];
+    const double when = sync_ready_[s] + x.seconds;
+    if (x.out.size() == log_.lines.size() && x.in.size() == log_.lines.size())
+      r_.step_end.push_back(when);
+    for (const place& p : x.out) arrive(p, when);
+  }
+
+  void go_on(std::uint32_t l) {
+    cursor& c = lines_[l];
+    const std::vector<activity>& line = log_.lines[l];
+    while (c.next != line.size()) {
+      const activity& a = line[c.next];
+      const std::size_t n = at_(l, c.next);
       if (!c.in_call) {
         c.time += a.work_seconds;
         c.in_call = true;
-        messages.each(n, [&](std::uint32_t m) { arrive(log.messages[m].to, c.time + log.messages[m].seconds); });
-        syncs.each(n, [&](std::uint32_t s) {
-          sync_ready[s] = std::max(sync_ready[s], c.time);
-          if (--sync_missing[s] == 0) release(s);
-        });
+        const double now = c.time;
+        messages_.each(n, [&](std::uint32_t m) { begin_message(m, now); });
+        syncs_.each(n, [&](std::uint32_t s) { begin_sync(s, l, now); });
       }
-      if (missing[n] != 0) break;
-      if (ready[n] > c.time) {
-        r.waiting_seconds += ready[n] - c.time;
-        c.time = ready[n];
+      if (missing_[n] != 0) break;
+      if (ready_[n] > c.time) {
+        r_.waiting_seconds += ready_[n] - c.time;
+        c.time = ready_[n];
       }
       c.time += a.call_seconds;
       c.in_call = false;
       ++c.next;
-      ++done;
+      ++done_;
+      if (line.size() >= parts && c.next * parts / line.size() != (c.next - 1) * parts / line.size())
+        r_.part_end[c.next * parts / line.size() - 1] += c.time / static_cast<double>(lines_.size());
     }
-    r.seconds = std::max(r.seconds, c.time);
+    r_.seconds = std::max(r_.seconds, c.time);
   }
-  if (done != at.size())
-    throw prediction_error(fault::log, "the log waits for itself: a message or collective lies in its own past");
-  std::sort(r.step_end.begin(), r.step_end.end());
-  return r;
+
+  static constexpr std::size_t parts = 32;
+  const run_log& log_;
+  bool parts_ = true;
+  place_numbers at_;
+  std::vector<double> ready_;           // what the call needs is there
+  std::vector<std::uint32_t> missing_;  // edges into the call that have not come
+  std::vector<double> left_;            // of each message: all that it needs to leave has begun
+  std::vector<char> halves_;
+  std::vector<double> sync_ready_;
+  std::vector<std::size_t> sync_missing_;
+  std::vector<std::vector<double>> begun_;  // of each scan: when its members began
+  edge_lists messages_, syncs_;
+  std::vector<cursor> lines_;
+  std::vector<std::uint32_t> work_;
+  std::size_t done_ = 0;
+  replayed r_;
+};
+
+}  // namespace detail
+
+/// Plays a log with its times and dependences (max-plus): every activity begins when the one before it on its line
+/// has ended, a call ends when all that it needs is there. No assumption about distributions or independence. Time
+/// linear in the log. Throws P022, also if the log waits for itself.
+[[gnu::cold]] inline replayed replay(const run_log& log) {
+  log.check();
+  return detail::player(log).play();
 }
 
 }  // namespace predict

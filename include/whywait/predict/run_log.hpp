@@ -33,11 +33,15 @@ struct place {
   std::uint32_t index = 0;
 };
 
-/// A message leaves when the call of `from` begins; the call of `to` cannot end before it is there.
+/// A message leaves when the call of `from` begins; the call of `to` cannot end before it is there. A message with
+/// `rendezvous` does not leave before the call of `posted` has begun, and the call of `done` cannot end before it has
+/// arrived.
 struct message_edge {
   place from, to;
   double bytes = 0.0;
-  double seconds = 0.0;  ///< from the call of the sender to arrival, without waiting
+  double seconds = 0.0;      ///< from leaving to arrival, without waiting
+  bool rendezvous = false;   ///< too large to be buffered, or synchronous
+  place posted = {}, done = {};  ///< the calls that post the receive and complete the send; with rendezvous only
 };
 
 /// A collective: the calls of `out` cannot end before all calls of `in` have begun and `seconds` have passed.
@@ -45,6 +49,7 @@ struct sync_edge {
   std::uint32_t label = 0;  ///< in run_log::labels
   std::vector<place> in, out;
   double seconds = 0.0;
+  bool prefix = false;  ///< a scan: the i-th of `out` needs only the first i of `in`, which are the same places
 };
 
 /// What a run did, waiting excluded: the input of replay, algebra and learning. A line is what one thread of one
@@ -55,6 +60,8 @@ struct run_log {
   std::vector<std::vector<activity>> lines;
   std::vector<message_edge> messages;
   std::vector<sync_edge> syncs;
+  std::vector<std::int32_t> ranks;  ///< of each line; empty: line i is rank i
+  std::string open;                 ///< why the program would do other things at other times; empty: it would not
   double measured_seconds = 0.0;    ///< what the run really took; 0: unknown
   std::vector<std::string> doubts;  ///< what was dropped or not understood while the log was made
 
@@ -69,7 +76,7 @@ struct run_log {
   }
 
   /// Throws P022 for places that do not exist and times that are not finite numbers of at least 0.
-  void check() const {
+  [[gnu::cold]] void check() const {
     auto good = [](double t) { return t >= 0.0 && std::isfinite(t); };
     for (const auto& line : lines)
       for (const activity& a : line) {
@@ -79,11 +86,12 @@ struct run_log {
       }
     auto exists = [&](const place& p) { return p.line < lines.size() && p.index < lines[p.line].size(); };
     for (const message_edge& m : messages)
-      if (!exists(m.from) || !exists(m.to) || !good(m.seconds) || !good(m.bytes))
+      if (!exists(m.from) || !exists(m.to) || !good(m.seconds) || !good(m.bytes) ||
+          (m.rendezvous && (!exists(m.posted) || !exists(m.done))))
         throw prediction_error(fault::log,
                                "a message from or to an activity that does not exist, or with a negative time");
     for (const sync_edge& s : syncs) {
-      bool fine = good(s.seconds) && s.label < labels.size();
+      bool fine = good(s.seconds) && s.label < labels.size() && (!s.prefix || s.in.size() == s.out.size());
       for (const auto* side : {&s.in, &s.out})
         for (const place& p : *side) fine = fine && exists(p);
       if (!fine)

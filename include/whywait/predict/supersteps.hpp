@@ -1,14 +1,15 @@
 #ifndef WHYWAIT_PREDICT_SUPERSTEPS_HPP
 #define WHYWAIT_PREDICT_SUPERSTEPS_HPP
 
-#include <whywait/predict/branches.hpp>
-#include <whywait/predict/layered.hpp>
-#include <whywait/predict/replay.hpp>
+#include <whywait/core/stable_key.hpp>
+#include <whywait/explain/key_map.hpp>
+#include <whywait/predict/detail/special.hpp>
+#include <whywait/predict/run_log.hpp>
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,134 +29,122 @@ struct superstep_model {
   bool valid = false;
   std::string why_not;
   std::vector<group> groups;
-  std::vector<double> perfect;  ///< of each step: mean work over the lines and the collective
 };
 
 /// Finds the steps. Not valid if lines meet in any other way: messages, collectives of some lines, or one-sided ones.
-inline superstep_model find_supersteps(const run_log& log) {
+[[gnu::cold]] inline superstep_model find_supersteps(const run_log& log) {
   superstep_model m;
-  auto no = [&](const std::string& why) {
-    m.why_not = why;
-    return m;
-  };
   const std::size_t lines = log.lines.size();
-  if (lines == 0) return no("the log is empty");
-  if (!log.messages.empty()) return no("messages between lines make the program more than forks and joins");
-  std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> meets(lines);  // (index, sync)
-  for (std::uint32_t s = 0; s != log.syncs.size(); ++s) {
-    const sync_edge& x = log.syncs[s];
-    if (x.in.size() != lines || x.out.size() != lines)
-      return no("a collective does not synchronise all lines with all");
-    std::vector<std::uint32_t> index(lines, 0xffffffffu);
-    for (const place& p : x.in) index[p.line] = p.index;
-    for (const place& p : x.out)
-      if (index[p.line] != p.index) return no("a collective begins and ends in different calls");
-    for (std::uint32_t l = 0; l != lines; ++l) meets[l].emplace_back(index[l], s);
+  if (lines == 0) m.why_not = "the log is empty";
+  if (!log.messages.empty()) m.why_not = "messages between lines make the program more than forks and joins";
+  if (!m.why_not.empty()) return m;
+  // syncs are met in the same order by all lines: each must lie later on every line than the one before it
+  std::vector<std::vector<std::uint32_t>> meets(lines);
+  for (const sync_edge& x : log.syncs) {
+    bool fits = x.in.size() == lines && x.out.size() == lines && !x.prefix;
+    for (std::size_t i = 0; fits && i != lines; ++i) {
+      const place &in = x.in[i], &out = x.out[i];
+      fits = in.line == out.line && in.index == out.index &&
+             (meets[in.line].empty() || meets[in.line].back() < in.index);
+      meets[in.line].push_back(in.index);
+    }
+    if (!fits) {
+      m.why_not = "a collective does not synchronise all lines with all, at one call of each";
+      return m;
+    }
   }
-  for (auto& line : meets) std::sort(line.begin(), line.end());
-  for (std::size_t l = 1; l != lines; ++l)
-    for (std::size_t i = 0; i != meets[l].size(); ++i)
-      if (meets[l][i].second != meets[0][i].second) return no("lines meet in different orders");
-
-  std::map<std::vector<std::uint32_t>, std::size_t> number;
-  std::vector<std::vector<std::vector<double>>> samples;  // group, line, step
-  std::vector<std::vector<double>> costs;
-  std::vector<double> carried(lines, 0.0);  // the end of the last call belongs to the next step
+  explain::key_map number;
+  const std::size_t steps = log.syncs.size();
+  std::vector<double> carried(lines, 0.0), work(lines, 0.0);  // the end of the last call belongs to the next step
   std::vector<std::size_t> at(lines, 0);
-  for (std::size_t step = 0; step <= meets[0].size(); ++step) {
-    const bool last = step == meets[0].size();
-    std::vector<std::uint32_t> key;
-    std::vector<double> work(lines, 0.0);
+  for (std::size_t step = 0; step <= steps; ++step) {
+    const bool last = step == steps;
+    std::uint64_t key = last ? 1 : log.syncs[step].label + 2u;
+    double sum = 0.0;
     for (std::size_t l = 0; l != lines; ++l) {
-      const std::size_t end = last ? log.lines[l].size() : meets[l][step].first + 1u;
-      double sum = carried[l];
+      const std::size_t end = last ? log.lines[l].size() : meets[l][step] + 1u;
+      work[l] = carried[l];
       carried[l] = 0.0;
       for (; at[l] < end; ++at[l]) {
         const activity& a = log.lines[l][at[l]];
-        if (l == 0) key.push_back(a.label);
-        sum += a.work_seconds;
-        if (last || at[l] + 1 != end)
-          sum += a.call_seconds;
-        else
-          carried[l] = a.call_seconds;
+        if (l == 0) key = core::combine(key, a.label);
+        work[l] += a.work_seconds;
+        (last || at[l] + 1 != end ? work[l] : carried[l]) += a.call_seconds;
       }
-      work[l] = sum;
+      sum += work[l];
     }
-    const double cost = last ? 0.0 : log.syncs[meets[0][step].second].seconds;
-    double mean = 0.0;
-    for (const double w : work) mean += w;
-    if (last && !(mean > 0.0)) break;
-    m.perfect.push_back(mean / static_cast<double>(lines) + cost);
-    key.push_back(last ? 0xffffffffu : log.syncs[meets[0][step].second].label);
-    const auto found = number.emplace(std::move(key), samples.size());
-    if (found.second) {
-      samples.emplace_back(lines);
-      costs.emplace_back();
+    if (last && !(sum > 0.0)) break;
+    const std::uint32_t g = number.intern(key, static_cast<std::uint32_t>(m.groups.size()));
+    if (g == m.groups.size()) {
+      m.groups.emplace_back();
+      m.groups[g].mean.assign(lines, 0.0);
+      m.groups[g].variance.assign(lines, 0.0);
     }
-    for (std::size_t l = 0; l != lines; ++l) samples[found.first->second][l].push_back(work[l]);
-    costs[found.first->second].push_back(cost);
+    superstep_model::group& x = m.groups[g];
+    const double n = static_cast<double>(++x.steps), cost = last ? 0.0 : log.syncs[step].seconds;
+    x.sync_seconds += (cost - x.sync_seconds) / n;
+    for (std::size_t l = 0; l != lines; ++l) {  // Welford 1962: the variance still is a sum of squares
+      const double off = work[l] - x.mean[l];
+      x.mean[l] += off / n;
+      x.variance[l] += off * (work[l] - x.mean[l]);
+    }
   }
-  for (std::size_t g = 0; g != samples.size(); ++g) {
-    superstep_model::group x;
-    x.steps = costs[g].size();
-    const double n = static_cast<double>(x.steps);
-    for (const double c : costs[g]) x.sync_seconds += c / n;
-    for (const auto& line : samples[g]) {
-      double mean = 0.0, squares = 0.0;
-      for (const double w : line) mean += w / n;
-      for (const double w : line) squares += (w - mean) * (w - mean);
-      x.mean.push_back(mean);
-      x.variance.push_back(x.steps > 1 ? squares / (n - 1.0) : 0.0);
-    }
-    m.groups.push_back(std::move(x));
-  }
+  for (superstep_model::group& x : m.groups)
+    for (double& v : x.variance) v = x.steps > 1 ? v / static_cast<double>(x.steps - 1) : 0.0;
   m.valid = true;
   return m;
 }
 
 namespace detail {
 
-inline bool has_work(const superstep_model::group& g, std::size_t line) noexcept { return g.mean[line] > 0.0; }
-
-/// Sum over the steps of E[max over lines] by the variance-aware rule, lines on processors of their own.
-inline double by_algebra(const superstep_model& m) {
-  const machine own = machine::servers_for_all({1.0});
-  double all = 0.0;
-  for (const auto& g : m.groups) {
-    std::vector<segment> lines;
-    for (std::size_t l = 0; l != g.mean.size(); ++l)
-      if (has_work(g, l)) lines.push_back(task_segment(own, g.mean[l], g.variance[l] / (g.mean[l] * g.mean[l])));
-    all += static_cast<double>(g.steps) * (parallel(std::move(lines), own).mean + g.sync_seconds);
-  }
-  return all;
+/// P(T <= t) for a time of mean m and squared coefficient of variation cv2, gamma distributed.
+[[gnu::cold]] inline double below(double t, double m, double cv2) noexcept {
+  if (!(m > 0.0)) return 1.0;
+  if (cv2 < 1e-4) return 0.5 * std::erfc((m - t) / (m * std::sqrt(2.0 * std::max(cv2, 1e-9))));
+  return gamma_function(1.0 / cv2, t / (m * cv2));
 }
 
-/// The same by the exact chain of exponential tasks. False and a reason where it would mislead.
-inline bool by_chain(const superstep_model& m, double& seconds, std::string& why_not) {
+/// Mean of the longest of independent gamma distributed times: the variance-aware parallel rule (docs/predict.md) where
+/// every task has a processor of its own. Integral of 1 - product of the distribution functions by Simpson's rule.
+[[gnu::cold]] inline double mean_of_longest(const std::vector<double>& mean, const std::vector<double>& cv2) noexcept {
+  double low = 0.0, high = 0.0;
+  for (std::size_t i = 0; i != mean.size(); ++i) {
+    const double deviation = mean[i] * std::sqrt(cv2[i]);
+    low = std::max(low, mean[i] - 7.0 * deviation);
+    high = std::max(high, mean[i] + (8.0 + 12.0 * std::sqrt(cv2[i])) * deviation);
+  }
+  if (!(high > low * (1.0 + 1e-12))) return high;
+  constexpr int pieces = 400;
+  double sum = 0.0;
+  for (int k = 0; k <= pieces; ++k) {
+    const double t = low + (high - low) * k / pieces;
+    double all = 1.0;
+    for (std::size_t i = 0; i != mean.size() && all > 0.0; ++i) all *= below(t, mean[i], cv2[i]);
+    sum += (k == 0 || k == pieces ? 1.0 : k % 2 == 1 ? 4.0 : 2.0) * (1.0 - all);
+  }
+  return low + sum * (high - low) / (3.0 * pieces);
+}
+
+/// Sum over the steps of E[max over lines]. `exponential`: with exponential tasks instead of tasks of the variance that
+/// was seen, which is what the exact chain of such a step gives; false and a reason where that would mislead.
+[[gnu::cold]] inline bool by_steps(const superstep_model& m, bool exponential, double& seconds, std::string& why_not) {
   seconds = 0.0;
-  for (const auto& g : m.groups) {
-    control_graph graph;
-    std::vector<double> means;
-    double cv2 = 0.0, weight_sum = 0.0;
+  for (const superstep_model::group& g : m.groups) {
+    std::vector<double> mean, cv2;
+    double variation = 0.0, sum = 0.0;
     for (std::size_t l = 0; l != g.mean.size(); ++l) {
-      if (!has_work(g, l)) continue;
-      graph.add("l" + std::to_string(l), "", "", "l" + std::to_string(l));
-      means.push_back(g.mean[l]);
-      cv2 += g.variance[l] / g.mean[l];
-      weight_sum += g.mean[l];
-    }
-    if (means.empty()) continue;
-    if (means.size() > 20) {
-      why_not = "more than 20 lines: too many states";
-      return false;
+      if (!(g.mean[l] > 0.0)) continue;
+      mean.push_back(g.mean[l]);
+      cv2.push_back(exponential ? 1.0 : g.variance[l] / (g.mean[l] * g.mean[l]));
+      variation += g.variance[l] / g.mean[l];
+      sum += g.mean[l];
     }
     // below a coefficient of variation of 0.7 exponential tasks wait far longer for each other than these do
-    if (means.size() > 1 && cv2 / weight_sum < 0.49) {
+    if (exponential && mean.size() > 1 && variation / sum < 0.49) {
       why_not = "the work varies less than the chain's exponential tasks (coefficient of variation below 0.7)";
       return false;
     }
-    seconds += static_cast<double>(g.steps) *
-               (solve_layered(compile(graph), {machine::servers_for_all(means), {}}).mean + g.sync_seconds);
+    seconds += static_cast<double>(g.steps) * (mean_of_longest(mean, cv2) + g.sync_seconds);
   }
   return true;
 }

@@ -3,8 +3,10 @@
 
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/history.hpp>
+#include <whywait/explain/key_map.hpp>
 #include <whywait/predict/error.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -24,7 +26,8 @@ struct traced_call {
   std::uint32_t completed_by = 0;  ///< line of the rank
   std::int32_t peer = -1;          ///< world rank of the partner or root
   std::int32_t tag = 0;
-  std::int32_t members = 0;                   ///< size of the communicator
+  std::int32_t members = 0;                   ///< size of the communicator; 0: collectives are not followed
+  std::int32_t comm_rank = 0;                 ///< own rank in it
   std::uint32_t first_block = 0, blocks = 0;  ///< in traced_line::blocks
   core::mpi_call call = core::mpi_call::none;
   std::uint16_t flags = 0;
@@ -45,22 +48,25 @@ struct traced_line {
   std::vector<traced_block> blocks;
 };
 
-/// The part of one rank, from its records. Keeps the first `most_calls` calls of each location (88 bytes each).
-inline std::vector<traced_line> trace(const explain::rank_history& h, std::size_t most_calls = 200000) {
+/// The part of one rank, from its records: of each location the first `most_calls` calls (80 bytes each, and 16 for
+/// each timed block between two) that ended before `until_ns` of the shared clock.
+[[gnu::cold]] inline std::vector<traced_line> trace(const explain::rank_history& h, std::size_t most_calls = 200000,
+                                                    std::int64_t until_ns = INT64_MAX) {
   std::vector<traced_line> result;
   for (const explain::location_history& location : h.locations) {
     traced_line line;
     line.rank = h.rank;
     line.thread = location.thread;
     line.begin_ns = h.begin_ns;
-    line.end_ns = h.end_ns;
+    line.end_ns = std::min(h.end_ns, until_ns);
     line.dropped = location.dropped;
     std::uint64_t steps = 0;
     for (std::uint64_t i = 0; i != location.records.size(); ++i) {
       const core::sync_record& r = location.records[i];
-      if (line.calls.size() == most_calls) {
+      const bool late = h.clock(r.begin + r.duration) > until_ns;
+      if (line.calls.size() == most_calls || late) {
         line.dropped += location.records.size() - i;
-        line.end_ns = line.calls.back().leave_ns;
+        if (!late) line.end_ns = line.calls.empty() ? line.begin_ns : line.calls.back().leave_ns;
         break;
       }
       traced_call c;
@@ -77,7 +83,8 @@ inline std::vector<traced_line> trace(const explain::rank_history& h, std::size_
       if (r.comm < h.communicators.size()) {
         const explain::communicator& of = h.communicators[r.comm];
         c.communicator = of.id;
-        c.members = of.size;
+        c.members = of.inter ? 0 : of.size;
+        c.comm_rank = of.rank;
         c.peer = r.peer < 0 || of.world.empty()                       ? r.peer
                  : static_cast<std::size_t>(r.peer) < of.world.size() ? of.world[static_cast<std::size_t>(r.peer)]
                                                                       : -1;
@@ -96,25 +103,27 @@ inline std::vector<traced_line> trace(const explain::rank_history& h, std::size_
   return result;
 }
 
+static_assert(sizeof(traced_call) == 80, "without holes: its bytes are sent");
+
 namespace detail {
 
-template <class T>
-void put_bytes(std::vector<char>& out, const T* data, std::size_t n) {
-  const char* p = reinterpret_cast<const char*>(data);
-  out.insert(out.end(), p, p + n * sizeof(T));
+[[gnu::cold, gnu::noinline]] inline void put_bytes(std::vector<char>& out, const void* data, std::size_t bytes) {
+  const std::size_t at = out.size();
+  out.resize(at + bytes);
+  if (bytes != 0) std::memcpy(out.data() + at, data, bytes);
 }
-template <class T>
-bool get_bytes(const std::vector<char>& in, std::size_t& at, T* data, std::size_t n) {
-  if (n > (in.size() - at) / sizeof(T)) return false;
-  if (n != 0) std::memcpy(data, in.data() + at, n * sizeof(T));
-  at += n * sizeof(T);
+[[gnu::cold, gnu::noinline]] inline bool get_bytes(const std::vector<char>& in, std::size_t& at, void* data,
+                                                   std::size_t bytes) {
+  if (bytes > in.size() - at) return false;
+  if (bytes != 0) std::memcpy(data, in.data() + at, bytes);
+  at += bytes;
   return true;
 }
 
 }  // namespace detail
 
 /// Lines as bytes for a gather among processes of one build on machines of one kind.
-inline std::vector<char> pack(const std::vector<traced_line>& lines) {
+[[gnu::cold]] inline std::vector<char> pack(const std::vector<traced_line>& lines) {
   std::vector<char> out;
   for (const traced_line& l : lines) {
     const std::int64_t head[7] = {l.rank,
@@ -124,21 +133,21 @@ inline std::vector<char> pack(const std::vector<traced_line>& lines) {
                                   static_cast<std::int64_t>(l.dropped),
                                   static_cast<std::int64_t>(l.calls.size()),
                                   static_cast<std::int64_t>(l.blocks.size())};
-    detail::put_bytes(out, head, 7);
-    detail::put_bytes(out, l.calls.data(), l.calls.size());
-    detail::put_bytes(out, l.blocks.data(), l.blocks.size());
+    detail::put_bytes(out, head, sizeof head);
+    detail::put_bytes(out, l.calls.data(), l.calls.size() * sizeof(traced_call));
+    detail::put_bytes(out, l.blocks.data(), l.blocks.size() * sizeof(traced_block));
   }
   return out;
 }
 
 /// Appends the lines of `pack`; bytes of several ranks may follow each other. Throws P022 for a damaged packet.
-inline void unpack(const std::vector<char>& bytes, std::vector<traced_line>& into) {
+[[gnu::cold]] inline void unpack(const std::vector<char>& bytes, std::vector<traced_line>& into) {
   for (std::size_t at = 0; at != bytes.size();) {
     std::int64_t head[7];
     traced_line l;
-    bool good = detail::get_bytes(bytes, at, head, 7) && head[5] >= 0 && head[6] >= 0 &&
-                static_cast<std::uint64_t>(head[5]) <= bytes.size() &&
-                static_cast<std::uint64_t>(head[6]) <= bytes.size();
+    bool good = detail::get_bytes(bytes, at, head, sizeof head) && head[5] >= 0 && head[6] >= 0 &&
+                static_cast<std::uint64_t>(head[5]) <= bytes.size() / sizeof(traced_call) &&
+                static_cast<std::uint64_t>(head[6]) <= bytes.size() / sizeof(traced_block);
     if (good) {
       l.rank = static_cast<std::int32_t>(head[0]);
       l.thread = static_cast<std::int32_t>(head[1]);
@@ -147,12 +156,27 @@ inline void unpack(const std::vector<char>& bytes, std::vector<traced_line>& int
       l.dropped = static_cast<std::uint64_t>(head[4]);
       l.calls.resize(static_cast<std::size_t>(head[5]));
       l.blocks.resize(static_cast<std::size_t>(head[6]));
-      good = detail::get_bytes(bytes, at, l.calls.data(), l.calls.size()) &&
-             detail::get_bytes(bytes, at, l.blocks.data(), l.blocks.size());
+      good = detail::get_bytes(bytes, at, l.calls.data(), l.calls.size() * sizeof(traced_call)) &&
+             detail::get_bytes(bytes, at, l.blocks.data(), l.blocks.size() * sizeof(traced_block));
     }
     if (!good) throw prediction_error(fault::log, "a packet of traced calls is damaged");
     into.push_back(std::move(l));
   }
+}
+
+/// All blocks and call sites of the lines, each once: what `join` will ask the name of.
+[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const std::vector<traced_line>& lines) {
+  explain::key_map seen;
+  std::vector<core::stable_key> keys;
+  const auto add = [&](core::stable_key key) {
+    const std::uint32_t fresh = static_cast<std::uint32_t>(keys.size());
+    if (key != 0 && seen.intern(key, fresh) == fresh) keys.push_back(key);
+  };
+  for (const traced_line& l : lines) {
+    for (const traced_call& c : l.calls) add(c.site);
+    for (const traced_block& b : l.blocks) add(b.block);
+  }
+  return keys;
 }
 
 }  // namespace predict

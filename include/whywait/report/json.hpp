@@ -4,6 +4,7 @@
 #include <whywait/report/json_writer.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/output_file.hpp>
+#include <whywait/report/prediction.hpp>
 
 #include <cstddef>
 #include <string>
@@ -164,7 +165,7 @@ void write_json(const result& r, Sink sink) {
   detail::write_rows(out, "communication_classes", r.communication_classes);
   detail::write_rows(out, "distributions", r.distributions);
   detail::write_rows(out, "sharing", r.sharing);
-  detail::write_row(out.key("prediction"), r.prediction);
+  detail::write_prediction(out, r.prediction);
   if (!r.last_words.empty()) {
     out.key("last_words").begin_array();
     for (const thread_end& t : r.last_words) detail::write_thread_end(out, t);

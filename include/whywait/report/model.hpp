@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_MODEL_HPP
 #define WHYWAIT_REPORT_MODEL_HPP
 
+#include <whywait/predict/answer.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/thread_end.hpp>
 
@@ -113,6 +114,14 @@ struct wait_entry {
 using row_value = std::variant<bool, std::int64_t, double, std::string>;
 using row = std::vector<std::pair<std::string, row_value>>;
 
+/// The answers to WHYWAIT_WHATIF.
+struct prediction_section {
+  double measured_seconds = 0;  ///< of the run, or of the part of it that was asked about
+  bool whole_run = true;
+  std::optional<double> unchanged_error;  ///< of the replay of the unchanged run, relative; nothing: not replayed
+  std::vector<predict::answer> answers;
+};
+
 /// Everything a report says; docs/schema.json is its written form. Sections without content are written empty.
 struct result {
   run_facts run;
@@ -125,7 +134,7 @@ struct result {
   std::vector<row> communication_classes;
   std::vector<row> distributions;
   std::vector<row> sharing;
-  row prediction;
+  prediction_section prediction;
   std::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty
 };
 

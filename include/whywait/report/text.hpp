@@ -4,6 +4,7 @@
 #include <whywait/explain/sorting.hpp>
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/prediction.hpp>
 #include <whywait/report/table.hpp>
 #include <whywait/report/units.hpp>
 #include <whywait/report/words.hpp>
@@ -93,6 +94,7 @@ class text_writer {
       rest(groups.size() - shown, shown > 0, covered);
       problems();
     }
+    out_ += prediction_text(r_.prediction, o_.columns);
     footer();
     return std::move(out_);
   }

@@ -1,0 +1,153 @@
+#ifndef WHYWAIT_MPI_PREDICTION_HPP
+#define WHYWAIT_MPI_PREDICTION_HPP
+
+#include <whywait/core/complaint.hpp>
+#include <whywait/mpi/history.hpp>
+#include <whywait/mpi/naming.hpp>
+#include <whywait/predict/ask.hpp>
+#include <whywait/predict/records.hpp>
+#include <whywait/report/model.hpp>
+#include <whywait/sync/mpi/mpi_header.hpp>
+#include <whywait/sync/mpi/state.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+namespace detail {
+
+/// Names as a label of the log: a region's own name, or the call and the place.
+struct label_namer final : predict::key_namer {
+  explicit label_namer(const report::names& n) : all(n) {}
+  [[gnu::cold]] std::string operator()(core::stable_key key) const override {
+    const report::place* const p = all.find(key);
+    if (p == nullptr) return "code without a name";
+    return p->call.empty() ? p->name : report::call_text(*p);
+  }
+  const report::names& all;
+};
+
+/// The questions that can be read; about the others one line each. On rank 0.
+[[gnu::cold]] inline std::vector<predict::question> questions_of(const char* text) {
+  std::vector<predict::question> all;
+  std::string one;
+  for (const char* at = text; at != nullptr; ++at) {
+    if (*at != ';' && *at != '\0') {
+      one += *at;
+      continue;
+    }
+    try {
+      for (predict::question& q : predict::parse_questions(one)) all.push_back(std::move(q));
+    } catch (const std::exception& problem) {
+      core::complain("WHYWAIT_WHATIF: ", problem.what());
+    }
+    one.clear();
+    if (*at == '\0') break;
+  }
+  return all;
+}
+
+/// The calls of all ranks that end before a common time, so that rank 0 gets at most `most_calls`, on rank 0. False if
+/// a rank has no memory to send them. Collective.
+[[gnu::cold]] inline bool gather_lines(const explain::rank_history& own, MPI_Comm comm, std::uint64_t most_calls,
+                                       std::vector<predict::traced_line>& lines, bool& all_of_them) {
+  std::uint64_t calls = 0, total = 0;
+  for (const explain::location_history& l : own.locations) calls += l.records.size();
+  PMPI_Allreduce(&calls, &total, 1, MPI_UINT64_T, MPI_SUM, comm);
+  std::int64_t until = INT64_MAX;
+  all_of_them = total <= most_calls;
+  if (!all_of_them) {
+    for (const explain::location_history& l : own.locations) {
+      if (l.records.empty()) continue;
+      const double share = static_cast<double>(l.records.size()) * static_cast<double>(most_calls) / static_cast<double>(total);
+      const core::sync_record& last = l.records[std::min(static_cast<std::uint64_t>(share), l.records.size() - 1)];
+      until = std::min(until, own.clock(last.begin));
+    }
+    PMPI_Allreduce(MPI_IN_PLACE, &until, 1, MPI_INT64_T, MPI_MIN, comm);
+  }
+  constexpr std::uint64_t failed = UINT64_MAX, most_bytes = std::uint64_t(1) << 28;
+  constexpr int tag = 32;
+  int rank = 0, ranks = 1;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &ranks);
+  std::vector<char> packed;
+  std::uint64_t size = failed;
+  try {
+    std::vector<predict::traced_line> mine = predict::trace(own, SIZE_MAX, until);
+    if (rank == 0)
+      lines = std::move(mine);
+    else
+      packed = predict::pack(mine);
+    size = packed.size();
+  } catch (const std::exception&) {
+    packed.clear();
+  }
+  // whether everybody can, before anybody sends
+  int good = size != failed ? 1 : 0;
+  PMPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm);
+  if (good == 0) return false;
+  if (rank != 0) {
+    PMPI_Send(&size, 1, MPI_UINT64_T, 0, tag, comm);
+    for (std::uint64_t at = 0; at < size; at += most_bytes)
+      PMPI_Send(packed.data() + at, static_cast<int>(std::min(most_bytes, size - at)), MPI_BYTE, 0, tag, comm);
+    return true;
+  }
+  for (int from = 1; from < ranks; ++from) {
+    PMPI_Recv(&size, 1, MPI_UINT64_T, from, tag, comm, MPI_STATUS_IGNORE);
+    packed.resize(size);
+    for (std::uint64_t at = 0; at < size; at += most_bytes)
+      PMPI_Recv(packed.data() + at, static_cast<int>(std::min(most_bytes, size - at)), MPI_BYTE, from, tag, comm,
+                MPI_STATUS_IGNORE);
+    predict::unpack(packed, lines);
+  }
+  return true;
+}
+
+}  // namespace detail
+
+/// Answers the questions of WHYWAIT_WHATIF of rank 0 into `into.prediction` on rank 0. One broadcast of a number if
+/// there are none. Rank 0 keeps at most 2,000,000 calls of all ranks (about 250 bytes each); of a longer run it answers
+/// about the beginning and says so. Collective over `comm`.
+[[gnu::cold]] inline void answer_questions(const sync::mpi::state& process, const process_history& history, MPI_Comm comm,
+                                           report::result& into) {
+  constexpr std::uint64_t most_calls = 2000000;
+  std::vector<predict::question> questions;
+  if (process.rank == 0 && process.registry->config.whatif != nullptr)
+    questions = detail::questions_of(process.registry->config.whatif);
+  int asked = questions.empty() ? 0 : 1;
+  PMPI_Bcast(&asked, 1, MPI_INT, 0, comm);
+  if (asked == 0) return;
+  std::vector<predict::traced_line> lines;
+  bool all_of_them = true;
+  const bool gathered = detail::gather_lines(history.view(), comm, most_calls, lines, all_of_them);
+  const report::names names = gather_names(predict::keys_of(lines), history, comm);
+  if (process.rank != 0) return;
+  try {
+    if (!gathered) throw predict::prediction_error(predict::fault::log, "a rank has no memory to send its calls");
+    const predict::run_log log = predict::join(std::move(lines), static_cast<const predict::key_namer&>(detail::label_namer(names)));
+    into.prediction.answers = predict::ask(log, questions);
+    for (const predict::answer& a : into.prediction.answers)
+      if (!a.engines.empty()) into.prediction.unchanged_error = a.engines.front().baseline_error;
+    into.prediction.measured_seconds = log.measured_seconds;
+    into.prediction.whole_run = all_of_them;
+  } catch (const std::exception& problem) {
+    core::complain("no answer to WHYWAIT_WHATIF: ", problem.what());
+  }
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,254 @@
+#ifndef WHYWAIT_PREDICT_ASK_HPP
+#define WHYWAIT_PREDICT_ASK_HPP
+
+#include <whywait/explain/sorting.hpp>
+#include <whywait/predict/answer.hpp>
+#include <whywait/predict/change.hpp>
+#include <whywait/predict/replay.hpp>
+#include <whywait/predict/supersteps.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace predict {
+
+/// Another model that can be asked: its prediction of the unchanged and the changed program, or false and why not.
+struct engine {
+  const char* name;
+  bool (*predict)(const run_log& unchanged, const run_log& changed, double& before, double& after, std::string& why_not);
+};
+
+/// How `ask` works.
+struct ask_options {
+  std::uint64_t seed = 1;
+  int resamples = 400;               ///< bootstrap over the steps of the run
+  int copies = 5;                    ///< shuffled logs for more ranks, averaged
+  double most_baseline_error = 0.1;  ///< an engine that misses the unchanged program by more is not used
+  double most_spread = 0.25;         ///< engines that are further apart give no answer
+  double resolution = 0.005;         ///< the interval is at least this wide on each side: clocks and sleep
+  std::vector<engine> engines = {};  ///< asked besides replay, algebra and chain
+};
+
+namespace detail {
+
+/// 95 % half width, relative, of the difference between two runs of so many steps: resampled steps (Efron 1979)
+/// stand for one run; the other one varies as much, hence the root of 2.
+[[gnu::cold]] inline double run_to_run(const std::vector<double>& steps, int resamples, std::uint64_t seed) {
+  random_source random(seed);
+  const std::uint32_t n = static_cast<std::uint32_t>(steps.size());
+  double all = 0.0;
+  for (const double t : steps) all += t;
+  std::vector<double> apart;
+  for (int k = 0; k != resamples; ++k) {
+    double sum = 0.0;
+    for (std::uint32_t i = 0; i != n; ++i) sum += steps[random.below(n)];
+    apart.push_back(std::fabs(sum / all - 1.0));
+  }
+  explain::sort_rarely(apart);
+  return apart.empty() || !(all > 0.0) ? 0.0 : std::sqrt(2.0) * apart[apart.size() - 1 - apart.size() / 20];
+}
+
+// Between collectives of all lines; without enough of them between equal parts of the activities (batch means).
+[[gnu::cold]] inline std::vector<double> step_lengths(const replayed& r) {
+  std::vector<double> lengths;
+  const std::vector<double>& ends = r.step_end.size() >= 8 ? r.step_end : r.part_end;
+  double before = 0.0;
+  for (const double end : ends) {
+    lengths.push_back(std::max(0.0, end - before));
+    before = end;
+  }
+  if (&ends == &r.step_end) lengths.push_back(std::max(0.0, r.seconds - before));
+  return lengths;
+}
+
+class questioner {
+ public:
+  questioner(const run_log& log, const ask_options& options) : log_(log), options_(options) {
+    before_ = replay(log);
+    steps_ = find_supersteps(log);
+    measured_ = log.measured_seconds > 0.0 ? log.measured_seconds : before_.seconds;
+  }
+
+  [[gnu::cold]] answer ask(const question& q) {
+    answer a;
+    a.question = q.text();
+    a.measured_seconds = measured_;
+    a.notes = log_.doubts;
+    if (!(measured_ > 0.0)) return refuse(a, "the run took no time");
+    if (!log_.open.empty()) return refuse(a, log_.open);
+    run_log changed;
+    std::string why_not;
+    if (!change(log_, q, changed, why_not, options_.seed)) return refuse(a, why_not);
+    try {
+      by_replay(q, changed, a);
+    } catch (const prediction_error&) {
+      // only a program that was put together of parts can wait for itself
+      return refuse(a, "the program as imagined would wait for itself for ever");
+    }
+    by_steps(changed, a);
+    for (const engine& e : options_.engines) by_engine(e, changed, a);
+    const engine_answer* best = nullptr;
+    for (const engine_answer& e : a.engines)
+      if (e.answered && (best == nullptr || better(q, e, *best))) best = &e;
+    if (best == nullptr)
+      return refuse(a, "no engine reproduces the unchanged program within " +
+                           std::to_string(std::lround(options_.most_baseline_error * 100)) + " %");
+    a.answered = true;
+    a.engine = best->engine;
+    a.seconds = best->seconds;
+    a.baseline_error = best->baseline_error;
+    for (const engine_answer& e : a.engines)
+      if (e.answered) a.spread = std::max(a.spread, std::fabs(e.seconds / a.seconds - 1.0));
+    if (a.spread > options_.most_spread) {
+      a.answered = false;
+      return refuse(a, "the models disagree by " + std::to_string(std::lround(a.spread * 100)) + " %");
+    }
+    const double half = a.sampling + a.spread + std::fabs(a.baseline_error) + options_.resolution;
+    a.low_seconds = std::max(0.0, a.seconds * (1.0 - half));
+    a.high_seconds = a.seconds * (1.0 + half);
+    assumptions(q, a);
+    return a;
+  }
+
+ private:
+  static answer refuse(answer& a, const std::string& why) {
+    a.refusal = why;
+    return a;
+  }
+
+  // Replay is the arbiter. For more ranks the algebra has the law of the maximum, replay only some samples of it.
+  static bool better(const question&, const engine_answer& e, const engine_answer& than) {
+    return e.engine == "replay" && than.engine != "replay";
+  }
+
+  [[gnu::cold]] engine_answer finish(const std::string& engine, double baseline, double predicted) const {
+    engine_answer e;
+    e.engine = engine;
+    e.baseline_seconds = baseline;
+    e.baseline_error = baseline / measured_ - 1.0;
+    if (!(baseline > 0.0)) {
+      e.refusal = "it predicts no time for the unchanged program";
+    } else if (std::fabs(e.baseline_error) > options_.most_baseline_error) {
+      e.refusal = "it misses the unchanged program by " + std::to_string(std::lround(e.baseline_error * 100)) + " %";
+    } else {
+      e.answered = true;
+      e.seconds = measured_ * predicted / baseline;
+    }
+    return e;
+  }
+
+  [[gnu::cold]] void by_replay(const question& q, const run_log& changed, answer& a) const {
+    const replayed after = replay(changed);
+    double seconds = after.seconds;
+    // other work is shuffled otherwise
+    if (q.what == question::kind::ranks && options_.copies > 1) {
+      double low = seconds, high = seconds;
+      for (int k = 1; k < options_.copies; ++k) {
+        run_log other;
+        std::string ignored;
+        change(log_, q, other, ignored, options_.seed + static_cast<std::uint64_t>(k));
+        const double t = replay(other).seconds;
+        seconds += t;
+        low = std::min(low, t);
+        high = std::max(high, t);
+      }
+      seconds /= static_cast<double>(options_.copies);
+      a.sampling = std::max(high / seconds - 1.0, 1.0 - low / seconds);
+    }
+    // steps of the changed program; if it has none, those of the unchanged one vary as the run does
+    std::vector<double> steps = step_lengths(after);
+    if (steps.size() < 8) steps = step_lengths(before_);
+    if (steps.size() >= 8)
+      a.sampling += run_to_run(steps, options_.resamples, options_.seed);
+    else
+      a.notes.push_back("the sampling error is not included: the run has no steps to resample");
+    a.engines.push_back(finish("replay", before_.seconds, seconds));
+  }
+
+  [[gnu::cold]] void by_steps(const run_log& changed, answer& a) const {
+    const superstep_model after = find_supersteps(changed);
+    for (const bool exponential : {false, true}) {
+      const char* const name = exponential ? "chain" : "algebra";
+      double before_seconds = 0.0, after_seconds = 0.0;
+      std::string why_not = steps_.valid ? after.why_not : steps_.why_not;
+      if (why_not.empty() && detail::by_steps(steps_, exponential, before_seconds, why_not) &&
+          detail::by_steps(after, exponential, after_seconds, why_not))
+        a.engines.push_back(finish(name, before_seconds, after_seconds));
+      else
+        a.engines.push_back(cannot(name, why_not));
+    }
+  }
+
+  [[gnu::cold]] void by_engine(const engine& e, const run_log& changed, answer& a) const {
+    double before = 0.0, after = 0.0;
+    std::string why_not;
+    try {
+      a.engines.push_back(e.predict(log_, changed, before, after, why_not) ? finish(e.name, before, after)
+                                                                           : cannot(e.name, why_not));
+    } catch (const prediction_error& problem) {
+      a.engines.push_back(cannot(e.name, problem.what()));
+    }
+  }
+  static engine_answer cannot(const char* name, const std::string& why_not) {
+    engine_answer e;
+    e.engine = name;
+    e.refusal = why_not;
+    return e;
+  }
+
+  [[gnu::cold]] void assumptions(const question& q, answer& a) const {
+    switch (q.what) {
+      case question::kind::block:
+        break;
+      case question::kind::network:
+        a.notes.push_back(
+            "messages and collectives become faster; time that a call needs on its own processor does not");
+        break;
+      case question::kind::balance:
+        a.notes.push_back(q.each_step ? "in every step all ranks do the mean work of that step"
+                                      : "every rank does the mean work of each kind, spread over its steps as now");
+        break;
+      case question::kind::ranks:
+        a.notes.push_back(q.fixed_total
+                              ? "all the work is shared by more ranks; messages stay, collectives grow with the logarithm "
+                                "of the ranks"
+                              : "each rank does as much as now; collectives grow with the logarithm of the ranks");
+        a.notes.push_back("shared resources (memory, network) are assumed not to become tighter");
+        break;
+      case question::kind::without:
+        a.notes.push_back("the program is assumed to be correct without it");
+        break;
+    }
+  }
+
+  const run_log& log_;
+  ask_options options_;
+  replayed before_;
+  superstep_model steps_;
+  double measured_ = 0.0;
+};
+
+}  // namespace detail
+
+/// Answers questions to a log by replay, algebra and chain, whichever hold, each with its error on the unchanged
+/// program. A question that cannot be answered says why in `refusal`. Throws P022 for a log that contradicts
+/// itself. Time: some replays per question.
+[[gnu::cold]] inline std::vector<answer> ask(const run_log& log, const std::vector<question>& questions,
+                                             const ask_options& options = {}) {
+  detail::questioner asker(log, options);
+  std::vector<answer> result;
+  for (const question& q : questions) result.push_back(asker.ask(q));
+  return result;
+}
+
+}  // namespace predict
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,90 @@
+#ifndef WHYWAIT_REPORT_PREDICTION_HPP
+#define WHYWAIT_REPORT_PREDICTION_HPP
+
+#include <whywait/report/model.hpp>
+#include <whywait/report/table.hpp>
+#include <whywait/report/units.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+namespace detail {
+
+/// "+1.3 %"; a prediction is judged by it, so small ones are not rounded to nothing.
+[[gnu::cold]] inline std::string signed_percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%+.1f %%", share * 100);
+  return text;
+}
+
+/// The section of the text report: each question with its time, interval, saving and the error of the same model on the
+/// program as it was; refusals with their reason. Empty without questions.
+[[gnu::cold]] inline std::string prediction_text(const prediction_section& p, std::size_t columns) {
+  if (p.answers.empty()) return {};
+  std::string out = "\n    what if  (the run took " + duration(p.measured_seconds) + ")\n";
+  if (!p.whole_run)
+    out += wrap("only the beginning of the run, " + duration(p.measured_seconds) + ", was small enough to ask about",
+                columns, "      ", "      ");
+  for (const predict::answer& a : p.answers) {
+    std::string head = printable(a.question) + ":  ";
+    if (!a.refusal.empty()) {
+      out += wrap(head + "no answer: " + printable(a.refusal), columns, "      ", "        ");
+      continue;
+    }
+    const double saving = p.measured_seconds - a.seconds;
+    head += duration(a.seconds) + "  (" + duration(a.low_seconds) + " to " + duration(a.high_seconds) + "), " +
+            (saving >= 0 ? "saves " : "costs ") + duration(std::fabs(saving), 2);
+    out += wrap(head, columns, "      ", "        ");
+    out += wrap("by " + a.engine + ", which is " + signed_percent(a.baseline_error) + " off for the program as it is",
+                columns, "        ", "        ");
+    for (const std::string& note : a.notes) out += wrap(printable(note), columns, "        ", "        ");
+  }
+  return out;
+}
+
+/// The member "prediction" of the document; an empty object without questions.
+template <class Writer>
+[[gnu::cold]] void write_prediction(Writer& out, const prediction_section& p) {
+  out.key("prediction").begin_object();
+  if (!p.answers.empty()) {
+    out.member("measured_seconds", p.measured_seconds).member("whole_run", p.whole_run);
+    if (p.unchanged_error) out.member("unchanged_error", *p.unchanged_error);
+    out.key("answers").begin_array();
+    for (const predict::answer& a : p.answers) {
+      out.begin_object().member("question", a.question);
+      if (a.refusal.empty()) {
+        out.member("seconds", a.seconds).member("low_seconds", a.low_seconds).member("high_seconds", a.high_seconds);
+        out.member("saving_seconds", p.measured_seconds - a.seconds);
+        out.member("engine", a.engine).member("unchanged_error", a.baseline_error);
+      } else {
+        out.member("refusal", a.refusal);
+      }
+      out.key("engines").begin_array();
+      for (const predict::engine_answer& e : a.engines) {
+        out.begin_object().member("engine", e.engine);
+        if (e.refusal.empty())
+          out.member("seconds", e.seconds).member("unchanged_error", e.baseline_error);
+        else
+          out.member("refusal", e.refusal);
+        out.end_object();
+      }
+      out.end_array().key("notes").begin_array();
+      for (const std::string& note : a.notes) out.value(note);
+      out.end_array().end_object();
+    }
+    out.end_array();
+  }
+  out.end_object();
+}
+
+}  // namespace detail
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
