@@ -32,7 +32,7 @@ function(whywait_add_test name)
   set_tests_properties("${WHYWAIT_TEST_PREFIX}${name}" PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
                        ENVIRONMENT "${arg_ENVIRONMENT}" RUN_SERIAL "${arg_SERIAL}"
                        # the settings of whoever runs the tests are not part of them
-                       ENVIRONMENT_MODIFICATION "WHYWAIT_ENABLE=unset:;WHYWAIT_REPORT=unset:;WHYWAIT_OUTPUT=unset:;WHYWAIT_MEMORY=unset:")
+                       ENVIRONMENT_MODIFICATION "WHYWAIT_ENABLE=unset:;WHYWAIT_REPORT=unset:;WHYWAIT_OUTPUT=unset:;WHYWAIT_MEMORY=unset:;WHYWAIT_COVERAGE=unset:")
 endfunction()
 
 # --- MPI programs

@@ -54,8 +54,13 @@ WHYWAIT_NO_COVERAGE int skipped(int n) {
   return sum;
 }
 
+int throwing(int n) {
+  if (n == 0) throw n;
+  return throwing(n - 1) + 1;
+}
+
 const counted_code all = {&loop,    loop_line,  &branches, third_line, other_line,  &recursion,
-                          sum_line, &open_loop, open_line, &skipped,   skipped_line};
+                          sum_line, &open_loop, open_line, &skipped,   skipped_line, &throwing};
 
 }  // namespace
 
