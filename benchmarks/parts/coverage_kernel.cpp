@@ -21,13 +21,15 @@ unsigned predictable(const unsigned char* data, unsigned n) {
 // so that no compiler makes it a search without branches: then counting would cost the branches, too.
 unsigned trace[1024];
 
-unsigned search(const unsigned* sorted, const unsigned* keys, unsigned n) {
+unsigned search(const unsigned* sorted, unsigned seed, unsigned n) {
   unsigned found = 0;
   for (unsigned i = 0; i < n; ++i) {
     unsigned low = 0, high = 1024;
+    seed = seed * 1664525 + 1013904223;
+    const unsigned key = seed >> 2;
     while (high - low > 1) {
       const unsigned middle = (low + high) / 2;
-      if (sorted[middle] <= keys[i]) {
+      if (sorted[middle] <= key) {
         low = middle;
       } else {
         high = middle;

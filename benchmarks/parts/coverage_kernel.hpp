@@ -3,7 +3,7 @@
 
 struct kernel {
   unsigned (*predictable)(const unsigned char* data, unsigned n);
-  unsigned (*search)(const unsigned* sorted, const unsigned* keys, unsigned n);
+  unsigned (*search)(const unsigned* sorted, unsigned seed, unsigned n);
 };
 
 #endif

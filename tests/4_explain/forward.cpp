@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace histories;
 
 namespace {
@@ -158,6 +160,58 @@ TEST_CASE("untimed steps are carried as counts and never enter the sums") {
   CHECK(cell->causer_visits == 900);
   CHECK(cell->waiter_visits == 300);
   CHECK(sum(out.waits[0].residual) + out.waits[0].unexplained_ns == 40);
+}
+
+TEST_CASE("what the compiler counts becomes blocks within the unmarked code around it") {
+  // counter 70000 is the way into a loop's body, 70001 one of two ways out of it: the other is the difference
+  const core::stable_key body = core::key_of("body"), other = core::key_of("other");
+  run r(2);
+  for (int rank : {0, 1}) {
+    r[rank].code.add(70000, {{body, 1}, {other, 1}});
+    r[rank].code.add(70001, {{other, -1}});
+  }
+  r[1].counted(70000, 900);
+  r[1].counted(70001, 100);
+  r[1].counted(70007, 55);  // nobody knows it
+  r[1].send(60, 61, 0);
+  r[0].counted(70000, 300);
+  r[0].counted(70001, 300);
+  r[0].receive(20, 65, 1);
+  const auto out = r.explain();
+  REQUIRE(out.waits.size() == 1);
+  const auto* in_body = term(out.waits[0].residual, body);
+  const auto* in_other = term(out.waits[0].residual, other);
+  REQUIRE(in_body != nullptr);
+  REQUIRE(in_other != nullptr);
+  CHECK(in_body->causer_visits == 900);
+  CHECK(in_other->causer_visits == 800);
+  CHECK(in_body->total_ns == 0);
+  // each within the code that ends at its own call; the report can name it
+  CHECK(in_body->within == explain::between_key(0, core::key_of("MPI_Send")));
+  CHECK(std::any_of(out.meanings.begin(), out.meanings.end(),
+                    [&](const explain::block_meaning& m) { return m.key == in_body->within; }));
+  CHECK(sum(out.waits[0].residual) + out.waits[0].unexplained_ns == 40);
+}
+
+TEST_CASE("counted blocks of the same interval are compared, and equal ones are not listed") {
+  const core::stable_key body = core::key_of("body"), same = core::key_of("same");
+  run r(2);
+  for (int rank : {0, 1}) {
+    r[rank].code.add(70000, {{body, 1}});
+    r[rank].code.add(70001, {{same, 1}});
+    r[rank].collective(mpi_call::Barrier, 1, 2);
+    r[rank].counted(70000, rank == 1 ? 400 : 100);
+    r[rank].counted(70001, 7);
+  }
+  r[1].collective(mpi_call::Barrier, 60, 61);
+  r[0].collective(mpi_call::Barrier, 20, 61);
+  const auto out = r.explain();
+  REQUIRE_FALSE(out.waits.empty());
+  const auto* in_body = term(out.waits[0].residual, body);
+  REQUIRE(in_body != nullptr);
+  CHECK(in_body->causer_visits == 400);
+  CHECK(in_body->waiter_visits == 100);
+  CHECK(term(out.waits[0].residual, same) == nullptr);
 }
 
 TEST_CASE("steps that claim more time than there was are cut") {

@@ -123,6 +123,14 @@ class rank_data {
     return fresh;
   }
 
+  /// What the compiler counted before the next record: a number that `code` knows.
+  void counted(std::uint32_t number, std::uint64_t visits) {
+    core::path_step s{};
+    s.block = number;
+    s.visits = visits;
+    locations[0].steps.push_back(s);
+  }
+
   /// The view that the explanation reads; *this must stay where it is.
   explain::rank_history view(int ranks) {
     explain::rank_history h;
@@ -133,6 +141,7 @@ class rank_data {
     h.end_ns = end_ns;
     h.communicators = communicators;
     h.blocks = blocks;
+    h.code = code;
     for (location_data& l : locations) {
       explain::location_history v;
       v.thread = static_cast<std::int32_t>(h.locations.size());
@@ -154,6 +163,7 @@ class rank_data {
   std::vector<location_data> locations;
   std::vector<explain::communicator> communicators;
   std::vector<core::stable_key> blocks;
+  explain::counted_code code;
 
  private:
   static sync_record& message(sync_record& r, int peer, int tag, unsigned flags) {

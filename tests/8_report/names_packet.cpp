@@ -9,10 +9,14 @@
 using namespace whywait::report;
 
 TEST_CASE("names survive the way to another rank") {
-  const names sent = sample::names();
+  names sent = sample::names();
+  place lines = sample::block("loop in f", "", "src/f.cpp", 8, "step");
+  lines.last_line = 11;
+  sent.add(99, lines);
   names got;
   REQUIRE(unpack(pack(sent), got));
   CHECK(got.entries() == sent.entries());
+  CHECK(got.find(99)->last_line == 11);
   CHECK(pack(got) == pack(sent));
   CHECK(pack(names{}).empty());
 }

@@ -243,6 +243,35 @@ TEST_CASE("tiny numbers stay readable") {
 )");
 }
 
+TEST_CASE("steps and counted lines stand under the block that they are part of") {
+  report::names known = names();
+  report::place lines = block("loop in force", "", "src/force.cpp", 8, "step");
+  lines.last_line = 11;
+  lines.function = "force(int)";
+  known.add(700, lines);
+  explain::explanation e = late_sender();
+  e.indirect_ns = e.unexplained_ns = 0;
+  e.residual = {term(between_key, 0, 10 * second, 3, 3), term(compute, 0, 8900000000, 9, 9), term(700, 0, 0, 4000, 1000),
+                term(step, 0, 0, 100, 40), term(700, 0, 0, 5, 0)};
+  e.residual[2].within = between_key;
+  e.residual[3].within = compute;
+  e.residual[4].within = waitall;  // an interval that is not listed took no longer: its lines tell nothing
+  explain::outcome o = outcome({e});
+  o.meanings = {{between_key, explain::block_kind::between, waitall, send}};
+  const std::string out = report::text_of(report::assemble(o, known, facts()));
+  INFO(out);
+  CHECK(has(out, R"(
+      between MPI_Waitall in step (halo.cpp:20)
+          and MPI_Send in exchange (halo.cpp:131)
+                                      +10.0 s  same visits, each 3.3 s slower
+        loop in force (force.cpp:8-11)
+          4.0x as often: 4000 visits instead of 1000
+      compute_interior (halo.cpp:88)   +8.9 s  same visits, each 989 ms slower
+        refine (halo.cpp:90)                   2.5x as often: 100 visits instead of 40
+)"));
+  CHECK_FALSE(has(out, "5 visits"));
+}
+
 TEST_CASE("one rank has nobody to wait for") {
   CHECK(text(outcome({}, 1), facts(1)) == R"(whywait · 1 rank · 12.4 s
   1 rank: there is no other rank to wait for.

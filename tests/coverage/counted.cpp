@@ -54,13 +54,18 @@ WHYWAIT_NO_COVERAGE int skipped(int n) {
   return sum;
 }
 
+int throwing(int n) {
+  if (n == 0) throw n;
+  return throwing(n - 1) + 1;
+}
+
 const counted_code all = {&loop,    loop_line,  &branches, third_line, other_line,  &recursion,
-                          sum_line, &open_loop, open_line, &skipped,   skipped_line};
+                          sum_line, &open_loop, open_line, &skipped,   skipped_line, &throwing};
 
 }  // namespace
 
 #ifdef IN_LIBRARY
-const counted_code& in_library() { return all; }
+WHYWAIT_NO_COVERAGE const counted_code& in_library() { return all; }
 #else
-const counted_code& in_program() { return all; }
+WHYWAIT_NO_COVERAGE const counted_code& in_program() { return all; }
 #endif

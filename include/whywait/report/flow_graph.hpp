@@ -64,7 +64,7 @@ namespace detail {
 /// that have not returned leave over their fake arc, so this holds at every moment, inside of open functions too.
 class flow_solver {
  public:
-  explicit flow_solver(const flow_graph& flow) : flow_(flow), in_(flow.blocks.size()), out_(flow.blocks.size()) {
+  explicit flow_solver(const flow_graph& flow) : in_(flow.blocks.size()), out_(flow.blocks.size()) {
     forms_.resize(flow.arcs.size());
     known_.resize(flow.arcs.size());
     counts_.resize(flow.blocks.size());
@@ -116,8 +116,8 @@ class flow_solver {
 
   bool solve_block(std::uint32_t b) {
     for (const std::vector<std::uint32_t>* side : {&in_[b], &out_[b]}) {
-      if (side->empty() || (side == &in_[b] && b == 0) || (side == &out_[b] && b == 1)) continue;
-      bool all = true;
+      if ((side == &in_[b] && b == 0) || (side == &out_[b] && (b == 1 || side->empty()))) continue;
+      bool all = true;  // nothing leads there: it never runs
       for (const std::uint32_t a : *side) all = all && known_[a];
       if (!all) continue;
       for (const std::uint32_t a : *side) counts_[b] = add(counts_[b], forms_[a], 1);
@@ -126,7 +126,6 @@ class flow_solver {
     return false;
   }
 
-  const flow_graph& flow_;
   std::vector<std::vector<std::uint32_t>> in_, out_;
   std::vector<counter_form> forms_, counts_;
   std::vector<bool> known_, solved_;

@@ -115,11 +115,14 @@ class gcov_reader {
       noted_function& f = into.functions.back();
       if (tag == 0x01410000) {
         const std::size_t blocks = clang ? length / in.unit : in.word();
-        if (blocks > bytes.size()) break;
+        if (blocks > bytes.size()) {  // never so many in so small a file
+          in.good = false;
+          break;
+        }
         f.flow.blocks.resize(blocks);
       } else if (tag == 0x01430000) {
         const std::uint32_t from = in.word();
-        while (in.at() + 8 <= end) {
+        while (in.good && in.at() + 8 <= end) {
           const std::uint32_t to = in.word(), flags = in.word();
           if (from < f.flow.blocks.size() && to < f.flow.blocks.size())
             f.flow.arcs.push_back({from, to, (flags & 1) == 0, (flags & 2) != 0});
@@ -127,7 +130,7 @@ class gcov_reader {
       } else if (tag == 0x01450000) {
         const std::uint32_t block = in.word();
         bool own = false;
-        while (in.at() + 4 <= end) {
+        while (in.good && in.at() + 4 <= end) {
           const std::uint32_t line = in.word();
           if (line != 0) {
             if (own && block < f.flow.blocks.size()) f.flow.blocks[block].lines.push_back(static_cast<int>(line));

@@ -26,24 +26,29 @@ WHYWAIT_NO_COVERAGE __attribute__((always_inline)) inline bool same_chunk(const 
   return (different[0] | different[1]) == 0;
 }
 
-/// Hands over the words `from` to `to` of a span, in which something changed.
-WHYWAIT_NO_COVERAGE __attribute__((noinline)) inline void collect_changed(const core::code_source& self,
-                                                                          const core::counted_span& span, uint32_t from,
-                                                                          uint32_t to,
-                                                                          const core::step_sink& sink) noexcept {
+/// Hands over the words `from` to `to` of a span, in which something changed. `f`: a function that begins not after
+/// them; returns the last one that does.
+WHYWAIT_NO_COVERAGE inline uint32_t collect_changed(const core::code_source& self, const core::counted_span& span,
+                                                    uint32_t f, uint32_t from, uint32_t to,
+                                                    const core::step_sink& sink) noexcept {
   const uint64_t* const begin = span.counters + from;
   const uint64_t* const end = span.counters + to;
-  uint32_t low = span.function, high = low + span.functions;  // the last function that begins not after `begin`
-  while (high - low > 1) {
-    const uint32_t middle = low + (high - low) / 2;
-    (self.functions[middle].counters <= begin ? low : high) = middle;
+  const uint32_t behind_all = span.function + span.functions;
+  uint32_t steps = 0;
+  for (; f + 1 != behind_all && self.functions[f + 1].counters <= begin; ++f) {
+    if (++steps < 8) continue;  // what runs lies mostly close together
+    for (uint32_t high = behind_all; high - f > 1;) {
+      const uint32_t middle = f + (high - f) / 2;
+      (self.functions[middle].counters <= begin ? f : high) = middle;
+    }
+    break;
   }
   const uint64_t* at = begin;
-  for (uint32_t f = low; at != end; ++f) {
-    const bool last = f == span.function + span.functions;
+  for (;; ++f) {
+    const bool last = f == behind_all;
     const uint64_t* const first = last ? end : self.functions[f].counters;
     for (; at < first && at != end; ++at) span.known[at - span.counters] = *at;  // somebody else's word
-    if (last) break;
+    if (at == end) break;
     const uint64_t* const behind = first + self.functions[f].count;
     for (; at < behind && at != end; ++at) {
       const uint64_t count = __atomic_load_n(at, __ATOMIC_RELAXED);
@@ -53,7 +58,9 @@ WHYWAIT_NO_COVERAGE __attribute__((noinline)) inline void collect_changed(const 
       sink.take(sink.self, core::path_step{number, 0, count - known, 0, 0});
       known = count;
     }
+    if (at == end) break;
   }
+  return f;
 }
 
 /// Hands over what the counters of an object file have counted since they were last looked at, whoever counted.
@@ -61,13 +68,13 @@ WHYWAIT_NO_COVERAGE inline void collect_counters(core::code_source& self, const 
   if (__atomic_exchange_n(&self.busy, 1u, __ATOMIC_ACQUIRE) != 0) return;  // the other thread takes it all
   for (uint32_t s = 0; s < self.span_count; ++s) {
     const core::counted_span& span = self.spans[s];
-    uint32_t at = 0;
+    uint32_t at = 0, f = span.function;
     for (; at + 16 <= span.words; at += 16)
       if (__builtin_expect(!same_chunk(span.counters + at, span.known + at), 0))
-        collect_changed(self, span, at, at + 16, sink);
+        f = collect_changed(self, span, f, at, at + 16, sink);
     uint64_t rest = 0;
     for (uint32_t i = at; i < span.words; ++i) rest |= span.counters[i] ^ span.known[i];
-    if (__builtin_expect(rest != 0, 0)) collect_changed(self, span, at, span.words, sink);
+    if (__builtin_expect(rest != 0, 0)) collect_changed(self, span, f, at, span.words, sink);
   }
   __atomic_store_n(&self.busy, 0u, __ATOMIC_RELEASE);
 }
