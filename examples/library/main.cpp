@@ -1,23 +1,24 @@
 // A program that uses the library of this folder and turns its marks on by including <whywait/mpi.hpp>:
 //
-//     mpirun -n 4 ./library
-//
-// The report names the library's own region as the cause of the waiting inside the library.
+//     mpirun -n 4 ./library             the report names the library's own region as the cause of its waiting
+//     mpirun -n 4 ./library 1e-12       a tolerance out of reach: the library's own rule says so
 #include "solver.hpp"
 
 #include <whywait/mpi.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  const double tolerance = argc > 1 ? std::atof(argv[1]) : 1e-6;
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   std::vector<double> unknowns(1000, 1.0);
   int iterations = 0;
-  for (int step = 0; step < 3; ++step) {
+  for (int step = 0; step < (argc > 1 ? 1 : 3); ++step) {
     for (double& x : unknowns) x = 1;
-    iterations += solver::solve(unknowns, MPI_COMM_WORLD);
+    iterations += solver::solve(unknowns, MPI_COMM_WORLD, tolerance);
   }
   if (rank == 0) std::printf("library: %d iterations\n", iterations);
   MPI_Finalize();

@@ -1,6 +1,7 @@
 #include "solver.hpp"
 
 #include <whywait/record.hpp>
+#include <whywait/rules.hpp>
 
 #include <chrono>
 #include <thread>
@@ -24,18 +25,68 @@ void apply(std::vector<double>& unknowns) {
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+// What the library tells of itself, beside its regions ...
+whywait::event<double, double, whywait::seconds> restarted("solver_restart", {"residual", "tolerance", "lost"});
+
+// ... and what it knows of it. A composite event for all restarts of one tolerance, built in C++; the problem as text.
+void add_rules() {
+  using namespace whywait;
+  rules::add(rules::own_event("solver_restart")
+                 .with("residual", "number")
+                 .with("tolerance", "number")
+                 .with("lost", "seconds")
+                 .text() +
+                 rules::composite("solver_restarts")
+                     .all("solver_restart", "r")
+                     .when("r.residual > r.tolerance")
+                     .by("r.tolerance")
+                     .with("tolerance", "r.tolerance")
+                     .with("restarts", "count() / distinct(r.rank)")
+                     .with("reached", "least(r.residual)")
+                     .with("lost", "sum(r.lost)")
+                     .text(),
+             "solver library");
+  rules::add(R"(
+declare problem for solver_restarts
+  when restarts >= 10
+  parameters (
+    name = "solver_restarts",
+    description = "solver restarted {restarts} times because tolerance was unreachable: {tolerance} was asked for,
+                   {reached} reached.",
+    advice = "ask solver::solve for a tolerance of {2 * reached} or more",
+    duration = lost );
+)",
+             "solver library");
+}
+
+void restart(double residual, double tolerance) {
+  WHYWAIT_REGION("solver/restart");
+  const auto begin = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  restarted(residual, tolerance, {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
+}
+
 }  // namespace
 
-int solve(std::vector<double>& unknowns, MPI_Comm comm) {
+int solve(std::vector<double>& unknowns, MPI_Comm comm, double tolerance) {
   WHYWAIT_REGION("solver/solve");
+  static const bool rules_added = (add_rules(), true);
+  (void)rules_added;
   int rank;
   MPI_Comm_rank(comm, &rank);
-  int iterations = 0;
-  for (double error = 1; error > 1e-6; ++iterations) {
+  constexpr int most_restarts = 40;
+  int iterations = 0, restarts = 0;
+  double before = 2;
+  for (double error = 1; error > tolerance && restarts < most_restarts; ++iterations) {
     precondition(unknowns, rank);
     apply(unknowns);
     double mine = unknowns.front();
     MPI_Allreduce(&mine, &error, 1, MPI_DOUBLE, MPI_MAX, comm);
+    if (error > tolerance && error > 0.9 * before) {  // it gets no better
+      restart(error, tolerance);
+      ++restarts;
+    }
+    before = error;
   }
   return iterations;
 }

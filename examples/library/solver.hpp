@@ -5,12 +5,12 @@
 
 #include <vector>
 
-/// A small library with regions of its own. It includes <whywait/record.hpp> only: without a host that turns
-/// whywait on (one file with <whywait/mpi.hpp>) its marks are inert.
+/// A small library with regions, events and rules of its own. Without a host that turns whywait on (one file with
+/// <whywait/mpi.hpp>) its marks are inert.
 namespace solver {
 
-/// Solves on all ranks of `comm`; returns the number of iterations. Collective.
-int solve(std::vector<double>& unknowns, MPI_Comm comm);
+/// Solves on all ranks of `comm`; returns the number of iterations. Gives up after 40 restarts. Collective.
+int solve(std::vector<double>& unknowns, MPI_Comm comm, double tolerance = 1e-6);
 
 }  // namespace solver
 

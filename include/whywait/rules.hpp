@@ -4,9 +4,8 @@
 // Rules: own events, own rules, and what rules say about a run. Needs no MPI. docs/rules.md
 #include <whywait/rules/advice.hpp>
 #include <whywait/rules/composite.hpp>
+#include <whywait/rules/contribution.hpp>
 #include <whywait/rules/extend.hpp>
 #include <whywait/rules/own_event.hpp>
-#include <whywait/rules/records.hpp>
-#include <whywait/rules/traffic.hpp>
 
 #endif

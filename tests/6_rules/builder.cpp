@@ -186,3 +186,17 @@ TEST_CASE("findings of one problem are merged by their actions and weighted") {
   CHECK(f.list[0].actions[0].text == "a");
   CHECK(f.list[1].seconds == 3);
 }
+
+TEST_CASE("the fields of a call have the names that tracing rules use") {
+  const auto& columns = rules::call_columns();
+  REQUIRE(columns.size() == static_cast<std::size_t>(rules::call_field::count_));
+  const auto name = [&](rules::call_field f) { return columns[static_cast<std::size_t>(f)].name; };
+  CHECK(name(rules::call_field::function) == "function");
+  CHECK(name(rules::call_field::start_time) == "start_time");
+  CHECK(name(rules::call_field::bytes) == "bytes");
+  CHECK(name(rules::call_field::destination) == "destination");
+  CHECK(name(rules::call_field::ordinal) == "ordinal");
+  CHECK(name(rules::call_field::instance) == "instance");
+  CHECK(name(rules::call_field::wait_start_time) == "wait_start_time");
+  CHECK(name(rules::call_field::matched) == "matched");
+}

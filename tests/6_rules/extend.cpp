@@ -21,9 +21,22 @@ rules::evaluation with_own(const rules::knowledge& known, const std::vector<rule
   });
 }
 
+/// In a program <whywait/mpi.hpp> does this.
+struct listening {
+  listening() { __atomic_store_n(&whywait::core::the_registry()->listening, 1u, __ATOMIC_RELEASE); }
+  ~listening() { __atomic_store_n(&whywait::core::the_registry()->listening, 0u, __ATOMIC_RELEASE); }
+};
+
 }  // namespace
 
+TEST_CASE("own events are inert as long as nobody listens") {
+  static whywait::event<double> unheard("unheard", {"n"});
+  unheard(1);
+  for (const auto& d : rules::own_declarations(rules::pack_own_events())) CHECK(d.name != "unheard");
+}
+
 TEST_CASE("a library's own events reach its own rules: solver restarted 40 times because tolerance was unreachable") {
+  const listening on;
   static whywait::event<double, double, whywait::seconds, const char*> restarted("solver_restart", {"residual", "tolerance", "lost", "method"});
   for (int i = 0; i < 40; ++i) restarted(1e-7, 1e-12, {0.05}, "cg");
   restarted(1e-13, 1e-12, {0.05}, "cg");
@@ -58,6 +71,7 @@ TEST_CASE("the same text added twice counts once") {
 }
 
 TEST_CASE("a packet that is cut off is refused, never read beyond its end") {
+  const listening on;
   static whywait::event<double, const char*> cut("cut_event", {"n", "text"});
   cut(1, "hello");
   const rules::own_packet whole = rules::pack_own_events();
@@ -75,12 +89,14 @@ TEST_CASE("a packet that is cut off is refused, never read beyond its end") {
 }
 
 TEST_CASE("an own event with the wrong number of names records nothing") {
+  const listening on;
   static whywait::event<double, double> wrong("wrong_event", {"only_one"});
   wrong(1, 2);
   for (const auto& d : rules::own_declarations(rules::pack_own_events())) CHECK(d.name != "wrong_event");
 }
 
 TEST_CASE("two shapes of one own event are a clash with a number") {
+  const listening on;
   static whywait::event<double> first("clashing", {"a"});
   static whywait::event<double, bool> second("clashing", {"a", "b"});
   first(1);
@@ -121,4 +137,25 @@ TEST_CASE("the list names every problem and where it is declared") {
   const std::string list = rules::list_text(known);
   CHECK(list.find("late_sender                for late_sender (built-in/messages)") != std::string::npos);
   CHECK(list.find("mine                       for wait (more.rules)") != std::string::npos);
+}
+
+TEST_CASE("of too many own events the first are kept and the rest is counted") {
+  const listening on;
+  static whywait::event<double> numbered("numbered", {"n"});
+  const std::uint64_t before = rules::dropped_events(rules::pack_own_events());
+  for (int i = 0; i < 100; ++i) numbered(i);
+  const rules::own_packet all = rules::pack_own_events();
+  CHECK(rules::dropped_events(all) == before);
+  const rules::own_packet part = rules::pack_own_events(all.size() / 2);
+  CHECK(part.size() < all.size());
+  const std::uint64_t dropped = rules::dropped_events(part) - before;
+  CHECK(dropped > 0);
+  const rules::knowledge known = rules::active_rules({}, {all}, {});
+  const auto rows = [&known](const rules::own_packet& packet) {
+    rules::event_store store(known);
+    CHECK(rules::add_own_events(packet, 0, store));
+    return store.plain_rows();
+  };
+  CHECK(rows(part) + dropped == rows(all));
+  CHECK(rules::dropped_events(rules::pack_own_events(0)) == before + rows(all));
 }

@@ -77,7 +77,7 @@ TEST_CASE("of two barriers in a row one is needless; with nothing but local call
   r.call(mpi_call::Barrier, 10, 11, 2);
   const auto uses = rules::uses_of(r.done());
   REQUIRE(uses.size() == 2);
-  const auto& barrier = uses[0].barrier != 0 ? uses[0] : uses[1];
+  const auto& barrier = uses[0].what == rules::site_use::kind::barrier ? uses[0] : uses[1];
   CHECK(barrier.calls == 4);
   CHECK(barrier.before_collective == 1);
   CHECK(barrier.after_collective == 0);

@@ -155,7 +155,8 @@ TEST_CASE("shapes of one wait matter together, and their advice is added up") {
 
 TEST_CASE("a rule beside that of the pattern describes itself") {
   const std::string out = report::text_of(reported(outcome({barrier_wait()}), names(), facts()));
-  CHECK(has(out, "    uneven work: rank 0 had more to do before MPI_Barrier (main.cpp:30): only\n    the late side ran update.\n    try: spread the visits of update evenly"));
+  CHECK(has(out, "    uneven work: rank 0 had work to do before MPI_Barrier (main.cpp:30)"));
+  CHECK(has(out, "\n    try: spread the work of update evenly"));
   const std::size_t first = out.find("try: ");
   CHECK(out.find("try: ", first + 1) == std::string::npos);  // it stands instead of the advice of the pattern
 }

@@ -90,9 +90,9 @@ TEST_CASE("the example of the design is told in 80 columns") {
     ranks 0-3 waited for one another
     the late ranks ran
       update (step.cpp:7)  +11.8 s  only the late side ran it
-    uneven work: ranks 0-3 had more to do before MPI_Barrier (main.cpp:30): only
-    the late side ran update.
-    try: spread the visits of update evenly over the ranks, by cost and not by
+    uneven work: ranks 0-3 had work to do before MPI_Barrier (main.cpp:30) that
+    the waiting side had not.
+    try: spread the work of update evenly over the ranks, by cost and not by
          count, and anew when the load moves; or drop MPI_Barrier (main.cpp:30)
          if no data depends on it (saves at most 11.8 s)
 

@@ -7,8 +7,9 @@
 #include <whywait/report/model.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/rules/advice.hpp>
+#include <whywait/rules/completion.hpp>
 #include <whywait/rules/contribution.hpp>
-#include <whywait/sync/mpi/mpi_header.hpp>
+#include <whywait/sync/mpi/transport.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,31 +27,23 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// What the ranks give to rules, on rank 0: up a binomial tree, those of one call site added up on the way. Bounded:
-/// 64 MiB of own events in all (at least 1 KiB a rank), the 256 most costly call sites. Collective over `comm`.
-[[gnu::cold]] inline rules::contribution gather_contributions(const explain::rank_history& own, MPI_Comm comm) {
-  constexpr int tag = 32;
+/// What the ranks give to rules, on rank 0: up a tree, those of one call site added up on the way. Bounded: 64 MiB of own
+/// events in all (at least 1 KiB a rank), the 256 most costly call sites. Collective over the transport's ranks.
+[[gnu::cold]] inline rules::contribution gather_contributions(sync::mpi_transport& transport,
+                                                              const explain::rank_history& own,
+                                                              std::int64_t clock_error_ns) {
   constexpr std::size_t most_event_bytes = std::size_t(64) << 20, least_event_bytes = 1024, most_sites = 256;
-  int rank = 0, ranks = 1;
-  PMPI_Comm_rank(comm, &rank);
-  PMPI_Comm_size(comm, &ranks);
+  constexpr std::int64_t shortest_late_exit_ns = 10000;
   rules::contribution all = rules::contribution_of(
-      own, std::max(most_event_bytes / static_cast<std::size_t>(ranks), least_event_bytes));
-  for (int step = 1; step < ranks; step *= 2) {
-    if ((rank & step) != 0) {
-      const std::vector<unsigned char> packed = rules::pack(all);
-      PMPI_Send(packed.data(), static_cast<int>(packed.size()), MPI_BYTE, rank - step, tag, comm);
-      return {};
-    }
-    if (rank + step >= ranks) continue;
-    MPI_Status status;
-    int size = 0;
-    PMPI_Probe(rank + step, tag, comm, &status);
-    PMPI_Get_count(&status, MPI_BYTE, &size);
-    std::vector<unsigned char> packed(static_cast<std::size_t>(size));
-    PMPI_Recv(packed.data(), size, MPI_BYTE, rank + step, tag, comm, MPI_STATUS_IGNORE);
-    all.merge(rules::unpack_contribution(packed));
-  }
+      own, std::max(most_event_bytes / static_cast<std::size_t>(transport.ranks()), least_event_bytes));
+  rules::completion ends(own, std::max(shortest_late_exit_ns, 2 * clock_error_ns));
+  transport.exchange([&](std::int32_t, auto&& to, std::size_t room) { ends.announce(to, room); },
+                     [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) { ends.hear(data, size); });
+  ends.add_to(all.uses);
+  transport.reduce([&](std::int32_t) { return rules::pack(all); },
+                   [&](std::int32_t, const unsigned char* data, std::size_t size) {
+                     all.merge(rules::unpack_contribution(data, size));
+                   });
   rules::keep_most_costly(all.uses, most_sites);
   return all;
 }

@@ -46,7 +46,7 @@ namespace mpi {
   settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
   sync::mpi_transport transport(process.tool_comm);
   const explain::outcome found = explain::explain(transport, history.view(), settings);
-  rules::contribution contributions = gather_contributions(history.view(), process.tool_comm);
+  rules::contribution contributions = gather_contributions(transport, history.view(), settings.clock_error_ns);
   const report::names names = gather_names(keys_to_name(found, keys_of(contributions)), history, process.tool_comm);
   rules::evaluation said;
   if (process.rank == 0)

@@ -92,8 +92,8 @@ class text_writer {
         covered += groups[shown].sum.seconds;
       }
       rest(groups.size() - shown, shown > 0, covered);
-      problems();
     }
+    problems();
     out_ += prediction_text(r_.prediction, o_.columns);
     footer();
     return std::move(out_);
@@ -124,7 +124,7 @@ class text_writer {
       return;
     }
     paragraph(percent(share) + " of rank time is waiting (" + duration(r_.run.waiting_seconds) +
-                  "): nothing worth changing here.",
+                  (r_.problems.empty() ? "): nothing worth changing here." : "): the waiting is not worth changing."),
               "  ", green());
     if (!r_.waits.empty()) {
       const wait_entry& w = r_.waits.front();
@@ -142,13 +142,13 @@ class text_writer {
       if (same == sums.end()) sums.emplace_back(g.sum.pattern, g.sum.seconds);
       else same->second += g.sum.seconds;
     }
-    if (sums.size() < 2) return;
     explain::sort_rarely(sums, [](const auto& a, const auto& b) { return a.second > b.second; });
     std::string text;
+    int several = 0;
     for (const auto& [pattern, seconds] : sums)
-      if (seconds >= o_.quiet_below * r_.run.location_seconds || text.empty())
-        text += (text.empty() ? "" : ", ") + pattern_words(pattern) + " " + percent(seconds / r_.run.location_seconds);
-    paragraph(text + " of rank time", "  ");
+      if (seconds >= 0.1 * o_.quiet_below * r_.run.location_seconds)
+        text += (several++ == 0 ? "" : ", ") + pattern_words(pattern) + " " + percent(seconds / r_.run.location_seconds);
+    if (several > 1) paragraph(text + " of rank time", "  ");
   }
 
   void wait(const wait_group& group, std::size_t number) {

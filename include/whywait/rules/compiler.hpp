@@ -28,7 +28,7 @@ class compiler {
   compiler() { add_fact_types(out_); }
 
   /// Adds a text. `built_in` marks its problems in the listing.
-  void add(std::string name, std::string text, bool built_in = false) {
+  [[gnu::cold]] void add(std::string name, std::string text, bool built_in = false) {
     const std::uint32_t source = out_.log.add_source(std::move(name), std::move(text));
     built_in_.push_back(built_in);
     const std::size_t first = syntax_.declarations.size();
@@ -38,7 +38,7 @@ class compiler {
   diagnostics& log() noexcept { return out_.log; }
 
   /// Checks everything and gives the result; the compiler is empty afterwards.
-  knowledge finish() {
+  [[gnu::cold]] knowledge finish() {
     for (const std::size_t i : settings_) setting(syntax_.declarations[i]);
     for (const std::size_t i : order_)
       if (!gone_[i]) event(i);
@@ -54,7 +54,7 @@ class compiler {
  private:
   using kind = declaration_kind;
 
-  void enter(std::size_t index, std::uint32_t source) {
+  [[gnu::cold]] void enter(std::size_t index, std::uint32_t source) {
     const declaration& d = syntax_.declarations[index];
     gone_.resize(syntax_.declarations.size(), false);
     state_.resize(syntax_.declarations.size(), 0);
@@ -108,7 +108,7 @@ class compiler {
     }
   }
 
-  void enter_event(std::size_t index, std::uint32_t source) {
+  [[gnu::cold]] void enter_event(std::size_t index, std::uint32_t source) {
     const declaration& d = syntax_.declarations[index];
     const std::string& name = d.name.text;
     const std::uint32_t fact = out_.find(name);
@@ -139,7 +139,7 @@ class compiler {
     order_.push_back(index);
   }
 
-  bool same_own(const declaration& a, const declaration& b) const {
+  [[gnu::cold]] bool same_own(const declaration& a, const declaration& b) const {
     if (a.parameters.size() != b.parameters.size()) return false;
     for (std::size_t i = 0; i < a.parameters.size(); ++i)
       if (a.parameters[i].name.text != b.parameters[i].name.text ||
@@ -148,7 +148,7 @@ class compiler {
     return true;
   }
 
-  void unknown_event(const name_at& name) {
+  [[gnu::cold]] void unknown_event(const name_at& name) {
     if (removed_.count(name.text) != 0) return;
     detail::nearest_name near(name.text);
     for (const event_type& t : out_.types) near.offer(t.name);
@@ -157,7 +157,7 @@ class compiler {
   }
 
   /// The type of that name, compiled if it was not yet; `none` if there is none or it is wrong.
-  std::uint32_t type_named(const name_at& name) {
+  [[gnu::cold]] std::uint32_t type_named(const name_at& name) {
     const std::uint32_t known = out_.find(name.text);
     if (known != knowledge::none) return known;
     const auto found = event_named_.find(name.text);
@@ -175,7 +175,7 @@ class compiler {
     return out_.find(name.text);
   }
 
-  void event(std::size_t index) {
+  [[gnu::cold]] void event(std::size_t index) {
     if (state_[index] != 0) return;
     state_[index] = 1;
     const declaration& d = syntax_.declarations[index];
@@ -186,13 +186,13 @@ class compiler {
   }
 
   // The paper records these with every event; a parameter of the same name replaces them.
-  static const char* const* always(std::size_t& count) noexcept {
+  [[gnu::cold]] static const char* const* always(std::size_t& count) noexcept {
     static constexpr const char* names[] = {"function", "start_time", "duration", "rank", "thread", "region", "file", "line", "wait"};
     count = sizeof names / sizeof *names;
     return names;
   }
 
-  bool fresh(const event_type& t, const name_at& name, std::size_t from = 0) {
+  [[gnu::cold]] bool fresh(const event_type& t, const name_at& name, std::size_t from = 0) {
     for (std::size_t i = from; i < t.columns.size(); ++i)
       if (t.columns[i].name == name.text) {
         out_.log.report(code::duplicate, name.where, "'" + detail::clean(name.text) + "' is given above already");
@@ -201,7 +201,7 @@ class compiler {
     return true;
   }
 
-  void simple(const declaration& d) {
+  [[gnu::cold]] void simple(const declaration& d) {
     event_type t;
     t.name = d.name.text;
     t.source = event_source::simple;
@@ -248,7 +248,7 @@ class compiler {
     out_.simples.push_back(std::move(rule));
   }
 
-  core::mpi_call mpi_function(const name_at& name) {
+  [[gnu::cold]] core::mpi_call mpi_function(const name_at& name) {
     detail::nearest_name near(name.text);
     for (auto i = std::uint16_t(1); i < static_cast<std::uint16_t>(core::mpi_call::count_); ++i) {
       const auto call = static_cast<core::mpi_call>(i);
@@ -259,7 +259,7 @@ class compiler {
     return core::mpi_call::none;
   }
 
-  void own(const declaration& d) {
+  [[gnu::cold]] void own(const declaration& d) {
     event_type t;
     t.name = d.name.text;
     t.source = event_source::own;
@@ -285,12 +285,12 @@ class compiler {
   }
 
   /// A stored value has one unit: the literal 0 alone is a plain number.
-  static type settled(type what) noexcept {
+  [[gnu::cold]] static type settled(type what) noexcept {
     what.zero = false;
     return what;
   }
 
-  void composite(const declaration& d) {
+  [[gnu::cold]] void composite(const declaration& d) {
     event_type t;
     t.name = d.name.text;
     t.source = event_source::composite;
@@ -366,13 +366,13 @@ class compiler {
   }
 
   /// The name of a problem if it is a plain text, else empty.
-  std::string problem_name(const declaration& d) const {
+  [[gnu::cold]] std::string problem_name(const declaration& d) const {
     for (const parameter_syntax& p : d.parameters)
       if (p.name.text == "name") return syntax_.nodes[p.value].kind == node_kind::text ? syntax_.nodes[p.value].text : std::string();
     return {};
   }
 
-  void setting(const declaration& d) {
+  [[gnu::cold]] void setting(const declaration& d) {
     if (d.name.text == "threshold") {
       problem_compiler(out_, syntax_).share(d.when, out_.threshold);
       return;
@@ -384,8 +384,8 @@ class compiler {
 
   knowledge out_;
   syntax syntax_;
-  std::vector<bool> built_in_;
-  std::vector<bool> gone_;            ///< by declaration: replaced or removed
+  std::vector<char> built_in_;
+  std::vector<char> gone_;            ///< by declaration: replaced or removed
   std::vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
   std::vector<std::size_t> order_, problems_, settings_;
   std::map<std::string, std::size_t> event_named_, problem_named_;

@@ -87,9 +87,9 @@ struct contribution_writer {
 }
 
 /// The way back; what is cut off is left out.
-[[gnu::cold]] inline contribution unpack_contribution(const std::vector<unsigned char>& bytes) {
+[[gnu::cold]] inline contribution unpack_contribution(const unsigned char* data, std::size_t size) {
   contribution out;
-  detail::unpacker from(bytes.data(), bytes.size());
+  detail::unpacker from(data, size);
   const std::string uses = from.text();
   out.uses.resize(uses.size() / sizeof(site_use));
   if (!out.uses.empty()) std::memcpy(out.uses.data(), uses.data(), out.uses.size() * sizeof(site_use));

@@ -77,7 +77,7 @@ struct diagnostic {
   std::string excerpt;     ///< the source line and below it the caret; empty without a line
 
   /// "my.rules:3:8: whywait-R010: expected ...", the source line, the caret, the hint. No newline at the end.
-  std::string text() const {
+  [[gnu::cold]] std::string text() const {
     std::string digits = std::to_string(static_cast<int>(number));
     std::string out = source;
     if (line != 0) out += ":" + std::to_string(line) + ":" + std::to_string(column);
@@ -86,6 +86,14 @@ struct diagnostic {
     if (!hint.empty()) out += "\n    " + hint;
     return out;
   }
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  diagnostic() = default;
+  [[gnu::noinline]] diagnostic(const diagnostic&) = default;
+  [[gnu::noinline]] diagnostic(diagnostic&&) = default;
+  [[gnu::noinline]] diagnostic& operator=(const diagnostic&) = default;
+  [[gnu::noinline]] diagnostic& operator=(diagnostic&&) = default;
+  [[gnu::noinline]] ~diagnostic() = default;
 };
 
 /// The texts being read and what was found wrong in them, at most `most` messages per text.
@@ -94,7 +102,7 @@ class diagnostics {
  public:
   static constexpr std::size_t most = 20;
 
-  std::uint32_t add_source(std::string name, std::string text) {
+  [[gnu::cold]] std::uint32_t add_source(std::string name, std::string text) {
     sources_.push_back({std::move(name), std::move(text)});
     counts_.push_back(0);
     return static_cast<std::uint32_t>(sources_.size() - 1);
@@ -102,7 +110,7 @@ class diagnostics {
   const source_text& source(std::uint32_t index) const noexcept { return sources_[index]; }
 
   /// Adds a message about a piece of a source. Beyond `most` for one source it only counts.
-  void report(code number, span where, std::string message, std::string hint = {}) {
+  [[gnu::cold]] void report(code number, span where, std::string message, std::string hint = {}) {
     if (++counts_[where.source] > most) return;
     const source_text& from = sources_[where.source];
     const std::string_view text = from.text;
@@ -123,7 +131,7 @@ class diagnostics {
   }
 
   /// A message about a whole source, for example a file that cannot be read.
-  void report_whole(code number, const std::string& name, std::string message) {
+  [[gnu::cold]] void report_whole(code number, const std::string& name, std::string message) {
     diagnostic out;
     out.number = number;
     out.source = detail::clean(name);
@@ -140,7 +148,7 @@ class diagnostics {
 
  private:
   // At most about 100 columns of the line, around the caret: a line may be as long as a file.
-  static std::string excerpt(std::string_view text, std::size_t line_begin, std::size_t line_end, std::size_t begin, std::size_t end) {
+  [[gnu::cold]] static std::string excerpt(std::string_view text, std::size_t line_begin, std::size_t line_end, std::size_t begin, std::size_t end) {
     std::size_t from = line_begin, to = line_end;
     if (begin - from > 70) from = begin - 60;
     while (from > line_begin && from < begin && (static_cast<unsigned char>(text[from]) & 0xc0u) == 0x80) ++from;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_EVALUATOR_HPP
 #define WHYWAIT_RULES_EVALUATOR_HPP
 
+#include <whywait/explain/sorting.hpp>
 #include <whywait/rules/builder.hpp>
 #include <whywait/rules/gatherer.hpp>
 
@@ -27,11 +28,11 @@ struct findings {
 /// Constructs all composite events in `store`, then looks for problems. O(events). The store must hold no composite events.
 class evaluator {
  public:
-  explicit evaluator(event_store& store) : store_(store), rules_(store.rules()) {
+  [[gnu::cold]] explicit evaluator(event_store& store) : store_(store), rules_(store.rules()) {
     wait_type_ = rules_.find("wait");
   }
 
-  findings evaluate() {
+  [[gnu::cold]] findings evaluate() {
     for (const composite_rule& rule : rules_.composites) {
       if (rules_.types[rule.type].source == event_source::gathered) gatherer(store_, rule, log_).build();
       else builder(store_, rule, log_).build();
@@ -39,7 +40,7 @@ class evaluator {
     for (std::uint32_t p = 0; p < rules_.problems.size(); ++p) look_for(p);
     findings out;
     for (const auto& [key, total] : sums_) out.list.push_back(render(key, total));
-    std::stable_sort(out.list.begin(), out.list.end(), [](const finding& a, const finding& b) {
+    explain::sort_rarely(out.list, [](const finding& a, const finding& b) {
       return std::make_tuple(-a.saving, -a.seconds, a.rule, a.wait) < std::make_tuple(-b.saving, -b.seconds, b.rule, b.wait);
     });
     out.troubles = log_.list();
@@ -137,7 +138,7 @@ class evaluator {
     }
   }
 
-  finding render(const origin& key, const sum& found) {
+  [[gnu::cold]] finding render(const origin& key, const sum& found) {
     const problem_rule& rule = rules_.problems[key.rule];
     finding out;
     out.problem = rule.name;
@@ -163,7 +164,7 @@ class evaluator {
     out.advice = text(rule.advice, rows, extras);
     return out;
   }
-  std::string text(const program& p, const double* const* rows, const double* extras) {
+  [[gnu::cold]] std::string text(const program& p, const double* const* rows, const double* extras) {
     double number = 0;
     if (p.empty() || !log_.value(p, rows, extras, store_.texts(), number)) return {};
     return store_.texts()[number];

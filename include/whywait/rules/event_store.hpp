@@ -68,7 +68,7 @@ class event_store {
     return rows;
   }
 
-  std::uint32_t add_action(action a) {
+  [[gnu::noinline]] std::uint32_t add_action(action a) {
     const auto found = std::lower_bound(by_action_.begin(), by_action_.end(), a,
                                         [this](std::uint32_t x, const action& y) { return actions_[x] < y; });
     if (found != by_action_.end() && !(a < actions_[*found])) return *found;
@@ -117,9 +117,9 @@ class row_writer {
     if (type_ != knowledge::none) row_ = store.add_row(type_);
   }
 
-  row_writer& set(std::string_view name, double value) { return put(name, type::kind::number, value); }
-  row_writer& set(std::string_view name, bool value) { return put(name, type::kind::boolean, value ? 1.0 : 0.0); }
-  row_writer& set(std::string_view name, std::string_view value) {
+  [[gnu::noinline]] row_writer& set(std::string_view name, double value) { return put(name, type::kind::number, value); }
+  [[gnu::noinline]] row_writer& set(std::string_view name, bool value) { return put(name, type::kind::boolean, value ? 1.0 : 0.0); }
+  [[gnu::noinline]] row_writer& set(std::string_view name, std::string_view value) {
     const std::uint32_t number = store_->texts().intern(value);
     return put(name, type::kind::text, number == text_pool::none ? 0 : number);
   }
@@ -140,7 +140,7 @@ class row_writer {
   bool good() const noexcept { return type_ != knowledge::none && row_ != event_table::none; }
 
  private:
-  row_writer& put(std::string_view name, type::kind what, double value) {
+  [[gnu::noinline]] row_writer& put(std::string_view name, type::kind what, double value) {
     if (!good()) return *this;
     const event_type& t = store_->rules().types[type_];
     const std::size_t c = t.find(name);

@@ -25,7 +25,7 @@ class expression_compiler {
   expression_compiler(knowledge& out, const syntax& from) : out_(&out), from_(&from) {}
 
   /// The type of the expression, and its program. A type `wrong` means that something was reported.
-  type compile(std::uint32_t index, const scope& names, program& result) {
+  [[gnu::cold]] type compile(std::uint32_t index, const scope& names, program& result) {
     result = program();
     const node& n = from_->nodes[index];
     result.where = n.where;
@@ -43,7 +43,7 @@ class expression_compiler {
   }
 
   /// A condition; false if something was reported.
-  bool condition(std::uint32_t index, const scope& names, program& result) {
+  [[gnu::cold]] bool condition(std::uint32_t index, const scope& names, program& result) {
     const type t = compile(index, names, result);
     if (t.is(type::kind::boolean)) return true;
     if (!t.is(type::kind::wrong)) report(code::wrong_type, from_->nodes[index], "'when' needs a condition, this is " + t.words());
@@ -51,7 +51,7 @@ class expression_compiler {
   }
 
   /// The same for the conjunction of several conditions; nothing for none of them.
-  type compile_all(const std::vector<std::uint32_t>& conditions, const scope& names, program& result) {
+  [[gnu::cold]] type compile_all(const std::vector<std::uint32_t>& conditions, const scope& names, program& result) {
     result = program();
     type found = type::boolean();
     for (const std::uint32_t condition : conditions) {
@@ -83,22 +83,22 @@ class expression_compiler {
   }
 
  private:
-  static bool jumps(op what) noexcept {
+  [[gnu::cold]] static bool jumps(op what) noexcept {
     return what == op::jump || what == op::jump_if_false || what == op::jump_if_false_keep || what == op::jump_if_true_keep;
   }
-  void emit(op what, int change, std::uint32_t column = 0, double value = 0, std::uint8_t row = 0) {
+  [[gnu::cold]] void emit(op what, int change, std::uint32_t column = 0, double value = 0, std::uint8_t row = 0) {
     steps_->push_back({what, row, column, value});
     depth_ += static_cast<std::size_t>(change);
     deepest_ = std::max(deepest_, depth_);
   }
   std::uint32_t here() const noexcept { return static_cast<std::uint32_t>(steps_->size()); }
-  type report(code number, const node& n, std::string message, std::string hint = {}) {
+  [[gnu::cold]] type report(code number, const node& n, std::string message, std::string hint = {}) {
     out_->log.report(number, n.where, std::move(message), std::move(hint));
     return type::wrong();
   }
   static std::string quoted(const std::string& name) { return "'" + detail::clean(name) + "'"; }
 
-  type visit(std::uint32_t index) {
+  [[gnu::cold]] type visit(std::uint32_t index) {
     const node& n = from_->nodes[index];
     switch (n.kind) {
       case node_kind::wrong: return type::wrong();
@@ -123,7 +123,7 @@ class expression_compiler {
     return type::wrong();
   }
 
-  type text(const node& n) {
+  [[gnu::cold]] type text(const node& n) {
     const std::uint32_t number = out_->texts.intern(n.text);
     if (number == text_pool::none) return report(code::too_large, n, "too many texts");
     emit(op::push, 1, 0, number);
@@ -131,18 +131,18 @@ class expression_compiler {
   }
 
   /// A part that must be a number, true or false.
-  type numeric(std::uint32_t index, const std::string& who) {
+  [[gnu::cold]] type numeric(std::uint32_t index, const std::string& who) {
     const type t = visit(index);
     if (t.is(type::kind::number) || t.is(type::kind::wrong)) return t;
     return report(code::wrong_type, from_->nodes[index], who + " needs a number, this is " + t.words());
   }
-  type condition(std::uint32_t index, const std::string& who) {
+  [[gnu::cold]] type condition(std::uint32_t index, const std::string& who) {
     const type t = visit(index);
     if (t.is(type::kind::boolean) || t.is(type::kind::wrong)) return t;
     return report(code::wrong_type, from_->nodes[index], who + " needs a condition, this is " + t.words());
   }
 
-  type name(const node& n) {
+  [[gnu::cold]] type name(const node& n) {
     const std::vector<scope_row>& rows = names_->rows;
     if (n.qualifier.empty() && names_->about_finding) {
       const char* const known[] = {"instances", "total", "share"};
@@ -183,7 +183,7 @@ class expression_compiler {
     return report(code::unknown_parameter, n, owner + " has no parameter " + quoted(n.text), hint.empty() ? near.hint() : hint);
   }
 
-  type binary(const node& n) {
+  [[gnu::cold]] type binary(const node& n) {
     if (n.op == operation::both || n.op == operation::either) {
       const char* const who = n.op == operation::both ? "'and'" : "'or'";
       const type left = condition(n.parts[0], who);
@@ -237,7 +237,7 @@ class expression_compiler {
     return sum;
   }
 
-  type joined(const node& n) {
+  [[gnu::cold]] type joined(const node& n) {
     type result = type::text();
     std::uint32_t pending = 0;
     for (const std::uint32_t part : n.parts) {
@@ -252,13 +252,13 @@ class expression_compiler {
     emit(op::join, 1 - static_cast<int>(pending), pending);
     return result;
   }
-  void show(type t) {
+  [[gnu::cold]] void show(type t) {
     if (t.is(type::kind::boolean)) emit(op::show, 0, 0, 0, 255);
     if (t.is(type::kind::number))
       emit(op::show, 0, static_cast<std::uint32_t>(t.bytes + 64), 0, static_cast<std::uint8_t>(t.seconds + 64));
   }
 
-  type call(const node& n) {
+  [[gnu::cold]] type call(const node& n) {
     const function* const f = find_function(n.text);
     if (f == nullptr) {
       detail::nearest_name near(n.text);
@@ -322,12 +322,12 @@ class expression_compiler {
     return type::boolean();
   }
 
-  type choice(const node& n, std::uint32_t then, std::uint32_t otherwise) {
+  [[gnu::cold]] type choice(const node& n, std::uint32_t then, std::uint32_t otherwise) {
     const type asked = condition(n.parts[0], "'if'");
     const type chosen = branches(n, then, otherwise);
     return asked.is(type::kind::wrong) ? asked : chosen;
   }
-  type branches(const node& n, std::uint32_t then, std::uint32_t otherwise) {
+  [[gnu::cold]] type branches(const node& n, std::uint32_t then, std::uint32_t otherwise) {
     const std::uint32_t skip = here();
     emit(op::jump_if_false, -1);
     const type left = visit(then);
@@ -343,7 +343,7 @@ class expression_compiler {
     return left.zero ? right : left;
   }
 
-  type aggregated(const node& n) {
+  [[gnu::cold]] type aggregated(const node& n) {
     if (names_->aggregates == nullptr)
       return report(code::aggregate, n, quoted(n.text) + " needs a composite event that gathers: one member marked 'all'");
     aggregate a;

@@ -23,7 +23,7 @@ namespace rules {
 /// Adds rules to those of this process; `name` stands before line and column in messages. The text is copied and read when
 /// the report is made, so this is cheap (a copy) and never fails: mistakes are reported with the report. Any thread; the
 /// same text given twice counts once. Without WHYWAIT_DISABLE only.
-inline void add(std::string_view text, std::string_view name = "rules::add") noexcept {
+[[gnu::cold]] inline void add(std::string_view text, std::string_view name = "rules::add") noexcept {
 #ifndef WHYWAIT_DISABLE
   own_state* const state = the_own_state();
   if (state == nullptr) return;
@@ -62,7 +62,7 @@ struct rules_setting {
   std::vector<std::string> files;
   bool list = false;
 
-  static rules_setting parse(const char* text) {
+  [[gnu::cold]] static rules_setting parse(const char* text) {
     rules_setting out;
     std::string_view rest = text != nullptr ? text : "";
     while (!rest.empty()) {
@@ -78,7 +78,7 @@ struct rules_setting {
 
 namespace detail {
 
-inline bool read_file(const std::string& path, std::string& out, std::string& why) {
+[[gnu::cold]] inline bool read_file(const std::string& path, std::string& out, std::string& why) {
   std::FILE* const file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) {
     why = std::strerror(errno);
@@ -97,7 +97,7 @@ inline bool read_file(const std::string& path, std::string& out, std::string& wh
 }  // namespace detail
 
 /// The texts that this process gave to `add`, in that order.
-inline std::vector<rule_text> added_texts() {
+[[gnu::cold]] inline std::vector<rule_text> added_texts() {
   std::vector<rule_text> out;
 #ifndef WHYWAIT_DISABLE
   if (own_state* const state = the_own_state()) {
@@ -112,7 +112,7 @@ inline std::vector<rule_text> added_texts() {
 
 /// All rules of a run: the built-in ones, own event types found in `packets`, texts given to `add`, files of
 /// WHYWAIT_RULES (`setting`). Mistakes are in `knowledge::log`. About 1 ms.
-inline knowledge active_rules(const rules_setting& setting, const std::vector<own_packet>& packets = {},
+[[gnu::cold]] inline knowledge active_rules(const rules_setting& setting, const std::vector<own_packet>& packets = {},
                               std::vector<rule_text> texts = added_texts()) {
   compiler all;
   add_base(all);
@@ -135,7 +135,7 @@ inline knowledge active_rules(const rules_setting& setting, const std::vector<ow
 }
 
 /// What WHYWAIT_RULES=list prints: a line for each problem, with the source that declares it.
-inline std::string list_text(const knowledge& known) {
+[[gnu::cold]] inline std::string list_text(const knowledge& known) {
   std::string out = "whywait rules: " + std::to_string(known.problems.size()) + " problems, silent below " +
                     detail::percent_text(known.threshold) + " of rank time\n";
   for (const problem_rule& p : known.problems) {

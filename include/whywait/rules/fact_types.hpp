@@ -15,7 +15,7 @@ inline namespace v0 {
 namespace rules {
 
 /// The words with which parameters of own events are declared, and the fact tables below are written.
-inline type type_of_word(std::string_view word) noexcept {
+[[gnu::cold]] inline type type_of_word(std::string_view word) noexcept {
   if (word == "number") return type::number();
   if (word == "seconds") return type::duration();
   if (word == "bytes") return type::size();
@@ -33,7 +33,7 @@ struct fact_row {
 };
 
 // docs/rules.md explains each parameter. Durations are sums over all merged waits unless the name says otherwise.
-inline const fact_row* fact_rows(std::size_t& count) noexcept {
+[[gnu::cold]] inline const fact_row* fact_rows(std::size_t& count) noexcept {
   static constexpr fact_row rows[] = {
       {"run",
        "number: ranks locations waiting_share unmatched clock_violations; seconds: duration location_time waiting",
@@ -60,6 +60,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
       {"barrier_use",
        "number: site calls before_collective after_collective idle; text: place region; seconds: duration",
        false},
+      {"completion", "number: late_exits; text: site call region; seconds: duration longest mean", false},
       {"lock",
        "number: wait acquisitions utilisation owners; text: name place; seconds: duration held longest_hold arrival_spread",
        false},
@@ -76,7 +77,7 @@ inline const char* call_row() noexcept {
          "out: seconds: end_time duration wait_start_time; number: wait; boolean: matched";
 }
 
-inline std::vector<column> columns_of(std::string_view text) {
+[[gnu::cold]] inline std::vector<column> columns_of(std::string_view text) {
   std::vector<column> out;
   type what;
   bool exit = false;
@@ -100,7 +101,7 @@ inline std::vector<column> columns_of(std::string_view text) {
 }  // namespace detail
 
 /// The event types that the analysis itself provides.
-inline void add_fact_types(knowledge& out) {
+[[gnu::cold]] inline void add_fact_types(knowledge& out) {
   std::size_t count = 0;
   const detail::fact_row* const rows = detail::fact_rows(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -113,7 +114,7 @@ inline void add_fact_types(knowledge& out) {
 }
 
 /// The parameters of a call that tracing rules may use.
-inline const std::vector<column>& call_columns() {
+[[gnu::cold]] inline const std::vector<column>& call_columns() {
   static const std::vector<column> columns = detail::columns_of(detail::call_row());
   return columns;
 }

@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_FACTS_HPP
 
 #include <whywait/explain/explanation.hpp>
+#include <whywait/explain/sorting.hpp>
 #include <whywait/rules/calls.hpp>
 #include <whywait/rules/places.hpp>
 
@@ -17,14 +18,14 @@ inline namespace v0 {
 namespace rules {
 
 /// Ranks as a reader likes them: "rank 3", "ranks 1-3 and 7", "12 ranks".
-inline std::string ranks_text(const std::vector<explain::location_share>& shares) {
+[[gnu::cold]] inline std::string ranks_text(const std::vector<explain::location_share>& shares) {
   std::vector<std::int32_t> ranks;
   bool others = false;
   for (const explain::location_share& s : shares) {
     if (s.rank < 0) others = true;
     else ranks.push_back(s.rank);
   }
-  std::sort(ranks.begin(), ranks.end());
+  explain::sort_rarely(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   if (ranks.empty()) return "some ranks";
   std::vector<std::string> ranges;
@@ -52,7 +53,7 @@ class fact_maker {
     for (const explain::block_meaning& m : found.meanings) meanings_.emplace(m.key, m);
   }
 
-  void make() {
+  [[gnu::cold]] void make() {
     store_.location_time = seconds(found_.location_ns);
     row_writer(store_, "run")
         .set("ranks", ranks_)
@@ -72,7 +73,7 @@ class fact_maker {
   static double ratio(std::int64_t a, std::int64_t b) noexcept { return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0; }
 
   /// What a reader takes for one wait: explanations of it differ in their shape only.
-  static core::stable_key kind_of(const explain::explanation& e) noexcept {
+  [[gnu::cold]] static core::stable_key kind_of(const explain::explanation& e) noexcept {
     return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
   }
 
@@ -81,7 +82,7 @@ class fact_maker {
     const char* kind = "region";
     std::string place;
   };
-  block_name name_of(const explain::residual_term& term) const {
+  [[gnu::cold]] block_name name_of(const explain::residual_term& term) const {
     const auto meaning = meanings_.find(term.block);
     explain::block_meaning m{term.block, term.within != 0 ? explain::block_kind::step : explain::block_kind::region, term.block, 0};
     if (meaning != meanings_.end()) m = meaning->second;
@@ -112,17 +113,17 @@ class fact_maker {
   }
 
   /// Time per visit on the late side over that on the waiting side; 0 where one side did not run it.
-  static double speed_ratio(const explain::residual_term& t) noexcept {
+  [[gnu::cold]] static double speed_ratio(const explain::residual_term& t) noexcept {
     const bool work = t.causer_work > 0 && t.waiter_work > 0;
     const double late = ratio(t.causer_ns, work ? t.causer_work : t.causer_visits);
     const double waiting = ratio(t.waiter_ns, work ? t.waiter_work : t.waiter_visits);
     return late > 0 && waiting > 0 ? late / waiting : 0;
   }
-  static double each(const explain::residual_term& t) noexcept {
+  [[gnu::cold]] static double each(const explain::residual_term& t) noexcept {
     return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
   }
 
-  void wait(std::size_t index) {
+  [[gnu::cold]] void wait(std::size_t index) {
     const explain::explanation& e = found_.waits[index];
     const auto* const operation = find_(e.operation);
     const auto* const cause = find_(e.cause);
@@ -133,7 +134,7 @@ class fact_maker {
 
     std::vector<const explain::residual_term*> terms;
     for (const explain::residual_term& t : e.residual) terms.push_back(&t);
-    std::stable_sort(terms.begin(), terms.end(), [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
+    explain::sort_rarely(terms, [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
     std::int64_t positive = 0, more = 0, slower = 0, transfer = 0, marked = 0;
     std::vector<block_name> names;
     for (const explain::residual_term* t : terms) {
@@ -216,7 +217,7 @@ class fact_maker {
     calls(e, index, operation_action, cause_action, late_rank);
   }
 
-  double number_of(core::stable_key key) {
+  [[gnu::cold]] double number_of(core::stable_key key) {
     const auto fresh = static_cast<double>(sites_.size() + 1);
     return key == 0 ? 0 : sites_.emplace(key, fresh).first->second;
   }
@@ -227,7 +228,7 @@ class fact_maker {
 
  private:
   /// The mean instance of an explanation as two calls: the one that came late and the one that waited.
-  void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause, std::int32_t late_rank) {
+  [[gnu::cold]] void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause, std::int32_t late_rank) {
     using core::mpi_call;
     if (e.count <= 0) return;
     mpi_call waiting = mpi_call::Barrier, late = mpi_call::Barrier;
@@ -281,7 +282,7 @@ class fact_maker {
     feeder_.feed(late, l, cause, rooted || e.why == explain::pattern::late_sender || e.why == explain::pattern::late_receiver ? weight : 1);
     feeder_.feed(waiting, w, operation, weight);
   }
-  double text(const std::string& t) {
+  [[gnu::cold]] double text(const std::string& t) {
     const std::uint32_t number = store_.texts().intern(t);
     return number == text_pool::none ? 0 : number;
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -21,6 +22,16 @@ struct action {
   bool operator<(const action& o) const {
     return std::tie(call, region, file, line, text) < std::tie(o.call, o.region, o.file, o.line, o.text);
   }
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  action() = default;
+  action(std::string call_name, std::string region_name, std::string file_name, int line_number, std::string words)
+      : call(std::move(call_name)), region(std::move(region_name)), file(std::move(file_name)), line(line_number), text(std::move(words)) {}
+  [[gnu::noinline]] action(const action&) = default;
+  [[gnu::noinline]] action(action&&) = default;
+  [[gnu::noinline]] action& operator=(const action&) = default;
+  [[gnu::noinline]] action& operator=(action&&) = default;
+  [[gnu::noinline]] ~action() = default;
 };
 
 /// A problem found: all events for which one problem rule held, at the same actions.
@@ -36,6 +47,14 @@ struct finding {
   std::int64_t wait = -1;   ///< number of the one wait that it explains; -1: none, or several
   bool matters = true;      ///< at or above the threshold
   std::uint32_t rule = 0;   ///< index in knowledge::problems
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  finding() = default;
+  [[gnu::noinline]] finding(const finding&) = default;
+  [[gnu::noinline]] finding(finding&&) = default;
+  [[gnu::noinline]] finding& operator=(const finding&) = default;
+  [[gnu::noinline]] finding& operator=(finding&&) = default;
+  [[gnu::noinline]] ~finding() = default;
 };
 
 /// What rules say about one wait of an outcome.

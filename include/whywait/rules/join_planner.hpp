@@ -22,7 +22,7 @@ class join_planner {
       : out_(&out), from_(&from), names_(&names), types_(&types) {}
 
   /// False if something was reported.
-  bool plan(const declaration& d, std::vector<join_step>& steps) {
+  [[gnu::cold]] bool plan(const declaration& d, std::vector<join_step>& steps) {
     if (d.when != 0) {
       // Checked as a whole first: one message for each mistake, whatever piece it falls into.
       program whole;
@@ -36,7 +36,7 @@ class join_planner {
       cut(d.when);
     }
     std::uint32_t bound = 0;
-    std::vector<bool> placed(d.members.size(), false);
+    std::vector<char> placed(d.members.size(), false);
     for (std::size_t n = 0; n < d.members.size(); ++n) {
       std::size_t next = d.members.size();
       for (std::size_t m = 0; m < d.members.size() && next == d.members.size(); ++m)
@@ -66,7 +66,7 @@ class join_planner {
     bool used = false;
   };
 
-  void cut(std::uint32_t index) {
+  [[gnu::cold]] void cut(std::uint32_t index) {
     const node& n = from_->nodes[index];
     if (n.kind == node_kind::binary && n.op == operation::both) {
       cut(n.parts[0]);
@@ -76,7 +76,7 @@ class join_planner {
     }
   }
 
-  std::uint32_t members_in(std::uint32_t index) const {
+  [[gnu::cold]] std::uint32_t members_in(std::uint32_t index) const {
     const node& n = from_->nodes[index];
     std::uint32_t found = 0;
     if (n.kind == node_kind::name)
@@ -87,7 +87,7 @@ class join_planner {
   }
 
   /// Whether the piece is `own = others` for a member and those bound; which side is the own one.
-  bool key(const piece& p, std::size_t member, std::uint32_t bound, std::uint32_t& own, std::uint32_t& other) const {
+  [[gnu::cold]] bool key(const piece& p, std::size_t member, std::uint32_t bound, std::uint32_t& own, std::uint32_t& other) const {
     const node& n = from_->nodes[p.node];
     if (n.kind != node_kind::binary || n.op != operation::equal) return false;
     for (int side = 0; side < 2; ++side) {
@@ -99,14 +99,14 @@ class join_planner {
     return false;
   }
 
-  bool tied(std::size_t member, std::uint32_t bound) const {
+  [[gnu::cold]] bool tied(std::size_t member, std::uint32_t bound) const {
     std::uint32_t own = 0, other = 0;
     for (const piece& p : pieces_)
       if (!p.used && key(p, member, bound, own, other)) return true;
     return false;
   }
 
-  join_step step(std::size_t member, std::uint32_t bound) {
+  [[gnu::cold]] join_step step(std::size_t member, std::uint32_t bound) {
     join_step out;
     out.member = static_cast<std::uint32_t>(member);
     expression_compiler expressions(*out_, *from_);

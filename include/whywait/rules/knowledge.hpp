@@ -39,7 +39,7 @@ struct event_type {
   std::vector<std::pair<std::string, std::uint32_t>> members;  ///< name and event type
 
   /// Index of a parameter; columns.size() if there is none.
-  std::size_t find(std::string_view parameter) const noexcept {
+  [[gnu::cold]] std::size_t find(std::string_view parameter) const noexcept {
     std::size_t i = 0;
     while (i < columns.size() && columns[i].name != parameter) ++i;
     return i;
@@ -47,6 +47,14 @@ struct event_type {
   static constexpr std::size_t gathered_members = 8;
   /// How many members an event of this type remembers.
   std::size_t member_count() const noexcept { return source == event_source::gathered ? gathered_members : members.size(); }
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  event_type() = default;
+  [[gnu::noinline]] event_type(const event_type&) = default;
+  [[gnu::noinline]] event_type(event_type&&) = default;
+  [[gnu::noinline]] event_type& operator=(const event_type&) = default;
+  [[gnu::noinline]] event_type& operator=(event_type&&) = default;
+  [[gnu::noinline]] ~event_type() = default;
 };
 
 /// A tracing rule: which calls become events, and how their parameters are computed.
@@ -63,6 +71,14 @@ struct join_step {
   std::vector<program> own;      ///< keys of this member ...
   std::vector<program> others;   ///< ... and what they must equal, over members of earlier steps
   program rest;                  ///< what remains of the condition once this member is bound
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  join_step() = default;
+  [[gnu::noinline]] join_step(const join_step&) = default;
+  [[gnu::noinline]] join_step(join_step&&) = default;
+  [[gnu::noinline]] join_step& operator=(const join_step&) = default;
+  [[gnu::noinline]] join_step& operator=(join_step&&) = default;
+  [[gnu::noinline]] ~join_step() = default;
 };
 
 enum class aggregate_kind : std::uint8_t { count, sum, mean, least, most, distinct };
@@ -74,11 +90,19 @@ struct aggregate {
 /// A construction rule of a composite event.
 struct composite_rule {
   std::uint32_t type = 0;
-  std::vector<bool> shared;          ///< for each member
+  std::vector<char> shared;          ///< for each member
   std::vector<join_step> steps;      ///< gathered: one step, the filter
   std::vector<program> keys;         ///< gathered: `by`
   std::vector<aggregate> aggregates; ///< gathered
   std::vector<program> values;       ///< one for each column
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  composite_rule() = default;
+  [[gnu::noinline]] composite_rule(const composite_rule&) = default;
+  [[gnu::noinline]] composite_rule(composite_rule&&) = default;
+  [[gnu::noinline]] composite_rule& operator=(const composite_rule&) = default;
+  [[gnu::noinline]] composite_rule& operator=(composite_rule&&) = default;
+  [[gnu::noinline]] ~composite_rule() = default;
 };
 
 /// A problem rule.
@@ -94,6 +118,14 @@ struct problem_rule {
   double threshold = -1;    ///< share of the run below which it stays silent; negative: that of the knowledge
   bool built_in = false;
   std::uint32_t source = 0;
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  problem_rule() = default;
+  [[gnu::noinline]] problem_rule(const problem_rule&) = default;
+  [[gnu::noinline]] problem_rule(problem_rule&&) = default;
+  [[gnu::noinline]] problem_rule& operator=(const problem_rule&) = default;
+  [[gnu::noinline]] problem_rule& operator=(problem_rule&&) = default;
+  [[gnu::noinline]] ~problem_rule() = default;
 };
 
 /// All rules, checked and compiled. Made by `compile`; read by any number of threads.
@@ -107,7 +139,7 @@ struct knowledge {
   diagnostics log;
 
   static constexpr std::uint32_t none = 0xffffffff;
-  std::uint32_t find(std::string_view name) const noexcept {
+  [[gnu::cold]] std::uint32_t find(std::string_view name) const noexcept {
     for (std::size_t i = 0; i < types.size(); ++i)
       if (types[i].name == name) return static_cast<std::uint32_t>(i);
     return none;

@@ -20,7 +20,7 @@ struct base_text {
 };
 
 /// The parts of the built-in knowledge in order. docs/rules/ has a card for each problem.
-inline const base_text* base_texts(std::size_t& count) noexcept {
+[[gnu::cold]] inline const base_text* base_texts(std::size_t& count) noexcept {
   static const base_text texts[] = {{"built-in/events", base::events()},           {"built-in/messages", base::messages()},
                                     {"built-in/collectives", base::collectives()}, {"built-in/one_sided", base::one_sided()},
                                     {"built-in/threads", base::threads()},         {"built-in/balance", base::balance()}};
@@ -29,7 +29,7 @@ inline const base_text* base_texts(std::size_t& count) noexcept {
 }
 
 /// Adds the built-in knowledge to a compiler that has none yet.
-inline void add_base(compiler& into) {
+[[gnu::cold]] inline void add_base(compiler& into) {
   std::size_t count = 0;
   const base_text* const texts = base_texts(count);
   for (std::size_t i = 0; i < count; ++i) into.add(texts[i].name, texts[i].text, true);

@@ -45,6 +45,14 @@ struct program {
   std::uint32_t stack = 0;  ///< most values on the stack at once
   bool plain = false;       ///< one `load`
   bool empty() const noexcept { return steps.empty(); }
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  program() = default;
+  [[gnu::noinline]] program(const program&) = default;
+  [[gnu::noinline]] program(program&&) = default;
+  [[gnu::noinline]] program& operator=(const program&) = default;
+  [[gnu::noinline]] program& operator=(program&&) = default;
+  [[gnu::noinline]] ~program() = default;
 };
 
 /// Why an evaluation gave no value.

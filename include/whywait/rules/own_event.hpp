@@ -55,7 +55,8 @@ constexpr const char* word_of() noexcept {
 ///
 /// Rules see `declare simple event solver_restart parameters (residual = number, lost = seconds)`, and with each event its
 /// rank, time, file and line. About 150 ns an event (a lock, a copy; texts are copied, at most 200 bytes each); any thread;
-/// never throws. At most 8 MiB are kept for a process, what is beyond is counted. With WHYWAIT_ENABLE=0 it does nothing.
+/// never throws. At most 8 MiB are kept for a process, what is beyond is counted. As long as nobody listens (record::listen;
+/// <whywait/mpi.hpp> does) and with WHYWAIT_ENABLE=0 it does nothing.
 template <class... Parameters>
 class event {
  public:
@@ -70,7 +71,7 @@ class event {
   /// Records one event. The place is that of the caller.
   void operator()(Parameters... values, const char* file = __builtin_FILE(), int line = __builtin_LINE()) noexcept {
     rules::own_state* const state = rules::the_own_state();
-    if (state == nullptr || !complete_) return;
+    if (state == nullptr || !complete_ || !rules::somebody_listens()) return;
     uint32_t number = __atomic_load_n(&number_, __ATOMIC_RELAXED);
     if (number == unknown) {
       number = introduce(*state);

@@ -34,13 +34,13 @@ class unpacker {
  public:
   unpacker(const unsigned char* data, std::size_t size) : at_(data), end_(data + size) {}
   template <class T>
-  T value() {
+  [[gnu::cold]] T value() {
     T out{};
     if (static_cast<std::size_t>(end_ - at_) < sizeof out) at_ = end_, good_ = false;
     else std::memcpy(&out, at_, sizeof out), at_ += sizeof out;
     return out;
   }
-  std::string text() {
+  [[gnu::cold]] std::string text() {
     const auto length = value<std::uint32_t>();
     if (length > static_cast<std::size_t>(end_ - at_)) {
       at_ = end_;
@@ -65,7 +65,7 @@ struct own_shape {
   std::vector<std::pair<std::string, std::string>> parameters;  ///< name and type word
 };
 
-inline own_shape read_shape(unpacker& from) {
+[[gnu::cold]] inline own_shape read_shape(unpacker& from) {
   own_shape out;
   out.name = from.text();
   const std::string text = from.text();
@@ -78,7 +78,7 @@ inline own_shape read_shape(unpacker& from) {
   return out;
 }
 
-inline std::vector<own_shape> read_shapes(unpacker& from, std::uint64_t& dropped) {
+[[gnu::cold]] inline std::vector<own_shape> read_shapes(unpacker& from, std::uint64_t& dropped) {
   std::vector<own_shape> out;
   for (auto count = from.value<std::uint32_t>(); count-- > 0 && from.good();) out.push_back(read_shape(from));
   dropped = from.value<std::uint64_t>();
@@ -90,7 +90,7 @@ inline std::vector<own_shape> read_shapes(unpacker& from, std::uint64_t& dropped
 #ifndef WHYWAIT_DISABLE
 /// What this process recorded as own events, the first of them as far as `most` bytes go; what is left out counts as
 /// dropped. Empty if there is nothing. O(bytes).
-inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
+[[gnu::cold]] inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
   own_packet out;
   own_state* const state = the_own_state();
   if (state == nullptr) return out;
@@ -128,11 +128,11 @@ inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
   return out;
 }
 #else
-inline own_packet pack_own_events(std::size_t = 0) { return {}; }
+[[gnu::cold]] inline own_packet pack_own_events(std::size_t = 0) { return {}; }
 #endif
 
 /// Declarations for the types of a packet.
-inline std::vector<own_declaration> own_declarations(const own_packet& packet) {
+[[gnu::cold]] inline std::vector<own_declaration> own_declarations(const own_packet& packet) {
   detail::unpacker from(packet.data(), packet.size());
   std::vector<own_declaration> out;
   std::uint64_t dropped = 0;
@@ -146,7 +146,7 @@ inline std::vector<own_declaration> own_declarations(const own_packet& packet) {
 }
 
 /// How many events of a rank its packet lacks for want of room.
-inline std::uint64_t dropped_events(const own_packet& packet) {
+[[gnu::cold]] inline std::uint64_t dropped_events(const own_packet& packet) {
   detail::unpacker from(packet.data(), packet.size());
   std::uint64_t dropped = 0;
   detail::read_shapes(from, dropped);
@@ -154,7 +154,7 @@ inline std::uint64_t dropped_events(const own_packet& packet) {
 }
 
 /// Adds the events of one rank to a store. What rules do not know is left out. False if the packet ends too early.
-inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_store& store) {
+[[gnu::cold]] inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_store& store) {
   if (packet.empty()) return true;
   detail::unpacker from(packet.data(), packet.size());
   std::uint64_t dropped = 0;

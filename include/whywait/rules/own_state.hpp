@@ -69,6 +69,12 @@ inline own_state* the_own_state() noexcept {
   return state != nullptr && state->layout == sizeof(own_state) ? state : nullptr;
 }
 
+/// Whether somebody in the process will read what is recorded. Any thread.
+inline bool somebody_listens() noexcept {
+  const core::registry* const shared = core::the_registry();
+  return shared != nullptr && __atomic_load_n(&shared->listening, __ATOMIC_ACQUIRE) != 0;
+}
+
 namespace detail {
 
 inline char* copy_text(const char* text, size_t bytes) noexcept {

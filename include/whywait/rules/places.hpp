@@ -28,7 +28,7 @@ struct place {
 
 namespace detail {
 
-inline std::string after_last_slash(std::string_view path) {
+[[gnu::cold]] inline std::string after_last_slash(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
@@ -44,7 +44,7 @@ std::string code_of(const Place& p) {
 }
 
 /// What is long loses its middle: "compute_the_num...tructured_mesh". A sentence names things, it does not dump them.
-inline std::string shortened(const std::string& text) {
+[[gnu::cold]] inline std::string shortened(const std::string& text) {
   constexpr std::size_t most = 48, dots = 3;
   if (columns_in(text) <= most) return text;
   std::size_t head = (most - dots + 1) / 2, tail = text.size() - (most - dots) / 2;

@@ -45,7 +45,7 @@ void for_each_function(const Visitor& visit) {
 }
 
 /// The function of that name, or null.
-inline const function* find_function(std::string_view name) noexcept {
+[[gnu::cold]] inline const function* find_function(std::string_view name) noexcept {
   const function* found = nullptr;
   for_each_function([&](const function& f) {
     if (name == f.name) found = &f;

@@ -39,12 +39,28 @@ struct node {
   std::string text;
   std::string qualifier;
   std::vector<std::uint32_t> parts;
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  node() = default;
+  [[gnu::noinline]] node(const node&) = default;
+  [[gnu::noinline]] node(node&&) = default;
+  [[gnu::noinline]] node& operator=(const node&) = default;
+  [[gnu::noinline]] node& operator=(node&&) = default;
+  [[gnu::noinline]] ~node() = default;
 };
 
 /// A name and where it stands.
 struct name_at {
   std::string text;
   span where;
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  name_at() = default;
+  [[gnu::noinline]] name_at(const name_at&) = default;
+  [[gnu::noinline]] name_at(name_at&&) = default;
+  [[gnu::noinline]] name_at& operator=(const name_at&) = default;
+  [[gnu::noinline]] name_at& operator=(name_at&&) = default;
+  [[gnu::noinline]] ~name_at() = default;
 };
 
 /// NAME = [in|out] EXPRESSION, or for own events NAME = TYPE-WORD.
@@ -75,6 +91,14 @@ struct declaration {
   std::uint32_t when = 0;
   std::vector<parameter_syntax> parameters;
   bool bad = false;                    ///< did not parse completely: names are known, nothing more is checked
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  declaration() = default;
+  [[gnu::noinline]] declaration(const declaration&) = default;
+  [[gnu::noinline]] declaration(declaration&&) = default;
+  [[gnu::noinline]] declaration& operator=(const declaration&) = default;
+  [[gnu::noinline]] declaration& operator=(declaration&&) = default;
+  [[gnu::noinline]] ~declaration() = default;
 };
 
 /// All declarations of all texts, in order. nodes[0] is a `wrong` node.

@@ -2,13 +2,13 @@
 #define WHYWAIT_RULES_TRAFFIC_HPP
 
 #include <whywait/explain/history.hpp>
+#include <whywait/explain/sorting.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/places.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <type_traits>
 #include <utility>
@@ -18,7 +18,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What one call site did on one rank: messages sent, or uses of a barrier. Plain, so that ranks can send it as bytes.
+/// What one call site did on one rank: messages sent, uses of a barrier, late exits from a collective. Plain, so that ranks can send it as bytes.
 struct site_use {
   core::stable_key site = 0;
   std::int64_t calls = 0;
@@ -33,19 +33,24 @@ struct site_use {
   std::int64_t idle = 0;                ///< barriers: no communication since the barrier before
   std::int64_t ranks = 1;
   std::uint32_t call = 0;               ///< core::mpi_call
-  std::uint32_t barrier = 0;            ///< 1: a barrier, 0: a send
+  std::int64_t late_exits = 0;          ///< ranks that left a collective later than the first, all having arrived
+  std::int64_t late_exit_ns = 0;
+  std::int64_t longest_late_exit_ns = 0;
+  enum class kind : std::uint32_t { send, barrier, collective } what = kind::send;
 };
 static_assert(std::is_trivially_copyable<site_use>::value, "sent between ranks as bytes");
 
+/// Whether nobody leaves this call before all have come.
+inline bool holds_all_ranks(const core::sync_record& r) noexcept {
+  const core::call_role role = core::role_of(r.call);
+  return role == core::call_role::barrier ||
+         (role == core::call_role::all_to_all && r.bytes > 0 && !r.has(core::sync_flag::sparse));
+}
+
 /// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under the first of
 /// its three reasons only, so that the three add up to at most its calls.
-inline std::vector<site_use> uses_of(const explain::rank_history& rank) {
+[[gnu::cold]] inline std::vector<site_use> uses_of(const explain::rank_history& rank) {
   std::map<core::stable_key, site_use> sites;
-  const auto holds_all = [](const core::sync_record& r) {
-    const core::call_role role = core::role_of(r.call);
-    return role == core::call_role::barrier ||
-           (role == core::call_role::all_to_all && r.bytes > 0 && !r.has(core::sync_flag::sparse));
-  };
   const double ns_per_tick = rank.clock.ns_per_tick;
   for (const explain::location_history& location : rank.locations) {
     const auto& records = location.records;
@@ -74,11 +79,11 @@ inline std::vector<site_use> uses_of(const explain::rank_history& rank) {
         site_use& use = sites[key];
         use.site = key;
         use.call = static_cast<std::uint32_t>(r.call);
-        use.barrier = 1;
+        use.what = site_use::kind::barrier;
         ++use.calls;
         use.duration_ns += ns;
-        const bool next = i + 1 < records.size() && records[i + 1].comm == r.comm && holds_all(records[i + 1]);
-        const bool previous = i > 0 && records[i - 1].comm == r.comm && holds_all(records[i - 1]);
+        const bool next = i + 1 < records.size() && records[i + 1].comm == r.comm && holds_all_ranks(records[i + 1]);
+        const bool previous = i > 0 && records[i - 1].comm == r.comm && holds_all_ranks(records[i - 1]);
         // Of two barriers in a row only the first is needless: somebody has to stay.
         const bool after_barrier = i > 0 && core::role_of(records[i - 1].call) == core::call_role::barrier;
         if (next) ++use.before_collective;
@@ -97,7 +102,7 @@ inline std::vector<site_use> uses_of(const explain::rank_history& rank) {
 }
 
 /// Adds the uses of some ranks to those of others, site by site. Both are sorted by site; linear.
-inline void merge_uses(std::vector<site_use>& into, const std::vector<site_use>& from) {
+[[gnu::cold]] inline void merge_uses(std::vector<site_use>& into, const std::vector<site_use>& from) {
   const std::vector<site_use> old = std::move(into);
   into.clear();
   into.reserve(old.size() + from.size());
@@ -121,26 +126,36 @@ inline void merge_uses(std::vector<site_use>& into, const std::vector<site_use>&
     sum.after_collective += more.after_collective;
     sum.idle += more.idle;
     sum.ranks += more.ranks;
+    sum.late_exits += more.late_exits;
+    sum.late_exit_ns += more.late_exit_ns;
+    sum.longest_late_exit_ns = std::max(sum.longest_late_exit_ns, more.longest_late_exit_ns);
+    sum.what = std::min(sum.what, more.what);  // what its own rank said of it
   }
 }
 
 /// Keeps the `most` call sites that took most time: only these can matter, and each needs a name.
-inline void keep_most_costly(std::vector<site_use>& uses, std::size_t most) {
+[[gnu::cold]] inline void keep_most_costly(std::vector<site_use>& uses, std::size_t most) {
   if (uses.size() <= most) return;
   std::vector<std::int64_t> times;
-  for (const site_use& u : uses) times.push_back(u.duration_ns);
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(most), times.end(), std::greater<>());
-  const std::int64_t least = times[most];
-  uses.erase(std::remove_if(uses.begin(), uses.end(), [least](const site_use& u) { return u.duration_ns <= least; }), uses.end());
+  for (const site_use& u : uses) times.push_back(u.duration_ns + u.late_exit_ns);
+  explain::sort_rarely(times);
+  const std::int64_t least = times[times.size() - 1 - most];
+  uses.erase(std::remove_if(uses.begin(), uses.end(), [least](const site_use& u) { return u.duration_ns + u.late_exit_ns <= least; }), uses.end());
 }
 
-/// Makes `traffic` and `barrier_use` facts; `facts` is the fact_maker of the same store (it numbers call sites).
+/// Makes `traffic`, `barrier_use` and `completion` facts; `facts` is the fact_maker of the same store (it numbers call sites).
 template <class Find, class Facts>
 void add_uses(event_store& store, const std::vector<site_use>& uses, const Find& find, Facts& facts) {
   for (const site_use& u : uses) {
     const auto* const p = find(u.site);
     const std::uint32_t place = store.add_action(detail::action_at(p));
-    if (u.barrier != 0) {
+    if (u.late_exits > 0)
+      row_writer(store, "completion")
+          .set("site", detail::call_of(p)).set("call", store.action_of(place).call).set("region", store.action_of(place).region)
+          .set("late_exits", u.late_exits).set("duration", static_cast<double>(u.late_exit_ns) / 1e9)
+          .set("longest", static_cast<double>(u.longest_late_exit_ns) / 1e9)
+          .set("mean", static_cast<double>(u.late_exit_ns) / 1e9 / static_cast<double>(u.late_exits)).actions(place);
+    if (u.what == site_use::kind::barrier) {
       row_writer(store, "barrier_use")
           .set("site", facts.site_number(u.site)).set("calls", u.calls).set("before_collective", u.before_collective)
           .set("after_collective", u.after_collective).set("idle", u.idle).set("duration", static_cast<double>(u.duration_ns) / 1e9)

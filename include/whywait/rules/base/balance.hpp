@@ -16,9 +16,10 @@ declare composite event uneven member ( wait as w )
 declare problem for uneven when w.more > 60 % * w.positive and w.top_more > 0 and w.top_late_amount > w.top_waiting_amount parameters (
   name = "uneven_work",
   instead_of = "wait_at_nxn, wait_at_barrier, early_reduce, wait_at_finalize",
-  description = "{w.late_ranks} had more to do before {w.operation}: " + if(w.top_waiting_amount = 0, "only the late side ran {w.top}.",
-                "{w.top_late_amount / w.top_waiting_amount} times the {w.top_unit} of {w.top} on the waiting side."),
-  advice = "spread the {w.top_unit} of {w.top} evenly over the ranks, by cost and not by count"
+  description = if(w.top_waiting_amount = 0, "{w.late_ranks} had work to do before {w.operation} that the waiting side had not.",
+                "{w.late_ranks} had more to do before {w.operation}: {w.top_late_amount / w.top_waiting_amount} times the {w.top_unit}
+                 of {w.top} on the waiting side."),
+  advice = "spread the work of {w.top} evenly over the ranks, by cost and not by count"
            + if(w.late_ranks_count > 1, ", and anew when the load moves", "")
            + if(w.pattern = 'wait_at_barrier', "; or drop {w.operation} if no data depends on it", ""),
   duration = w.duration, saving = w.more );

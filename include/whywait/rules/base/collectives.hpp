@@ -111,16 +111,12 @@ declare problem for needless_barrier parameters (
   duration = w.duration, saving = w.unexplained );
 
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.
-declare composite event completion
-  member ( arrival as a, shared collective as c )
-  when a.communicator = c.communicator and a.instance = c.instance
-       and a.end_time > max(c.first_end, c.last_arrival) and c.ranks > 1 and a.communicator >= 0
-  parameters ( rest = a.end_time - max(c.first_end, c.last_arrival) );
-declare problem for completion when rest > 10 us parameters (
+declare problem for completion parameters (
   name = "slow_completion",
-  description = "Ranks left {a.function} up to {rest} after the first of them had: the library passes the result on.",
-  advice = "check where the ranks of {a.function} in {a.region} run: they leave it at different times although all had arrived",
-  duration = rest );
+  description = "{late_exits} times a rank left {site} later than the first, up to {longest}, although all had arrived: the
+                 library passes the result on.",
+  advice = "check where the ranks of {site} run: they leave it at different times although all had arrived",
+  duration = duration );
 )rules";
 }
 

@@ -13,7 +13,7 @@ namespace rules {
 namespace detail {
 
 /// Three significant digits without an exponent where that stays short: "1930", "18.9", "0.0012". No locale.
-inline std::string number_text(double value) {
+[[gnu::cold]] inline std::string number_text(double value) {
   char digits[400];
   const double size = std::fabs(value);
   if (size < 1e15 && value == std::floor(value)) {
@@ -31,7 +31,7 @@ inline std::string number_text(double value) {
 }
 
 /// A duration in its own unit: "18.9 s", "1.90 ms", "0 s".
-inline std::string duration_text(double seconds) {
+[[gnu::cold]] inline std::string duration_text(double seconds) {
   const double size = std::fabs(seconds);
   if (!(size > 0)) return "0 s";
   double scale = 1;
@@ -49,7 +49,7 @@ inline std::string duration_text(double seconds) {
 }
 
 /// "64 bytes", "1.50 KiB", "12.0 MiB".
-inline std::string size_text(double bytes) {
+[[gnu::cold]] inline std::string size_text(double bytes) {
   const double size = std::fabs(bytes);
   if (size < 1024) return number_text(bytes) + (bytes == 1 ? " byte" : " bytes");
   const bool gib = size >= 1073741824.0, mib = size >= 1048576.0;
@@ -57,7 +57,7 @@ inline std::string size_text(double bytes) {
 }
 
 /// A share of 1: "31 %", "3.1 %", "under 0.1 %".
-inline std::string percent_text(double share) {
+[[gnu::cold]] inline std::string percent_text(double share) {
   const double value = share * 100;
   if (value > 0 && value < 0.05) return "under 0.1 %";
   char digits[400];
@@ -67,7 +67,7 @@ inline std::string percent_text(double share) {
 }
 
 /// How a template shows a value of this type that is not a text.
-inline std::string value_text(double value, type what) {
+[[gnu::cold]] inline std::string value_text(double value, type what) {
   if (what.is(type::kind::boolean)) return value != 0 ? "yes" : "no";
   if (what.seconds == 1 && what.bytes == 0) return duration_text(value);
   if (what.seconds == 0 && what.bytes == 1) return size_text(value);

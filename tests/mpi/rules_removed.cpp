@@ -1,0 +1,40 @@
+// ranks: 2
+// with: mpi_once
+// environment: WHYWAIT_RULES=own.rules WHYWAIT_OUTPUT=out
+// stderr ~ ^whywait · 2 ranks · .* of rank time is waiting
+// stderr !~ late sender
+// stderr ~ ^ 1  wait at barrier
+// stderr ~ ^    \d+ waits? not described by any rule: \d+ ms \(\d+ % of the waiting\)$
+// stderr !~ whywait-R
+// json out.json
+// file out.json ~ "undescribed_waits": ?1[,}]
+// file out.json !~ "pattern": ?"late_sender"
+//
+// Built-in patterns are rules: without its rule a wait is no finding, but its time stays in the sums.
+#include <mpi.h>
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, number = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0)
+    if (std::FILE* const file = std::fopen("own.rules", "w")) {
+      std::fputs("remove problem \"late_sender\";\n", file);
+      std::fclose(file);
+    }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    MPI_Send(&number, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  } else {
+    MPI_Recv(&number, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
