@@ -5,7 +5,11 @@
 //     mpirun -n 4 ./jacobi --corrected      what the report advises: send the edges first, compute the
 //                                           interior, then receive, then compute the edges
 //
-// Both compute the same numbers. The strip is relaxed on the host, and a stand-in for an accelerator adds the
+//     mpirun -n 4 ./jacobi --speed 2        with an accelerator twice as fast
+//     mpirun -n 4 ./jacobi --even           with equal work for all ranks in every iteration
+//
+// WHYWAIT_WHATIF="block interior x2; balance steps" predicts the last two without running them. All
+// compute the same numbers. The strip is relaxed on the host, and a stand-in for an accelerator adds the
 // time that a production grid would take, more on some rank in some iterations; it takes time without taking
 // a core, so that the example shows the same on a laptop with two cores as on a cluster.
 #include <whywait/mpi.hpp>
@@ -54,18 +58,29 @@ struct neighbours {
   int below() const { return rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL; }
 };
 
+// What the accelerator of the example is told besides: to be faster, or to share every iteration evenly.
+double speed = 1;
+bool even = false;
+
 // The time an accelerator takes for the interior: 10 ms, and 20 ms more for every fourth (rank, iteration).
-void accelerate(int rank, int iteration) {
+int microseconds_for(int rank, int iteration) {
   unsigned mix = static_cast<unsigned>(rank * 7919 + iteration * 104729 + 12345);
   mix = (mix ^ (mix >> 13)) * 0x5bd1e995u;
-  std::this_thread::sleep_for(std::chrono::microseconds((mix >> 16) % 4 == 0 ? 30000 : 10000));
+  return (mix >> 16) % 4 == 0 ? 30000 : 10000;
+}
+
+void accelerate(const neighbours& n, int iteration) {
+  int all = 0;
+  for (int r = 0; r < n.ranks; ++r) all += microseconds_for(r, iteration);
+  const int mine = even ? all / n.ranks : microseconds_for(n.rank, iteration);
+  std::this_thread::sleep_for(std::chrono::microseconds(static_cast<int>(mine / speed)));
 }
 
 void interior(strip& s, const neighbours& n, int iteration) {
   WHYWAIT_REGION("interior");
   WHYWAIT_WORK((rows - 2) * columns);
   s.relax(2, rows);
-  accelerate(n.rank, iteration);
+  accelerate(n, iteration);
 }
 
 void edges(strip& s) {
@@ -121,9 +136,11 @@ int main(int argc, char** argv) {
   int iterations = 100;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--corrected") == 0) corrected = true;
+    else if (std::strcmp(argv[i], "--even") == 0) even = true;
+    else if (std::strcmp(argv[i], "--speed") == 0 && i + 1 < argc) speed = std::max(0.1, std::atof(argv[++i]));
     else if (std::strcmp(argv[i], "--iterations") == 0 && i + 1 < argc) iterations = std::max(1, std::atoi(argv[++i]));
     else {
-      std::fprintf(stderr, "usage: jacobi [--corrected] [--iterations N]\n");
+      std::fprintf(stderr, "usage: jacobi [--corrected] [--iterations N] [--speed F] [--even]\n");
       return 2;
     }
   }

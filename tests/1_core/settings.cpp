@@ -50,6 +50,7 @@ TEST_CASE("without variables everything has its default") {
   CHECK(s.memory_bytes == 64u << 20);
   CHECK(s.output == nullptr);
   CHECK(s.coverage == nullptr);
+  CHECK(s.whatif == nullptr);
   CHECK(s.bad == nullptr);
 }
 
@@ -59,7 +60,8 @@ TEST_CASE("every variable is read") {
                        {"WHYWAIT_CLOCK", "monotonic"},
                        {"WHYWAIT_MEMORY", "2G"},
                        {"WHYWAIT_OUTPUT", "out/run"},
-                       {"WHYWAIT_COVERAGE", "solve*,-debug*"}};
+                       {"WHYWAIT_COVERAGE", "solve*,-debug*"},
+                       {"WHYWAIT_WHATIF", "balance"}};
   const settings s = settings::from_environment();
   CHECK_FALSE(s.enable);
   CHECK(std::string(s.coverage) == "solve*,-debug*");
@@ -67,6 +69,7 @@ TEST_CASE("every variable is read") {
   CHECK(s.clock == settings::clock_choice::monotonic);
   CHECK(s.memory_bytes == std::uint64_t(2) << 30);
   CHECK(std::string(s.output) == "out/run");
+  CHECK(std::string(s.whatif) == "balance");
   CHECK(s.bad == nullptr);
   CHECK(refused().empty());
 }

@@ -151,3 +151,58 @@ TEST_CASE("only so many calls are kept") {
   CHECK(lines[0].dropped == 6);
   CHECK(near(join(lines, name).measured_seconds, 3.1));
 }
+
+TEST_CASE("whether sends wait for receivers is learnt from receivers that came late") {
+  // 100 bytes are buffered, 9000 are not: the sender came 1 s earlier each time
+  written_rank a(0), b(1);
+  double t = 0.0;
+  for (int i = 0; i != 4; ++i) {
+    const bool large = i % 2 == 1;
+    core::sync_record& s = a.call(core::mpi_call::Send, t + 1.0, t + (large ? 2.1 : 1.01), 1.0);
+    s.flags = core::sync_flag::posts_send | core::sync_flag::complete;
+    s.completion = static_cast<std::uint32_t>(i);
+    s.posting = static_cast<std::uint32_t>(i + 1);
+    s.peer = 1;
+    s.bytes = large ? 9000 : 100;
+    core::sync_record& r = b.call(core::mpi_call::Recv, t + 2.0, t + 2.1, 1.0);
+    r.flags = core::sync_flag::posts_receive | core::sync_flag::complete;
+    r.posting = static_cast<std::uint32_t>(i + 1);
+    r.peer = 0;
+    r.completion = static_cast<std::uint32_t>(i);
+    t += 2.1;
+  }
+  std::vector<traced_line> lines = trace(a.history(t)), other = trace(b.history(t));
+  lines.insert(lines.end(), other.begin(), other.end());
+  const run_log log = join(lines, name);
+  REQUIRE(log.messages.size() == 4);
+  for (const message_edge& m : log.messages) CHECK(m.rendezvous == (m.bytes > 1000));
+  CHECK(near(replay(log).seconds, t, 1e-6));
+}
+
+TEST_CASE("who answers whoever asks first, and who polls, is not asked what if") {
+  std::vector<traced_line> lines = two_ranks(3);
+  for (traced_call& c : lines[1].calls)
+    if ((c.flags & core::sync_flag::posts_receive) != 0) {
+      c.flags |= core::sync_flag::any_source;
+      traced_call answer = c;
+      answer.flags = core::sync_flag::posts_send | core::sync_flag::complete;
+      answer.enter_ns = answer.leave_ns = c.leave_ns;
+      answer.call = core::mpi_call::Send;
+      lines[1].calls.insert(lines[1].calls.begin() + (&c - lines[1].calls.data()) + 1, answer);
+      break;
+    }
+  CHECK(join(lines, name).open.find("rank 1 answers whoever asks first") != std::string::npos);
+
+  written_rank p(0);
+  for (int i = 0; i != 10; ++i) p.call(core::mpi_call::Iprobe, i, i + 0.1, 0.5);
+  CHECK(join(trace(p.history(10.0)), name).open.find("again and again") != std::string::npos);
+}
+
+TEST_CASE("calls after a common time are left out") {
+  written_rank a(0);
+  for (int i = 0; i != 10; ++i) a.call(core::mpi_call::Barrier, i + 0.5, i + 0.9, 0.5);
+  const std::vector<traced_line> lines = trace(a.history(10.0), 100, static_cast<std::int64_t>(3.95 * second));
+  CHECK(lines[0].calls.size() == 4);
+  CHECK(lines[0].dropped == 6);
+  CHECK(near(join(lines, name).measured_seconds, 3.95));
+}

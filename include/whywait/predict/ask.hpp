@@ -37,34 +37,47 @@ struct ask_options {
 
 namespace detail {
 
-/// 95 % half width, relative, of the difference between two runs of so many steps: resampled steps (Efron 1979)
-/// stand for one run; the other one varies as much, hence the root of 2.
-[[gnu::cold]] inline double run_to_run(const std::vector<double>& steps, int resamples, std::uint64_t seed) {
+/// Lengths of steps, and of what kind each is.
+struct step_list {
+  std::vector<double> seconds;
+  std::vector<std::uint32_t> kind;
+};
+
+// Between collectives of all lines, by the collective that ends them; without enough of them between equal parts of the
+// activities (batch means). Every step may differ from others of its kind by chance only.
+[[gnu::cold]] inline step_list steps_of(const replayed& r) {
+  step_list steps;
+  const bool parts = r.step_end.size() < 8;
+  const std::vector<double>& ends = parts ? r.part_end : r.step_end;
+  double before = 0.0;
+  for (std::size_t i = 0; i != ends.size(); ++i) {
+    steps.seconds.push_back(std::max(0.0, ends[i] - before));
+    steps.kind.push_back(parts ? 0 : r.step_label[i]);
+    before = ends[i];
+  }
+  return steps;
+}
+
+/// 95 % half width, relative, of the difference between two runs of `all` seconds with such steps: steps resampled
+/// among their kind (Efron 1979) stand for one run; the other one varies as much, hence the root of 2.
+[[gnu::cold]] inline double run_to_run(const step_list& steps, double all, int resamples, std::uint64_t seed) {
   random_source random(seed);
-  const std::uint32_t n = static_cast<std::uint32_t>(steps.size());
-  double all = 0.0;
-  for (const double t : steps) all += t;
+  std::vector<std::uint32_t> order(steps.seconds.size());
+  for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
+  explain::sort_rarely(order, [&steps](std::uint32_t a, std::uint32_t b) { return steps.kind[a] < steps.kind[b]; });
   std::vector<double> apart;
   for (int k = 0; k != resamples; ++k) {
-    double sum = 0.0;
-    for (std::uint32_t i = 0; i != n; ++i) sum += steps[random.below(n)];
-    apart.push_back(std::fabs(sum / all - 1.0));
+    double difference = 0.0;
+    for (std::size_t begin = 0, end; begin != order.size(); begin = end) {
+      for (end = begin; end != order.size() && steps.kind[order[end]] == steps.kind[order[begin]];) ++end;
+      const std::uint32_t n = static_cast<std::uint32_t>(end - begin);
+      for (std::size_t i = begin; i != end; ++i)
+        difference += steps.seconds[order[begin + random.below(n)]] - steps.seconds[order[i]];
+    }
+    apart.push_back(std::fabs(difference) / all);
   }
   explain::sort_rarely(apart);
   return apart.empty() || !(all > 0.0) ? 0.0 : std::sqrt(2.0) * apart[apart.size() - 1 - apart.size() / 20];
-}
-
-// Between collectives of all lines; without enough of them between equal parts of the activities (batch means).
-[[gnu::cold]] inline std::vector<double> step_lengths(const replayed& r) {
-  std::vector<double> lengths;
-  const std::vector<double>& ends = r.step_end.size() >= 8 ? r.step_end : r.part_end;
-  double before = 0.0;
-  for (const double end : ends) {
-    lengths.push_back(std::max(0.0, end - before));
-    before = end;
-  }
-  if (&ends == &r.step_end) lengths.push_back(std::max(0.0, r.seconds - before));
-  return lengths;
 }
 
 class questioner {
@@ -162,10 +175,10 @@ class questioner {
       a.sampling = std::max(high / seconds - 1.0, 1.0 - low / seconds);
     }
     // steps of the changed program; if it has none, those of the unchanged one vary as the run does
-    std::vector<double> steps = step_lengths(after);
-    if (steps.size() < 8) steps = step_lengths(before_);
-    if (steps.size() >= 8)
-      a.sampling += run_to_run(steps, options_.resamples, options_.seed);
+    const bool own_steps = after.step_end.size() >= 8 || !after.part_end.empty();
+    const step_list steps = steps_of(own_steps ? after : before_);
+    if (steps.seconds.size() >= 8)
+      a.sampling += run_to_run(steps, own_steps ? after.seconds : before_.seconds, options_.resamples, options_.seed);
     else
       a.notes.push_back("the sampling error is not included: the run has no steps to resample");
     a.engines.push_back(finish("replay", before_.seconds, seconds));
@@ -216,8 +229,8 @@ class questioner {
         break;
       case question::kind::ranks:
         a.notes.push_back(q.fixed_total
-                              ? "all the work is shared by more ranks; messages stay, collectives grow with the logarithm "
-                                "of the ranks"
+                              ? "more ranks share the work, except blocks that only one rank enters; messages stay, "
+                                "collectives grow with the logarithm of the ranks"
                               : "each rank does as much as now; collectives grow with the logarithm of the ranks");
         a.notes.push_back("shared resources (memory, network) are assumed not to become tighter");
         break;

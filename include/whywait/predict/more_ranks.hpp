@@ -23,7 +23,8 @@ namespace detail {
 
 /// The log of the same program on more or fewer ranks. A new rank does what a recorded one did, its *role*: the first
 /// and last ranks are the first and last again, those between are spread over those between. Ranks of one role do the
-/// work of each other's instances in another order, so that they differ as instances do. Messages are understood where
+/// work of each other's instances in another order, so that they differ as instances do. Blocks that only one rank
+/// enters are serial: more ranks neither share nor repeat them. Messages are understood where
 /// every rank talks to ranks at the same distance (neighbours, in a line or a ring) or all talk to rank 0 (or it to
 /// all); collectives where all ranks take part. Everything else is refused.
 class rank_changer {
@@ -33,7 +34,7 @@ class rank_changer {
   [[gnu::cold]] bool apply(run_log& into, std::string& why_not) {
     old_ = static_cast<std::uint32_t>(log_.lines.size());
     const double wanted = q_.factor * old_;
-    if (!(wanted > 0.5 && wanted < 1e6) || std::fabs(wanted - std::round(wanted)) > 1e-9)
+    if (!(wanted > 0.5 && wanted < 1e6) || std::fabs(wanted - std::round(wanted)) > 1e-3 * wanted)
       return no(why_not, "so many times " + std::to_string(old_) + " ranks is not a number of ranks");
     new_ = static_cast<std::uint32_t>(std::lround(wanted));
     double activities = 0.0;
@@ -228,9 +229,31 @@ class rank_changer {
     return index(0, old_index) + (copied ? q - old_ + 1 : 0);
   }
 
+  // Blocks of one rank only, where there are several ranks.
+  [[gnu::cold]] void find_serial() {
+    std::vector<std::uint32_t> by(log_.blocks.size(), explain::key_map::none);
+    serial_.assign(log_.blocks.size(), old_ > 1 ? 1 : 0);
+    for (std::uint32_t l = 0; l != old_; ++l)
+      for (const activity& a : log_.lines[l])
+        for (const block_time& b : a.blocks) {
+          if (by[b.block] != explain::key_map::none && by[b.block] != l) serial_[b.block] = 0;
+          by[b.block] = l;
+        }
+  }
+  void share(activity& a, double by, bool repeated) const {
+    double serial = 0.0;
+    for (block_time& b : a.blocks) {
+      if (serial_[b.block] != 0) serial += b.seconds;
+      b.seconds *= serial_[b.block] == 0 ? by : repeated ? 0.0 : 1.0;
+    }
+    serial = std::min(serial, a.work_seconds);
+    a.work_seconds = (a.work_seconds - serial) * by + (repeated ? 0.0 : serial);
+  }
+
   [[gnu::cold]] void lines(run_log& into) {
     if (new_ > old_) insertions();
-    const double share = q_.fixed_total ? static_cast<double>(old_) / new_ : 1.0;
+    find_serial();
+    const double part = q_.fixed_total ? static_cast<double>(old_) / new_ : 1.0;
     into.lines.resize(new_);
     for (std::uint32_t q = 0; q != new_; ++q) {
       const std::vector<activity>& from = log_.lines[role_[q]];
@@ -244,10 +267,7 @@ class rank_changer {
         for (std::uint32_t k = old_; k < new_; ++k) line.push_back(from[i]);
       }
       if (first_[role_[q]] != q) shuffle(line);
-      for (activity& a : line) {
-        a.work_seconds *= share;
-        for (block_time& b : a.blocks) b.seconds *= share;
-      }
+      for (activity& a : line) share(a, part, first_[role_[q]] != q);
     }
   }
   [[gnu::cold]] void shuffle(std::vector<activity>& line) {
@@ -345,6 +365,7 @@ class rank_changer {
   std::vector<pair_of_ranks> pairs_;
   explain::key_map ways_by_key_, pairs_by_key_;
   std::vector<std::uint32_t> role_, first_;
+  std::vector<char> serial_;
   std::vector<std::uint32_t> inserted_;  // calls of rank 0 that are repeated for each further rank
   std::vector<std::uint32_t> arrivals_;
 };

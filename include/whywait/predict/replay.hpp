@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -17,6 +18,7 @@ struct replayed {
   double seconds = 0.0;          ///< end of the last line
   double waiting_seconds = 0.0;  ///< over all lines
   std::vector<double> step_end;  ///< release of every collective of all lines, in order
+  std::vector<std::uint32_t> step_label;  ///< and its label
   std::vector<double> part_end;  ///< mean over the lines of the end of each 32nd of their activities; short logs: empty
 };
 
@@ -91,7 +93,11 @@ class player {
     }
     if (done_ != at_.size())
       throw prediction_error(fault::log, "the log waits for itself: a message or collective lies in its own past");
-    explain::sort_rarely(r_.step_end);
+    explain::sort_rarely(steps_);
+    for (const auto& s : steps_) {
+      r_.step_end.push_back(s.first);
+      r_.step_label.push_back(s.second);
+    }
     if (!parts_) r_.part_end.clear();
     return std::move(r_);
   }
@@ -159,7 +165,7 @@ class player {
     const sync_edge& x = log_.syncs[s];
     const double when = sync_ready_[s] + x.seconds;
     if (x.out.size() == log_.lines.size() && x.in.size() == log_.lines.size())
-      r_.step_end.push_back(when);
+      steps_.emplace_back(when, x.label);
     for (const place& p : x.out) arrive(p, when);
   }
 
@@ -205,6 +211,7 @@ class player {
   edge_lists messages_, syncs_;
   std::vector<cursor> lines_;
   std::vector<std::uint32_t> work_;
+  std::vector<std::pair<double, std::uint32_t>> steps_;
   std::size_t done_ = 0;
   replayed r_;
 };

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Asks real programs what if, does it, and compares.
+
+    whatif.py --program NAME=PATH ... [--ranks-limit N] [--only WORD] [--tries N] -- launcher ...
+
+Each case runs a program with WHYWAIT_WHATIF and then, really changed, without. The work of the programs takes time but
+no processor; on a busy machine even that comes late now and then, so a case may be tried again. It must succeed: every
+answer within 5 % of the truth in one of its tries, and the intervals of those tries hold in at least 9 of 10 cases.
+What the models cannot know must be refused.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# program, arguments, ranks, question, further arguments of the changed program, factor of its ranks; None: refused
+CASES = []
+
+
+def case(program, arguments, ranks, question, changed, factor=1):
+    CASES.append((program, arguments.split(), ranks, question, None if changed is None else changed.split(), factor))
+
+
+case("jacobi", "", 4, "block interior x2", "--speed 2")
+case("jacobi", "", 4, "balance steps", "--even")
+case("jacobi", "", 4, "ranks x2 weak", "", 2)
+case("jacobi", "", 4, "ranks x2", "--speed 2", 2)
+case("jacobi", "", 3, "ranks x1.333 weak", "", 4 / 3)
+for shape, arguments, ranks in [("sweep", "sweep --imbalance 0.3 --noise 0.2 --steps 12", 4),
+                                ("bulk", "bulk --imbalance 0.4 --noise 0.3", 4),
+                                ("ring", "ring --imbalance 0.2 --noise 0.5", 4)]:
+    case("whatif", arguments, ranks, "block compute x2", "--speed 2")
+    case("whatif", arguments, ranks, "balance steps", "--even")
+    case("whatif", arguments, ranks, "balance", "--imbalance 0")
+    case("whatif", arguments, ranks, "ranks x2", f"--strong {ranks}", 2)
+    case("whatif", arguments, ranks, "ranks x2 weak", "", 2)
+case("whatif", "bulk --imbalance 0.4 --noise 0.3", 2, "ranks x2", "--strong 2", 2)
+case("whatif", "tasks --noise 0.5", 4, "block compute x2", None)
+case("whatif", "tasks --noise 0.5", 4, "ranks x2", None)
+case("whatif", "sweep --steps 2", 2, "ranks x2", None)
+
+
+def main():
+    split = sys.argv.index("--")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--program", action="append", required=True)
+    options.add_argument("--ranks-limit", type=int, default=64)
+    options.add_argument("--only", default="")
+    options.add_argument("--tries", type=int, default=3)
+    options = options.parse_args([a for a in sys.argv[1:split] if a])
+    launcher = sys.argv[split + 1:]
+    programs = dict(p.split("=", 1) for p in options.program)
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="whatif."))
+
+    def run(program, arguments, ranks, question=None):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("WHYWAIT_")}
+        environment |= {"WHYWAIT_REPORT": "none", "WHYWAIT_OUTPUT": "run"}
+        if question:
+            environment["WHYWAIT_WHATIF"] = question
+        subprocess.run(launcher + [str(ranks), programs[program]] + arguments, cwd=directory, env=environment, check=True,
+                       stdout=subprocess.DEVNULL, timeout=100)
+        return json.loads((directory / "run.json").read_text())
+
+    def says(question, *wanted):
+        """What is not understood is said in one place, the rest is answered, and the program does not notice."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("WHYWAIT_")} | {"WHYWAIT_WHATIF": question}
+        done = subprocess.run(launcher + ["3", programs["whatif"], "ring", "--steps", "12"], cwd=directory, env=environment,
+                              capture_output=True, text=True, timeout=100)
+        problems = [] if done.returncode == 0 and done.stdout == "done\n" else [f"ended with {done.returncode}: {done.stdout}"]
+        problems += [f"lacks {w!r}" for w in wanted if w not in done.stderr]
+        if question.strip(" ;") and done.stderr.count("whywait-P023") != question.count("bad"):
+            problems.append("complaints do not match")
+        return [f"{question!r}: {p}\n{done.stderr}" for p in problems]
+
+    failures, inside, answered, errors = [], 0, 0, []
+    if "whatif" in programs and not options.only:
+        failures += says("block compute x2; ranks x2 bad; balance; block unknown x2",
+                         "whywait: WHYWAIT_WHATIF: whywait-P023: expected ';' or the end\n   ranks x2 bad\n            ^\n",
+                         "\n      block compute x2: ", "\n      balance: ",
+                         "block unknown x2: no answer: no time was recorded for a block 'unknown'")
+        failures += says("bad", "whywait-P023")
+        failures += says(" ; ")
+    print(f"{'case':74} {'now':>7} {'predicted':>9} {'truth':>7} {'error':>7}  interval")
+    for program, arguments, ranks, question, changed, factor in CASES:
+        name = f"{program} {' '.join(arguments)} on {ranks}: {question}"
+        if program not in programs or options.only not in name or round(ranks * factor) > options.ranks_limit:
+            continue
+        for attempt in range(options.tries):
+            p = run(program, arguments, ranks, question)["prediction"]
+            a = p["answers"][0]
+            if changed is None:
+                good = "refusal" in a
+                print(f"{name:74} {a.get('refusal', 'was answered')}")
+                break
+            if "refusal" in a:
+                print(f"{name:74} {a['refusal']}")
+                good = False
+                break
+            truth = run(program, arguments + changed, round(ranks * factor))["run"]["seconds"]
+            error = a["seconds"] / truth - 1
+            holds = a["low_seconds"] <= truth <= a["high_seconds"]
+            low, high = a["low_seconds"] / a["seconds"] - 1, a["high_seconds"] / a["seconds"] - 1
+            print(f"{name:74} {p['measured_seconds']:7.3f} {a['seconds']:9.3f} {truth:7.3f} {100 * error:+6.2f}%  "
+                  f"{100 * low:+.1f} {100 * high:+.1f} % {'holds' if holds else 'MISSES'}", flush=True)
+            good = abs(error) <= 0.05
+            if good and holds:
+                break
+        if changed is not None and "refusal" not in a:
+            answered += 1
+            inside += holds
+            errors.append(abs(error))
+        if not good:
+            failures.append(name)
+    if answered:
+        errors.sort()
+        print(f"{answered} answers, median error {100 * errors[len(errors) // 2]:.2f} %, largest {100 * errors[-1]:.2f} %, "
+              f"{inside} intervals hold")
+        if inside * 10 < answered * 9:
+            failures.append(f"only {inside} of {answered} intervals hold")
+    else:
+        failures.append("nothing was asked")
+    for failure in failures:
+        print("FAILED:", failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
