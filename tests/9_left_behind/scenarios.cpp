@@ -72,7 +72,8 @@ void rank(int number) {
   thread->sites.open(&kept, &modules);
   here.extension[0] = thread;
   const std::uint32_t compute = registry.sites.intern(core::site_kind::region, "compute", "scenario.cpp", 1);
-  const auto store = [&](core::mpi_call call, std::uint64_t begin, std::uint64_t duration, unsigned flags, int peer, std::uint32_t posting) {
+  const auto store = [&](core::mpi_call call, std::uint64_t begin, std::uint64_t duration, unsigned flags, int peer,
+                         std::uint32_t posting) {
     core::sync_record r{};
     r.begin = begin;
     r.duration = duration;
@@ -92,7 +93,8 @@ void rank(int number) {
     here.steps.push(core::path_step{compute, 0, 10, 20 * ms, 0});
     store(core::mpi_call::Send, zero + 20 * ms, 1000, core::sync_flag::posts_send | core::sync_flag::complete, 1, 1);
   } else {
-    store(core::mpi_call::Recv, zero + 1000, 20 * ms + 1000, core::sync_flag::posts_receive | core::sync_flag::complete, 0, 1);
+    store(core::mpi_call::Recv, zero + 1000, 20 * ms + 1000, core::sync_flag::posts_receive | core::sync_flag::complete,
+          0, 1);
     store(core::mpi_call::Barrier, zero + 21 * ms, ms, core::sync_flag::contributes | core::sync_flag::consumes, -1, 2);
   }
   thread->open.frame = thread;
@@ -133,8 +135,7 @@ int scenario() {
   if (what == "_exit") _exit(0);
   if (what == "SIGKILL") kill_self();
   if (what == "SIGSEGV") {
-    volatile int* volatile nowhere = nullptr;
-    *nowhere = 1;
+    raise(SIGSEGV);  // by its default action
   }
   if (what == "exec") execl("/bin/true", "true", static_cast<char*>(nullptr));
   if (what == "torn") {

@@ -193,8 +193,10 @@ class kept_file {
     if (!again) entry = next_extent();
     const uint64_t offset = entry == nullptr ? none : again ? refill(*entry) : reserve(bytes);
     if (map_shared(pages, offset, bytes) == nullptr) return stop(errno);
-    if (again) --free_;
-    else *entry = kept_extent{0, offset, bytes};
+    if (again)
+      --free_;
+    else
+      *entry = kept_extent{0, offset, bytes};
     __atomic_store_n(&entry->address, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(pages)), __ATOMIC_RELEASE);
     if (!again) __atomic_store_n(&log_->count, log_->count + 1, __ATOMIC_RELEASE);
     header_->last = clock_anchor::take(4);
