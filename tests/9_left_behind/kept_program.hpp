@@ -86,7 +86,7 @@ inline std::uint64_t visits(const whywait::mpi::dead_process& p, const std::stri
     };
     const auto steps = t->where.steps.view();
     for (std::uint64_t i = 0; i < steps.size(); ++i) count(steps[i]);
-    if (t->path_is_there) t->where.path.peek(0, count);
+    if (t->path_is_there) t->where.path.peek(t->last_ticks, count);
   }
   return sum;
 }

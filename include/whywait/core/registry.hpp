@@ -47,7 +47,7 @@ struct registry {
   uint32_t location_count;
   uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
   void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
-  bool counter;               ///< whether ticks are those of the cycle counter (else CLOCK_MONOTONIC)
+  clock_source clock;         ///< what all of its modules read
 };
 
 }  // namespace core
@@ -168,19 +168,22 @@ inline registry* make_registry() noexcept {
   const settings config = settings::from_environment([speaks](const bad_setting& bad) {
     if (speaks) bad.complain();
   });
-  const bool counter = config.clock == settings::clock_choice::automatic && cycle_clock::invariant();
-  cycle_clock::use_counter(counter);  // of this module, now: the file below notes the time
+  const clock_source clock =
+      config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant() ? clock_source::monotonic
+      : config.clock == settings::clock_choice::fenced                            ? clock_source::fenced
+                                                                                  : clock_source::counter;
+  cycle_clock::use(clock);  // of this module, now: the file below notes the time
   void* pages = map_pages(sizeof(registry), false);
   if (pages == nullptr) return nullptr;
   kept_file kept;
-  if (config.enable && config.crash != nullptr && kept.open(config.crash, counter, speaks))
+  if (config.enable && config.crash != nullptr && kept.open(config.crash, clock != clock_source::monotonic, speaks))
     kept.keep(pages, sizeof(registry));
   registry* made = new (pages) registry();
   made->layout = sizeof(registry);
   made->pid = getpid();
   made->config = config;
   made->kept = kept;
-  made->counter = counter;
+  made->clock = clock;
   const char** const texts[] = {&made->config.output, &made->config.crash};
   for (const char** text : texts) {  // the program may change its environment
     if (*text == nullptr) continue;
@@ -208,7 +211,7 @@ inline int find_or_make(dl_phdr_info*, size_t, void* made_here) noexcept {
     search.found = make_registry();
     *static_cast<bool*>(made_here) = search.found != nullptr;
   }
-  if (search.found != nullptr) cycle_clock::use_counter(search.found->counter);
+  if (search.found != nullptr) cycle_clock::use(search.found->clock);
   __atomic_store_n(&whywait_v0_registry_slot, search.found, __ATOMIC_RELEASE);
   return 1;
 }

@@ -81,7 +81,8 @@ class dead_job {
   // Two readings as far apart as can be: if it was this machine since it started, the second is now.
   static double rate_of(const core::kept_header& h) noexcept {
     if (h.counter == 0) return 1.0;
-    const bool here = h.boot != 0 && h.boot == core::boot_key() && core::cycle_clock::uses_counter();
+    const bool here =
+        h.boot != 0 && h.boot == core::boot_key() && core::cycle_clock::used() != core::clock_source::monotonic;
     const double rate = core::clock_anchor::rate(h.first, here ? core::clock_anchor::take() : h.last);
     return rate > 1e-3 && rate < 1e3 ? rate : 1.0;
   }
@@ -214,7 +215,8 @@ class dead_job {
     };
     const auto& steps = p.records().locations[thread].steps;
     for (std::uint64_t i = 0; i < steps.size(); ++i) count(steps[i]);
-    if (p.threads()[thread]->path_is_there) p.threads()[thread]->where.path.peek(0, count);
+    if (p.threads()[thread]->path_is_there)
+      p.threads()[thread]->where.path.peek(p.threads()[thread]->last_ticks, count);
     for (std::uint32_t site = 0; site < sums.size(); ++site) {
       const core::path_step& sum = sums[site];
       if ((sum.visits | sum.ticks | sum.work) == 0) continue;

@@ -30,10 +30,18 @@ namespace mpi {
 
 /// What one thread of a process that is gone recorded.
 struct dead_thread {
-  explicit dead_thread(const record::location& remote) {
-    std::memcpy(static_cast<void*>(&where), &remote, sizeof where);
+  /// `head`: the location up to what its recorder keeps by block.
+  dead_thread(const char* head, std::size_t bytes)
+      : pages(core::map_pages(sizeof(record::location), false)),
+        where(*(pages != nullptr ? new (pages) record::location : throw std::bad_alloc())) {
+    std::memcpy(static_cast<void*>(&where), head, bytes);
   }
-  record::location where;  ///< a copy; its pointers lead into the file
+  dead_thread(const dead_thread&) = delete;
+  dead_thread& operator=(const dead_thread&) = delete;
+  ~dead_thread() { core::unmap_pages(pages, sizeof(record::location)); }
+
+  void* pages;
+  record::location& where;  ///< a copy; what its pointers lead to is in the file
   bool path_is_there = false;
   bool calls_mpi = false;
   sync::mpi::thread_facts calls{};  ///< valid if `calls_mpi`
@@ -167,29 +175,39 @@ class dead_process {
 
   [[gnu::cold]] void read_threads(const core::registry& remote) {
     const std::uint64_t most = std::min<std::uint64_t>(remote.location_count, most_threads);
-    std::vector<const record::location*> found;
     const core::location_base* next = remote.locations;
+    std::vector<std::unique_ptr<dead_thread>> found;
+    std::vector<const record::location*> addresses;
     while (next != nullptr && found.size() < most) {
-      const record::location* const l = file_->find(static_cast<const record::location*>(next), 1);
-      if (l == nullptr) break;
-      found.push_back(l);
-      next = l->next;
+      const record::location* const l = static_cast<const record::location*>(next);
+      const char* const begin = reinterpret_cast<const char*>(l);
+      const std::size_t bytes = static_cast<std::size_t>(const_cast<record::location*>(l)->path.arrays() - begin);
+      const char* const head =
+          reinterpret_cast<std::uintptr_t>(l) % alignof(record::location) == 0 ? file_->find(begin, bytes) : nullptr;
+      if (head == nullptr) break;
+      found.push_back(std::make_unique<dead_thread>(head, bytes));
+      addresses.push_back(l);
+      next = found.back()->where.next;
     }
     threads_.resize(found.size());
-    for (const record::location* l : found) {
-      if (l->index >= threads_.size() || threads_[l->index] != nullptr) continue;
-      threads_[l->index] = std::make_unique<dead_thread>(*l);
+    addresses_.resize(found.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const std::uint32_t index = found[i]->where.index;
+      if (index >= threads_.size() || threads_[index] != nullptr) continue;
+      threads_[index] = std::move(found[i]);
+      addresses_[index] = addresses[i];
     }
     for (std::unique_ptr<dead_thread>& t : threads_)  // a hole where the list was damaged
       if (t == nullptr) return threads_.clear(), fail("is damaged: its threads cannot be told apart");
     records_.locations.resize(threads_.size());
-    for (std::size_t i = 0; i < threads_.size(); ++i) read_thread(*threads_[i], records_.locations[i]);
+    for (std::size_t i = 0; i < threads_.size(); ++i) read_thread(*threads_[i], *addresses_[i], records_.locations[i]);
   }
 
-  [[gnu::cold]] void read_thread(dead_thread& t, sync::mpi::collected_location& to) {
+  [[gnu::cold]] void read_thread(dead_thread& t, const record::location& remote, sync::mpi::collected_location& to) {
     record::location& own = t.where;
-    t.path_is_there = own.path.adopt(*file_);
-    if (t.path_is_there && is_sane(own.path.last())) t.last_ticks = own.path.last();
+    t.path_is_there = own.path.adopt(&remote.path, *file_);
+    if (is_sane(header().last.ticks)) t.last_ticks = header().last.ticks;
+    if (own.finished != 0 && is_sane(own.end_ticks)) t.last_ticks = own.end_ticks;
     bool torn = false;
     for (std::uint64_t lost : {own.syncs.adopt(*file_, t.sync_chunks, torn)}) t.cut += lost, t.torn += torn ? 1 : 0;
     for (std::uint64_t lost : {own.steps.adopt(*file_, t.step_chunks, torn)}) t.cut += lost, t.torn += torn ? 1 : 0;
@@ -270,6 +288,7 @@ class dead_process {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> handles_;
   std::vector<std::uint64_t> collectives_;  // by number of the communicator
   std::vector<std::unique_ptr<dead_thread>> threads_;
+  std::vector<const record::location*> addresses_;  // in that process
   sync::mpi::collected_process records_;
   std::uint64_t torn_ = 0, cut_ = 0;
 };
