@@ -1,4 +1,5 @@
 #include "kept_program.hpp"
+#include "scenarios.hpp"
 
 #include <cstdio>
 

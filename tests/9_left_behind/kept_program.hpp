@@ -47,7 +47,7 @@ inline std::string read_all(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// Starts this very program again as another process that runs the scenario `name` before main (scenarios.cpp), with
+/// Starts this very program again as another process that runs the scenario `name` before main (scenarios.hpp), with
 /// `directory` as its WHYWAIT_CRASH. Returns its process.
 inline pid_t start(const char* name, const std::string& directory, const char* argument = "") {
   const pid_t child = fork();

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -35,6 +36,9 @@ class kept_file {
  public:
   /// Makes the file in `directory`. False, with one line on standard error if `speaks`, if that cannot be done.
   bool open(const char* directory, bool counter, bool speaks) noexcept {
+    char absolute[4096];  // the program may change its folder
+    if (realpath(directory, absolute) == nullptr) return refuse(directory, speaks);
+    directory = absolute;
     make_name(directory, "new");
     char temporary[sizeof name_];
     memcpy(temporary, name_, sizeof name_);

@@ -1,4 +1,7 @@
-// Programs that end in every way, run as processes of their own: kept_program.hpp starts them.
+#ifndef WHYWAIT_TESTS_SCENARIOS_HPP
+#define WHYWAIT_TESTS_SCENARIOS_HPP
+
+// Programs that end in every way, run as processes of their own: kept_program.hpp starts them. For one file.
 #include <whywait/record.hpp>
 #include <whywait/sync/mpi/kept_facts.hpp>
 
@@ -169,3 +172,5 @@ int scenario() {
 const int done = scenario();
 
 }  // namespace
+
+#endif
