@@ -20,7 +20,7 @@ namespace {
 
 namespace core = whywait::core;
 namespace record = whywait::record;
-namespace mpi = whywait::sync::mpi;
+namespace calls = whywait::sync::mpi;
 
 void regions(int count) {
   for (int i = 0; i < count; ++i) {
@@ -51,9 +51,9 @@ void rank(int number) {
   static core::kept_modules modules;
   const std::uint64_t ms = 2'000'000;  // ticks; about a millisecond
   const std::uint64_t zero = 1'000'000'000;
-  auto* const process = new (core::map_pages(sizeof(mpi::process_facts), false)) mpi::process_facts();
+  auto* const process = new (core::map_pages(sizeof(calls::process_facts), false)) calls::process_facts();
   kept.keep(process, sizeof *process);
-  new (process) mpi::process_facts();
+  new (process) calls::process_facts();
   process->communicators.open(&kept);
   const std::int32_t world[] = {0, 1};
   process->communicators.bind(77, process->communicators.add(world, 2, number));
@@ -61,7 +61,7 @@ void rank(int number) {
   process->rank = number;
   process->size = 2;
   process->compared.same_as_reference = true;
-  header.layout[2] = mpi::layout_of_facts();
+  header.layout[2] = calls::layout_of_facts();
   header.room[0] = reinterpret_cast<std::uintptr_t>(process);
   header.rank = number;
   header.ranks = 2;
@@ -69,9 +69,9 @@ void rank(int number) {
   kept.rename_to(4711, number);
 
   record::location& here = *record::this_location();
-  auto* const thread = static_cast<mpi::thread_facts*>(core::map_pages(sizeof(mpi::thread_facts), false));
+  auto* const thread = static_cast<calls::thread_facts*>(core::map_pages(sizeof(calls::thread_facts), false));
   kept.keep(thread, sizeof *thread);
-  new (thread) mpi::thread_facts();
+  new (thread) calls::thread_facts();
   thread->sites.open(&kept, &modules);
   here.extension[0] = thread;
   const std::uint32_t compute = registry.sites.intern(core::site_kind::region, "compute", "scenario.cpp", 1);

@@ -217,7 +217,7 @@ class dead_job {
     for (std::uint64_t i = 0; i < steps.size(); ++i) count(steps[i]);
     if (p.threads()[thread]->path_is_there)
       p.threads()[thread]->where.path.peek(p.threads()[thread]->last_ticks, count);
-    for (std::uint32_t site = 0; site < sums.size(); ++site) {
+    for (std::uint32_t site = 1; site < sums.size(); ++site) {  // 0: outside of all
       const core::path_step& sum = sums[site];
       if ((sum.visits | sum.ticks | sum.work) == 0) continue;
       report::place_total total;

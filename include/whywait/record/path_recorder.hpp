@@ -54,7 +54,7 @@ inline bool subtract_to_negative(uint64_t& sum, uint64_t number) noexcept {
 /// begins to be. All steps of a mark are additions to memory, one instruction each: there is no chain of dependent
 /// loads, and a mark in a signal handler that comes between two steps loses nothing. What is in the segment is seen
 /// from the sign of a result: its visits are above `visited`, its ticks above `timed`.
-class alignas(64) path_recorder {
+class path_recorder {
  public:
   static constexpr uint32_t max_depth = 1024;
 
