@@ -10,4 +10,22 @@
 
 #include <whywait/mpi/left_behind.hpp>
 
+#ifdef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0_off {
+
+/// Without whywait nobody reads.
+struct left_behind_options {
+  std::FILE* text = stderr;
+  std::string output;
+  bool remove = true;
+};
+inline int report_left_behind(const std::string&, const left_behind_options& = {}) { return 0; }
+
+}  // namespace v0_off
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
 #endif

@@ -133,7 +133,7 @@ TEST_CASE("memory that fills from its begin is kept step by step, that of an arr
       if (kept < i + 1 || kept > reserved) _exit(3);
       fills[i] = static_cast<char>(1 + i % 100);
     }
-    file.keep_by_site(by_site, sizeof(std::uint64_t));
+    file.keep_by_site(by_site, 0, sizeof(std::uint64_t));
     for (std::uint32_t i = 0; i < 5000; ++i) {
       file.grow_sites(i + 1);
       by_site[i] = i * 3;

@@ -1,4 +1,5 @@
 #include "kept_program.hpp"
+#include "scenarios.hpp"
 
 #include <cstdio>
 
@@ -9,8 +10,9 @@ TEST_CASE("all that was recorded is found, however the process ended") {
     CAPTURE(end);
     folder here;
     const int status = run(end, here.path);
-    CHECK((WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)) ==
-          (std::string(end) == "SIGKILL" ? SIGKILL : std::string(end) == "SIGSEGV" ? SIGSEGV : 0));
+    CHECK((WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)) == (std::string(end) == "SIGKILL"   ? SIGKILL
+                                                                             : std::string(end) == "SIGSEGV" ? SIGSEGV
+                                                                                                             : 0));
     const auto process = only(here);
     CHECK(visits(*process, "work") == 1000);
     CHECK(records(*process) == 3000);
@@ -130,8 +132,8 @@ TEST_CASE("two ranks that were killed are explained like two that came to their 
   CHECK(result.last_words[0].inside);
   CHECK(result.last_words[0].call.call == "MPI_Barrier");
   CHECK(result.last_words[0].since_seconds == doctest::Approx(0.022));
-  CHECK(result.last_words[0].whom == "with 2 ranks");                               // rank 1 has been there and left
-  CHECK(result.last_words[1].whom == "with 2 ranks: missing was rank 0");           // at the next one
+  CHECK(result.last_words[0].whom == "with 2 ranks");                      // rank 1 has been there and left
+  CHECK(result.last_words[1].whom == "with 2 ranks: missing was rank 0");  // at the next one
   bool said = false;
   for (const std::string& w : result.run.warnings)
     said = said || w == "1 calls of collective operations that not all ranks had left are not explained";
@@ -142,7 +144,8 @@ TEST_CASE("without all ranks there are last words, and it is said why nothing is
   folder here;
   run("rank", here.path, "1");
   mpi::dead_job job;
-  job.add(std::make_unique<mpi::dead_process>(std::make_unique<mpi::dead_memory>(here.path + "/" + here.files().at(0))));
+  job.add(
+      std::make_unique<mpi::dead_process>(std::make_unique<mpi::dead_memory>(here.path + "/" + here.files().at(0))));
   const report::result result = job.report();
   CHECK(!job.explained());
   CHECK(result.waits.empty());

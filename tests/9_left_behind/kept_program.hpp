@@ -47,7 +47,7 @@ inline std::string read_all(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// Starts this very program again as another process that runs the scenario `name` before main (scenarios.cpp), with
+/// Starts this very program again as another process that runs the scenario `name` before main (scenarios.hpp), with
 /// `directory` as its WHYWAIT_CRASH. Returns its process.
 inline pid_t start(const char* name, const std::string& directory, const char* argument = "") {
   const pid_t child = fork();
@@ -86,7 +86,7 @@ inline std::uint64_t visits(const whywait::mpi::dead_process& p, const std::stri
     };
     const auto steps = t->where.steps.view();
     for (std::uint64_t i = 0; i < steps.size(); ++i) count(steps[i]);
-    if (t->path_is_there) t->where.path.peek(0, count);
+    if (t->path_is_there) t->where.path.peek(t->last_ticks, count);
   }
   return sum;
 }

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -30,9 +31,14 @@ namespace core {
 /// process lives (flock), which is how a reader tells what was left behind. Closed until `open`: then everything here
 /// does nothing. Threads may keep pages at the same time. Not for signal handlers.
 class kept_file {
+  static size_t whole_pages(size_t bytes) noexcept { return (bytes + 4095) & ~size_t(4095); }
+
  public:
   /// Makes the file in `directory`. False, with one line on standard error if `speaks`, if that cannot be done.
   bool open(const char* directory, bool counter, bool speaks) noexcept {
+    char absolute[4096];  // the program may change its folder
+    if (realpath(directory, absolute) == nullptr) return refuse(directory, speaks);
+    directory = absolute;
     make_name(directory, "new");
     char temporary[sizeof name_];
     memcpy(temporary, name_, sizeof name_);
@@ -79,15 +85,16 @@ class kept_file {
     kept = wanted;
   }
 
-  /// The same for an array of `stride` bytes for each site of the process, now and as sites are added.
-  void keep_by_site(void* begin, size_t stride) noexcept {
+  /// The same for an array of `stride` bytes for each site of the process, now and as sites are added; it begins `lead`
+  /// bytes behind a page's begin.
+  void keep_by_site(void* begin, size_t lead, size_t stride) noexcept {
     if (!is_open() || begin == nullptr) return;
     pthread_mutex_lock(&mutex_);
     if (array_count_ == most_arrays) {
       stop(EMFILE);
     } else {
-      arrays_[array_count_++] = by_site{static_cast<char*>(begin), stride};
-      keep_locked(static_cast<char*>(begin), whole_pages(stride * sites_));
+      arrays_[array_count_++] = by_site{static_cast<char*>(begin), lead, stride};
+      keep_locked(static_cast<char*>(begin), arrays_[array_count_ - 1].bytes(sites_));
     }
     pthread_mutex_unlock(&mutex_);
   }
@@ -97,8 +104,8 @@ class kept_file {
     pthread_mutex_lock(&mutex_);
     while (sites_ < count) {
       for (uint32_t i = 0; i < array_count_; ++i) {
-        const size_t kept = whole_pages(arrays_[i].stride * sites_);
-        keep_locked(arrays_[i].begin + kept, whole_pages(arrays_[i].stride * sites_ * 2) - kept);
+        const size_t kept = arrays_[i].bytes(sites_);
+        keep_locked(arrays_[i].begin + kept, arrays_[i].bytes(sites_ * 2) - kept);
       }
       sites_ *= 2;
     }
@@ -162,11 +169,11 @@ class kept_file {
  private:
   struct by_site {
     char* begin;
+    size_t lead;
     size_t stride;
+    size_t bytes(uint32_t sites) const noexcept { return whole_pages(lead + stride * sites); }
   };
-  static constexpr size_t page = 4096;
   static constexpr uint32_t most_arrays = 1u << 16;
-  static size_t whole_pages(size_t bytes) noexcept { return (bytes + page - 1) & ~(page - 1); }
 
   // Space at the end of the file, there before anybody touches it. 0: there is none (errno says why).
   uint64_t reserve(size_t bytes) noexcept {
@@ -193,8 +200,10 @@ class kept_file {
     if (!again) entry = next_extent();
     const uint64_t offset = entry == nullptr ? none : again ? refill(*entry) : reserve(bytes);
     if (map_shared(pages, offset, bytes) == nullptr) return stop(errno);
-    if (again) --free_;
-    else *entry = kept_extent{0, offset, bytes};
+    if (again)
+      --free_;
+    else
+      *entry = kept_extent{0, offset, bytes};
     __atomic_store_n(&entry->address, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(pages)), __ATOMIC_RELEASE);
     if (!again) __atomic_store_n(&log_->count, log_->count + 1, __ATOMIC_RELEASE);
     header_->last = clock_anchor::take(4);

@@ -45,15 +45,15 @@ struct kept_header {
 
   char magic[8];
   uint32_t pid;
-  uint32_t counter;      ///< 1: ticks are those of the cycle counter; 0: nanoseconds of CLOCK_MONOTONIC
-  uint64_t started_ns;   ///< CLOCK_REALTIME when the file was made
-  stable_key boot;       ///< kernel instance; 0: not known
-  uint64_t job;          ///< the same for all processes of a parallel program; 0: none
-  int32_t rank;          ///< -1: none
+  uint32_t counter;     ///< 1: ticks are those of the cycle counter; 0: nanoseconds of CLOCK_MONOTONIC
+  uint64_t started_ns;  ///< CLOCK_REALTIME when the file was made
+  stable_key boot;      ///< kernel instance; 0: not known
+  uint64_t job;         ///< the same for all processes of a parallel program; 0: none
+  int32_t rank;         ///< -1: none
   int32_t ranks;
   kept_end end;
   int32_t signal;
-  uint32_t stopped;      ///< errno for which nothing more was kept; 0: all was
+  uint32_t stopped;  ///< errno for which nothing more was kept; 0: all was
   uint32_t unused;
   clock_anchor first;
   clock_anchor last;     ///< as far from `first` as is known

@@ -21,7 +21,7 @@ struct kept_module {
   uint64_t begin, end;  ///< its code
   uint64_t file_bytes;  ///< of the file then, and when it was changed: another file tells nothing; 0: no file
   uint64_t file_time_ns;
-  char path[216];       ///< empty: too long
+  char path[216];  ///< empty: too long
 };
 
 /// The modules of the process, in the file that outlives it. Only grows: code of a closed library was code, too.
@@ -40,8 +40,7 @@ class kept_modules {
 
  private:
   void update_locked(kept_file& file) noexcept {
-    if (modules_ == nullptr)
-      modules_ = static_cast<kept_module*>(map_pages(sizeof(kept_module) * capacity, false));
+    if (modules_ == nullptr) modules_ = static_cast<kept_module*>(map_pages(sizeof(kept_module) * capacity, false));
     if (modules_ == nullptr) return;
     file_ = &file;
     seen_ = 0;

@@ -50,7 +50,7 @@ struct registry {
   void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
   code_source* sources;       ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;      ///< how many block numbers, from site_table::capacity on, they have taken
-  bool counter;               ///< whether ticks are those of the cycle counter (else CLOCK_MONOTONIC)
+  clock_source clock;         ///< what all of its modules read
 };
 
 }  // namespace core
@@ -171,19 +171,22 @@ inline registry* make_registry() noexcept {
   const settings config = settings::from_environment([speaks](const bad_setting& bad) {
     if (speaks) bad.complain();
   });
-  const bool counter = config.clock == settings::clock_choice::automatic && cycle_clock::invariant();
-  cycle_clock::use_counter(counter);  // of this module, now: the file below notes the time
+  const clock_source clock =
+      config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant() ? clock_source::monotonic
+      : config.clock == settings::clock_choice::fenced                            ? clock_source::fenced
+                                                                                  : clock_source::counter;
+  cycle_clock::use(clock);  // of this module, now: the file below notes the time
   void* pages = map_pages(sizeof(registry), false);
   if (pages == nullptr) return nullptr;
   kept_file kept;
-  if (config.enable && config.crash != nullptr && kept.open(config.crash, counter, speaks))
+  if (config.enable && config.crash != nullptr && kept.open(config.crash, clock != clock_source::monotonic, speaks))
     kept.keep(pages, sizeof(registry));
   registry* made = new (pages) registry();
   made->layout = sizeof(registry);
   made->pid = getpid();
   made->config = config;
   made->kept = kept;
-  made->counter = counter;
+  made->clock = clock;
   made->config.each_text([](const char*, const char*& text) {  // the program may change its environment
     if (text == nullptr) return;
     const size_t bytes = strlen(text) + 1;
@@ -210,7 +213,7 @@ inline int find_or_make(dl_phdr_info*, size_t, void* made_here) noexcept {
     search.found = make_registry();
     *static_cast<bool*>(made_here) = search.found != nullptr;
   }
-  if (search.found != nullptr) cycle_clock::use_counter(search.found->counter);
+  if (search.found != nullptr) cycle_clock::use(search.found->clock);
   __atomic_store_n(&whywait_v0_registry_slot, search.found, __ATOMIC_RELEASE);
   return 1;
 }

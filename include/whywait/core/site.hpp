@@ -41,7 +41,7 @@ class site_table {
     slots_ = static_cast<uint32_t*>(map_pages(sizeof(uint32_t) * slot_count, false));
     if (infos_ == nullptr || slots_ == nullptr) return false;
     keeper_ = keeper;
-    if (keeper_ != nullptr) keeper_->keep_by_site(infos_, sizeof(site_info));
+    if (keeper_ != nullptr) keeper_->keep_by_site(infos_, 0, sizeof(site_info));
     infos_[0] = no_site();
     infos_[overflow] = overflow_site();
     size_ = 2;

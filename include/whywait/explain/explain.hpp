@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_EXPLAIN_HPP
 
 #include <whywait/explain/engine.hpp>
+#include <whywait/explain/transport_calls.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -45,18 +46,18 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
   const auto hear = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
     at(i).hear(source, data, size);
   };
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).announce(to, room); }, hear);
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).conclude(to); }, hear);
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).announce(outbox_call(to), room); }, hear);
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).conclude(outbox_call(to)); }, hear);
   for (std::size_t i = 0; i != count; ++i) engines[i]->decide(earliest_ns);
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().request(to, room); },
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().request(outbox_call(to), room); },
                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                        at(i).forward().take_requests(source, packet_reader(data, size));
                      });
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().promise(to, room); },
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().promise(outbox_call(to), room); },
                      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
                        at(i).forward().take_promises(packet_reader(data, size));
                      });
-  transport.forward([&](std::int32_t i, auto&& post) { return at(i).forward().advance(post); },
+  transport.forward([&](std::int32_t i, auto&& post) { return at(i).forward().advance(post_call(post)); },
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive(source, data, size);
                     });

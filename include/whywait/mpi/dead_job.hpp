@@ -19,7 +19,6 @@
 #include <exception>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -41,8 +40,7 @@ class dead_job {
 
   /// Call once. Costs what the analysis at the end of the program would have, for all ranks one after the other.
   [[gnu::cold]] report::result report() {
-    std::sort(processes_.begin(), processes_.end(),
-              [](const auto& a, const auto& b) { return a->header().rank < b->header().rank; });
+    explain::sort_rarely(processes_, [](const auto& a, const auto& b) { return a->header().rank < b->header().rank; });
     set_clocks();
     report::run_facts facts = run_facts();
     report::result result;
@@ -70,7 +68,7 @@ class dead_job {
 
  private:
   // All ranks, each once, and past MPI_Init.
-  bool is_complete() const {
+  [[gnu::cold]] bool is_complete() const {
     const std::int32_t ranks = processes_.front()->records().ranks;
     if (!processes_.front()->has_mpi() || processes_.size() != static_cast<std::size_t>(ranks)) return false;
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
@@ -83,12 +81,13 @@ class dead_job {
   // Two readings as far apart as can be: if it was this machine since it started, the second is now.
   static double rate_of(const core::kept_header& h) noexcept {
     if (h.counter == 0) return 1.0;
-    const bool here = h.boot != 0 && h.boot == core::boot_key() && core::cycle_clock::uses_counter();
+    const bool here =
+        h.boot != 0 && h.boot == core::boot_key() && core::cycle_clock::used() != core::clock_source::monotonic;
     const double rate = core::clock_anchor::rate(h.first, here ? core::clock_anchor::take() : h.last);
     return rate > 1e-3 && rate < 1e3 ? rate : 1.0;
   }
 
-  void set_clocks() {
+  [[gnu::cold]] void set_clocks() {
     const dead_process& reference = *processes_.front();
     const double reference_rate = rate_of(reference.header());
     const std::uint64_t origin = reference.has_mpi() ? reference.facts().begin_ticks : reference.header().first.ticks;
@@ -107,7 +106,7 @@ class dead_job {
     }
   }
 
-  report::run_facts run_facts() const {
+  [[gnu::cold]] report::run_facts run_facts() const {
     report::run_facts facts;
     const core::kept_header& first = processes_.front()->header();
     facts.partial = true;
@@ -124,12 +123,15 @@ class dead_job {
     }
     facts.mpi_calls = static_cast<std::int64_t>(calls);
     if (torn != 0) facts.warnings.push_back(std::to_string(torn) + " events had only begun to be written");
-    if (cut != 0) facts.warnings.push_back(std::to_string(cut) + " events were not kept or are damaged: what followed is missing");
-    if (stopped != 0) facts.warnings.push_back("there was no space to keep everything on " + std::to_string(stopped) + " of " + std::to_string(facts.ranks) + " ranks");
+    if (cut != 0)
+      facts.warnings.push_back(std::to_string(cut) + " events were not kept or are damaged: what followed is missing");
+    if (stopped != 0)
+      facts.warnings.push_back("there was no space to keep everything on " + std::to_string(stopped) + " of " +
+                               std::to_string(facts.ranks) + " ranks");
     return facts;
   }
 
-  report::result explained(const report::run_facts& facts) const {
+  [[gnu::cold]] report::result explained(const report::run_facts& facts) const {
     std::vector<std::unique_ptr<process_history>> named;
     std::vector<explain::rank_history> histories;
     for (const auto& p : processes_) {
@@ -152,10 +154,12 @@ class dead_job {
     return report::assemble(found, names, facts);
   }
 
-  void add_last_words(const dead_process& p, std::vector<report::thread_end>& out) const {
+  [[gnu::cold]] void add_last_words(const dead_process& p, std::vector<report::thread_end>& out) const {
     const sync::mpi::shared_clock& clock = p.records().clock;
     const std::uint64_t begin = p.has_mpi() ? p.facts().begin_ticks : p.header().first.ticks;
-    const auto seconds_since = [&](std::uint64_t ticks) { return ticks > begin ? (clock(ticks) - clock(begin)) * 1e-9 : 0.0; };
+    const auto seconds_since = [&](std::uint64_t ticks) {
+      return ticks > begin ? (clock(ticks) - clock(begin)) * 1e-9 : 0.0;
+    };
     report::symboliser symbols("libdw.so.1", &p.modules());
     for (std::size_t i = 0; i < p.threads().size(); ++i) {
       const dead_thread& t = *p.threads()[i];
@@ -185,20 +189,25 @@ class dead_job {
     }
   }
 
-  static std::string how_it_ended(const dead_process& p, const dead_thread& t) {
+  [[gnu::cold]] static std::string how_it_ended(const dead_process& p, const dead_thread& t) {
     if (t.where.finished != 0) return "thread had ended";
     switch (p.header().end) {
-      case core::kept_end::abort: return "MPI_Abort";
-      case core::kept_end::exit: return "exit without MPI_Finalize";
-      case core::kept_end::signal: return report::name_of_signal(p.header().signal);
-      default: return p.has_mpi() && p.facts().end_ticks != 0 ? "killed in MPI_Finalize" : "killed";
+      case core::kept_end::abort:
+        return "MPI_Abort";
+      case core::kept_end::exit:
+        return "exit without MPI_Finalize";
+      case core::kept_end::signal:
+        return report::name_of_signal(p.header().signal);
+      default:
+        return p.has_mpi() && p.facts().end_ticks != 0 ? "killed in MPI_Finalize" : "killed";
     }
   }
 
-  static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick, std::vector<report::place_total>& out) {
-    std::unordered_map<std::uint32_t, core::path_step> sums;
+  [[gnu::cold]] static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
+                                       std::vector<report::place_total>& out) {
+    std::vector<core::path_step> sums(p.sites().size());
     const auto count = [&](const core::path_step& step) {
-      if (step.block >= p.sites().size()) return;
+      if (step.block >= sums.size()) return;
       core::path_step& sum = sums[step.block];
       sum.visits += step.visits;
       sum.ticks += step.ticks;
@@ -206,8 +215,11 @@ class dead_job {
     };
     const auto& steps = p.records().locations[thread].steps;
     for (std::uint64_t i = 0; i < steps.size(); ++i) count(steps[i]);
-    if (p.threads()[thread]->path_is_there) p.threads()[thread]->where.path.peek(0, count);
-    for (const auto& [site, sum] : sums) {
+    if (p.threads()[thread]->path_is_there)
+      p.threads()[thread]->where.path.peek(p.threads()[thread]->last_ticks, count);
+    for (std::uint32_t site = 1; site < sums.size(); ++site) {  // 0: outside of all
+      const core::path_step& sum = sums[site];
+      if ((sum.visits | sum.ticks | sum.work) == 0) continue;
       report::place_total total;
       const core::site_info& info = p.sites()[site];
       total.where.name = info.name;

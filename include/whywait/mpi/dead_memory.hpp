@@ -2,13 +2,14 @@
 #define WHYWAIT_MPI_DEAD_MEMORY_HPP
 
 #include <whywait/core/kept_layout.hpp>
+#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,8 @@ inline namespace v0 {
 namespace mpi {
 
 /// The memory of a process that is gone, from the file that it kept (core::kept_file), by the addresses of that
-/// process. Trusts nothing: what does not lie wholly in the file is not found, whatever stands there. A pointer that was
-/// found stays valid as long as this object, and so does the lock on the file. One thread at a time.
+/// process. Trusts nothing: what does not lie wholly in the file is not found, whatever stands there. A pointer that
+/// was found stays valid as long as this object, and so does the lock on the file. One thread at a time.
 class dead_memory {
  public:
   enum class state : std::uint8_t { readable, alive, gone, damaged };
@@ -106,13 +107,14 @@ class dead_memory {
     problem_ = problem;
   }
 
-  void read_log() {
+  [[gnu::cold]] void read_log() {
     const core::kept_log* log = reinterpret_cast<const core::kept_log*>(content_ + offsetof(core::kept_header, log));
     std::uint64_t room = core::kept_header::extents, sum = 0;
     for (std::size_t pieces = 0; log != nullptr && pieces < most_logs; ++pieces) {
       for (std::uint64_t i = 0; i < std::min<std::uint64_t>(log->count, room); ++i) {
         const core::kept_extent e = log->list()[i];
-        if (e.address == 0 || e.bytes == 0 || e.offset % 4096 != 0 || e.address % 4096 != 0 || e.bytes % 4096 != 0) continue;
+        if (e.address == 0 || e.bytes == 0 || e.offset % 4096 != 0 || e.address % 4096 != 0 || e.bytes % 4096 != 0)
+          continue;
         if (e.offset > bytes_ || e.bytes > bytes_ - e.offset || e.address > ~std::uint64_t(0) - e.bytes) continue;
         if ((sum += e.bytes) > bytes_) break;  // pages that lie there twice
         extents_.push_back(e);
@@ -123,7 +125,7 @@ class dead_memory {
                 ? reinterpret_cast<const core::kept_log*>(content_ + next)
                 : nullptr;
     }
-    std::sort(extents_.begin(), extents_.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
+    explain::sort_rarely(extents_, [](const auto& a, const auto& b) { return a.address < b.address; });
     std::size_t good = 0;
     for (const core::kept_extent& e : extents_)
       if (good == 0 || extents_[good - 1].address + extents_[good - 1].bytes <= e.address) extents_[good++] = e;
@@ -139,21 +141,21 @@ class dead_memory {
     return address - extents_[i].address < extents_[i].bytes ? i : extents_.size();
   }
 
-  const char* find_bytes(std::uint64_t from, std::uint64_t bytes) const {
+  [[gnu::cold]] const char* find_bytes(std::uint64_t from, std::uint64_t bytes) const {
     const std::size_t i = first_behind(from);
-    if (i == extents_.size() || bytes > room(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(from)))) return nullptr;
+    if (i == extents_.size() || bytes > room(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(from))))
+      return nullptr;
     const std::uint64_t into = from - extents_[i].address;
     if (bytes <= extents_[i].bytes - into) return content_ + extents_[i].offset + into;
-    std::vector<std::uint64_t> whole((bytes + 7) / 8);  // what lay side by side only there
-    char* const to = reinterpret_cast<char*>(whole.data());
+    joined_.emplace_back(new std::uint64_t[(bytes + 7) / 8]);  // what lay side by side only there
+    char* const to = reinterpret_cast<char*>(joined_.back().get());
     for (std::uint64_t done = 0, k = i; done < bytes; ++k) {
       const core::kept_extent& e = extents_[k];
       const std::uint64_t skip = from + done - e.address, part = std::min(bytes - done, e.bytes - skip);
       std::memcpy(to + done, content_ + e.offset + skip, part);
       done += part;
     }
-    joined_.push_back(std::move(whole));
-    return reinterpret_cast<const char*>(joined_.back().data());
+    return to;
   }
 
   static constexpr std::uint64_t log_bytes = std::uint64_t(1) << 16;
@@ -164,7 +166,7 @@ class dead_memory {
   std::uint64_t bytes_ = 0;
   core::kept_header header_;
   std::vector<core::kept_extent> extents_;  // by address
-  mutable std::deque<std::vector<std::uint64_t>> joined_;
+  mutable std::vector<std::unique_ptr<std::uint64_t[]>> joined_;
   state state_ = state::damaged;
   const char* problem_ = "";
 };

@@ -17,7 +17,6 @@
 #include <cstring>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,13 +30,23 @@ namespace mpi {
 
 /// What one thread of a process that is gone recorded.
 struct dead_thread {
-  explicit dead_thread(const record::location& remote) { std::memcpy(static_cast<void*>(&where), &remote, sizeof where); }
-  record::location where;             ///< a copy; its pointers lead into the file
+  /// `head`: the location up to what its recorder keeps by block.
+  dead_thread(const char* head, std::size_t bytes)
+      : pages(core::map_pages(sizeof(record::location), false)),
+        where(*(pages != nullptr ? new (pages) record::location : throw std::bad_alloc())) {
+    std::memcpy(static_cast<void*>(&where), head, bytes);
+  }
+  dead_thread(const dead_thread&) = delete;
+  dead_thread& operator=(const dead_thread&) = delete;
+  ~dead_thread() { core::unmap_pages(pages, sizeof(record::location)); }
+
+  void* pages;
+  record::location& where;  ///< a copy; what its pointers lead to is in the file
   bool path_is_there = false;
   bool calls_mpi = false;
-  sync::mpi::thread_facts calls{};    ///< valid if `calls_mpi`
-  std::uint64_t last_ticks = 0;       ///< last sign of life
-  std::uint64_t torn = 0, cut = 0;    ///< events that had only begun; events that were not kept or are damaged
+  sync::mpi::thread_facts calls{};  ///< valid if `calls_mpi`
+  std::uint64_t last_ticks = 0;     ///< last sign of life
+  std::uint64_t torn = 0, cut = 0;  ///< events that had only begun; events that were not kept or are damaged
   std::vector<core::sync_record*> sync_chunks;
   std::vector<core::path_step*> step_chunks;
   std::vector<std::int32_t*> need_chunks;
@@ -68,13 +77,15 @@ class dead_process {
   const sync::mpi::collected_process& records() const noexcept { return records_; }
   /// Number of a communicator by its handle; `none` if it is not known.
   std::uint32_t communicator_of(std::uint64_t handle) const {
-    const auto found = handles_.find(handle);
-    return found != handles_.end() ? found->second : sync::mpi::communicator_table::none;
+    for (const auto& h : handles_)
+      if (h.first == handle) return h.second;
+    return sync::mpi::communicator_table::none;
   }
   /// How many collective operations of the communicator `id` it has left.
   std::uint64_t collectives_left(core::stable_key id) const {
-    const auto found = collectives_.find(id);
-    return found != collectives_.end() ? found->second : 0;
+    for (std::size_t i = 0; i < collectives_.size(); ++i)
+      if (records_.communicators[i].id == id) return collectives_[i];
+    return 0;
   }
   std::uint64_t torn() const noexcept { return torn_; }
   std::uint64_t cut() const noexcept { return cut_; }
@@ -88,7 +99,7 @@ class dead_process {
     other_version_ = other_version;
   }
 
-  void read() {
+  [[gnu::cold]] void read() {
     const core::kept_header& h = header();
     const core::registry* const remote = file_->find_at<core::registry>(h.registry);
     if (remote == nullptr) return fail("ended before it recorded anything");
@@ -112,10 +123,11 @@ class dead_process {
     return byte != 0;
   }
 
-  void read_modules() {
+  [[gnu::cold]] void read_modules() {
     const std::uint64_t count = std::min<std::uint64_t>(header().module_count, core::kept_modules::capacity);
     for (std::uint64_t i = 0; i < count; ++i) {
-      const core::kept_module* const m = file_->find_at<core::kept_module>(header().modules + i * sizeof(core::kept_module));
+      const core::kept_module* const m =
+          file_->find_at<core::kept_module>(header().modules + i * sizeof(core::kept_module));
       if (m == nullptr) return;
       report::loaded_module one;
       one.path.assign(m->path, strnlen(m->path, sizeof m->path));
@@ -126,22 +138,25 @@ class dead_process {
       one.file_is_same = !one.path.empty() && m->file_bytes != 0 && ::stat(one.path.c_str(), &now) == 0 &&
                          static_cast<std::uint64_t>(now.st_size) == m->file_bytes &&
                          static_cast<std::uint64_t>(now.st_mtim.tv_sec) * 1000000000u +
-                                 static_cast<std::uint64_t>(now.st_mtim.tv_nsec) == m->file_time_ns;
+                                 static_cast<std::uint64_t>(now.st_mtim.tv_nsec) ==
+                             m->file_time_ns;
       modules_.add(std::move(one));
     }
   }
 
-  void read_facts() {
+  [[gnu::cold]] void read_facts() {
     const sync::mpi::process_facts* const remote = file_->find_at<sync::mpi::process_facts>(header().room[0]);
     if (header().job == 0 || remote == nullptr) return;
     std::memcpy(static_cast<void*>(&facts_), remote, sizeof facts_);
     records_.rank = header().rank;
     records_.ranks = header().ranks;
-    if (records_.ranks < 1 || records_.ranks > most_ranks || records_.rank < 0 || records_.rank >= records_.ranks) return;
+    if (records_.ranks < 1 || records_.ranks > most_ranks || records_.rank < 0 || records_.rank >= records_.ranks)
+      return;
     facts_.communicators.visit_kept(*file_, [&](const sync::mpi::known_communicator& c, const std::int32_t* world) {
       sync::mpi::collected_communicator to;
       bool good = c.size <= records_.ranks && c.rank >= 0 && (c.inter || c.rank < c.size);
-      for (std::int32_t i = 0; good && world != nullptr && i < c.size; ++i) good = world[i] >= -1 && world[i] < records_.ranks;
+      for (std::int32_t i = 0; good && world != nullptr && i < c.size; ++i)
+        good = world[i] >= -1 && world[i] < records_.ranks;
       if (good) {  // else it matches nothing
         to = {c.id, c.size, c.rank, c.inter, {}};
         if (world != nullptr) to.world.assign(world, world + c.size);
@@ -149,39 +164,50 @@ class dead_process {
       records_.communicators.push_back(std::move(to));
     });
     facts_.communicators.visit_kept_handles(*file_, [&](std::uint64_t handle, std::uint32_t number) {
-      if (number < records_.communicators.size()) handles_.emplace(handle, number);
+      if (number < records_.communicators.size()) handles_.emplace_back(handle, number);
     });
+    collectives_.resize(records_.communicators.size());
     // Not yet running: it ended in MPI_Init, and nothing was recorded.
     has_mpi_ = facts_.begin_ticks != 0 && is_sane(facts_.begin_ticks);
     records_.begin_ticks = records_.end_ticks = has_mpi_ ? facts_.begin_ticks : 0;
     records_.closed = is_true(facts_.closed);
   }
 
-  void read_threads(const core::registry& remote) {
+  [[gnu::cold]] void read_threads(const core::registry& remote) {
     const std::uint64_t most = std::min<std::uint64_t>(remote.location_count, most_threads);
-    std::vector<const record::location*> found;
     const core::location_base* next = remote.locations;
+    std::vector<std::unique_ptr<dead_thread>> found;
+    std::vector<const record::location*> addresses;
     while (next != nullptr && found.size() < most) {
-      const record::location* const l = file_->find(static_cast<const record::location*>(next), 1);
-      if (l == nullptr) break;
-      found.push_back(l);
-      next = l->next;
+      const record::location* const l = static_cast<const record::location*>(next);
+      const char* const begin = reinterpret_cast<const char*>(l);
+      const std::size_t bytes = static_cast<std::size_t>(const_cast<record::location*>(l)->path.arrays() - begin);
+      const char* const head =
+          reinterpret_cast<std::uintptr_t>(l) % alignof(record::location) == 0 ? file_->find(begin, bytes) : nullptr;
+      if (head == nullptr) break;
+      found.push_back(std::make_unique<dead_thread>(head, bytes));
+      addresses.push_back(l);
+      next = found.back()->where.next;
     }
     threads_.resize(found.size());
-    for (const record::location* l : found) {
-      if (l->index >= threads_.size() || threads_[l->index] != nullptr) continue;
-      threads_[l->index] = std::make_unique<dead_thread>(*l);
+    addresses_.resize(found.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const std::uint32_t index = found[i]->where.index;
+      if (index >= threads_.size() || threads_[index] != nullptr) continue;
+      threads_[index] = std::move(found[i]);
+      addresses_[index] = addresses[i];
     }
     for (std::unique_ptr<dead_thread>& t : threads_)  // a hole where the list was damaged
       if (t == nullptr) return threads_.clear(), fail("is damaged: its threads cannot be told apart");
     records_.locations.resize(threads_.size());
-    for (std::size_t i = 0; i < threads_.size(); ++i) read_thread(*threads_[i], records_.locations[i]);
+    for (std::size_t i = 0; i < threads_.size(); ++i) read_thread(*threads_[i], *addresses_[i], records_.locations[i]);
   }
 
-  void read_thread(dead_thread& t, sync::mpi::collected_location& to) {
+  [[gnu::cold]] void read_thread(dead_thread& t, const record::location& remote, sync::mpi::collected_location& to) {
     record::location& own = t.where;
-    t.path_is_there = own.path.adopt(*file_);
-    if (t.path_is_there && is_sane(own.path.last())) t.last_ticks = own.path.last();
+    t.path_is_there = own.path.adopt(&remote.path, *file_);
+    if (is_sane(header().last.ticks)) t.last_ticks = header().last.ticks;
+    if (own.finished != 0 && is_sane(own.end_ticks)) t.last_ticks = own.end_ticks;
     bool torn = false;
     for (std::uint64_t lost : {own.syncs.adopt(*file_, t.sync_chunks, torn)}) t.cut += lost, t.torn += torn ? 1 : 0;
     for (std::uint64_t lost : {own.steps.adopt(*file_, t.step_chunks, torn)}) t.cut += lost, t.torn += torn ? 1 : 0;
@@ -197,7 +223,8 @@ class dead_process {
       to.mismatched_ends = own.mismatched_ends;
       for (std::uint64_t n : t.calls.calls) records_.calls += n;
       records_.failed_polls += t.calls.failed_polls;
-      if (t.calls.open.frame != nullptr && is_sane(t.calls.open.begin)) t.last_ticks = std::max(t.last_ticks, t.calls.open.begin);
+      if (t.calls.open.frame != nullptr && is_sane(t.calls.open.begin))
+        t.last_ticks = std::max(t.last_ticks, t.calls.open.begin);
       if (t.calls.open.call >= core::mpi_call::count_) t.calls.open.frame = nullptr;
     }
     cut_bad(t, to);
@@ -211,28 +238,33 @@ class dead_process {
 
   // What the explanation takes for granted is checked here; from the first record or step that breaks it on, the
   // location's history is cut off.
-  void cut_bad(dead_thread& t, sync::mpi::collected_location& to) {
+  [[gnu::cold]] void cut_bad(dead_thread& t, sync::mpi::collected_location& to) {
     const auto steps = t.where.steps.view();
     std::uint64_t good_steps = 0;
-    while (good_steps < steps.size() && steps[good_steps].block < sites_.size() && steps[good_steps].within < sites_.size() &&
-           steps[good_steps].ticks < most_ticks && steps[good_steps].visits < most_ticks && steps[good_steps].work < most_ticks)
+    while (good_steps < steps.size() && steps[good_steps].block < sites_.size() &&
+           steps[good_steps].within < sites_.size() && steps[good_steps].ticks < most_ticks &&
+           steps[good_steps].visits < most_ticks && steps[good_steps].work < most_ticks)
       ++good_steps;
     const auto records = t.where.syncs.view();
     const auto needs = t.where.needs.view();
     std::uint64_t good = 0, last = facts_.begin_ticks, cursor = 0;
     for (; t.calls_mpi && good < records.size(); ++good) {
       const core::sync_record& r = records[good];
-      if (r.call >= core::mpi_call::count_ || r.site >= t.calls.sites.size() || r.steps < cursor || r.steps > good_steps) break;
+      if (r.call >= core::mpi_call::count_ || r.site >= t.calls.sites.size() || r.steps < cursor ||
+          r.steps > good_steps)
+        break;
       if (!is_sane(r.begin) || r.begin < last || r.duration >= most_ticks) break;
       const bool known = r.comm < records_.communicators.size();
       if (!known && r.comm != sync::mpi::communicator_table::none) break;
       if (r.has(core::sync_flag::sparse)) {
-        if (r.peer < 0 || r.tag < 0 || static_cast<std::uint64_t>(r.tag) + static_cast<std::uint64_t>(r.peer) > needs.size()) break;
+        if (r.peer < 0 || r.tag < 0 ||
+            static_cast<std::uint64_t>(r.tag) + static_cast<std::uint64_t>(r.peer) > needs.size())
+          break;
       } else if (r.peer < -1 || (known && r.peer >= records_.communicators[r.comm].size)) {
         break;
       }
       if (records_.closed && r.posting > facts_.closed_posting) break;  // behind a hole: nobody counts them
-      if (known && explain::collective_book::counts(r)) ++collectives_[records_.communicators[r.comm].id];
+      if (known && explain::collective_book::counts(r)) ++collectives_[r.comm];
       last = r.begin;
       cursor = r.steps;
       t.last_ticks = std::max(t.last_ticks, r.begin + r.duration);
@@ -253,9 +285,10 @@ class dead_process {
   report::module_list modules_;
   sync::mpi::process_facts facts_{};
   bool has_mpi_ = false;
-  std::unordered_map<std::uint64_t, std::uint32_t> handles_;
-  std::unordered_map<core::stable_key, std::uint64_t> collectives_;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> handles_;
+  std::vector<std::uint64_t> collectives_;  // by number of the communicator
   std::vector<std::unique_ptr<dead_thread>> threads_;
+  std::vector<const record::location*> addresses_;  // in that process
   sync::mpi::collected_process records_;
   std::uint64_t torn_ = 0, cut_ = 0;
 };

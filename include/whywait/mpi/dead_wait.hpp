@@ -3,6 +3,7 @@
 
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/explain/collective_book.hpp>
+#include <whywait/explain/sorting.hpp>
 #include <whywait/mpi/dead_process.hpp>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #ifndef WHYWAIT_DISABLE
@@ -21,7 +21,8 @@ namespace mpi {
 
 namespace detail {
 
-[[gnu::cold]] inline std::int32_t world_rank(const sync::mpi::collected_communicator& comm, std::int32_t peer) noexcept {
+[[gnu::cold]] inline std::int32_t world_rank(const sync::mpi::collected_communicator& comm,
+                                             std::int32_t peer) noexcept {
   if (peer < 0 || peer >= comm.size) return -1;
   return comm.world.empty() ? peer : comm.world[static_cast<std::size_t>(peer)];
 }
@@ -34,15 +35,17 @@ namespace detail {
     const std::vector<std::unique_ptr<dead_process>>& processes) {
   std::uint64_t out = 0;
   for (const auto& p : processes) {
-    std::unordered_map<core::stable_key, std::uint64_t> complete, seen;
-    for (const sync::mpi::collected_communicator& c : p->records().communicators) {
+    // by number of the communicator; ids are apart, but for 0, which matches nothing
+    const std::vector<sync::mpi::collected_communicator>& comms = p->records().communicators;
+    std::vector<std::uint64_t> complete, seen(comms.size());
+    for (const sync::mpi::collected_communicator& c : comms) {
       std::uint64_t least = ~std::uint64_t(0);
       for (std::int32_t i = 0; i < c.size; ++i) {
         const std::int32_t rank = detail::world_rank(c, i);
-        if (rank < 0 || c.inter) continue;
-        least = std::min(least, processes[static_cast<std::size_t>(rank)]->collectives_left(c.id));
+        if (rank >= 0 && !c.inter)
+          least = std::min(least, processes[static_cast<std::size_t>(rank)]->collectives_left(c.id));
       }
-      complete[c.id] = least;
+      complete.push_back(least);
     }
     // in the order in which the process called MPI, whichever thread did
     std::vector<core::sync_record*> order;
@@ -51,10 +54,9 @@ namespace detail {
         core::sync_record& r = t->where.syncs[i];
         if (explain::collective_book::counts(r) && r.comm < p->records().communicators.size()) order.push_back(&r);
       }
-    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->posting < b->posting; });
+    explain::sort_rarely(order, [](const auto* a, const auto* b) { return a->posting < b->posting; });
     for (core::sync_record* r : order) {
-      const core::stable_key id = p->records().communicators[r->comm].id;
-      if (seen[id]++ < complete[id]) continue;
+      if (seen[r->comm]++ < complete[r->comm]) continue;
       r->comm = sync::mpi::communicator_table::none;
       ++out;
     }
@@ -71,45 +73,50 @@ class dead_wait {
   [[gnu::cold]] std::string text() const {
     using core::call_role;
     switch (core::role_of(open_.call)) {
-      case call_role::send: return "to " + peer(open_.comm, open_.peer, open_.tag);
+      case call_role::send:
+        return "to " + peer(open_.comm, open_.peer, open_.tag);
       case call_role::receive:
         if (open_.call == core::mpi_call::Mrecv) return {};
         return "from " + peer(open_.comm, open_.peer, open_.tag);
       case call_role::probe:
-      case call_role::exchange: return "from " + peer(open_.comm, open_.peer, open_.tag);
+      case call_role::exchange:
+        return "from " + peer(open_.comm, open_.peer, open_.tag);
       case call_role::complete_all:
-      case call_role::complete_any: return pending();
+      case call_role::complete_any:
+        return pending();
       case call_role::barrier:
       case call_role::one_to_all:
       case call_role::all_to_one:
       case call_role::all_to_all:
       case call_role::scan:
       case call_role::create:
-      case call_role::finalise: return members();
-      default: return {};
+      case call_role::finalise:
+        return members();
+      default:
+        return {};
     }
   }
 
  private:
-  std::string rank_text(const sync::mpi::collected_communicator* comm, std::int32_t peer) const {
+  [[gnu::cold]] std::string rank_text(const sync::mpi::collected_communicator* comm, std::int32_t peer) const {
     if (peer < 0) return "any rank";
     const std::int32_t world = comm != nullptr ? detail::world_rank(*comm, peer) : -1;
     if (world >= 0) return "rank " + std::to_string(world);
     return "peer " + std::to_string(peer) + " of a communicator that is not known";
   }
-  static std::string with_tag(std::string text, std::int32_t tag) {
+  [[gnu::cold]] static std::string with_tag(std::string text, std::int32_t tag) {
     return tag >= 0 ? text + " (tag " + std::to_string(tag) + ")" : text;
   }
   const sync::mpi::collected_communicator* communicator(std::uint32_t number) const {
     const auto& known = process_.records().communicators;
     return number < known.size() ? &known[number] : nullptr;
   }
-  std::string peer(std::uint64_t handle, std::int32_t peer, std::int32_t tag) const {
+  [[gnu::cold]] std::string peer(std::uint64_t handle, std::int32_t peer, std::int32_t tag) const {
     return with_tag(rank_text(communicator(process_.communicator_of(handle)), peer), tag);
   }
 
   // Requests that were never seen complete; the call may have been about some of them only.
-  std::string pending() const {
+  [[gnu::cold]] std::string pending() const {
     const auto& records = process_.records().locations[thread_].records;
     std::string first;
     std::uint64_t more = 0;
@@ -122,13 +129,14 @@ class dead_wait {
         continue;
       }
       const std::int32_t peer = r.has(core::sync_flag::any_source) ? -1 : r.peer;
-      first = with_tag(std::string(sends ? "for a send to " : "for a receive from ") + rank_text(communicator(r.comm), peer), r.tag);
+      first = with_tag(
+          std::string(sends ? "for a send to " : "for a receive from ") + rank_text(communicator(r.comm), peer), r.tag);
     }
     return more == 0 ? first : first + " and " + std::to_string(more) + " more";
   }
 
   // A member has come if it is in the operation or has left it.
-  std::string members() const {
+  [[gnu::cold]] std::string members() const {
     const sync::mpi::collected_communicator* const comm = communicator(process_.communicator_of(open_.comm));
     if (comm == nullptr) return {};
     const std::uint64_t ordinal = process_.collectives_left(comm->id);
@@ -145,7 +153,7 @@ class dead_wait {
     if (count == 0) return of;
     return of + (count == 1 ? ": missing was rank " : ": missing were ranks ") + missing + (count > 8 ? ", ..." : "");
   }
-  static bool has_come(const dead_process& other, core::stable_key id, std::uint64_t ordinal) {
+  [[gnu::cold]] static bool has_come(const dead_process& other, core::stable_key id, std::uint64_t ordinal) {
     if (other.collectives_left(id) != ordinal) return other.collectives_left(id) > ordinal;
     for (const auto& t : other.threads()) {
       if (!t->calls_mpi || t->calls.open.frame == nullptr) continue;

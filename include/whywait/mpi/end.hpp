@@ -107,7 +107,9 @@ inline const char* name_of_end(sync::mpi::end_reason reason, int signal) noexcep
     left_behind_options options;
     if (!wanted.report) options.text = nullptr;
     if (wanted.output != nullptr) options.output = std::string(wanted.output) + ".crash";
-    report_left_behind(wanted.crash, options);
+    const std::string own = process.registry->kept.name();  // in the same folder, wherever the program has gone since
+    const std::size_t slash = own.rfind('/');
+    report_left_behind(slash != std::string::npos ? own.substr(0, slash) : wanted.crash, options);
   } catch (const std::exception& problem) {
     core::complain("what is left in ", wanted.crash, " cannot be reported: ", problem.what());
   }

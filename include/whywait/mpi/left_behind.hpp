@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <exception>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -61,7 +60,8 @@ namespace detail {
     if (first.job != 0)
       text += " (" + std::to_string(job.processes().size()) + " of " + std::to_string(result.run.ranks) +
               " ranks left their records)";
-    text += ". What " + std::string(first.job != 0 ? "each" : "it") + " did last:\n" + report::text_of(result.last_words);
+    text +=
+        ". What " + std::string(first.job != 0 ? "each" : "it") + " did last:\n" + report::text_of(result.last_words);
     if (!job.explained())
       for (const std::string& w : result.run.warnings) text += "  " + w + "\n";
     std::fputs(text.c_str(), options.text);
@@ -98,17 +98,17 @@ namespace detail {
   std::vector<std::string> names;
   while (const dirent* entry = ::readdir(list))
     if (std::string(entry->d_name).compare(0, 8, "whywait.") == 0) names.push_back(entry->d_name);
-  std::sort(names.begin(), names.end());
+  explain::sort_rarely(names, [](const std::string& a, const std::string& b) { return a < b; });
 
-  std::map<std::pair<std::uint64_t, std::string>, mpi::dead_job> jobs;  // without a job: each process alone
-  std::map<std::uint64_t, bool> runs;
+  std::vector<mpi::dead_job> jobs;
+  std::vector<std::uint64_t> running;
   for (const std::string& name : names) {
     const std::string path = directory + "/" + name;
     if (mpi::detail::ends_with(name, ".new")) mpi::detail::remove_unborn(path, name);
     if (!mpi::detail::ends_with(name, ".kept")) continue;
     auto file = std::make_unique<mpi::dead_memory>(path);
     if (file->readable() == mpi::dead_memory::state::alive && name.compare(0, 11, "whywait.job") == 0)
-      runs[std::strtoull(name.c_str() + 11, nullptr, 16)] = true;
+      running.push_back(std::strtoull(name.c_str() + 11, nullptr, 16));
     if (file->readable() == mpi::dead_memory::state::damaged) {
       core::complain(path.c_str(), " ", file->problem(), options.remove ? "; it is removed" : "");
       if (options.remove) ::unlink(path.c_str());
@@ -120,13 +120,17 @@ namespace detail {
       if (options.remove && !process->of_another_version()) ::unlink(path.c_str());
       continue;
     }
-    const std::uint64_t job = process->header().job;
-    jobs[{job, job == 0 ? name : std::string()}].add(std::move(process));
+    const std::uint64_t number = process->header().job;  // 0: a process alone
+    std::size_t same = 0;
+    while (same < jobs.size() && (number == 0 || jobs[same].processes().front()->header().job != number)) ++same;
+    if (same == jobs.size()) jobs.emplace_back();
+    jobs[same].add(std::move(process));
   }
 
   std::size_t reported = 0;
-  for (auto& [key, job] : jobs) {
-    if (runs.count(key.first) != 0) continue;
+  for (mpi::dead_job& job : jobs) {
+    const std::uint64_t number = job.processes().front()->header().job;
+    if (number != 0 && std::find(running.begin(), running.end(), number) != running.end()) continue;
     try {
       mpi::detail::report_job(job, options, reported);
     } catch (const std::exception& problem) {

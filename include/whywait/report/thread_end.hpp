@@ -28,31 +28,39 @@ struct thread_end {
   std::int32_t rank = -1;  ///< -1: no MPI
   std::int32_t thread = 0;
   std::int64_t pid = 0;
-  std::string end;        ///< how the process ended: "SIGTERM"; "killed" if it could not say anything
-  double seconds = 0;     ///< last sign of life
-  bool inside = false;    ///< in an MPI call that did not return: the next three
+  std::string end;      ///< how the process ended: "SIGTERM"; "killed" if it could not say anything
+  double seconds = 0;   ///< last sign of life
+  bool inside = false;  ///< in an MPI call that did not return: the next three
   place call;
-  std::string whom;       ///< "from rank 3 (tag 7)"
+  std::string whom;  ///< "from rank 3 (tag 7)"
   double since_seconds = 0;
-  std::string regions;    ///< that were open: "main/exchange"
+  std::string regions;  ///< that were open: "main/exchange"
   std::int64_t mpi_calls = 0;
-  std::int64_t records = 0;      ///< of MPI calls
-  std::int64_t torn_events = 0;  ///< that had only begun to be written
-  std::int64_t lost_events = 0;  ///< that were not kept, or damaged
+  std::int64_t records = 0;         ///< of MPI calls
+  std::int64_t torn_events = 0;     ///< that had only begun to be written
+  std::int64_t lost_events = 0;     ///< that were not kept, or damaged
   std::vector<place_total> blocks;  ///< most time first
 };
 
 /// "SIGTERM", "a signal" if it is none of those that end programs.
 [[gnu::cold]] inline const char* name_of_signal(int signal) noexcept {
   switch (signal) {
-    case SIGTERM: return "SIGTERM";
-    case SIGINT: return "SIGINT";
-    case SIGSEGV: return "SIGSEGV";
-    case SIGBUS: return "SIGBUS";
-    case SIGFPE: return "SIGFPE";
-    case SIGILL: return "SIGILL";
-    case SIGABRT: return "SIGABRT";
-    default: return "a signal";
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGINT:
+      return "SIGINT";
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGBUS:
+      return "SIGBUS";
+    case SIGFPE:
+      return "SIGFPE";
+    case SIGILL:
+      return "SIGILL";
+    case SIGABRT:
+      return "SIGABRT";
+    default:
+      return "a signal";
   }
 }
 
@@ -71,8 +79,8 @@ struct thread_end {
     if (!t.regions.empty() && !t.inside) out += "      in " + printable(t.regions) + "\n";
     std::string most;
     for (std::size_t i = 0; i < t.blocks.size() && i < 3; ++i)
-      most += (i == 0 ? "      " : ", ") + printable(t.blocks[i].where.name) + " " + duration(t.blocks[i].seconds) + " (" +
-              counted(t.blocks[i].visits, "visit") + ")";
+      most += (i == 0 ? "      " : ", ") + printable(t.blocks[i].where.name) + " " + duration(t.blocks[i].seconds) +
+              " (" + counted(t.blocks[i].visits, "visit") + ")";
     if (!most.empty()) out += most + "\n";
     if (t.torn_events + t.lost_events != 0)
       out += "      " + counted(t.torn_events, "event") + " torn, " + counted(t.lost_events, "event") + " lost\n";

@@ -244,7 +244,7 @@ class call {
     if (thread.folded == nullptr) {
       thread.folded = static_cast<core::path_step*>(
           core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
-      thread.process->registry->kept.keep_by_site(thread.folded, sizeof(core::path_step));
+      thread.process->registry->kept.keep_by_site(thread.folded, 0, sizeof(core::path_step));
     }
     if (thread.folded == nullptr) return;
     core::path_step& sum = thread.folded[step.block];

@@ -1,4 +1,7 @@
-// Programs that end in every way, run as processes of their own: kept_program.hpp starts them.
+#ifndef WHYWAIT_TESTS_SCENARIOS_HPP
+#define WHYWAIT_TESTS_SCENARIOS_HPP
+
+// Programs that end in every way, run as processes of their own: kept_program.hpp starts them. For one file.
 #include <whywait/record.hpp>
 #include <whywait/sync/mpi/kept_facts.hpp>
 
@@ -17,7 +20,7 @@ namespace {
 
 namespace core = whywait::core;
 namespace record = whywait::record;
-namespace mpi = whywait::sync::mpi;
+namespace calls = whywait::sync::mpi;
 
 void regions(int count) {
   for (int i = 0; i < count; ++i) {
@@ -48,9 +51,9 @@ void rank(int number) {
   static core::kept_modules modules;
   const std::uint64_t ms = 2'000'000;  // ticks; about a millisecond
   const std::uint64_t zero = 1'000'000'000;
-  auto* const process = new (core::map_pages(sizeof(mpi::process_facts), false)) mpi::process_facts();
+  auto* const process = new (core::map_pages(sizeof(calls::process_facts), false)) calls::process_facts();
   kept.keep(process, sizeof *process);
-  new (process) mpi::process_facts();
+  new (process) calls::process_facts();
   process->communicators.open(&kept);
   const std::int32_t world[] = {0, 1};
   process->communicators.bind(77, process->communicators.add(world, 2, number));
@@ -58,7 +61,7 @@ void rank(int number) {
   process->rank = number;
   process->size = 2;
   process->compared.same_as_reference = true;
-  header.layout[2] = mpi::layout_of_facts();
+  header.layout[2] = calls::layout_of_facts();
   header.room[0] = reinterpret_cast<std::uintptr_t>(process);
   header.rank = number;
   header.ranks = 2;
@@ -66,13 +69,14 @@ void rank(int number) {
   kept.rename_to(4711, number);
 
   record::location& here = *record::this_location();
-  auto* const thread = static_cast<mpi::thread_facts*>(core::map_pages(sizeof(mpi::thread_facts), false));
+  auto* const thread = static_cast<calls::thread_facts*>(core::map_pages(sizeof(calls::thread_facts), false));
   kept.keep(thread, sizeof *thread);
-  new (thread) mpi::thread_facts();
+  new (thread) calls::thread_facts();
   thread->sites.open(&kept, &modules);
   here.extension[0] = thread;
   const std::uint32_t compute = registry.sites.intern(core::site_kind::region, "compute", "scenario.cpp", 1);
-  const auto store = [&](core::mpi_call call, std::uint64_t begin, std::uint64_t duration, unsigned flags, int peer, std::uint32_t posting) {
+  const auto store = [&](core::mpi_call call, std::uint64_t begin, std::uint64_t duration, unsigned flags, int peer,
+                         std::uint32_t posting) {
     core::sync_record r{};
     r.begin = begin;
     r.duration = duration;
@@ -92,7 +96,8 @@ void rank(int number) {
     here.steps.push(core::path_step{compute, 0, 10, 20 * ms, 0});
     store(core::mpi_call::Send, zero + 20 * ms, 1000, core::sync_flag::posts_send | core::sync_flag::complete, 1, 1);
   } else {
-    store(core::mpi_call::Recv, zero + 1000, 20 * ms + 1000, core::sync_flag::posts_receive | core::sync_flag::complete, 0, 1);
+    store(core::mpi_call::Recv, zero + 1000, 20 * ms + 1000, core::sync_flag::posts_receive | core::sync_flag::complete,
+          0, 1);
     store(core::mpi_call::Barrier, zero + 21 * ms, ms, core::sync_flag::contributes | core::sync_flag::consumes, -1, 2);
   }
   thread->open.frame = thread;
@@ -133,8 +138,7 @@ int scenario() {
   if (what == "_exit") _exit(0);
   if (what == "SIGKILL") kill_self();
   if (what == "SIGSEGV") {
-    volatile int* volatile nowhere = nullptr;
-    *nowhere = 1;
+    raise(SIGSEGV);  // by its default action
   }
   if (what == "exec") execl("/bin/true", "true", static_cast<char*>(nullptr));
   if (what == "torn") {
@@ -168,3 +172,5 @@ int scenario() {
 const int done = scenario();
 
 }  // namespace
+
+#endif

@@ -1,0 +1,60 @@
+// A ring with one slow rank that may be killed: left_behind.py runs it. Arguments: the folder for each rank's own count
+// of MPI calls, and who is killed: a rank, "all" or "none".
+#include <whywait/record.hpp>
+
+#include <mpi.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+long calls = 0;
+
+void say_count(const char* folder, int rank) {
+  std::FILE* const file = std::fopen((std::string(folder) + "/calls." + std::to_string(rank)).c_str(), "w");
+  std::fprintf(file, "%ld", calls);
+  std::fclose(file);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  ++calls, MPI_Init(&argc, &argv);
+  int rank, ranks, value = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);  // local: not watched
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+  for (int round = 0; round < 20; ++round) {
+    WHYWAIT_REGION("round");
+    {
+      WHYWAIT_REGION("compute");
+      if (rank == 1) usleep(5000);
+    }
+    MPI_Request request;
+    ++calls, MPI_Irecv(&value, 1, MPI_INT, before, 7, MPI_COMM_WORLD, &request);
+    ++calls, MPI_Send(&rank, 1, MPI_INT, next, 7, MPI_COMM_WORLD);
+    ++calls, MPI_Wait(&request, MPI_STATUS_IGNORE);
+    ++calls, MPI_Barrier(MPI_COMM_WORLD);
+  }
+  const bool all = std::strcmp(argv[2], "all") == 0;
+  const int victim = all || std::strcmp(argv[2], "none") == 0 ? -1 : std::atoi(argv[2]);
+  if (victim >= 0 || all) {
+    WHYWAIT_REGION("the end");
+    if (rank != victim && !all) ++calls;
+    say_count(argv[1], rank);
+    if (rank == victim || all) {
+      if (all && rank == 0) usleep(300000);  // the launcher kills who is left
+      if (!all) usleep(300000);
+      std::raise(SIGKILL);
+    }
+    MPI_Recv(&value, 1, MPI_INT, victim, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  MPI_Finalize();
+  return 0;
+}
