@@ -90,6 +90,8 @@ class path_folder {
   }
   /// Symbol of the innermost open region; 0: none.
   uint32_t innermost() const noexcept { return open_ != 0 ? list_[open_ - 1].symbol : 0; }
+  /// At most so many nodes will `finish` give.
+  uint32_t size() const noexcept { return size_ + used_; }
   bool empty() const noexcept { return size_ == 0 && lost_ == 0; }
   /// Events since memory was used up.
   uint64_t lost() const noexcept { return lost_; }

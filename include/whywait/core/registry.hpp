@@ -38,6 +38,8 @@ struct registry {
   pid_t pid;                  ///< the process that made it; in a forked child it differs from getpid()
   settings config;
   memory_budget memory;
+  memory_budget order_memory;     ///< of WHYWAIT_PATH=order: a quarter of WHYWAIT_MEMORY, which `memory` has less then
+  memory_budget timeline_memory;  ///< of WHYWAIT_TIMELINE
   site_table sites;
   pthread_mutex_t mutex;      ///< protects `locations`, `extension`; never taken on the hot path
   pthread_key_t thread_key;   ///< value: the thread's location_base
@@ -142,6 +144,8 @@ inline void after_fork_in_child() noexcept {
   own.location_count = 0;
   for (void*& room : own.extension) room = nullptr;
   own.memory.forget();
+  own.order_memory.forget();
+  own.timeline_memory.forget();
   pthread_setspecific(own.thread_key, nullptr);
 }
 
@@ -160,7 +164,10 @@ inline registry* make_registry() noexcept {
     if (void* copy = map_pages(bytes, false))
       made->config.output = static_cast<char*>(memcpy(copy, made->config.output, bytes));
   }
-  made->memory.limit(made->config.memory_bytes);
+  const uint64_t ordered = made->config.path_order ? made->config.memory_bytes / 4 : 0;
+  made->memory.limit(made->config.memory_bytes - ordered);
+  made->order_memory.limit(ordered);
+  made->timeline_memory.limit(made->config.timeline_bytes);
   made->counter = made->config.clock == settings::clock_choice::automatic && cycle_clock::invariant();
   pthread_mutex_init(&made->mutex, nullptr);
   if (!made->sites.open() || pthread_key_create(&made->thread_key, &end_of_thread) != 0) made->config.enable = false;

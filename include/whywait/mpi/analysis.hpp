@@ -6,6 +6,7 @@
 #include <whywait/mpi/facts.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/naming.hpp>
+#include <whywait/mpi/pictures.hpp>
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/text.hpp>
@@ -34,7 +35,8 @@ namespace mpi {
   settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
   settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
   sync::mpi_transport transport(process.tool_comm);
-  const explain::outcome found = explain::explain(transport, history.view(), settings);
+  explain::outcome found = explain::explain(transport, history.view(), settings);
+  gather_pictures(found, history.view(), process.registry->config.path_order, process.tool_comm);
   const report::names names = gather_names(found, history, process.tool_comm);
   return report::assemble(found, names, std::move(facts));
 }

@@ -6,6 +6,7 @@
 #include <whywait/core/pages.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/record/details.hpp>
 #include <whywait/record/mismatch.hpp>
 #include <whywait/record/path_recorder.hpp>
 
@@ -29,6 +30,7 @@ struct location : core::location_base {
   uint64_t mismatched_ends;                     ///< how often begin and end did not pair
   mismatch first_mismatch;                      ///< the first of them
   void* extension[2];                           ///< per-thread state of other rooms: [0] MPI
+  details* more;                                ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
 };
 
 namespace detail {

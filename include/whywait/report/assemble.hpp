@@ -5,6 +5,7 @@
 #include <whywait/explain/sorting.hpp>
 #include <whywait/report/advice.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/picture.hpp>
 #include <whywait/report/units.hpp>
 
 #include <algorithm>
@@ -187,6 +188,7 @@ result assemble(const explain::outcome& found, const names& known, run_facts fac
     w.unexplained_seconds = seconds_of(e->wait_ns - explained_ns);
     remainder_ns += e->wait_ns - explained_ns;
     unlisted_ns -= e->wait_ns;
+    if (!e->picture.empty()) w.longest = align(e->longest, e->picture, known);
     w.advice = advisor(w);
     out.waits.push_back(std::move(w));
   }

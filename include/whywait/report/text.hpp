@@ -3,6 +3,7 @@
 
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/picture_text.hpp>
 #include <whywait/report/table.hpp>
 #include <whywait/report/units.hpp>
 #include <whywait/report/words.hpp>
@@ -142,6 +143,7 @@ class text_writer {
                     " received in another order than sent (" + duration(w.wrong_order_seconds) + ")",
                 margin());
     blocks(w, scale);
+    if (w.longest) out_ += picture_text(*w.longest, o_.columns, margin());
     if (w.indirect_seconds > 0.01 * w.seconds)
       paragraph(
           scale_or_own(scale, w.indirect_seconds) + " of this is inherited: the late side had itself waited for others",

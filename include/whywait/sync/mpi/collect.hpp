@@ -20,6 +20,8 @@ struct collected_location {
   core::chunked_view<const core::sync_record> records;
   core::chunked_view<const core::path_step> steps;
   core::chunked_view<const std::int32_t> needs;
+  core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order
+  core::chunked_view<const core::order_node> order_nodes;
   const call_site_table* sites = nullptr;     ///< meaning of sync_record::site; null: it never called MPI
   const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), order lost; or null
   std::uint64_t lost_records = 0;
@@ -79,6 +81,13 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
     to.steps = from.steps.view();
     to.needs = from.needs.view();
     to.mismatched_ends = from.mismatched_ends;
+    if (record::details* const more = from.more) {
+      // the segment before the last record ends with the next event, which may never come
+      const bool still = base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0;
+      if (still && more->ordered) more->order.flush(from);
+      to.order = more->order.segments();
+      to.order_nodes = more->order.nodes();
+    }
     const thread_state* const thread = static_cast<thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
     if (thread == nullptr) continue;
     to.sites = &thread->sites;
