@@ -13,6 +13,7 @@
 
 #include <whywait/mpi/analysis.hpp>
 #include <whywait/mpi/end.hpp>
+#include <whywait/mpi/timeline.hpp>
 #include <whywait/record.hpp>
 #include <whywait/sync/mpi/wrappers.hpp>
 

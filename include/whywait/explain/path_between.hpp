@@ -3,7 +3,6 @@
 
 #include <whywait/core/path_folder.hpp>
 #include <whywait/core/path_order.hpp>
-#include <whywait/core/site.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/picture.hpp>
 #include <whywait/explain/walk.hpp>
@@ -56,7 +55,8 @@ class path_joiner {
   }
 
  private:
-  static constexpr std::uint32_t unmarked = core::site_table::capacity;
+  // Numbers of what is no block, above those of all blocks.
+  static constexpr std::uint32_t unmarked = (core::order_node::number_mask + 1) / 2;
   static constexpr std::uint32_t unordered = unmarked + 1;
   static constexpr std::uint32_t calls = unmarked + 2;
 
@@ -163,7 +163,7 @@ class path_joiner {
       else if (number >= calls) p.what = ran::call;
       else p.what = n.is(core::order_flag::region) ? ran::region : ran::step;
       if (p.what == ran::call && number - calls < here_.call_sites.size()) p.key = here_.call_sites[number - calls];
-      if ((p.what == ran::region || p.what == ran::step) && number < rank_.blocks.size()) p.key = rank_.blocks[number];
+      if (number < rank_.blocks.size()) p.key = rank_.blocks[number];
       out.push_back(p);
     });
     for (std::size_t i = out.size(); i-- != 0;)  // what is inside comes later: its times are complete

@@ -23,7 +23,8 @@ struct details {
   bool timed;
   bool timed_steps;
   bool busy;
-  uint64_t left_out;
+  uint64_t left_out;   ///< marks in signal handlers
+  uint64_t taken_out;  ///< the reader's: events of the timeline it has taken
   path_order order;
   timeline line;
 

@@ -52,6 +52,7 @@ struct collected_process {
   std::uint64_t failed_polls = 0;  ///< of those, tests and probes that found nothing
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
+  std::uint64_t lost_orders = 0;   ///< segments whose order had no memory
 };
 
 /// Measures the clocks once more: this rank's map to the time of rank 0. Collective over process.tool_comm,
@@ -85,6 +86,7 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
       // the segment before the last record ends with the next event, which may never come
       const bool still = base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0;
       if (still && more->ordered) more->order.flush(from);
+      all.lost_orders += more->order.lost_segments();
       to.order = more->order.segments();
       to.order_nodes = more->order.nodes();
     }
