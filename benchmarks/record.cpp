@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 namespace {
@@ -53,10 +54,11 @@ void region_cost(benchmark::State& state) {
 }
 
 void next_cost(benchmark::State& state) {
-  static whywait::site first(whywait::site_kind::region, "first phase");
-  static whywait::site second(whywait::site_kind::region, "second phase");
-  whywait::region phases(first);
-  for (auto _ : state) phases.next(second);
+  WHYWAIT_REGION("first phase");
+  while (state.KeepRunningBatch(2)) {
+    WHYWAIT_NEXT("second phase");
+    WHYWAIT_NEXT("third phase");
+  }
 }
 
 void block_cost(benchmark::State& state) {
@@ -128,7 +130,8 @@ void buffer_push_cost(benchmark::State& state) {
 }
 
 void segment_cost(benchmark::State& state) {  // ten blocks between two synchronisations
-  record::path_recorder<core::cycle_clock> recorder;
+  void* const pages = core::map_pages(sizeof(record::path_recorder), false);
+  record::path_recorder& recorder = *new (pages) record::path_recorder;
   recorder.open(core::cycle_clock::now());
   std::uint64_t sum = 0;
   for (auto _ : state) {
@@ -136,13 +139,13 @@ void segment_cost(benchmark::State& state) {  // ten blocks between two synchron
     recorder.close(core::cycle_clock::now(), [&sum](const core::path_step& step) { sum += step.visits; });
   }
   benchmark::DoNotOptimize(sum);
-  recorder.release();
+  core::unmap_pages(pages, sizeof(record::path_recorder));
 }
 
 double least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
 
 void measure(const char* name, void (*function)(benchmark::State&)) {
-  benchmark::RegisterBenchmark(name, function)->ComputeStatistics("min", least);
+  benchmark::RegisterBenchmark(name, function)->Iterations(2000)->UseRealTime()->ComputeStatistics("min", least);
 }
 
 }  // namespace
@@ -160,9 +163,9 @@ int main(int argc, char** argv) {
   measure("event_buffer_fold", buffer_fold_cost);
   measure("segment_of_10_blocks", segment_cost);
   // later flags win, so these are what holds when nothing is said
-  char repetitions[] = "--benchmark_repetitions=101", time[] = "--benchmark_min_time=0.01",
+  char repetitions[] = "--benchmark_repetitions=2001",
        order[] = "--benchmark_enable_random_interleaving=true";
-  std::vector<char*> flags{argv[0], repetitions, time, order};
+  std::vector<char*> flags{argv[0], repetitions, order};
   flags.insert(flags.end(), argv + 1, argv + argc);
   int count = static_cast<int>(flags.size());
   flags.push_back(nullptr);

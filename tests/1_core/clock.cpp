@@ -30,18 +30,30 @@ TEST_CASE("neither clock runs backwards") {
 }
 
 TEST_CASE("where the counter cannot be trusted, ticks are nanoseconds of CLOCK_MONOTONIC") {
-  const bool before = cycle_clock::uses_counter();
-  cycle_clock::use_counter(false);
-  CHECK_FALSE(cycle_clock::uses_counter());
-#if defined(__x86_64__)
+  const clock_source before = cycle_clock::used();
+  cycle_clock::use(clock_source::monotonic);
+  CHECK(cycle_clock::used() == clock_source::monotonic);
   const std::uint64_t earlier = monotonic_ns();
   const std::uint64_t now = cycle_clock::now();
   const std::uint64_t later = monotonic_ns();
   CHECK(earlier <= now);
   CHECK(now <= later);
-#endif
-  cycle_clock::use_counter(before);
-  CHECK(cycle_clock::uses_counter() == before);
+  cycle_clock::use(before);
+  CHECK(cycle_clock::used() == before);
+}
+
+TEST_CASE("the fenced counter is the same counter") {
+  const clock_source before = cycle_clock::used();
+  cycle_clock::use(clock_source::fenced);
+  bool between = true;
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t earlier = plain_counter::now();
+    const std::uint64_t fenced = fenced_counter::now(), chosen = cycle_clock::now();
+    const std::uint64_t later = fenced_counter::now();
+    between = between && earlier <= fenced && fenced <= chosen && chosen <= later;
+  }
+  CHECK(between);
+  cycle_clock::use(before);
 }
 
 TEST_CASE("an anchor keeps the tightest of its brackets") {

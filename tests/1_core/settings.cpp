@@ -68,6 +68,12 @@ TEST_CASE("every variable is read") {
   CHECK(refused().empty());
 }
 
+TEST_CASE("the clock may be fenced") {
+  const environment e{{"WHYWAIT_CLOCK", "fenced"}};
+  CHECK(settings::from_environment().clock == settings::clock_choice::fenced);
+  CHECK(refused().empty());
+}
+
 TEST_CASE("an empty variable is none") {
   const environment e{{"WHYWAIT_ENABLE", ""}, {"WHYWAIT_MEMORY", ""}, {"WHYWAIT_OUTPUT", ""}};
   const settings s = settings::from_environment();

@@ -132,8 +132,8 @@ TEST_CASE("all kinds of marks are kept in their order, and counted as without") 
       begin("begun");
     }  // ends what was begun, too: counted as a mismatch
     synchronise();
-    record::append(site(site_kind::step, "told").id());
-    record::append(site(site_kind::step, "told").id());
+    site told(site_kind::step, "told");
+    for (int i = 0; i < 2; ++i) record::append(told.id());
     synchronise();
     CHECK(record::keeps_order());
     const std::vector<std::string> found = orders();

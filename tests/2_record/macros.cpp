@@ -90,6 +90,29 @@ TEST_CASE("blocks and work are expressions") {
   });
 }
 
+TEST_CASE("next ends a region and begins another, to the end of the same scope") {
+  on_new_thread([] {
+    {
+      WHYWAIT_REGION("phase before");
+      CHECK(recorded().innermost() == "phase before");
+      for (int i = 0; i < 3; ++i) WHYWAIT_NEXT("phase between");
+      CHECK(recorded().innermost() == "phase between");
+      CHECK(recorded().here().path.depth() == 1);
+      WHYWAIT_NEXT("phase after");
+      WHYWAIT_WORK(5);
+      { WHYWAIT_REGION("within a phase"); }
+      CHECK(recorded().innermost() == "phase after");
+    }
+    const recorded all;
+    CHECK(all.here().path.depth() == 0);
+    CHECK(all.visits("phase before") == 1);
+    CHECK(all.visits("phase between") == 3);
+    CHECK(all.visits("phase after") == 1);
+    CHECK(all.work("phase after") == 5);
+    CHECK(all.here().mismatched_ends == 0);
+  });
+}
+
 TEST_CASE("one place in a template is one site, however many instances") {
   on_new_thread([] {
     in_template(1);

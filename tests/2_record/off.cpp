@@ -23,6 +23,7 @@ TEST_CASE("switched off, macros are statements that evaluate nothing") {
     WHYWAIT_REGION("off");
   else
     WHYWAIT_BLOCK("off");
+  WHYWAIT_NEXT("off");
   WHYWAIT_WORK(evaluate());
   WHYWAIT_WORK(only_counted);
   const auto lambda = [only_counted] { WHYWAIT_WORK(only_counted); };  // a capture that only counts: no warning
@@ -36,6 +37,7 @@ TEST_CASE("switched off, the functions and classes are there and empty") {
   whywait::region named("off");
   whywait::waiting w("off");
   r.next(here);
+  whywait::next(here);
   whywait::begin("off");
   whywait::end("off");
   whywait::visit(here);

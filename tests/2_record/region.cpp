@@ -177,6 +177,65 @@ TEST_CASE("next repairs what was left open, and does nothing for a region that i
   });
 }
 
+TEST_CASE("next outside any region counts the visit, and the report can say where") {
+  on_new_thread([] {
+    static whywait::site phase(whywait::site_kind::region, "phase of nothing", "e.cpp", 3);
+    for (int i = 0; i < 2; ++i) whywait::next(phase);
+    CHECK(recorded().here().path.depth() == 0);
+    CHECK(recorded().visits("phase of nothing") == 2);
+    CHECK(recorded().here().mismatched_ends == 2);
+    CHECK(first_mismatch() == "WHYWAIT_NEXT(\"phase of nothing\") at e.cpp:3, but no region is open");
+  });
+}
+
+TEST_CASE("next begins in the stead of what begin began, and its name ends it") {
+  on_new_thread([] {
+    static whywait::site phase(whywait::site_kind::region, "phase of begin");
+    whywait::begin("begun");
+    whywait::next(phase);
+    CHECK(recorded().innermost() == "phase of begin");
+    whywait::end("phase of begin");
+    CHECK(recorded().here().path.depth() == 0);
+    CHECK(recorded().here().mismatched_ends == 0);
+  });
+}
+
+TEST_CASE("next beyond the deepest level only counts") {
+  on_new_thread([] {
+    static whywait::site phase(whywait::site_kind::region, "deep phase");
+    for (int i = 0; i < 1023; ++i) whywait::begin("deep");
+    whywait::next(phase);
+    CHECK(recorded().innermost() == "deep phase");
+    whywait::begin("deepest");
+    whywait::begin("deeper than kept");
+    whywait::next(phase);
+    CHECK(recorded().innermost() == "deepest");
+    CHECK(recorded().visits("deep phase") == 2);
+    CHECK(recorded().here().mismatched_ends == 0);
+    for (int i = 0; i < 1025; ++i) whywait::record::this_location()->path.leave(whywait::core::cycle_clock::now());
+    CHECK(recorded().here().path.depth() == 0);
+  });
+}
+
+TEST_CASE("names at one address are told apart by what they say") {
+  on_new_thread([] {
+    char name[8];
+    std::uint64_t wanted[3] = {};
+    for (int i = 0; i < 300; ++i) {
+      const int which = (i * i + i / 7) % 3;
+      name[0] = static_cast<char>('a' + which);
+      std::strcpy(name + 1, " name");
+      whywait::begin(name, "f.cpp", 1);
+      whywait::end(name, "f.cpp", 2);
+      ++wanted[which];
+    }
+    CHECK(recorded().visits("a name") == wanted[0]);
+    CHECK(recorded().visits("b name") == wanted[1]);
+    CHECK(recorded().visits("c name") == wanted[2]);
+    CHECK(recorded().here().mismatched_ends == 0);
+  });
+}
+
 TEST_CASE("end works beyond the deepest level that is kept") {
   on_new_thread([] {
     whywait::begin("bottom");

@@ -68,7 +68,7 @@ TEST_CASE("running time counts up to the given moment, and to the end for a thre
   std::uint64_t begun = 0;
   std::thread([&] {
     location = record::this_location();
-    location->path.enter(place.id());  // never left
+    location->path.enter(place.id(), core::cycle_clock::now());  // never left
     begun = core::cycle_clock::now();
     record::totals totals;
     REQUIRE(totals.open());

@@ -9,7 +9,7 @@ import tools
 
 import rooms
 
-PUBLIC = {"WHYWAIT_REGION", "WHYWAIT_BLOCK", "WHYWAIT_WORK", "WHYWAIT_WAIT", "WHYWAIT_DISABLE",
+PUBLIC = {"WHYWAIT_REGION", "WHYWAIT_BLOCK", "WHYWAIT_NEXT", "WHYWAIT_WORK", "WHYWAIT_WAIT", "WHYWAIT_DISABLE",
           "WHYWAIT_VERSION_MAJOR", "WHYWAIT_VERSION_MINOR", "WHYWAIT_VERSION_PATCH",
           # what the public macros expand to when they are used, so it cannot be undefined
           "WHYWAIT_DETAIL_JOIN", "WHYWAIT_DETAIL_JOIN2", "WHYWAIT_DETAIL_SITE",

@@ -19,23 +19,25 @@ inline uint64_t monotonic_ns() noexcept {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+/// What `cycle_clock` reads.
+enum class clock_source : uint8_t {
+  counter,   ///< the cycle counter, plainly
+  fenced,    ///< the cycle counter, once all instructions before have ended and before any after begins
+  monotonic  ///< CLOCK_MONOTONIC
+};
+
 namespace detail {
 // One for each module, set before its pointer to the registry and so before the module's first reading; that
 // order makes the plain load right. A hidden byte and a branch that is always predicted: its cost is not
 // measurable beside the counter's.
-__attribute__((visibility("hidden"))) inline bool no_cycle_counter = false;
-
-__attribute__((noinline, cold)) inline uint64_t ticks_without_counter() noexcept { return monotonic_ns(); }
+__attribute__((visibility("hidden"))) inline clock_source module_clock = clock_source::counter;
 }  // namespace detail
 
-/// The machine's cycle counter: x86-64's time stamp counter (not serialising: neighbouring regions may
-/// trade 15 ns, sums are right), AArch64's virtual counter, elsewhere CLOCK_MONOTONIC. About 7 to 10 ns.
-/// Where the counter cannot be trusted (or WHYWAIT_CLOCK=monotonic says so), `now` is CLOCK_MONOTONIC.
-/// Ticks are converted when they are read, never where they are taken.
-struct cycle_clock {
+/// The machine's cycle counter, unconditionally: x86-64's time stamp counter (not serialising: neighbouring regions
+/// may trade 15 ns, sums are right), AArch64's virtual counter, elsewhere CLOCK_MONOTONIC. About 7 to 10 ns.
+struct plain_counter {
   static uint64_t now() noexcept {
 #if defined(__x86_64__)
-    if (__builtin_expect(detail::no_cycle_counter, 0)) return detail::ticks_without_counter();
     return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
     uint64_t ticks;
@@ -45,16 +47,51 @@ struct cycle_clock {
     return monotonic_ns();
 #endif
   }
+};
 
-  /// Decides for this module and its later readings: the counter, or CLOCK_MONOTONIC.
-  static void use_counter(bool counter) noexcept {
-    if (counter == uses_counter()) return;  // no write: other threads may be reading the same value
-    __atomic_store_n(&detail::no_cycle_counter, !counter, __ATOMIC_RELAXED);
+/// The same behind a fence on both sides: no instruction of a neighbour is timed with it. Costs twice as much, and
+/// what the processor could have done meanwhile. WHYWAIT_CLOCK=fenced.
+struct fenced_counter {
+  static uint64_t now() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_lfence();
+    const uint64_t ticks = __builtin_ia32_rdtsc();
+    __builtin_ia32_lfence();
+    return ticks;
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+    const uint64_t ticks = plain_counter::now();
+    __asm__ volatile("isb" ::: "memory");
+    return ticks;
+#else
+    return monotonic_ns();
+#endif
   }
-  /// Whether this module reads the counter.
-  static bool uses_counter() noexcept { return !__atomic_load_n(&detail::no_cycle_counter, __ATOMIC_RELAXED); }
+};
 
-  /// Whether the counter may be read and its ticks pass at one rate on all processors, whatever `now` uses.
+namespace detail {
+__attribute__((noinline, cold)) inline uint64_t ticks_otherwise() noexcept {
+  return module_clock == clock_source::fenced ? fenced_counter::now() : monotonic_ns();
+}
+}  // namespace detail
+
+/// The clock of all records: the plain counter, or what `use` chose because the counter cannot be trusted or
+/// WHYWAIT_CLOCK says so. Ticks are converted when they are read, never where they are taken.
+struct cycle_clock {
+  static uint64_t now() noexcept {
+    if (__builtin_expect(detail::module_clock != clock_source::counter, 0)) return detail::ticks_otherwise();
+    return plain_counter::now();
+  }
+
+  /// Decides for this module and its later readings.
+  static void use(clock_source source) noexcept {
+    if (source == used()) return;  // no write: other threads may be reading the same value
+    __atomic_store_n(&detail::module_clock, source, __ATOMIC_RELAXED);
+  }
+  /// What this module reads.
+  static clock_source used() noexcept { return __atomic_load_n(&detail::module_clock, __ATOMIC_RELAXED); }
+
+  /// Whether the counter may be read and its ticks pass at one rate on all processors, whatever `now` reads.
   /// Costs a cpuid and a system call: ask once.
   static bool invariant() noexcept {
 #if defined(__x86_64__)

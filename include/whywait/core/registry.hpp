@@ -47,7 +47,7 @@ struct registry {
   uint32_t location_count;
   uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
   void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
-  bool counter;               ///< whether ticks are those of the cycle counter (else CLOCK_MONOTONIC)
+  clock_source clock;         ///< what all of its modules read
 };
 
 }  // namespace core
@@ -168,7 +168,9 @@ inline registry* make_registry() noexcept {
   made->memory.limit(made->config.memory_bytes - ordered);
   made->order_memory.limit(ordered);
   made->timeline_memory.limit(made->config.timeline_bytes);
-  made->counter = made->config.clock == settings::clock_choice::automatic && cycle_clock::invariant();
+  made->clock = made->config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant() ? clock_source::monotonic
+                : made->config.clock == settings::clock_choice::fenced                            ? clock_source::fenced
+                                                                                                  : clock_source::counter;
   pthread_mutex_init(&made->mutex, nullptr);
   if (!made->sites.open() || pthread_key_create(&made->thread_key, &end_of_thread) != 0) made->config.enable = false;
   return made;
@@ -183,7 +185,7 @@ inline int find_or_make(dl_phdr_info*, size_t, void* made_here) noexcept {
     search.found = make_registry();
     *static_cast<bool*>(made_here) = search.found != nullptr;
   }
-  if (search.found != nullptr) cycle_clock::use_counter(search.found->counter);
+  if (search.found != nullptr) cycle_clock::use(search.found->clock);
   __atomic_store_n(&whywait_v0_registry_slot, search.found, __ATOMIC_RELEASE);
   return 1;
 }

@@ -30,12 +30,12 @@ struct bad_setting {
 /// What the environment asks for, read once when the first location appears. docs/configuration.md has the
 /// meaning of each; a value that cannot be read keeps the default.
 struct settings {
-  enum class clock_choice : uint8_t { automatic, monotonic };
+  enum class clock_choice : uint8_t { automatic, fenced, monotonic };
   enum class timeline_choice : uint8_t { none, drop_newest, overwrite_oldest };
 
   bool enable = true;                          ///< WHYWAIT_ENABLE: 0 leaves the program as if whywait were not there
   bool report = true;                          ///< WHYWAIT_REPORT: text (default) or none
-  clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default) or monotonic
+  clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
   timeline_choice timeline = timeline_choice::none;    ///< WHYWAIT_TIMELINE: policy[:size][:blocks]
@@ -62,7 +62,9 @@ struct settings {
     };
     s.enable = !choose("WHYWAIT_ENABLE", "1", "0", "0 or 1");
     s.report = !choose("WHYWAIT_REPORT", "text", "none", "text or none");
-    if (choose("WHYWAIT_CLOCK", "auto", "monotonic", "auto or monotonic")) s.clock = clock_choice::monotonic;
+    const char* const clock = getenv("WHYWAIT_CLOCK");
+    if (clock != nullptr && strcmp(clock, "fenced") == 0) s.clock = clock_choice::fenced;
+    else if (choose("WHYWAIT_CLOCK", "auto", "monotonic", "auto, fenced or monotonic")) s.clock = clock_choice::monotonic;
     if (const char* text = getenv("WHYWAIT_MEMORY"))
       if (*text != '\0' && !parse_bytes(text, s.memory_bytes))
         refuse("WHYWAIT_MEMORY", text, "bytes, for example 64M");

@@ -77,7 +77,7 @@ namespace detail {
   facts.mpi = detail::library_version();
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);
   facts.dropped_events = static_cast<std::int64_t>(counts.lost);
-  facts.clock = core::cycle_clock::uses_counter() ? "cycle counter" : "CLOCK_MONOTONIC";
+  facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.clock_error_seconds = worst_error_ns * 1e-9;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string text = *variable;

@@ -42,6 +42,7 @@ class waiting {
   WHYWAIT_DETAIL_NOTHING void next(site&) noexcept {}
 };
 
+WHYWAIT_DETAIL_NOTHING inline void next(site&) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void begin(const char*, const char* = nullptr, uint32_t = 0) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void end(const char*, const char* = nullptr, uint32_t = 0) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void visit(site&) noexcept {}

@@ -1,7 +1,6 @@
 #ifndef WHYWAIT_RECORD_PATH_RECORDER_HPP
 #define WHYWAIT_RECORD_PATH_RECORDER_HPP
 
-#include <whywait/core/pages.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
@@ -12,201 +11,253 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
-/// Folds the path of one thread into a profile: block -> (visits, exclusive time, work). Entering and leaving
-/// a region costs one clock reading each; time goes to the innermost open region, so nothing is subtracted
-/// later. `close` ends a segment: it hands every block visited since the last `close` to a sink and starts
-/// afresh. Memory is bounded by the number of distinct blocks. One thread only; nothing here locks,
-/// allocates or fails after `open`. The exclusive ticks of all blocks, outside included, sum to the time since
-/// `open` without the pauses, exactly. Blocks are numbers below site_table::capacity.
-/// `Clock` needs a static uint64_t now(); `Segment` is only narrower in tests.
-template <class Clock, class Segment = uint32_t>
+/// Folds the path of one thread into a profile: block -> (visits, exclusive time, work). `close` ends a segment: it
+/// hands every block visited since the last `close` to a sink and starts afresh. Memory is bounded by the number of
+/// distinct blocks. One thread and its signal handlers only; nothing here locks, allocates or fails. The exclusive
+/// ticks of all blocks, outside included, sum to the time since `open` without the pauses, exactly. Blocks are
+/// numbers below site_table::capacity. About 2.4 MB of zeroed memory, touched block by block: make it in fresh pages.
+///
+/// An instant is added to the ticks of the region that ends to be innermost and subtracted from those of the one that
+/// begins to be. All steps of a mark are additions to memory, one instruction each: there is no chain of dependent
+/// loads, and a mark in a signal handler that comes between two steps loses nothing. What is in the segment is seen
+/// from the sign of a result: its visits are above `visited`, its ticks above `timed`.
 class path_recorder {
  public:
   static constexpr uint32_t max_depth = 1024;
 
-  /// Reserves the profile (address space; touched block by block) and starts outside any region at `now`.
-  bool open(uint64_t now) noexcept {
-    profile_ = static_cast<entry*>(core::map_pages(sizeof(entry) * core::site_table::capacity, false));
-    touched_ = static_cast<uint32_t*>(core::map_pages(sizeof(uint32_t) * core::site_table::capacity, false));
-    if (profile_ == nullptr || touched_ == nullptr) return false;
-    segment_ = 1;
-    current_ = profile_;
-    touch(profile_, 0);
-    last_ = now;
-    return true;
-  }
-  void release() noexcept {
-    core::unmap_pages(profile_, sizeof(entry) * core::site_table::capacity);
-    core::unmap_pages(touched_, sizeof(uint32_t) * core::site_table::capacity);
+  /// A block of the profile.
+  struct entry {
+    uint64_t visits;
+    uint64_t ticks;  ///< of the innermost region: less the instant since when it is
+    uint64_t work;
+    uint32_t within;
+    uint32_t unused;
+  };
+  /// An open region.
+  struct frame {
+    entry* region;
+    core::stable_key path;  ///< 0: not worked out yet
+  };
+
+  path_recorder() noexcept {}  // zero already; the arrays are too large to be written
+
+  /// Starts outside any region at `now`.
+  void open(uint64_t now) noexcept {
+    frames_[0].region = profile_;
+    top_ = fast_end_ = frames_;
+    opened_ = now;
+    profile_[0].ticks = timed - now;
   }
 
-  /// Enters a timed region: one visit, time from now on. Beyond `max_depth` only visits are counted, the time
+  // --- The hot path of the marks in region.hpp; the caller reads the clock and checks what is asked for.
+
+  static constexpr uint32_t place_of(uint32_t block) noexcept { return block * uint32_t(sizeof(entry)); }
+  static constexpr uint32_t block_at(uint32_t place) noexcept { return place / uint32_t(sizeof(entry)); }
+  entry* at_place(uint32_t place) noexcept {
+    return reinterpret_cast<entry*>(reinterpret_cast<char*>(profile_) + place);
+  }
+  /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
+  static bool arrive(entry* block) noexcept { return static_cast<int64_t>(++block->visits) < 0; }
+  static void take_back(entry* block) noexcept { --block->visits; }
+  /// Asked for by `enter_fast`.
+  bool enters_fast() const noexcept { return top_ < fast_end_; }
+  frame* enter_fast(entry* block, uint64_t now) noexcept {
+    frame* const outer = top_;
+    outer->region->ticks += now;
+    block->ticks -= now;
+    top_ = outer + 1;  // first: what a signal handler enters lies above
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    outer[1].path = 0;
+    outer[1].region = block;
+    return outer + 1;
+  }
+  /// Asked for by `leave_fast` and `next_fast`.
+  bool is_innermost(const frame* entered) const noexcept { return top_ == entered; }
+  void leave_fast(frame* entered, uint64_t now) noexcept {
+    entered->region->ticks += now;
+    entry* const outer = entered[-1].region;
+    top_ = entered - 1;
+    if (__builtin_expect(static_cast<int64_t>(outer->ticks -= now) < 0, 0)) touch(outer, 0);
+  }
+  /// The frame that `next_fast` may be called with, null if there is none.
+  frame* innermost_fast() noexcept {
+    const uint64_t above = static_cast<uint64_t>(reinterpret_cast<char*>(top_) - reinterpret_cast<char*>(frames_ + 1));
+    return above < sizeof(frame) * (max_depth - 1) ? top_ : nullptr;
+  }
+  static void next_fast(frame* entered, entry* block, uint64_t now) noexcept {
+    entered->region->ticks += now;
+    block->ticks -= now;
+    entered->region = block;
+    entered->path = 0;
+  }
+  void work(uint64_t units) noexcept { top_->region->work += units; }
+
+  // --- The same for everybody, whatever the depth
+
+  /// Enters a timed region: one visit, time from `now` on. Beyond `max_depth` only visits are counted, the time
   /// stays with the region at that depth. Returns the new depth.
-  uint32_t enter(uint32_t block) noexcept {
-    const uint64_t now = Clock::now();
-    entry* const outer = current_;
-    outer->ticks += now - last_;
-    last_ = now;
-    entry* const next = profile_ + block;
-    if (__builtin_expect(next->segment != segment_, 0)) touch(next, 0);
-    ++next->visits;
-    const uint32_t depth = depth_;
-    if (__builtin_expect(depth < max_depth, 1)) {
-      frame& level = stack_[depth];
-      const uint64_t path = path_;
-      level.outer = outer;
-      level.path = path;
-      path_ = extend(path, block);
-      current_ = next;
-    }
-    return depth_ = depth + 1;
+  uint32_t enter(uint32_t block, uint64_t now) noexcept {
+    entry* const e = profile_ + block;
+    if (!arrive(e)) touch(e, 0);
+    if (__builtin_expect(!enters_fast(), 0)) make_room();
+    if (depth() < max_depth) enter_fast(e, now);
+    else ++deeper_;
+    return depth();
   }
-
   /// Leaves the innermost region. Without an open region: counted, nothing else.
-  void leave() noexcept {
-    const uint32_t depth = depth_ - 1;
-    if (__builtin_expect(depth >= max_depth, 0)) return leave_none_or_deep();  // one comparison for both
-    const uint64_t now = Clock::now();
-    const frame& level = stack_[depth];
-    current_->ticks += now - last_;
-    last_ = now;
-    depth_ = depth;
-    entry* const outer = level.outer;
-    current_ = outer;
-    path_ = level.path;
-    if (__builtin_expect(outer->segment != segment_, 0)) touch(outer, 0);
+  void leave(uint64_t now) noexcept {
+    if (deeper_ != 0) --deeper_;
+    else if (top_ == frames_) ++unmatched_leaves_;
+    else leave_fast(top_, now);
   }
-
-  /// Leaves one region and enters the next at one clock reading (consecutive phases, loop iterations). Outside
-  /// any region, or beyond `max_depth`, only the visit is counted.
-  void next(uint32_t block) noexcept;
-
+  /// Leaves one region and enters the next at one instant. Outside any region, or beyond `max_depth`, only the visit
+  /// is counted.
+  void next(uint32_t block, uint64_t now) noexcept {
+    entry* const e = profile_ + block;
+    if (!arrive(e)) touch(e, 0);
+    if (deeper_ == 0 && top_ != frames_) next_fast(top_, e, now);
+  }
   /// Counts one visit of an untimed block.
   void visit(uint32_t block) noexcept {
-    entry* const step = profile_ + block;
-    if (__builtin_expect(step->segment != segment_, 0)) touch(step, innermost());
-    ++step->visits;
+    entry* const e = profile_ + block;
+    if (!arrive(e)) touch(e, innermost());
   }
 
-  /// Adds work units to the innermost region.
-  void work(uint64_t units) noexcept { current_->work += units; }
-
   /// Site number of the innermost region; 0 outside any.
-  uint32_t innermost() const noexcept { return static_cast<uint32_t>(current_ - profile_); }
-  uint32_t depth() const noexcept { return depth_; }
+  uint32_t innermost() const noexcept { return number(top_->region); }
+  uint32_t depth() const noexcept { return static_cast<uint32_t>(top_ - frames_) + deeper_; }
+  /// What `enter_fast` returned or would have returned at that depth, and back: for the slow way, where a frame is
+  /// only a name. Its last bit is free.
+  uintptr_t name_of(uint32_t depth) const noexcept {
+    return reinterpret_cast<uintptr_t>(frames_) + uintptr_t(depth) * sizeof(frame);
+  }
+  uint32_t depth_of(uintptr_t entered) const noexcept {
+    return static_cast<uint32_t>((entered - reinterpret_cast<uintptr_t>(frames_)) / sizeof(frame));
+  }
   uint64_t unmatched_leaves() const noexcept { return unmatched_leaves_; }
-  /// Names the stack of open regions, not only the innermost: changes whenever the stack does. For this process
-  /// only: site numbers differ between ranks. One load; not mixed, so not every bit is a hash.
-  core::stable_key path() const noexcept { return path_; }
   /// Site number of the open region at `level` (0: outermost), for level < depth().
   uint32_t open_region(uint32_t level) const noexcept {
-    if (level >= max_depth) return 0;
-    const entry* const region = level + 1 < depth_ && level + 1 < max_depth ? stack_[level + 1].outer : current_;
-    return static_cast<uint32_t>(region - profile_);
+    return level < max_depth ? number(frames_[level + 1].region) : 0;
+  }
+  /// Names the stack of open regions, not only the innermost: changes whenever the stack does. For this process
+  /// only: site numbers differ between ranks. Not mixed, so not every bit is a hash. One load where it is known,
+  /// else 1 ns for each region entered since.
+  core::stable_key path() const noexcept {
+    return __builtin_expect(top_->path != 0 || top_ == frames_, 1) ? top_->path : find_path();
   }
 
   /// Ends the segment at `now`: calls sink(const path_step&) once for each block visited or timed in it, code
   /// outside any region (block 0) left out, for its time is what the others leave. O(blocks of the segment).
   template <class Sink>
   void close(uint64_t now, Sink&& sink) noexcept {
-    current_->ticks += now - last_;
-    last_ = now;
-    for (uint32_t i = 0; i < touched_count_; ++i) hand_over(touched_[i], 0, sink);
-    if (__builtin_expect(++segment_ == 0, 0)) forget_segments();
+    entry* const inside = top_->region;
+    in_list_ = true;
+    inside->ticks += now;
+    for (uint32_t i = 0; i < touched_count_; ++i) {
+      entry& e = profile_[touched_[i]];
+      const entry was = e;
+      e.visits -= was.visits;  // not set to 0: a signal handler may have counted meanwhile
+      e.ticks -= was.ticks;
+      e.work -= was.work;
+      hand_over(touched_[i], was, was.ticks - timed, sink);
+    }
     touched_count_ = 0;
-    touch(current_, 0);
+    if (inside == profile_) inside->ticks = timed - now;
+    else {
+      add_to_list(inside, 0);
+      inside->ticks -= now;
+    }
+    in_list_ = false;
   }
 
   /// `close` for the case that it has nothing to tell: only code outside any region ran. False: call `close`.
   bool close_if_outside(uint64_t now) noexcept {
-    if (touched_count_ != 1 || current_ != profile_) return false;  // the innermost region is always touched
-    last_ = now;
+    if (touched_count_ != 0 || top_ != frames_) return false;
+    profile_[0].ticks = timed - now;
     return true;
   }
 
-  /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` not after the last event
-  /// (0, or the begin of the MPI call that the thread is in): the innermost region gets no running time.
-  /// For the thread itself, its signal handlers included, or while it stands still: from another thread the
-  /// numbers may be torn, never the memory.
+  /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` before the last event (0): the
+  /// innermost region gets no time in this segment. For the thread itself, its signal handlers included, or while
+  /// it stands still: from another thread the numbers may be torn, never the memory.
   template <class Sink>
   void peek(uint64_t now, Sink&& sink) const noexcept {
-    const uint64_t running = now > last_ ? now - last_ : 0;
-    const uint32_t inside = innermost();
-    for (uint32_t i = 0; i < touched_count_; ++i)
-      hand_over(touched_[i], touched_[i] == inside ? running : 0, sink);
+    const entry* const inside = top_->region;
+    const uint64_t longest = now > opened_ ? now - opened_ : 0;
+    for (uint32_t i = 0; i < touched_count_; ++i) {
+      const entry& e = profile_[touched_[i]];
+      uint64_t ticks = e.ticks - timed + (&e == inside ? now : 0);
+      // Between two steps of a mark an instant is counted on one side only.
+      if (static_cast<int64_t>(ticks) > 0 && ticks > longest && longest != 0) ticks -= now;
+      hand_over(touched_[i], e, ticks, sink);
+    }
   }
 
-  /// Continues after a pause that belongs to no block (the inside of an MPI call).
-  void resume(uint64_t now) noexcept { last_ = now; }
+  /// Continues after a pause that belongs to no block (the inside of an MPI call) and began at the last `close`.
+  void resume(uint64_t now) noexcept { top_->region->ticks = timed - now; }
 
  private:
-  struct entry {
-    uint64_t visits;
-    uint64_t ticks;
-    uint64_t work;
-    uint32_t within;
-    Segment segment;  // entries of an older segment count as empty
-  };
-  struct frame {
-    entry* outer;
-    uint64_t path;
-  };
+  static constexpr uint64_t visited = uint64_t(1) << 63;
+  static constexpr uint64_t timed = uint64_t(1) << 62;  // more than any clock reads
 
-  // A polynomial of the site numbers; mixed only where it is used as a hash.
-  static uint64_t extend(uint64_t path, uint32_t block) noexcept { return path * 0x9e3779b97f4a7c15u + block; }
-
-  __attribute__((noinline, cold)) void leave_none_or_deep() noexcept {
-    if (depth_ == 0) ++unmatched_leaves_;
-    else --depth_;  // beyond max_depth nothing changed at the enter: the time goes on with the region there
+  // The next 64 levels: from now on they are entered the fast way, but for the very last, above which it is deep. A
+  // signal handler may meet a frame that is not written yet: it must name some block.
+  __attribute__((noinline, cold)) void make_room() noexcept {
+    frame* const end = frames_ + max_depth - 1 - fast_end_ > 64 ? fast_end_ + 64 : frames_ + (max_depth - 1);
+    for (frame* each = fast_end_ + 1; each <= end + 1; ++each)
+      if (each->region == nullptr) each->region = profile_;
+    fast_end_ = end;
   }
 
-  __attribute__((noinline)) void touch(entry* e, uint32_t within) noexcept {
-    *e = entry{0, 0, 0, within, segment_};
-    touched_[touched_count_++] = static_cast<uint32_t>(e - profile_);
+  uint32_t number(const entry* block) const noexcept { return static_cast<uint32_t>(block - profile_); }
+
+  // In a signal handler that interrupts just this the block has to wait: what was counted stays, and is listed at
+  // a later visit.
+  __attribute__((noinline, cold)) void touch(entry* e, uint32_t within) noexcept {
+    if (in_list_) return;
+    in_list_ = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (static_cast<int64_t>(e->visits) >= 0) add_to_list(e, within);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    in_list_ = false;
+  }
+  void add_to_list(entry* e, uint32_t within) noexcept {
+    e->within = within;
+    touched_[touched_count_++] = number(e);
+    e->ticks += timed;
+    e->visits += visited;
+  }
+
+  // A polynomial of the site numbers; mixed only where it is used as a hash.
+  __attribute__((noinline)) core::stable_key find_path() const noexcept {
+    frame* known = top_;
+    while (known != frames_ && known->path == 0) --known;
+    while (known != top_) {
+      ++known;
+      known->path = known[-1].path * 0x9e3779b97f4a7c15u + number(known->region);
+    }
+    return top_->path;
   }
 
   template <class Sink>
-  void hand_over(uint32_t block, uint64_t running, Sink& sink) const noexcept {
-    const entry& e = profile_[block];
-    uint64_t ticks = e.ticks + running;
+  static void hand_over(uint32_t block, const entry& e, uint64_t ticks, Sink& sink) noexcept {
     // Less than nothing: the counters of two processors differ by some ticks and the thread moved.
     if (static_cast<int64_t>(ticks) < 0) ticks = 0;
-    if (block != 0 && (e.visits | ticks | e.work) != 0)
-      sink(core::path_step{block, e.within, e.visits, ticks, e.work});
+    const uint64_t visits = e.visits & ~visited;
+    if ((visits | ticks | e.work) != 0) sink(core::path_step{block, e.within, visits, ticks, e.work});
   }
 
-  // After 2^32 segments their numbers begin again at 1; what was touched before must not look current.
-  __attribute__((noinline, cold)) void forget_segments() noexcept {
-    for (uint32_t block = 0; block < core::site_table::capacity; ++block)
-      if (profile_[block].segment != 0) profile_[block].segment = 0;  // reading does not make pages
-    segment_ = 1;
-  }
-
-  entry* current_ = nullptr;
-  uint64_t last_ = 0;
-  uint64_t path_ = 0;
-  uint32_t depth_ = 0;
-  Segment segment_ = 0;
-  entry* profile_ = nullptr;
-  uint32_t* touched_ = nullptr;
+  frame* top_ = nullptr;
+  frame* fast_end_ = nullptr;  // what is entered from here on is entered and left the slow way
   uint32_t touched_count_ = 0;
+  uint32_t deeper_ = 0;        // how many regions beyond max_depth are open
+  bool in_list_ = false;       // the list of touched blocks is being changed
+  uint64_t opened_ = 0;
   uint64_t unmatched_leaves_ = 0;
-  frame stack_[max_depth];
+  mutable frame frames_[max_depth + 1];  // 0: outside any region
+  uint32_t touched_[core::site_table::capacity];
+  entry profile_[core::site_table::capacity];
 };
-
-template <class Clock, class Segment>
-void path_recorder<Clock, Segment>::next(uint32_t block) noexcept {
-  const uint64_t now = Clock::now();
-  current_->ticks += now - last_;
-  last_ = now;
-  entry* const following = profile_ + block;
-  if (__builtin_expect(following->segment != segment_, 0)) touch(following, 0);
-  ++following->visits;
-  const uint32_t depth = depth_ - 1;
-  if (__builtin_expect(depth >= max_depth, 0)) return;
-  path_ = extend(stack_[depth].path, block);
-  current_ = following;
-}
 
 }  // namespace record
 }  // namespace v0

@@ -20,6 +20,7 @@ int assemble(const int* cells, int count) {
     WHYWAIT_BLOCK("positive");
     WHYWAIT_WORK(sum);
   }
+  WHYWAIT_NEXT("refine");
   {
     WHYWAIT_WAIT("refined");
     ++refined;

@@ -1,0 +1,162 @@
+#ifndef WHYWAIT_RECORD_SLOW_PATH_HPP
+#define WHYWAIT_RECORD_SLOW_PATH_HPP
+
+#include <whywait/core/clock.hpp>
+#include <whywait/core/registry.hpp>
+#include <whywait/core/site.hpp>
+#include <whywait/record/location.hpp>
+#include <whywait/record/path_recorder.hpp>
+#include <whywait/record/site.hpp>
+
+#include <stdint.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+namespace detail {
+
+/// What a region object keeps: nothing if nothing is recorded. `entered` is the frame that path_recorder::enter_fast
+/// returned, or its name with the last bit set: that is never the innermost frame, so it is left the slow way.
+struct opened {
+  location* where;
+  path_recorder::frame* entered;
+};
+
+/// The place of a mark, for the report of what does not pair: a site, or the number of one.
+class marked_place {
+ public:
+  constexpr marked_place(site& place) noexcept : place_(&place), number_(0) {}
+  constexpr explicit marked_place(uint32_t number) noexcept : place_(nullptr), number_(number) {}
+  uint32_t number() const noexcept { return place_ != nullptr ? place_->id() : number_; }
+
+ private:
+  site* place_;
+  uint32_t number_;
+};
+
+/// The number of a place; 0, and the mark is lost, in a signal handler that interrupts just this: the table is locked.
+template <class Look>
+uint32_t number_by(location& at, Look&& look) noexcept {
+  if (__builtin_expect(at.looking_up, 0)) {
+    ++at.lost_marks;
+    return 0;
+  }
+  at.looking_up = true;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  const uint32_t found = look();
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  at.looking_up = false;
+  return found;
+}
+inline uint32_t number_of(location& at, site& place) noexcept {
+  return place.known_place() != 0 ? place.id() : number_by(at, [&] { return place.id(); });
+}
+inline uint32_t number_of(location& at, site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
+  return number_by(at, [&] { return at.names.find(core::the_registry()->sites, kind, name, file, line); });
+}
+
+// --- What every mark does where it is not alone: the clock that was chosen, any depth.
+
+inline opened enter_slowly(location& at, uint32_t number) noexcept {
+  if (number == 0) return {nullptr, nullptr};
+  const uint64_t now = core::cycle_clock::now();
+  if (at.more != nullptr) at.more->enter(at, number, now);
+  const uint32_t depth = at.path.enter(number, now);
+  const uintptr_t slow = is_fast(here) && depth < path_recorder::max_depth ? 0 : 1;
+  return {&at, reinterpret_cast<path_recorder::frame*>(at.path.name_of(depth) | slow)};
+}
+inline void leave_slowly(location& at) noexcept {
+  const uint64_t now = core::cycle_clock::now();
+  if (at.more != nullptr) at.more->leave(at, now);
+  at.path.leave(now);
+}
+inline void next_slowly(location& at, uint32_t number) noexcept {
+  if (number == 0) return;
+  const uint64_t now = core::cycle_clock::now();
+  if (at.more != nullptr) at.more->next(at, number, now);
+  at.path.next(number, now);
+}
+inline void visit_slowly(location& at, uint32_t number) noexcept {
+  if (number == 0) return;
+  if (at.more != nullptr) at.more->visit(at, number);
+  at.path.visit(number);
+}
+
+// --- What does not pair
+
+inline void count_mismatch(location& at, mismatch::fault what, uint32_t ended) noexcept {
+  if (at.mismatched_ends++ == 0) at.first_mismatch = mismatch{what, ended, at.path.innermost()};
+}
+/// Leaves every region deeper than `depth`.
+inline void leave_to(location& at, uint32_t depth) noexcept {
+  while (at.path.depth() > depth) leave_slowly(at);
+}
+/// Whether the region entered at `depth` is the innermost; what was forgotten in it is ended, and counted.
+inline bool repair(location& at, uint32_t depth, marked_place place) noexcept {
+  if (__builtin_expect(at.path.depth() == depth, 1)) return true;
+  count_mismatch(at, at.path.depth() > depth ? mismatch::fault::not_ended : mismatch::fault::ended_twice,
+                 place.number());
+  leave_to(at, depth);
+  return at.path.depth() == depth;
+}
+
+// --- Where the marks of region.hpp go when they cannot go the fast way: the first mark of a thread, the first visit
+// of a place in a segment, modes, depth. With `site& counted`: the fast way has counted the visit already.
+
+__attribute__((noinline, cold)) inline opened begin_slowly(site& place) noexcept {
+  location* const at = this_location();
+  return at != nullptr ? enter_slowly(*at, number_of(*at, place)) : opened{nullptr, nullptr};
+}
+__attribute__((noinline, cold)) inline opened begin_first(site& counted) noexcept {
+  path_recorder::take_back(here->path.at_place(counted.known_place()));
+  return begin_slowly(counted);
+}
+__attribute__((noinline, cold)) inline void end_slowly(location& at, path_recorder::frame* entered,
+                                                       marked_place place) noexcept {
+  if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), place)) leave_slowly(at);
+}
+__attribute__((noinline, cold)) inline void next_slowly(location& at, path_recorder::frame* entered, marked_place from,
+                                                        site& place) noexcept {
+  if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), from)) next_slowly(at, number_of(at, place));
+}
+__attribute__((noinline, cold)) inline void next_first(location& at, path_recorder::frame* entered, site& counted) noexcept {
+  path_recorder::take_back(at.path.at_place(counted.known_place()));
+  next_slowly(at, entered, counted, counted);
+}
+__attribute__((noinline, cold)) inline void next_slowly(site& place) noexcept {
+  location* const at = this_location();
+  if (at == nullptr) return;
+  const uint32_t number = number_of(*at, place);
+  if (at->path.depth() == 0 && number != 0) count_mismatch(*at, mismatch::fault::nothing_before, number);
+  next_slowly(*at, number);
+}
+__attribute__((noinline, cold)) inline void next_first(site& counted) noexcept {
+  path_recorder::take_back(here->path.at_place(counted.known_place()));
+  next_slowly(counted);
+}
+__attribute__((noinline, cold)) inline void visit_slowly(site& place) noexcept {
+  if (location* const at = this_location()) visit_slowly(*at, number_of(*at, place));
+}
+__attribute__((noinline, cold)) inline void visit_first(site& counted) noexcept {
+  path_recorder::take_back(here->path.at_place(counted.known_place()));
+  visit_slowly(counted);
+}
+
+// --- Names known only at run time
+
+__attribute__((noinline)) inline opened begin_named(site_kind kind, const char* name, const char* file, uint32_t line,
+                                                    uint32_t& number) noexcept {
+  location* const at = this_location();
+  return at != nullptr ? enter_slowly(*at, number = number_of(*at, kind, name, file, line)) : opened{nullptr, nullptr};
+}
+
+}  // namespace detail
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
