@@ -111,6 +111,34 @@ TEST_CASE("the text is two columns, and folds what is alike") {
         "                                          | update                       5.0 ms\n");
 }
 
+TEST_CASE("what is alike is folded, with its time, and what differs stands inside what it is in") {
+  explain::wait_picture both;
+  const auto timed = [](core::stable_key key, std::int64_t ns, std::uint32_t body = 0) {
+    return node(ran::region, key, ns, 1, body);
+  };
+  for (explain::picture_side* side : {&both.waiter, &both.causer}) {
+    const bool late = side == &both.causer;
+    std::vector<picture_node>& n = side->nodes;
+    for (core::stable_key k = 100; k < 107; ++k) n.push_back(timed(k, ms));
+    n.push_back(node(ran::loop, 0, late ? 80 * ms : 40 * ms, 10, 4));
+    n.push_back(timed(compute, late ? 60 * ms : 20 * ms, 2));
+    n.push_back(timed(pack, 5 * ms));
+    n.push_back(timed(update, late ? 50 * ms : 10 * ms));
+    n.push_back(node(ran::step, step, 0, late ? 7 : 5));
+    for (core::stable_key k = 100; k < 109; ++k) n.push_back(timed(k, ms));
+  }
+  CHECK(as_text(report::align(sample_wait(), both, names())) ==
+        "    side by side, since both were last in step, the longest of these waits:\n"
+        "      rank 1 (waited 45 ms)               | rank 0 (came late)\n"
+        "        (7 rows alike)             7.0 ms |   (7 rows alike)             7.0 ms\n"
+        "      10 times                      40 ms | 10 times                      80 ms\n"
+        "        compute_interior            20 ms |   compute_interior            60 ms\n"
+        "          pack_halo                5.0 ms |     pack_halo                5.0 ms\n"
+        "          update                    10 ms |     update                    50 ms\n"
+        "        5 refine                          |   7 refine\n"
+        "        (9 rows alike)             9.0 ms |   (9 rows alike)             9.0 ms\n");
+}
+
 TEST_CASE("a long picture stays within 20 lines and 100 columns, and shows what differs most") {
   const unsigned seed = std::random_device{}();
   MESSAGE("seed ", seed);

@@ -24,6 +24,7 @@ namespace detail {
 class picture_writer {
  public:
   static constexpr std::size_t most_rows = 17;  ///< with both headings and a remark 20 lines
+  static constexpr std::size_t few_rows = 9;    ///< so many are shown without folding anything
 
   picture_writer(const picture& p, std::size_t columns, const std::string& margin)
       : p_(p), margin_(margin + "  "), side_((std::min<std::size_t>(columns, 100) - margin_.size() - 3) / 2) {}
@@ -108,33 +109,40 @@ class picture_writer {
            apart(row) > 0.05 * p_.waiter.seconds;
   }
 
-  // The rows that differ, most first, as many as fit; if there is room, the longest of the others.
+  // The rows that differ, most first, with what they are in, as many as fit; if there is room, the longest others.
   void choose() {
     const std::size_t all = p_.rows.size();
-    kept_.assign(all, 1);
-    if (all <= most_rows && std::all_of(p_.rows.begin(), p_.rows.end(), [this](const picture_row& r) { return differs(r); })) return;
-    std::vector<std::size_t> order(all);
-    for (std::size_t i = 0; i != all; ++i) order[i] = i;
+    kept_.assign(all, all <= few_rows ? 1 : 0);
+    if (all <= few_rows) return;
+    std::vector<std::size_t> order(all), around(all, all), open;
+    for (std::size_t i = 0; i != all; ++i) {
+      order[i] = i;
+      while (!open.empty() && p_.rows[open.back()].depth >= p_.rows[i].depth) open.pop_back();
+      if (!open.empty()) around[i] = open.back();
+      open.push_back(i);
+    }
     std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
       const picture_row &x = p_.rows[a], &y = p_.rows[b];
       if (differs(x) != differs(y)) return differs(x);
       if (apart(x) != apart(y)) return apart(x) > apart(y);
       return seconds(x.causer) > seconds(y.causer);
     });
-    // a row that would be folded alone takes no more room as it is
-    std::size_t lines = all > 0 ? 1 : 0, count = 0;
-    kept_.assign(all, 0);
-    for (; count != all; ++count) {
-      const std::size_t at = order[count];
-      if (!differs(p_.rows[at]) && count >= 4) break;
-      const bool before = at > 0 && kept_[at - 1] == 0, after = at + 1 < all && kept_[at + 1] == 0;
-      const std::size_t more = (before ? 1u : 0u) + (after ? 1u : 0u);  // a run becomes the row and what is left of it
-      if (lines + more > most_rows) continue;
-      lines += more;
-      kept_[at] = 1;
+    std::vector<char> trial;
+    std::size_t tries = 0;
+    for (const std::size_t row : order) {
+      if (kept_[row] != 0) continue;
+      if (++tries > 4 * most_rows) break;  // the rest matters less than what already had no room
+      trial = kept_;
+      for (std::size_t at = row; at != all; at = around[at]) trial[at] = 1;
+      if (lines_of(trial) <= (differs(p_.rows[row]) ? most_rows : few_rows)) kept_.swap(trial);
     }
-    for (std::size_t i = 0; i != all; ++i)
+    for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
       if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;
+  }
+  static std::size_t lines_of(const std::vector<char>& kept) {
+    std::size_t lines = 0;
+    for (std::size_t i = 0; i != kept.size(); ++i) lines += kept[i] != 0 || i == 0 || kept[i - 1] != 0 ? 1 : 0;
+    return lines;
   }
 
   const picture& p_;
