@@ -1,9 +1,8 @@
 #ifndef WHYWAIT_CORE_PATH_FOLDER_HPP
 #define WHYWAIT_CORE_PATH_FOLDER_HPP
 
-#include <whywait/core/pages.hpp>
+#include <whywait/core/path_nodes.hpp>
 #include <whywait/core/path_order.hpp>
-#include <whywait/core/stable_key.hpp>
 
 #include <stdint.h>
 
@@ -16,34 +15,28 @@ namespace core {
 /// choice: the first that can be seen. O(1) amortised for each event: a look at the last few equal nodes, by hash; a
 /// folding is checked node by node and removes what it checks.
 ///
-/// Memory: at most `most` nodes of 80 bytes twice, touched as they are used; when they are used up the rest is only counted
-/// (`lost`) until `finish`. After `open` nothing allocates or fails. One thread. (Loops as in ScalaTrace's
+/// Memory: at most `most` nodes of 80 bytes twice, touched as they are used; when they are used up the rest is only
+/// counted (`lost`) until `finish`. After `open` nothing allocates or fails. One thread. (Loops as in ScalaTrace's
 /// regular section descriptors, Noeth et al. 2009; the search by hash is ours.)
-class path_folder {
+class path_folder : private detail::path_nodes {
  public:
-  /// False if there is no address space.
-  bool open(uint32_t most) noexcept {
-    most_ = most;
-    while (slots_ < 2 * most) slots_ *= 2;
-    list_ = static_cast<node*>(map_pages(sizeof(node) * most, false));
-    arena_ = static_cast<node*>(map_pages(sizeof(node) * most, false));
-    heads_ = static_cast<uint32_t*>(map_pages(sizeof(uint32_t) * slots_, false));
-    return list_ != nullptr && arena_ != nullptr && heads_ != nullptr;
-  }
+  using path_nodes::open;
   void release() noexcept {
-    unmap_pages(list_, sizeof(node) * most_);
-    unmap_pages(arena_, sizeof(node) * most_);
-    unmap_pages(heads_, sizeof(uint32_t) * slots_);
+    path_nodes::release();
     *this = path_folder();
   }
 
   /// One visit of a step.
   void step(uint32_t number) noexcept {
+    if (following_) {
+      if (follow(number)) return;
+      stop_following();
+    }
     if (pending_ && list_[size_ - 1].symbol == number && list_[size_ - 1].count != ~uint32_t(0)) {
       ++list_[size_ - 1].count;
       return;
     }
-    if (!room(1)) return;
+    if (!room(1) || begins_round(number)) return;
     push(number);
     pending_ = true;
   }
@@ -58,11 +51,11 @@ class path_folder {
 
   /// The innermost region ends; without one: lost. `flags`: 0, or unfinished if it goes on.
   void leave(uint32_t flags = 0) noexcept {
+    if (!full_) settle();
     if (full_ || open_ == 0) {
       ++lost_;
       return;
     }
-    settle();
     const uint32_t at = open_ - 1;
     open_ = list_[at].outer;
     list_[at].symbol |= flags;
@@ -91,7 +84,7 @@ class path_folder {
   /// Symbol of the innermost open region; 0: none.
   uint32_t innermost() const noexcept { return open_ != 0 ? list_[open_ - 1].symbol : 0; }
   /// At most so many nodes will `finish` give.
-  uint32_t size() const noexcept { return size_ + used_; }
+  uint32_t size() const noexcept { return size_ + used_ + (following_ ? list_[size_ - 1].length : 0); }
   bool empty() const noexcept { return size_ == 0 && lost_ == 0; }
   /// Events since memory was used up.
   uint64_t lost() const noexcept { return lost_; }
@@ -99,6 +92,7 @@ class path_folder {
   /// Ends the path: calls sink(const order_node&) in preorder, regions still open marked unfinished, and begins anew.
   template <class Sink>
   void finish(Sink&& sink) noexcept {
+    settle();
     full_ = false;  // closing needs no room
     while (open_ != 0) leave(order_flag::unfinished);
     settle();
@@ -109,110 +103,13 @@ class path_folder {
   }
 
  private:
-  struct node {
-    uint64_t hash;      // of symbol, body and count
-    uint64_t kind;      // of symbol and body
-    uint64_t inside;    // of the body
-    uint64_t before;    // of all nodes before it on its level
-    uint64_t ticks;
-    uint32_t symbol;
-    uint32_t count;
-    uint32_t body;      // its first in the arena
-    uint32_t length;
-    uint32_t all;       // nodes in its body on all levels
-    uint32_t used;      // of the arena, before anything in this node
-    uint32_t outer;     // of an open region: the one around it, + 1
-    uint32_t same;      // entry before it in the chain of its hash
-    uint32_t same_end;  // of a loop: the same for the hash of its last
-  };
-  static constexpr uint64_t base = 0x9e3779b97f4a7c15u;
   static constexpr uint32_t looks = 8;
 
-  static uint64_t mix(uint64_t a, uint64_t b) noexcept { return combine(a, b); }
-
   bool room(uint32_t nodes) noexcept {
-    if (!full_) {
-      settle();
-      if (size_ + used_ + nodes <= most_) return true;
-      full_ = true;
-    }
-    ++lost_;
-    return false;
-  }
-
-  void push(uint32_t symbol) noexcept {
-    node& n = list_[size_];
-    n.symbol = symbol;
-    n.count = 1;
-    n.ticks = 0;
-    n.body = n.length = n.all = n.outer = 0;
-    n.inside = 0;
-    n.used = used_;
-    n.kind = mix(symbol, 0);
-    ++size_;
-  }
-
-  uint32_t level() const noexcept { return open_; }  // first place of the innermost open level
-
-  // The polynomial of the hashes from `first` to before `last`, on one level.
-  uint64_t window(uint32_t first, uint32_t last) const noexcept {
-    uint64_t power = 1, square = base;
-    for (uint32_t n = last - first; n != 0; n >>= 1, square *= square)
-      if ((n & 1) != 0) power *= square;
-    return before(last) - before(first) * power;
-  }
-  uint64_t before(uint32_t at) const noexcept {
-    if (at == level()) return 0;
-    return list_[at - 1].before * base + list_[at - 1].hash;
-  }
-
-  void rehash(node& n) noexcept { n.hash = mix(n.kind, n.count); }
-
-  bool same_kind(const node& a, const node& b) const noexcept {
-    if (a.kind != b.kind || a.symbol != b.symbol || a.length != b.length) return false;
-    for (uint32_t i = 0; i < a.length; ++i)
-      if (!same(arena_[a.body + i], arena_[b.body + i])) return false;
-    return true;
-  }
-  bool same(const node& a, const node& b) const noexcept { return a.count == b.count && same_kind(a, b); }
-
-  void add_times(node& to, const node& from) noexcept {
-    to.ticks += from.ticks;
-    for (uint32_t i = 0; i < to.length; ++i) add_times(arena_[to.body + i], arena_[from.body + i]);
-  }
-
-  // Chains of equal hashes, newest first; they shrink as they grew, so a head is all there is to restore.
-  uint32_t& head(uint64_t hash) noexcept { return heads_[(hash >> 32) & (slots_ - 1)]; }
-  void remember(uint32_t at) noexcept {
-    node& n = list_[at];
-    n.same = head(n.hash);
-    head(n.hash) = at * 2 + 2;
-    if (n.symbol != 0) return;
-    uint32_t& end = head(arena_[n.body + n.length - 1].hash);
-    n.same_end = end;
-    end = at * 2 + 3;
-  }
-  void forget(uint32_t at) noexcept {
-    node& n = list_[at];
-    if (n.symbol == 0) head(arena_[n.body + n.length - 1].hash) = n.same_end;
-    head(n.hash) = n.same;
-  }
-
-  static void take_in(node& n, const node& child) noexcept {
-    n.inside = n.inside * base + child.hash;
-    n.all += child.all + 1;
-  }
-
-  // Moves the `length` nodes after `at` into its body. They are remembered, `at` is not.
-  void close(uint32_t at, uint32_t length) noexcept {
-    node& n = list_[at];
-    n.body = used_;
-    n.length = length;
-    for (uint32_t i = 0; i < length; ++i) take_in(n, list_[at + 1 + i]);
-    for (uint32_t i = length; i != 0; --i) forget(at + i);
-    for (uint32_t i = 0; i < length; ++i) arena_[used_++] = list_[at + 1 + i];
-    n.kind = mix(mix(n.symbol, length), n.inside);
-    size_ = at + 1;
+    if (!full_) settle();
+    full_ = full_ || size_ + used_ + nodes > most_;
+    if (full_) ++lost_;
+    return !full_;
   }
 
   // The last node is like the one before it: one more of that. True if so; then that is not remembered.
@@ -230,8 +127,54 @@ class path_folder {
     return true;
   }
 
+  // One more round of the loop that is the last node, step by step: as long as it is like its body nothing is written
+  // but where it is. Such loops are most of what long paths are made of.
+  bool begins_round(uint32_t number) noexcept {
+    if (size_ == level()) return false;
+    const node& loop = list_[size_ - 1];
+    if (loop.symbol != 0 || arena_[loop.body].symbol != number) return false;
+    following_ = true;
+    round_at_ = round_count_ = 0;
+    return follow(number);
+  }
+  bool follow(uint32_t number) noexcept {
+    node& loop = list_[size_ - 1];
+    const node& next = arena_[loop.body + round_at_];
+    if (next.symbol != number) return false;
+    if (++round_count_ != next.count) return true;
+    round_count_ = 0;
+    if (++round_at_ != loop.length) return true;
+    round_at_ = 0;
+    if (!pending_) forget(size_ - 1);
+    pending_ = true;
+    if (++loop.count == ~uint32_t(0)) following_ = false;
+    return true;
+  }
+  // What was followed of a round that is not completed becomes nodes after the loop. They are not folded yet, for
+  // they are read from the body of the loop; what comes after them will be.
+  void stop_following() noexcept {
+    following_ = false;
+    const uint32_t body = list_[size_ - 1].body, all = round_at_ + (round_count_ != 0 ? 1 : 0);
+    for (uint32_t i = 0; i < all; ++i) {
+      const uint32_t count = i < round_at_ ? arena_[body + i].count : round_count_;
+      if (pending_) {
+        pending_ = false;
+        keep();
+      }
+      full_ = full_ || size_ + used_ + 1 > most_;
+      if (full_) {
+        lost_ += count;
+        continue;
+      }
+      push(arena_[body + i].symbol);
+      list_[size_ - 1].count = count;
+      pending_ = true;
+    }
+  }
+
   // The last node will not change any more: looks for what it completes.
   void settle() noexcept {
+    if (following_) stop_following();
     if (!pending_) return;
     pending_ = false;
     for (;;) {
@@ -255,7 +198,8 @@ class path_folder {
         entry = n.same_end;
       } else {
         const uint32_t width = last - at;
-        if (at + 1 >= first + width && window(at + 1, size_) == window(at + 1 - width, at + 1) &&
+        if (at + 1 >= first + width && n.hash == list_[last].hash && list_[at - 1].hash == list_[last - 1].hash &&
+            window(at + 1, size_) == window(at + 1 - width, at + 1) &&
             twice(at + 1 - width, width))
           return true;
         entry = n.same;
@@ -296,7 +240,7 @@ class path_folder {
       take_in(loop, list_[at + i]);
       arena_[used_++] = list_[at + i];
     }
-    loop.kind = mix(mix(0, width), loop.inside);
+    loop.kind = combine(combine(0, width), loop.inside);
     list_[at] = loop;
     size_ = at + 1;
     return true;
@@ -347,23 +291,12 @@ class path_folder {
     if (n.symbol == 0 || n.is(order_flag::region)) close(at, size_ - at - 1);
   }
 
-  template <class Sink>
-  void hand_over(const node& n, Sink& sink) const noexcept {
-    sink(order_node{n.symbol, n.count, n.all, static_cast<float>(n.ticks)});
-    for (uint32_t i = 0; i < n.length; ++i) hand_over(arena_[n.body + i], sink);
-  }
-
-  node* list_ = nullptr;   // the open levels, outermost first
-  node* arena_ = nullptr;  // bodies of what is closed
-  uint32_t* heads_ = nullptr;
-  uint32_t most_ = 0;
-  uint32_t slots_ = 64;
-  uint32_t size_ = 0;
-  uint32_t used_ = 0;
-  uint32_t open_ = 0;
   uint64_t lost_ = 0;
   bool pending_ = false;  // the last node may still grow: it is not remembered
+  bool following_ = false;  // the last node is a loop and its next round has begun: so far
   bool full_ = false;
+  uint32_t round_at_ = 0;     // so many nodes of its body,
+  uint32_t round_count_ = 0;  // and so many visits of the next one
 };
 
 }  // namespace core

@@ -17,7 +17,8 @@ namespace record {
 
 /// What a thread keeps beside its path profile if WHYWAIT_PATH or WHYWAIT_TIMELINE ask for it. Each function is called
 /// before the path recorder is told the same. A mark in a signal handler that interrupts another one is left out
-/// here (counted), never in the profile. Written by its thread only.
+/// here (counted), never in the profile. Written by its thread only. Not inlined: the slow way of a mark is cold, and
+/// what is inlined into cold code is made small, not fast.
 struct details {
   bool ordered;
   bool timed;
@@ -44,21 +45,21 @@ struct details {
   }
 
   template <class Location>
-  void enter(const Location& here, uint32_t number, uint64_t now) noexcept {
+  __attribute__((noinline)) void enter(const Location& here, uint32_t number, uint64_t now) noexcept {
     const alone guard(*this);
     if (!guard) return;
     if (ordered) order.enter(here, number, now);
     if (timed) line.enter(number, now);
   }
   template <class Location>
-  void leave(const Location& here, uint64_t now) noexcept {
+  __attribute__((noinline)) void leave(const Location& here, uint64_t now) noexcept {
     const alone guard(*this);
     if (!guard) return;
     if (ordered) order.leave(here, now);
     if (timed && here.path.depth() != 0) line.leave(here.path.innermost(), now);
   }
   template <class Location>
-  void next(const Location& here, uint32_t number, uint64_t now) noexcept {
+  __attribute__((noinline)) void next(const Location& here, uint32_t number, uint64_t now) noexcept {
     if (here.path.depth() == 0) return visit(here, number);  // then the path recorder only counts it
     leave(here, now);
     const alone guard(*this);
@@ -67,7 +68,7 @@ struct details {
     if (timed) line.enter(number, now);
   }
   template <class Location>
-  void visit(const Location& here, uint32_t number) noexcept {
+  __attribute__((noinline)) void visit(const Location& here, uint32_t number) noexcept {
     const alone guard(*this);
     if (!guard) return;
     if (ordered) order.visit(here, number);

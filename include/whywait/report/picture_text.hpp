@@ -109,7 +109,7 @@ class picture_writer {
            apart(row) > 0.05 * p_.waiter.seconds;
   }
 
-  // The rows that differ, most first, with what they are in, as many as fit; if there is room, the longest others.
+  // The rows that differ, most first, with what they are in, as many as fit; if none differs, the longest.
   void choose() {
     const std::size_t all = p_.rows.size();
     kept_.assign(all, all <= few_rows ? 1 : 0);
@@ -131,6 +131,7 @@ class picture_writer {
     std::size_t tries = 0;
     for (const std::size_t row : order) {
       if (kept_[row] != 0) continue;
+      if (!differs(p_.rows[row]) && differs(p_.rows[order.front()])) break;
       if (++tries > 4 * most_rows) break;  // the rest matters less than what already had no room
       trial = kept_;
       for (std::size_t at = row; at != all; at = around[at]) trial[at] = 1;
