@@ -7,6 +7,7 @@
 // other in a loop that folds. `ordered_random` are blocks in an order that does not fold: the most that the mode can
 // cost, its segments ended every 1000 blocks as a synchronisation does. `timeline_...` writes a ring of 16 MiB.
 #include <whywait/record.hpp>
+#include <whywait/record/kept_details.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -105,9 +106,9 @@ void with(benchmark::State& state) {
     const bool keeps = here != nullptr && here->more != nullptr;
     if (keeps != (Order || Timeline != choice::none)) return state.SkipWithError("the mode is not on");
     if (Timeline != choice::none)
-      for (int i = 0; i < (1 << 21); ++i) here->more->line.visit(1);  // all of its memory has been touched
+      for (int i = 0; i < (1 << 21); ++i) record::kept_details::of(*here)->line.visit(1);  // all of its memory has been touched
     Function(state);
-    if (Timeline != choice::none) here->more->line.release();
+    if (Timeline != choice::none) record::kept_details::of(*here)->line.release();
   }).join();
 }
 
@@ -120,6 +121,7 @@ void measure(const char* name, void (*function)(benchmark::State&)) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  whywait::record::keep_details();
   whywait::record::listen();
   measure("floor", floor_cost);
   measure("region", with<false, choice::none, region_cost>);

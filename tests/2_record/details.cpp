@@ -1,5 +1,6 @@
 #include <whywait/explain/timeline.hpp>
 #include <whywait/record/append.hpp>
+#include <whywait/record/kept_details.hpp>
 #include <whywait/record/macros.hpp>
 
 #include <doctest/doctest.h>
@@ -25,6 +26,7 @@ class asked_for {
   asked_for(bool order, core::settings::timeline_choice timeline, bool blocks = false,
             std::uint64_t timeline_bytes = ~std::uint64_t(0))
       : registry_(*core::the_registry()), before_(registry_.config) {
+    record::keep_details();
     registry_.config.path_order = order;
     registry_.config.timeline = timeline;
     registry_.config.timeline_blocks = blocks;
@@ -39,6 +41,8 @@ class asked_for {
   core::registry& registry_;
   core::settings before_;
 };
+record::kept_details& kept() { return *record::kept_details::of(*record::this_location()); }
+
 using choice = core::settings::timeline_choice;
 
 const char* name_of(std::uint32_t number) { return core::the_registry()->sites[number].name; }
@@ -72,11 +76,11 @@ void synchronise() {
 
 std::vector<std::string> orders() {
   record::location& here = *record::this_location();
-  here.more->order.flush(here);
+  kept().order.flush(here);
   std::vector<std::string> all;
-  for (std::uint64_t i = 0; i < here.more->order.segments().size(); ++i) {
-    const core::order_segment s = here.more->order.segments()[i];
-    all.push_back(text(here.more->order, s.first, s.first + s.nodes));
+  for (std::uint64_t i = 0; i < kept().order.segments().size(); ++i) {
+    const core::order_segment s = kept().order.segments()[i];
+    all.push_back(text(kept().order, s.first, s.first + s.nodes));
   }
   return all;
 }
@@ -86,7 +90,7 @@ void inner(int blocks) {
   for (int i = 0; i < blocks; ++i) WHYWAIT_BLOCK("block");
 }
 
-explain::location_timeline drained(record::details& more) {
+explain::location_timeline drained(record::kept_details& more) {
   explain::location_timeline to;
   more.line.drain([&to](const core::timeline_event* first, std::uint64_t count) {
     to.events.insert(to.events.end(), first, first + count);
@@ -161,13 +165,13 @@ TEST_CASE("the times of the order are those of the profile") {
     }
     synchronise();
     record::location& here = *record::this_location();
-    here.more->order.flush(here);
-    REQUIRE(here.more->order.segments().size() == 6);
+    kept().order.flush(here);
+    REQUIRE(kept().order.segments().size() == 6);
     std::uint64_t step = 0;
     for (std::uint64_t i = 0; i < 6; ++i) {
       double in_order = 0, in_profile = 0;
-      const core::order_segment s = here.more->order.segments()[i];
-      for (std::uint32_t n = 0; n < s.nodes; ++n) in_order += static_cast<double>(here.more->order.nodes()[s.first + n].ticks);
+      const core::order_segment s = kept().order.segments()[i];
+      for (std::uint32_t n = 0; n < s.nodes; ++n) in_order += static_cast<double>(kept().order.nodes()[s.first + n].ticks);
       for (; step < here.syncs[i].steps; ++step) in_profile += static_cast<double>(here.steps[step].ticks);
       CHECK(in_order == doctest::Approx(in_profile).epsilon(1e-5));  // single precision
     }
@@ -190,7 +194,7 @@ TEST_CASE("several threads each keep their own timeline, nested as they ran") {
         }
         mark("end outer");
       }
-      record::details& more = *record::this_location()->more;
+      record::kept_details& more = kept();
       CHECK(more.line.happened() == expected.size());
       const explain::location_timeline found = drained(more);
       const std::vector<explain::timeline_mark> marks = explain::marks_of(found, {});
@@ -206,7 +210,7 @@ TEST_CASE("blocks are in the timeline only if asked for; both modes go together"
     for (int i = 0; i < 3; ++i) inner(2);
     synchronise();
     CHECK(orders() == std::vector<std::string>{"3xinner(2xblock)"});
-    const std::vector<explain::timeline_mark> marks = explain::marks_of(drained(*record::this_location()->more), {});
+    const std::vector<explain::timeline_mark> marks = explain::marks_of(drained(kept()), {});
     CHECK(words(marks) ==
           std::vector<std::string>{"begin inner", "end inner", "begin inner", "end inner", "begin inner", "end inner"});
   }).join();
@@ -217,7 +221,7 @@ TEST_CASE("when the timeline is full every mark is still counted, and what is lo
     const asked_for timeline(false, policy, false, core::the_registry()->timeline_memory.used() + 2 * 65536);
     std::thread([policy] {
       for (int i = 0; i < 20000; ++i) inner(0);
-      record::details& more = *record::this_location()->more;
+      record::kept_details& more = kept();
       CHECK(more.line.happened() == 40000);
       CHECK(more.line.incomplete());
       const explain::location_timeline found = drained(more);

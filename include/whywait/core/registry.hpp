@@ -45,6 +45,7 @@ struct registry {
   pthread_key_t thread_key;   ///< value: the thread's location_base
   location_base* locations;   ///< newest first
   uint32_t location_count;
+  void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: nobody reads them
   uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
   void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
   clock_source clock;         ///< what all of its modules read

@@ -3,6 +3,7 @@
 
 #include <whywait/core/registry.hpp>
 #include <whywait/explain/timeline.hpp>
+#include <whywait/record/kept_details.hpp>
 #include <whywait/record/location.hpp>
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace mpi {
 [[gnu::cold]] inline std::vector<explain::location_timeline> take_timelines(const core::registry& registry) {
   std::vector<explain::location_timeline> all;
   for (core::location_base* l = __atomic_load_n(&registry.locations, __ATOMIC_ACQUIRE); l != nullptr; l = l->next) {
-    record::details* const more = static_cast<record::location*>(l)->more;
+    record::kept_details* const more = record::kept_details::of(static_cast<const record::location&>(*l));
     if (more == nullptr || !more->timed) continue;
     explain::location_timeline one;
     one.thread = static_cast<std::int32_t>(l->index);

@@ -24,7 +24,7 @@ inline bool keeps_order() noexcept {
 inline void append(uint32_t block) noexcept {
   location* const here = this_location();
   if (here == nullptr || here->more == nullptr) return;
-  here->more->visit(*here, block);
+  if (here->more->ordered) here->more->visit(*here, block);
 }
 
 }  // namespace record

@@ -75,7 +75,8 @@ inline location* make_location(core::registry& registry) noexcept {
     return nullptr;  // a few pages stay behind
   }
   made->path.open(core::cycle_clock::now());
-  made->more = details::make(registry);
+  if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
+    made->more = static_cast<details*>(make(registry));
   pthread_mutex_lock(&registry.mutex);
   made->index = registry.location_count++;
   made->next = registry.locations;

@@ -3,6 +3,7 @@
 
 #include <whywait/core/chunked_view.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/record/kept_details.hpp>
 #include <whywait/sync/mpi/state.hpp>
 
 #include <cstdint>
@@ -82,7 +83,7 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
     to.steps = from.steps.view();
     to.needs = from.needs.view();
     to.mismatched_ends = from.mismatched_ends;
-    if (record::details* const more = from.more) {
+    if (record::kept_details* const more = record::kept_details::of(from)) {
       // the segment before the last record ends with the next event, which may never come
       const bool still = base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0;
       if (still && more->ordered) more->order.flush(from);
