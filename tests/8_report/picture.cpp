@@ -153,7 +153,7 @@ TEST_CASE("a long picture stays within 20 lines and 100 columns, and shows what 
     both.causer.nodes[random() % size] = node(ran::region, compute, 900 * ms);
     report::picture p = report::align(sample_wait(), both, names());
     p.cut = round % 2 == 0;
-    for (const std::size_t columns : {60, 80, 100, 200}) {
+    for (const std::size_t columns : {std::size_t(60), std::size_t(80), std::size_t(100), std::size_t(200)}) {
       const std::string all = as_text(p, columns);
       const std::vector<std::string> lines = lines_of(all);
       CHECK(lines.size() <= 20);
