@@ -1,97 +1,242 @@
-// What recording costs, per operation: plain loops, so the time of a row is that of one operation. The machine is
-// never quiet: many short repetitions in random order, and of them the minimum and the median:
+// What recording costs, per operation, in one run (harness.hpp):
 //
-//   bench_record --benchmark_report_aggregates_only=true --benchmark_format=json
+//   bench_record [--rounds=1001] [--json=FILE]
+//   bench_record --events=1000000000     so many events through one folding buffer: time, memory, what became of them
 //
-// which means --benchmark_repetitions=101 --benchmark_min_time=0.01 --benchmark_enable_random_interleaving=true
-// unless said otherwise. Read `floor_min`, `region_min`, `floor_median`, ...
-//
-// `floor` is what any recorder with exact times pays: two clock readings and two 16-byte stores. `region` is
-// WHYWAIT_REGION around nothing: at most 1.3 times the floor. `off` is a region with recording switched off.
+//   floor          two clock readings and two stores of 16 bytes
+//   region         WHYWAIT_REGION around nothing: at most 1.05 times the floor
+//   next           WHYWAIT_NEXT: at most 0.55 times the floor; next_same: the same place again, as in a loop
+//   nested         a region in a region, per region
+//   block          WHYWAIT_BLOCK; block_kernel: what one adds in a kernel of 2 ns with 3 blocks: at most 0.3 ns
+//   work           WHYWAIT_WORK
+//   dynamic        begin and end with a name known only at run time
+//   two_threads    region while another thread does the same on another processor
+//   so_linked, so_dlopened   region in a shared library
+//   fenced         region with WHYWAIT_CLOCK=fenced, monotonic with CLOCK_MONOTONIC
+//   off            region with recording switched off
+//   thread_start   the first region of a thread
+//   segment        ten blocks between two synchronisations, closed
+//   buffer_push, buffer_fold   one event of 16 bytes into an event_buffer
+#include "harness.hpp"
+
 #include <whywait/core/event_buffer.hpp>
 #include <whywait/record.hpp>
 
-#include <benchmark/benchmark.h>
-
-#include <algorithm>
 #include <cstdint>
+#include <dlfcn.h>
 #include <new>
+#include <sched.h>
+#include <sys/resource.h>
+#include <thread>
 #include <vector>
+
+extern "C" void whywait_regions_linked(std::uint64_t times);
 
 namespace {
 
 namespace core = whywait::core;
 namespace record = whywait::record;
+using harness::timed_event;
 
-struct alignas(16) timed_event {
-  std::uint64_t ticks;
-  std::uint64_t id;
-};
-
-timed_event ring[4096];
-
-void floor_cost(benchmark::State& state) {
-  std::uint32_t at = 0;
-  const auto store = [&at](std::uint64_t id) {
-#if defined(__x86_64__)
-    ring[at] = timed_event{__builtin_ia32_rdtsc(), id};
-#else
-    ring[at] = timed_event{core::cycle_clock::now(), id};
-#endif
-    at = (at + 1) & 4095;
-    __asm__ volatile("" ::: "memory");  // the stores happen
-  };
-  for (auto _ : state) {
-    store(1);
-    store(2);
-  }
-}
-
-void region_cost(benchmark::State& state) {
-  for (auto _ : state) {
+__attribute__((noinline)) void region(std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) {
     WHYWAIT_REGION("benchmark region");
   }
 }
 
-void next_cost(benchmark::State& state) {
+__attribute__((noinline)) void nested(std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; i += 2) {
+    WHYWAIT_REGION("benchmark outer");
+    WHYWAIT_REGION("benchmark inner");
+  }
+}
+
+__attribute__((noinline)) void next(std::uint64_t times) {
   WHYWAIT_REGION("first phase");
-  while (state.KeepRunningBatch(2)) {
+  for (std::uint64_t i = 0; i < times; i += 2) {
     WHYWAIT_NEXT("second phase");
     WHYWAIT_NEXT("third phase");
   }
 }
 
-void block_cost(benchmark::State& state) {
-  for (auto _ : state) {
+__attribute__((noinline)) void next_same(std::uint64_t times) {
+  WHYWAIT_REGION("before the loop");
+  for (std::uint64_t i = 0; i < times; ++i) {
+    WHYWAIT_NEXT("iteration");
+    harness::barrier();
+  }
+}
+
+__attribute__((noinline)) void block(std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) {
     WHYWAIT_BLOCK("benchmark block");
-    __asm__ volatile("" ::: "memory");  // else the compiler adds once for all iterations
+    harness::barrier();  // else the compiler might add once for all iterations
   }
 }
 
-void work_cost(benchmark::State& state) {
-  for (auto _ : state) {
+__attribute__((noinline)) void work(std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) {
     WHYWAIT_WORK(3);
-    __asm__ volatile("" ::: "memory");
+    harness::barrier();
   }
 }
 
-void dynamic_region_cost(benchmark::State& state) {
+__attribute__((noinline)) void dynamic(std::uint64_t times) {
   const char* name = "benchmark dynamic region";
-  benchmark::DoNotOptimize(name);
-  for (auto _ : state) {
+  for (std::uint64_t i = 0; i < times; ++i) {
+    harness::keep(name);
     whywait::begin(name, "benchmarks/record.cpp");
     whywait::end(name, "benchmarks/record.cpp");
   }
 }
 
-void off_cost(benchmark::State& state) {
-  record::location* const mine = record::this_location();
-  record::detail::here = record::detail::off();  // as WHYWAIT_ENABLE=0 leaves every thread
-  for (auto _ : state) {
-    WHYWAIT_REGION("benchmark off");
-    __asm__ volatile("" ::: "memory");
+// A relaxation with limits: three blocks an iteration, whose branches a processor predicts mostly.
+struct cells {
+  static constexpr std::uint32_t count = 2048;
+  double value[count], flux[count];
+  std::uint8_t wall[count];
+  cells() {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      value[i] = 1.0 + 0.001 * (i % 97);
+      flux[i] = 0.5;
+      wall[i] = i % 64 == 0;
+    }
   }
+} mesh;
+
+struct marked {
+  static void cell() { WHYWAIT_BLOCK("cell"); }
+  static void wall() { WHYWAIT_BLOCK("wall"); }
+  static void inside() { WHYWAIT_BLOCK("inside"); }
+  static void limited() { WHYWAIT_BLOCK("limited"); }
+  static void free() { WHYWAIT_BLOCK("free"); }
+};
+struct unmarked {
+  static void cell() {}
+  static void wall() {}
+  static void inside() {}
+  static void limited() {}
+  static void free() {}
+};
+
+template <class Marks>
+__attribute__((noinline)) void kernel(std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) {
+    const std::uint32_t c = static_cast<std::uint32_t>(i) & (cells::count - 1);
+    Marks::cell();
+    double flux = mesh.value[c] * 0.25 + mesh.flux[c] * 0.5;
+    if (mesh.wall[c] != 0) {
+      Marks::wall();
+      flux = -flux;
+    } else {
+      Marks::inside();
+      flux += mesh.value[(c + 1) & (cells::count - 1)] * 0.125;
+    }
+    if (flux > 0.9) {
+      Marks::limited();
+      flux = 0.9;
+    } else {
+      Marks::free();
+    }
+    mesh.flux[c] = flux;
+  }
+}
+
+double block_in_kernel() {
+  constexpr std::uint64_t times = 4096;
+  const std::uint64_t begin = harness::now_ns();
+  kernel<unmarked>(times);
+  const std::uint64_t between = harness::now_ns();
+  kernel<marked>(times);
+  const std::uint64_t end = harness::now_ns();
+  return (static_cast<double>(end - between) - static_cast<double>(between - begin)) / (3.0 * times);
+}
+
+// Both threads begin a batch together; only batches during which the other one ran all the time count, else the time
+// of one thread alone would be taken.
+class companion {
+ public:
+  explicit companion(int processor)
+      : thread_([this, processor] {
+          harness::pin(processor);
+          while (!__atomic_load_n(&end_, __ATOMIC_ACQUIRE)) {
+            if (__atomic_load_n(&running_, __ATOMIC_ACQUIRE) == 0) {
+              sched_yield();
+              continue;
+            }
+            region(100);
+            __atomic_store_n(&batches_, batches_ + 1, __ATOMIC_RELEASE);
+          }
+        }) {}
+  ~companion() {
+    __atomic_store_n(&end_, true, __ATOMIC_RELEASE);
+    thread_.join();
+  }
+  double operator()() {
+    __atomic_store_n(&running_, 1, __ATOMIC_RELEASE);
+    double ns = 0;
+    for (int attempt = 0; attempt < 50; ++attempt) {
+      const std::uint64_t known = __atomic_load_n(&batches_, __ATOMIC_ACQUIRE), wait = harness::now_ns();
+      while (__atomic_load_n(&batches_, __ATOMIC_ACQUIRE) == known && harness::now_ns() - wait < 10'000'000) {
+      }
+      const std::uint64_t first = __atomic_load_n(&batches_, __ATOMIC_ACQUIRE), begin = harness::now_ns();
+      region(2000);
+      const std::uint64_t end = harness::now_ns();
+      ns = static_cast<double>(end - begin) / 2000;
+      if (__atomic_load_n(&batches_, __ATOMIC_ACQUIRE) - first >= 15) break;  // of 20 in the same time
+    }
+    __atomic_store_n(&running_, 0, __ATOMIC_RELEASE);
+    return ns;
+  }
+
+ private:
+  int running_ = 0;
+  std::uint64_t batches_ = 0;
+  bool end_ = false;
+  std::thread thread_;
+};
+
+// As WHYWAIT_CLOCK and WHYWAIT_ENABLE leave every thread.
+void with_clock(core::clock_source source, std::uint64_t times) {
+  record::location* const mine = record::this_location();
+  core::cycle_clock::use(source);
+  record::detail::slow_here = mine;
+  record::detail::here = record::detail::elsewhere();
+  region(times);
   record::detail::here = mine;
+  core::cycle_clock::use(core::clock_source::counter);
+}
+void fenced(std::uint64_t times) { with_clock(core::clock_source::fenced, times); }
+void monotonic(std::uint64_t times) { with_clock(core::clock_source::monotonic, times); }
+void off(std::uint64_t times) {
+  record::location* const mine = record::this_location();
+  record::detail::here = record::detail::off();
+  region(times);
+  record::detail::here = mine;
+}
+
+double thread_start() {
+  std::uint64_t ns = 0;
+  std::thread([&ns] {
+    const std::uint64_t begin = harness::now_ns();
+    region(1);
+    ns = harness::now_ns() - begin;
+  }).join();
+  return static_cast<double>(ns);
+}
+
+void segment(std::uint64_t times) {
+  static record::path_recorder* const recorder = [] {
+    auto* made = new (core::map_pages(sizeof(record::path_recorder), false)) record::path_recorder;
+    made->open(core::cycle_clock::now());
+    return made;
+  }();
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < times; ++i) {
+    for (std::uint32_t place = 10; place < 20; ++place) recorder->visit(place);
+    recorder->close(core::cycle_clock::now(), [&sum](const core::path_step& step) { sum += step.visits; });
+  }
+  harness::keep(sum);
 }
 
 struct sum_up {
@@ -100,78 +245,79 @@ struct sum_up {
     for (std::uint64_t i = 0; i < count; ++i) sum += first[i].id;
   }
 };
+core::memory_budget budget;
+core::event_buffer<timed_event, core::fold<sum_up>> folding;
+core::event_buffer<timed_event, core::overwrite_oldest> overwriting;
 
-void buffer_fold_cost(benchmark::State& state) {
-  core::memory_budget budget;
-  core::event_buffer<timed_event, core::fold<sum_up>> buffer;
-  buffer.open(budget);
-  std::uint64_t i = 0;
-  for (auto _ : state) {
-    buffer.push(timed_event{i, i});
-    ++i;
-  }
-  benchmark::DoNotOptimize(buffer.folded_into().sum);
-  buffer.release();
+void buffer_fold(std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) folding.push(timed_event{i, i});
 }
-
 // 16 MiB of it, written again and again, so neither the kernel nor a nearer cache helps or hinders.
-void buffer_push_cost(benchmark::State& state) {
-  static core::memory_budget budget;
-  static core::event_buffer<timed_event, core::overwrite_oldest> buffer;
-  budget.limit(16u << 20);
-  if (buffer.size() == 0 && buffer.open(budget))
-    for (std::uint64_t i = 0; i < (1u << 21); ++i) buffer.push(timed_event{i, i});
-  std::uint64_t i = 0;
-  for (auto _ : state) {
-    buffer.push(timed_event{i, i});
-    ++i;
-  }
-  if (buffer.dropped() != 0) state.SkipWithError("events were dropped: that is not what this measures");
+void buffer_push(std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) overwriting.push(timed_event{i, i});
 }
 
-void segment_cost(benchmark::State& state) {  // ten blocks between two synchronisations
-  void* const pages = core::map_pages(sizeof(record::path_recorder), false);
-  record::path_recorder& recorder = *new (pages) record::path_recorder;
-  recorder.open(core::cycle_clock::now());
-  std::uint64_t sum = 0;
-  for (auto _ : state) {
-    for (std::uint32_t block = 10; block < 20; ++block) recorder.visit(block);
-    recorder.close(core::cycle_clock::now(), [&sum](const core::path_step& step) { sum += step.visits; });
-  }
-  benchmark::DoNotOptimize(sum);
-  core::unmap_pages(pages, sizeof(record::path_recorder));
-}
-
-double least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
-
-void measure(const char* name, void (*function)(benchmark::State&)) {
-  benchmark::RegisterBenchmark(name, function)->Iterations(2000)->UseRealTime()->ComputeStatistics("min", least);
+int many_events(std::uint64_t events) {
+  const auto peak = [] {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  for (std::uint64_t i = 0; i < 5000; ++i) folding.push(timed_event{i, 1});
+  const long before = peak();
+  const std::uint64_t begin = harness::now_ns();
+  for (std::uint64_t i = 5000; i < events; ++i) folding.push(timed_event{i, 1});
+  const std::uint64_t end = harness::now_ns();
+  folding.fold_rest();
+  const core::event_counts c = folding.counts();
+  std::printf("recorded %" PRIu64 " = folded %" PRIu64 " + dropped %" PRIu64 "; the folder saw %" PRIu64 "\n", c.recorded,
+              c.folded, c.dropped, folding.folded_into().sum);
+  std::printf("%.2f ns an event, resident memory grew by %ld KiB\n",
+              static_cast<double>(end - begin) / static_cast<double>(events), peak() - before);
+  return c.recorded == c.folded + c.dropped && c.folded == folding.folded_into().sum ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  whywait::record::listen();
-  measure("floor", floor_cost);
-  measure("region", region_cost);
-  measure("next", next_cost);
-  measure("block", block_cost);
-  measure("work", work_cost);
-  measure("dynamic_region", dynamic_region_cost);
-  measure("off", off_cost);
-  measure("event_buffer_push", buffer_push_cost);
-  measure("event_buffer_fold", buffer_fold_cost);
-  measure("segment_of_10_blocks", segment_cost);
-  // later flags win, so these are what holds when nothing is said
-  char repetitions[] = "--benchmark_repetitions=2001",
-       order[] = "--benchmark_enable_random_interleaving=true";
-  std::vector<char*> flags{argv[0], repetitions, order};
-  flags.insert(flags.end(), argv + 1, argv + argc);
-  int count = static_cast<int>(flags.size());
-  flags.push_back(nullptr);
-  benchmark::Initialize(&count, flags.data());
-  if (benchmark::ReportUnrecognizedArguments(count, flags.data())) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
+  record::listen();
+  folding.open(budget);
+  if (argc == 2 && std::strncmp(argv[1], "--events=", 9) == 0) return many_events(std::strtoull(argv[1] + 9, nullptr, 10));
+  budget.limit(16u << 20);
+  overwriting.open(budget);
+  for (std::uint64_t i = 0; i < (1u << 21); ++i) overwriting.push(timed_event{i, i});
+
+  harness::table rows;
+  rows.add("floor", harness::floor);
+  rows.add("region", region);
+  rows.add("nested", nested);
+  rows.add("next", next);
+  rows.add("next_same", next_same);
+  rows.add("block", block, 20000);
+  rows.add("block_kernel", block_in_kernel);
+  rows.add("work", work, 20000);
+  rows.add("dynamic", dynamic);
+  cpu_set_t processors;
+  if (sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) > 1) {
+    int other = 0;
+    while (other == sched_getcpu() || !CPU_ISSET(other, &processors)) ++other;
+    static companion together(other);
+    rows.add("two_threads", [] { return together(); });
+  }
+  rows.add("so_linked", whywait_regions_linked);
+  void* const module = dlopen(WHYWAIT_BENCHMARK_MODULE, RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) return std::fprintf(stderr, "%s\n", dlerror()), 1;
+  rows.add("so_dlopened", reinterpret_cast<void (*)(std::uint64_t)>(dlsym(module, "whywait_regions_loaded")));
+  rows.add("fenced", fenced);
+  rows.add("monotonic", monotonic);
+  rows.add("off", off, 20000);
+  int threads = 0;
+  rows.add("thread_start", [&threads] {
+    static double last = 0;
+    return ++threads <= 200 ? last = thread_start() : last;  // each keeps its location
+  });
+  rows.add("segment", segment, 500);
+  rows.add("buffer_push", buffer_push, 10000);
+  rows.add("buffer_fold", buffer_fold, 10000);
+  return rows.main(argc, argv);
 }

@@ -11,6 +11,37 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
+namespace detail {
+
+// One instruction each, with any optimisation: a signal handler comes before it or after it, never within. On other
+// processors what a handler adds to the very number that its thread is adding to may be lost.
+inline void add(uint64_t& sum, uint64_t number) noexcept {
+#if defined(__x86_64__)
+  __asm__("addq %1, %0" : "+m"(sum) : "er"(number) : "cc");
+#else
+  sum += number;
+#endif
+}
+inline void subtract(uint64_t& sum, uint64_t number) noexcept {
+#if defined(__x86_64__)
+  __asm__("subq %1, %0" : "+m"(sum) : "er"(number) : "cc");
+#else
+  sum -= number;
+#endif
+}
+/// The same; whether the highest bit is set then.
+inline bool subtract_to_negative(uint64_t& sum, uint64_t number) noexcept {
+#if defined(__x86_64__)
+  bool negative;
+  __asm__("subq %2, %0" : "+m"(sum), "=@ccs"(negative) : "er"(number));
+  return negative;
+#else
+  return static_cast<int64_t>(sum -= number) < 0;
+#endif
+}
+
+}  // namespace detail
+
 /// Folds the path of one thread into a profile: block -> (visits, exclusive time, work). `close` ends a segment: it
 /// hands every block visited since the last `close` to a sink and starts afresh. Memory is bounded by the number of
 /// distinct blocks. One thread and its signal handlers only; nothing here locks, allocates or fails. The exclusive
@@ -21,7 +52,7 @@ namespace record {
 /// begins to be. All steps of a mark are additions to memory, one instruction each: there is no chain of dependent
 /// loads, and a mark in a signal handler that comes between two steps loses nothing. What is in the segment is seen
 /// from the sign of a result: its visits are above `visited`, its ticks above `timed`.
-class path_recorder {
+class alignas(64) path_recorder {
  public:
   static constexpr uint32_t max_depth = 1024;
 
@@ -57,14 +88,14 @@ class path_recorder {
     return reinterpret_cast<entry*>(reinterpret_cast<char*>(profile_) + place);
   }
   /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
-  static bool arrive(entry* block) noexcept { return static_cast<int64_t>(++block->visits) < 0; }
-  static void take_back(entry* block) noexcept { --block->visits; }
+  static bool arrive(entry* block) noexcept { return detail::subtract_to_negative(block->visits, ~uint64_t(0)); }
+  static void take_back(entry* block) noexcept { detail::subtract(block->visits, 1); }
   /// Asked for by `enter_fast`.
   bool enters_fast() const noexcept { return top_ < fast_end_; }
   frame* enter_fast(entry* block, uint64_t now) noexcept {
     frame* const outer = top_;
-    outer->region->ticks += now;
-    block->ticks -= now;
+    detail::add(outer->region->ticks, now);
+    detail::subtract(block->ticks, now);
     top_ = outer + 1;  // first: what a signal handler enters lies above
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     outer[1].path = 0;
@@ -74,10 +105,10 @@ class path_recorder {
   /// Asked for by `leave_fast` and `next_fast`.
   bool is_innermost(const frame* entered) const noexcept { return top_ == entered; }
   void leave_fast(frame* entered, uint64_t now) noexcept {
-    entered->region->ticks += now;
+    detail::add(entered->region->ticks, now);
     entry* const outer = entered[-1].region;
     top_ = entered - 1;
-    if (__builtin_expect(static_cast<int64_t>(outer->ticks -= now) < 0, 0)) touch(outer, 0);
+    if (__builtin_expect(detail::subtract_to_negative(outer->ticks, now), 0)) touch(outer, 0);
   }
   /// The frame that `next_fast` may be called with, null if there is none.
   frame* innermost_fast() noexcept {
@@ -85,12 +116,12 @@ class path_recorder {
     return above < sizeof(frame) * (max_depth - 1) ? top_ : nullptr;
   }
   static void next_fast(frame* entered, entry* block, uint64_t now) noexcept {
-    entered->region->ticks += now;
-    block->ticks -= now;
+    detail::add(entered->region->ticks, now);
+    detail::subtract(block->ticks, now);
     entered->region = block;
     entered->path = 0;
   }
-  void work(uint64_t units) noexcept { top_->region->work += units; }
+  void work(uint64_t units) noexcept { detail::add(top_->region->work, units); }
 
   // --- The same for everybody, whatever the depth
 
@@ -152,20 +183,21 @@ class path_recorder {
   void close(uint64_t now, Sink&& sink) noexcept {
     entry* const inside = top_->region;
     in_list_ = true;
-    inside->ticks += now;
+    detail::add(inside->ticks, now);
     for (uint32_t i = 0; i < touched_count_; ++i) {
       entry& e = profile_[touched_[i]];
       const entry was = e;
-      e.visits -= was.visits;  // not set to 0: a signal handler may have counted meanwhile
-      e.ticks -= was.ticks;
-      e.work -= was.work;
+      detail::subtract(e.visits, was.visits);  // not set to 0: a signal handler may have counted meanwhile
+      detail::subtract(e.ticks, was.ticks);
+      detail::subtract(e.work, was.work);
       hand_over(touched_[i], was, was.ticks - timed, sink);
     }
     touched_count_ = 0;
-    if (inside == profile_) inside->ticks = timed - now;
-    else {
+    if (inside == profile_) {
+      inside->ticks = timed - now;
+    } else {
       add_to_list(inside, 0);
-      inside->ticks -= now;
+      detail::subtract(inside->ticks, now);
     }
     in_list_ = false;
   }
@@ -224,8 +256,8 @@ class path_recorder {
   void add_to_list(entry* e, uint32_t within) noexcept {
     e->within = within;
     touched_[touched_count_++] = number(e);
-    e->ticks += timed;
-    e->visits += visited;
+    detail::add(e->ticks, timed);
+    detail::add(e->visits, visited);
   }
 
   // A polynomial of the site numbers; mixed only where it is used as a hash.
@@ -256,6 +288,8 @@ class path_recorder {
   uint64_t unmatched_leaves_ = 0;
   mutable frame frames_[max_depth + 1];  // 0: outside any region
   uint32_t touched_[core::site_table::capacity];
+  // Half a page further than the frames: a load waits for an earlier store whose address has the same last 12 bits.
+  char apart_[2048];
   entry profile_[core::site_table::capacity];
 };
 

@@ -1,0 +1,147 @@
+#ifndef WHYWAIT_BENCHMARKS_HARNESS_HPP
+#define WHYWAIT_BENCHMARKS_HARNESS_HPP
+
+// Times very short operations on a machine that is never quiet: each row in batches of some ten microseconds, so that
+// most are not interrupted; one batch of each row after the other, in an order that changes, so that what befalls the
+// machine befalls all rows; of many rounds the minimum and the median. The thread stays on one processor.
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <sched.h>
+#include <string>
+#include <time.h>
+#include <vector>
+
+namespace harness {
+
+inline std::uint64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+inline void pin(int processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+/// The value is used, and may have been changed.
+template <class T>
+inline void keep(T& value) {
+  __asm__ volatile("" : "+m"(value) : : "memory");
+}
+inline void barrier() { __asm__ volatile("" : : : "memory"); }
+
+/// Two clock readings and two stores of 16 bytes: what any recorder with exact times pays.
+struct alignas(16) timed_event {
+  std::uint64_t ticks;
+  std::uint64_t id;
+};
+inline timed_event ring[4096];
+
+inline std::uint64_t counter() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  std::uint64_t ticks;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#endif
+}
+
+__attribute__((noinline)) inline void floor(std::uint64_t times) {
+  timed_event* events = ring;
+  keep(events);  // else nobody reads them and they are not written
+  std::uint64_t at = 0;
+  for (std::uint64_t i = 0; i < times; ++i) {
+    events[at] = timed_event{counter(), 1};
+    at = (at + 1) & 4095;
+    barrier();
+    events[at] = timed_event{counter(), 2};
+    at = (at + 1) & 4095;
+    barrier();
+  }
+}
+
+class table {
+ public:
+  /// `run` does the operation so many times and returns the nanoseconds per operation.
+  void add(const char* name, std::function<double()> run) { rows_.push_back(row{name, std::move(run), {}}); }
+  /// The same, timed here. `after` is not timed: it empties what a recorder keeps.
+  void add(const char* name, void (*run)(std::uint64_t), std::uint64_t times = 2000, void (*after)() = nullptr) {
+    add(name, [run, times, after] {
+      const std::uint64_t begin = now_ns();
+      run(times);
+      const std::uint64_t end = now_ns();
+      if (after != nullptr) after();
+      return static_cast<double>(end - begin) / static_cast<double>(times);
+    });
+  }
+
+  /// --rounds=N (1001), --json=FILE; --benchmark_out=FILE as --json; --benchmark_min_time=...: only a moment.
+  int main(int argc, char** argv) {
+    int rounds = 1001;
+    const char* json = nullptr;
+    for (int i = 1; i < argc; ++i) {
+      if (std::strncmp(argv[i], "--rounds=", 9) == 0) rounds = std::max(1, std::atoi(argv[i] + 9));
+      else if (std::strncmp(argv[i], "--json=", 7) == 0) json = argv[i] + 7;
+      else if (std::strncmp(argv[i], "--benchmark_out=", 16) == 0) json = argv[i] + 16;
+      else if (std::strncmp(argv[i], "--benchmark_min_time=", 21) == 0) rounds = 5;
+      else if (std::strncmp(argv[i], "--benchmark_", 12) != 0) return std::fprintf(stderr, "what is %s?\n", argv[i]), 1;
+    }
+    pin(sched_getcpu());
+    std::mt19937 random(static_cast<unsigned>(now_ns()));
+    std::vector<row*> order;
+    for (row& r : rows_) order.push_back(&r);
+    for (int i = 0; i < rounds; ++i) {
+      std::shuffle(order.begin(), order.end(), random);
+      for (row* r : order) r->ns.push_back(r->run());
+    }
+    double least_floor = 0, median_floor = 0;
+    for (row& r : rows_) {
+      std::sort(r.ns.begin(), r.ns.end());
+      if (r.name == "floor") least_floor = r.ns.front(), median_floor = r.ns[r.ns.size() / 2];
+    }
+    std::printf("%-24s %10s %10s %8s %8s\n", "ns", "minimum", "median", "x floor", "median");
+    FILE* const out = json != nullptr ? std::fopen(json, "w") : nullptr;
+    if (out != nullptr) std::fprintf(out, "{\"benchmarks\": [");
+    const char* comma = "";
+    for (const row& r : rows_) {
+      const double least = r.ns.front(), median = r.ns[r.ns.size() / 2];
+      std::printf("%-24s %10.2f %10.2f", r.name.c_str(), least, median);
+      if (least_floor > 0) std::printf(" %8.3f %8.3f", least / least_floor, median / median_floor);
+      std::printf("\n");
+      if (out != nullptr)
+        std::fprintf(out, "%s\n  {\"name\": \"%s\", \"rounds\": %zu, \"min_ns\": %.3f, \"median_ns\": %.3f, \"floor_min_ns\": %.3f, \"floor_median_ns\": %.3f}",
+                     comma, r.name.c_str(), r.ns.size(), least, median, least_floor, median_floor);
+      comma = ",";
+    }
+    if (out != nullptr) {
+      std::fprintf(out, "\n]}\n");
+      std::fclose(out);
+    } else if (json != nullptr) {
+      return std::perror(json), 1;
+    }
+    return 0;
+  }
+
+ private:
+  struct row {
+    std::string name;
+    std::function<double()> run;
+    std::vector<double> ns;
+  };
+  std::vector<row> rows_;
+};
+
+}  // namespace harness
+
+#endif
