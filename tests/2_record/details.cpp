@@ -5,10 +5,13 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <pthread.h>
 #include <string>
 #include <thread>
 #include <vector>
@@ -233,4 +236,78 @@ TEST_CASE("when the timeline is full every mark is still counted, and what is lo
       CHECK(more.line.keeps_last() == (policy == choice::overwrite_oldest));
     }).join();
   }
+}
+
+namespace {
+
+std::uint64_t handled = 0;  // of the thread that is interrupted
+
+void marking_handler(int) {
+  WHYWAIT_REGION("in a handler");
+  WHYWAIT_BLOCK("block in a handler");
+  handled = handled + 1;
+}
+
+// How often each block was visited by what was kept of the order.
+std::uint64_t visits_in(const record::path_order& order, std::uint64_t first, std::uint64_t last, std::uint64_t rounds) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t at = first; at != last; at += order.nodes()[at].body + 1) {
+    const core::order_node n = order.nodes()[at];
+    if (!n.is_loop() && !n.is(flag::continued)) sum += rounds * n.count;
+    sum += visits_in(order, at + 1, at + 1 + n.body, rounds * n.count);
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("marks of signal handlers are left out where they interrupt another, and all are accounted for") {
+  const asked_for both(true, choice::drop_newest, true);
+  std::atomic<bool> done{false}, started{false};
+  std::thread worker([&] {
+    record::location& here = *record::this_location();
+    marking_handler(0);  // its places are known
+    started = true;
+    std::uint64_t regions = 0, blocks = 0;
+    while (handled < 300) {
+      for (int i = 0; i < 50; ++i) inner(3);
+      regions += 50;
+      blocks += 150;
+      if (regions % 5000 == 0) {
+        sigset_t set, before;  // records are no business of handlers
+        sigfillset(&set);
+        pthread_sigmask(SIG_BLOCK, &set, &before);
+        synchronise();
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      }
+    }
+    done = true;
+    sigset_t set;
+    sigfillset(&set);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    synchronise();
+    record::kept_details& more = kept();
+    more.order.flush(here);
+    std::uint64_t in_order = 0, lost = 0;
+    for (std::uint64_t i = 0; i < more.order.segments().size(); ++i) {
+      const core::order_segment s = more.order.segments()[i];
+      in_order += visits_in(more.order, s.first, s.first + s.nodes, 1);
+      lost += s.lost;
+    }
+    // in the handler a region (two marks) and a block; each may have been left out
+    CHECK(more.line.happened() + more.left_out == 2 * regions + blocks + 3 * handled);
+    CHECK(in_order <= regions + blocks + 2 * handled);
+    CHECK(in_order + more.left_out + lost >= regions + blocks + 2 * handled);
+    const recorded profile;
+    CHECK(profile.visits("in a handler") == handled);
+    CHECK(profile.visits("inner") == regions);
+  });
+  std::signal(SIGUSR1, marking_handler);
+  while (!started) std::this_thread::yield();
+  while (!done) {
+    pthread_kill(worker.native_handle(), SIGUSR1);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  worker.join();
+  std::signal(SIGUSR1, SIG_DFL);
 }

@@ -11,7 +11,8 @@ inline namespace v0 {
 namespace record {
 
 /// The raw events of one thread, 8 bytes each, as long as its memory lasts: then the first or the last of them,
-/// as it was opened. About 10 ns an event more than without. Written by its thread only; one reader at a time may drain.
+/// as it was opened. About 12 ns for each event of a region and
+/// 8 ns for a step more than without. Written by its thread only; one reader at a time may drain.
 class timeline {
  public:
   /// `keep_last`: when memory is short the oldest events make room for the newest, else the newest are lost.
