@@ -13,7 +13,9 @@
 
 #include <whywait/mpi/analysis.hpp>
 #include <whywait/mpi/end.hpp>
+#include <whywait/mpi/timeline.hpp>
 #include <whywait/record.hpp>
+#include <whywait/record/kept_details.hpp>
 #include <whywait/sync/mpi/wrappers.hpp>
 
 #ifndef WHYWAIT_DISABLE
@@ -25,7 +27,7 @@ namespace detail {
 
 // Before main, so that regions around MPI_Init are seen.
 inline const bool listening =
-    (record::listen(), sync::mpi::install(sync::mpi::hooks{&at_start, &at_finalize, &at_end}), true);
+    (record::keep_details(), record::listen(), sync::mpi::install(sync::mpi::hooks{&at_start, &at_finalize, &at_end}), true);
 
 }  // namespace detail
 }  // namespace mpi

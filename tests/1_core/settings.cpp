@@ -125,3 +125,40 @@ TEST_CASE("bytes are digits and one suffix") {
     CHECK(parse(bad) == 7);
   }
 }
+
+TEST_CASE("the order of paths is kept if asked for") {
+  CHECK_FALSE(settings::from_environment().path_order);
+  const environment e{{"WHYWAIT_PATH", "order"}};
+  CHECK(settings::from_environment().path_order);
+  CHECK(refused().empty());
+  const environment wrong{{"WHYWAIT_PATH", "ordered"}};
+  CHECK(refused() == std::vector<std::string>{"WHYWAIT_PATH=ordered"});
+}
+
+TEST_CASE("a timeline has a policy, a size and perhaps blocks") {
+  using choice = settings::timeline_choice;
+  CHECK(settings::from_environment().timeline == choice::none);
+  struct {
+    const char* text;
+    choice policy;
+    std::uint64_t bytes;
+    bool blocks;
+  } const good[] = {{"none", choice::none, 16u << 20, false},
+                    {"drop_newest", choice::drop_newest, 16u << 20, false},
+                    {"overwrite_oldest:64M", choice::overwrite_oldest, 64u << 20, false},
+                    {"drop_newest:blocks", choice::drop_newest, 16u << 20, true},
+                    {"overwrite_oldest:1000:blocks", choice::overwrite_oldest, 1000, true}};
+  for (const auto& each : good) {
+    const environment e{{"WHYWAIT_TIMELINE", each.text}};
+    const settings s = settings::from_environment();
+    CHECK(s.timeline == each.policy);
+    CHECK(s.timeline_bytes == each.bytes);
+    CHECK(s.timeline_blocks == each.blocks);
+    CHECK(refused().empty());
+  }
+  for (const char* bad : {"1", "fold", "drop_newest:", "drop_newest:x", "drop_newest:16MB", "none:16M", ":16M"}) {
+    const environment e{{"WHYWAIT_TIMELINE", bad}};
+    CHECK(settings::from_environment().timeline == choice::none);
+    CHECK(refused() == std::vector<std::string>{std::string("WHYWAIT_TIMELINE=") + bad});
+  }
+}

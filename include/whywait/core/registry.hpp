@@ -41,11 +41,14 @@ struct registry {
   settings config;
   kept_file kept;             ///< WHYWAIT_CRASH: what survives a crash; closed without it
   memory_budget memory;
+  memory_budget order_memory;     ///< of WHYWAIT_PATH=order: a quarter of WHYWAIT_MEMORY, which `memory` has less then
+  memory_budget timeline_memory;  ///< of WHYWAIT_TIMELINE
   site_table sites;
   pthread_mutex_t mutex;      ///< protects `locations`, `extension`; never taken on the hot path
   pthread_key_t thread_key;   ///< value: the thread's location_base
   location_base* locations;   ///< newest first
   uint32_t location_count;
+  void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: nobody reads them
   uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
   void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
   code_source* sources;       ///< code that the compiler counts, newest first; the list only grows at its head
@@ -163,6 +166,8 @@ inline void after_fork_in_child() noexcept {
   own.location_count = 0;
   for (void*& room : own.extension) room = nullptr;
   own.memory.forget();
+  own.order_memory.forget();
+  own.timeline_memory.forget();
   pthread_setspecific(own.thread_key, nullptr);
 }
 
@@ -192,7 +197,10 @@ inline registry* make_registry() noexcept {
     const size_t bytes = strlen(text) + 1;
     if (void* copy = map_pages(bytes, false)) text = static_cast<char*>(memcpy(copy, text, bytes));
   });
-  made->memory.limit(made->config.memory_bytes);
+  const uint64_t ordered = made->config.path_order ? made->config.memory_bytes / 4 : 0;
+  made->memory.limit(made->config.memory_bytes - ordered);
+  made->order_memory.limit(ordered);
+  made->timeline_memory.limit(made->config.timeline_bytes);
   made->memory.keep_in(&made->kept);
   pthread_mutex_init(&made->mutex, nullptr);
   if (kept_header* const header = made->kept.header()) {

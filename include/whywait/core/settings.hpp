@@ -31,11 +31,16 @@ struct bad_setting {
 /// meaning of each; a value that cannot be read keeps the default.
 struct settings {
   enum class clock_choice : uint8_t { automatic, fenced, monotonic };
+  enum class timeline_choice : uint8_t { none, drop_newest, overwrite_oldest };
 
   bool enable = true;                          ///< WHYWAIT_ENABLE: 0 leaves the program as if whywait were not there
   bool report = true;                          ///< WHYWAIT_REPORT: text (default) or none
   clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
+  bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
+  timeline_choice timeline = timeline_choice::none;    ///< WHYWAIT_TIMELINE: policy[:size][:blocks]
+  bool timeline_blocks = false;                        ///< whether steps are kept, too
+  uint64_t timeline_bytes = uint64_t(16) << 20;        ///< bytes of a process, beside memory_bytes
   const char* output = nullptr;                ///< WHYWAIT_OUTPUT: prefix of the files to write; none without it
   const char* rules = nullptr;                 ///< WHYWAIT_RULES: files of rules, separated by ':', or the word list
   const char* coverage = nullptr;              ///< WHYWAIT_COVERAGE: patterns of code to keep; none without it
@@ -77,6 +82,10 @@ struct settings {
     if (const char* text = getenv("WHYWAIT_MEMORY"))
       if (*text != '\0' && !parse_bytes(text, s.memory_bytes))
         refuse("WHYWAIT_MEMORY", text, "bytes, for example 64M");
+    s.path_order = choose("WHYWAIT_PATH", "counts", "order", "counts or order");
+    if (const char* text = getenv("WHYWAIT_TIMELINE"))
+      if (*text != '\0' && !s.parse_timeline(text))
+        refuse("WHYWAIT_TIMELINE", text, "none, or drop_newest or overwrite_oldest, then :16M for a size, :blocks for them, too");
     s.each_text([](const char* name, const char*& text) {
       text = getenv(name);
       if (text != nullptr && *text == '\0') text = nullptr;
@@ -101,28 +110,62 @@ struct settings {
   /// "64M" -> 67108864. False, and `bytes` unchanged, for anything else than digits and one suffix K, M or G,
   /// and for more than 2^64 - 1.
   static bool parse_bytes(const char* text, uint64_t& bytes) noexcept {
-    if (*text < '0' || *text > '9') return false;
+    return parse_bytes(text, strlen(text), bytes);
+  }
+  /// The same for the first `length` characters.
+  static bool parse_bytes(const char* text, size_t length, uint64_t& bytes) noexcept {
+    const char* const end = text + length;
+    if (text == end || *text < '0' || *text > '9') return false;
     uint64_t number = 0;
-    for (; *text >= '0' && *text <= '9'; ++text)
+    for (; text != end && *text >= '0' && *text <= '9'; ++text)
       if (__builtin_mul_overflow(number, uint64_t(10), &number) ||
           __builtin_add_overflow(number, static_cast<uint64_t>(*text - '0'), &number))
         return false;
     unsigned shift = 0;
-    if (*text == 'K' || *text == 'k') shift = 10;
-    else if (*text == 'M' || *text == 'm') shift = 20;
-    else if (*text == 'G' || *text == 'g') shift = 30;
+    const char unit = text != end ? *text : '\0';
+    if (unit == 'K' || unit == 'k') shift = 10;
+    else if (unit == 'M' || unit == 'm') shift = 20;
+    else if (unit == 'G' || unit == 'g') shift = 30;
     if (shift != 0) ++text;
-    if (*text != '\0' || number > (~uint64_t(0) >> shift)) return false;
+    if (text != end || number > (~uint64_t(0) >> shift)) return false;
     bytes = number << shift;
     return true;
   }
 
  private:
+  // "overwrite_oldest:16M:blocks"; nothing is changed if it is not understood.
+  bool parse_timeline(const char* text) noexcept {
+    timeline_choice policy = timeline_choice::none;
+    bool blocks = false;
+    uint64_t bytes = timeline_bytes;
+    for (bool first = true;; first = false) {
+      const size_t length = strcspn(text, ":");
+      const auto is = [&](const char* word) { return strlen(word) == length && strncmp(text, word, length) == 0; };
+      if (first) {
+        if (is("drop_newest")) policy = timeline_choice::drop_newest;
+        else if (is("overwrite_oldest")) policy = timeline_choice::overwrite_oldest;
+        else return is("none") && text[length] == '\0';
+      } else if (is("blocks")) {
+        blocks = true;
+      } else if (!parse_bytes(text, length, bytes)) {
+        return false;
+      }
+      text += length;
+      if (*text == '\0') break;
+      ++text;
+    }
+    timeline = policy;
+    timeline_blocks = blocks;
+    timeline_bytes = bytes;
+    return true;
+  }
+
   static bool known(const char* variable) noexcept {
     // every variable that means something, so that a misspelt one is noticed; on the stack: a static array of an
     // inline function is unique in the process and keeps libraries from being unloaded
     const char* const names[] = {"WHYWAIT_ENABLE", "WHYWAIT_REPORT", "WHYWAIT_CLOCK",
-                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT", "WHYWAIT_RULES", "WHYWAIT_COVERAGE", "WHYWAIT_CRASH", "WHYWAIT_WHATIF"};
+                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT", "WHYWAIT_RULES", "WHYWAIT_COVERAGE",
+                                 "WHYWAIT_CRASH", "WHYWAIT_WHATIF", "WHYWAIT_PATH", "WHYWAIT_TIMELINE"};
     for (const char* name : names) {
       const size_t length = strlen(name);
       if (strncmp(variable, name, length) == 0 && variable[length] == '=') return true;

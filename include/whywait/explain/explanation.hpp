@@ -2,8 +2,10 @@
 #define WHYWAIT_EXPLAIN_EXPLANATION_HPP
 
 #include <whywait/core/stable_key.hpp>
+#include <whywait/explain/picture.hpp>
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 namespace whywait {
@@ -75,6 +77,22 @@ struct location_share {
   std::int64_t ns = 0;
 };
 
+/// One wait: who waited where for whom, and since when each had run something else.
+struct wait_sample {
+  std::int64_t wait_ns = 0;           ///< 0: there is none
+  std::int64_t begin_ns = 0;          ///< shared time at which it began
+  std::int64_t since_ns = INT64_MIN;  ///< shared time at which both were last in step; INT64_MIN: never
+  std::int32_t rank = 0, causer_rank = 0;
+  std::uint32_t location = 0, causer_location = 0;  ///< index of the location in its rank
+  std::uint32_t record = 0, causer_record = 0;      ///< the call that waited, the call that came late
+
+  /// The longer one; of equals the earlier, whatever the ranks are called.
+  bool outweighs(const wait_sample& o) const noexcept {
+    if (wait_ns != o.wait_ns) return wait_ns > o.wait_ns;
+    return std::tie(begin_ns, rank, location, record) < std::tie(o.begin_ns, o.rank, o.location, o.record);
+  }
+};
+
 /// All waits of one pattern at one operation call site because of one cause call site, of one shape.
 /// Invariant: sum of residual total_ns + unexplained_ns = wait_ns.
 struct explanation {
@@ -90,6 +108,8 @@ struct explanation {
   std::int64_t indirect_ns = 0;    ///< sum of inherited parts
   std::int64_t unexplained_ns = 0; ///< below the threshold, clock violations, lost records
   std::int64_t first_ns = 0;       ///< shared time of the first instance: canonical order
+  wait_sample longest;             ///< the longest that has an explanation of its own
+  wait_picture picture;            ///< of that one; empty unless WHYWAIT_PATH=order
   std::vector<residual_term> residual;   ///< largest |total_ns| first
   std::vector<location_share> waiters;   ///< most first, bounded; the rest in rank -1
   std::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1

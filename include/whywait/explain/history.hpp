@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_HISTORY_HPP
 
 #include <whywait/core/chunked_view.hpp>
+#include <whywait/core/path_order.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
 
@@ -43,6 +44,8 @@ struct location_history {
   core::chunked_view<const core::path_step> steps;
   core::chunked_view<const std::int32_t> needs;   ///< ranks of sparse collectives
   std::vector<core::stable_key> call_sites;       ///< meaning of sync_record::site
+  core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order, by record
+  core::chunked_view<const core::order_node> order_nodes;   ///< meaning of order_segment::first
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
 };
 

@@ -262,6 +262,7 @@ class location_path {
     instance_.causer_record = a.causer_record;
     instance_.begin_ns = now_ns_;
     instance_.wait_ns = wait_ns;
+    instance_.since_ns = INT64_MIN;
   }
 
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
@@ -270,7 +271,9 @@ class location_path {
     instance_.explained = true;
     instance_.terms.clear();
     term_blocks_.clear();
-    const path_profile& base = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
+    const alignments::entry& aligned = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
+    const path_profile& base = aligned.profile;
+    instance_.since_ns = aligned.at_ns;
     for (std::uint32_t b = 0; b != incoming_.size(); ++b) {
       const block_use& mine = use_of(profile_, b);
       const block_use& theirs = incoming_[b];

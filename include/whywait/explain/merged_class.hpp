@@ -110,6 +110,7 @@ struct merged_class {
     sum.indirect_ns += from.indirect_ns;
     sum.unexplained_ns += from.unexplained_ns;
     sum.first_ns = std::min(sum.first_ns, from.first_ns);
+    if (from.longest.outweighs(sum.longest)) sum.longest = from.longest;
     for (const location_share& s : from.waiters) add_share(sum.waiters, s);
     for (const location_share& s : from.causers) add_share(sum.causers, s);
     std::vector<residual_term> joined;
@@ -140,6 +141,7 @@ struct merged_class {
                                  sum.indirect_ns, sum.unexplained_ns, sum.first_ns}) {
       put(out, v);
     }
+    put(out, sum.longest);
     put_all(out, sum.residual);
     put_all(out, sum.waiters);
     put_all(out, sum.causers);
@@ -156,6 +158,7 @@ struct merged_class {
                             &c.sum.wrong_order_ns, &c.sum.indirect_ns, &c.sum.unexplained_ns, &c.sum.first_ns}) {
       *v = in.get<std::int64_t>();
     }
+    c.sum.longest = in.get<wait_sample>();
     get_all(in, c.sum.residual);
     get_all(in, c.sum.waiters);
     get_all(in, c.sum.causers);

@@ -25,6 +25,7 @@ struct wait_instance {
   std::uint32_t causer_record = 0;  ///< record whose beginning the waiter needed
   std::int64_t begin_ns = 0;        ///< shared time at which the wait began
   std::int64_t wait_ns = 0;
+  std::int64_t since_ns = INT64_MIN;  ///< when both were last in step; INT64_MIN: never, or not explained
   std::vector<residual_term> terms;  ///< every block in which the two paths differ; their sum is wait_ns if explained
 };
 

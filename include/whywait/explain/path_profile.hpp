@@ -25,6 +25,12 @@ inline const block_use& use_of(const path_profile& profile, std::size_t block) n
 /// last alignment of all ranks are dropped. Losing one only makes the counts reach further back: sums stay exact.
 class alignments {
  public:
+  struct entry {
+    std::uint64_t who = 0;
+    std::int64_t at_ns = INT64_MIN;  ///< INT64_MIN: never
+    path_profile profile;
+  };
+
   /// All ranks took over `profile`.
   void world(std::int64_t at_ns, const path_profile& profile) {
     used_ = 0;
@@ -54,20 +60,15 @@ class alignments {
 
   /// The most recent one among those that `applies(who)`, and that of all ranks.
   template <class Applies>
-  const path_profile& latest(Applies&& applies) const {
+  const entry& latest(Applies&& applies) const {
     const entry* best = &world_;
     for (std::size_t i = 0; i != used_; ++i) {
       if (recent_[i].at_ns >= best->at_ns && applies(recent_[i].who)) best = &recent_[i];
     }
-    return best->profile;
+    return *best;
   }
 
  private:
-  struct entry {
-    std::uint64_t who = 0;
-    std::int64_t at_ns = INT64_MIN;
-    path_profile profile;
-  };
   static constexpr std::size_t limit = 16;
 
   entry world_;

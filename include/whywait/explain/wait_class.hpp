@@ -112,6 +112,12 @@ class class_book {
     ++into.count;
     into.wait_ns += wait.wait_ns;
     into.longest_ns = std::max(into.longest_ns, wait.wait_ns);
+    if (wait.explained) {
+      const wait_sample sample{wait.wait_ns,         wait.begin_ns,       wait.since_ns,
+                               wait.rank,            wait.causer_rank,    wait.location,
+                               wait.causer_location, wait.record,         wait.causer_record};
+      if (sample.outweighs(into.longest)) into.longest = sample;
+    }
     if (wait.wrong_order) {
       ++into.wrong_order_count;
       into.wrong_order_ns += wait.wait_ns;

@@ -9,6 +9,7 @@
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/keys.hpp>
 #include <whywait/mpi/naming.hpp>
+#include <whywait/mpi/pictures.hpp>
 #include <whywait/mpi/prediction.hpp>
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/code_blocks.hpp>
@@ -45,7 +46,8 @@ namespace mpi {
   settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
   settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
   sync::mpi_transport transport(process.tool_comm);
-  const explain::outcome found = explain::explain(transport, history.view(), settings);
+  explain::outcome found = explain::explain(transport, history.view(), settings);
+  gather_pictures(found, history.view(), process.registry->config.path_order, process.tool_comm);
   rules::contribution contributions = gather_contributions(transport, history.view(), settings.clock_error_ns);
   const report::names names = gather_names(keys_to_name(found, keys_of(contributions)), history, process.tool_comm);
   rules::evaluation said;

@@ -63,10 +63,10 @@ namespace detail {
 [[gnu::cold]] inline report::run_facts gather_facts(const sync::mpi::state& process,
                                                     const sync::mpi::collected_process& all, MPI_Comm comm) {
   struct {
-    std::uint64_t calls, lost, mismatches, full;
-  } counts = {all.calls, all.lost_records + all.lost_steps, 0, all.closed ? 1u : 0u};
+    std::uint64_t calls, lost, mismatches, full, unordered;
+  } counts = {all.calls, all.lost_records + all.lost_steps, 0, all.closed ? 1u : 0u, all.lost_orders};
   for (const sync::mpi::collected_location& l : all.locations) counts.mismatches += l.mismatched_ends;
-  PMPI_Allreduce(MPI_IN_PLACE, &counts, 4, MPI_UINT64_T, MPI_SUM, comm);
+  PMPI_Allreduce(MPI_IN_PLACE, &counts, 5, MPI_UINT64_T, MPI_SUM, comm);
   double worst_error_ns = all.clock.error_ns;
   PMPI_Allreduce(MPI_IN_PLACE, &worst_error_ns, 1, MPI_DOUBLE, MPI_MAX, comm);
   double first_full_ns = all.closed ? all.clock(all.end_ticks) - all.clock(all.begin_ticks) : 1e300;
@@ -89,6 +89,11 @@ namespace detail {
     facts.warnings.push_back("the memory for records was used up on " + std::to_string(counts.full) + " of " +
                              std::to_string(process.size) + " ranks, first after " +
                              report::duration(first_full_ns * 1e-9) + ": later waits are not explained; give more than WHYWAIT_MEMORY=" +
+                             detail::bytes_text(process.registry->config.memory_bytes));
+  if (counts.unordered != 0)
+    facts.warnings.push_back("the memory for the order of paths (WHYWAIT_PATH=order) was used up: " +
+                             report::counted(static_cast<std::int64_t>(counts.unordered), "interval") +
+                             " between MPI calls have counts only; give more than WHYWAIT_MEMORY=" +
                              detail::bytes_text(process.registry->config.memory_bytes));
   const std::string mismatch = detail::first_mismatch(process, comm);
   if (counts.mismatches != 0)

@@ -24,6 +24,8 @@ namespace mpi {
       keys.push_back(t.block);
       keys.push_back(t.within);
     }
+    for (const explain::picture_side* side : {&e.picture.waiter, &e.picture.causer})
+      for (const explain::picture_node& n : side->nodes) keys.push_back(n.key);
   }
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());

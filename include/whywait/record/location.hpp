@@ -7,6 +7,7 @@
 #include <whywait/core/pages.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/record/details.hpp>
 #include <whywait/record/mismatch.hpp>
 #include <whywait/record/name_cache.hpp>
 #include <whywait/record/path_recorder.hpp>
@@ -32,6 +33,7 @@ struct location : core::location_base {
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
   bool looking_up = false;                      ///< the number of a place is being looked up
   void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI
+  details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
   path_recorder path;
   name_cache names;
 };
@@ -58,8 +60,8 @@ inline bool is_fast(const location* at) noexcept {
 
 /// Whether marks may go the fast way. It knows one clock and folds; whoever wants more of a mark says so here and
 /// does it in slow_path.hpp.
-inline bool marks_are_fast(const core::registry& registry) noexcept {
-  return registry.clock == core::clock_source::counter;
+inline bool marks_are_fast(const core::registry& registry, const location& at) noexcept {
+  return registry.clock == core::clock_source::counter && at.more == nullptr;
 }
 
 inline location* make_location(core::registry& registry) noexcept {
@@ -77,6 +79,8 @@ inline location* make_location(core::registry& registry) noexcept {
     return nullptr;  // a few pages stay behind
   }
   made->path.open(core::cycle_clock::now());
+  if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
+    made->more = static_cast<details*>(make(registry));
   pthread_mutex_lock(&registry.mutex);
   made->index = registry.location_count++;
   made->next = registry.locations;
@@ -103,7 +107,7 @@ __attribute__((noinline, cold)) inline location* find_location() noexcept {
   location* found = static_cast<location*>(known);
   if (found == nullptr) found = make_location(*registry);
   slow_here = found;
-  here = found == nullptr ? off() : marks_are_fast(*registry) ? found : elsewhere();
+  here = found == nullptr ? off() : marks_are_fast(*registry, *found) ? found : elsewhere();
   return found;
 }
 

@@ -61,16 +61,27 @@ inline uint32_t number_of(location& at, site_kind kind, const char* name, const 
 
 inline opened enter_slowly(location& at, uint32_t number) noexcept {
   if (number == 0) return {nullptr, nullptr};
-  const uint32_t depth = at.path.enter(number, core::cycle_clock::now());
+  const uint64_t now = core::cycle_clock::now();
+  if (at.more != nullptr) at.more->enter(at, number, now);
+  const uint32_t depth = at.path.enter(number, now);
   const uintptr_t slow = is_fast(here) && depth < path_recorder::max_depth ? 0 : 1;
   return {&at, reinterpret_cast<path_recorder::frame*>(at.path.name_of(depth) | slow)};
 }
-inline void leave_slowly(location& at) noexcept { at.path.leave(core::cycle_clock::now()); }
+inline void leave_slowly(location& at) noexcept {
+  const uint64_t now = core::cycle_clock::now();
+  if (at.more != nullptr) at.more->leave(at, now);
+  at.path.leave(now);
+}
 inline void next_slowly(location& at, uint32_t number) noexcept {
-  if (number != 0) at.path.next(number, core::cycle_clock::now());
+  if (number == 0) return;
+  const uint64_t now = core::cycle_clock::now();
+  if (at.more != nullptr) at.more->next(at, number, now);
+  at.path.next(number, now);
 }
 inline void visit_slowly(location& at, uint32_t number) noexcept {
-  if (number != 0) at.path.visit(number);
+  if (number == 0) return;
+  if (at.more != nullptr) at.more->visit(at, number);
+  at.path.visit(number);
 }
 
 // --- What does not pair

@@ -5,6 +5,7 @@
 #include <whywait/explain/sorting.hpp>
 #include <whywait/report/merge_lines.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/picture.hpp>
 #include <whywait/report/units.hpp>
 #include <whywait/rules/finding.hpp>
 
@@ -214,6 +215,7 @@ class name_resolver {
     merge_lines(w.residual, false);
     w.unexplained_seconds = seconds_of(e->wait_ns - explained_ns);
     remainder_ns += e->wait_ns - explained_ns;
+    if (!e->picture.empty()) w.longest = align(e->longest, e->picture, known);
     if (index < said.waits.size()) w.advice = detail::advice_of(said.waits[index].list);
     out.waits.push_back(std::move(w));
   }

@@ -4,6 +4,7 @@
 #include <whywait/report/json_writer.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/output_file.hpp>
+#include <whywait/report/picture_text.hpp>
 #include <whywait/report/prediction.hpp>
 
 #include <cstddef>
@@ -102,6 +103,7 @@ void write_wait(Writer& out, const wait_entry& w) {
   write_locations(out, "waiters", w.waiters);
   write_locations(out, "causers", w.causers);
   write_advice(out, "advice", w.advice);
+  if (w.longest) write_picture(out, *w.longest);
   out.end_object();
 }
 

@@ -81,6 +81,30 @@ struct advice_entry {
   std::vector<std::string> actions = {};  ///< the calls or blocks that led to it: "MPI_Send in calculate (jacobi.cpp:96)"
 };
 
+/// One side of a row of a picture.
+struct picture_cell {
+  std::int64_t count = 1;   ///< visits in a row, in each round of the loops around it
+  double seconds = 0;       ///< of all of them, with what is inside
+  bool continued = false;   ///< it had begun before
+  bool unfinished = false;  ///< it went on afterwards
+};
+
+/// A row of a picture: what both sides ran at this place, or one of them.
+struct picture_row {
+  std::string kind;  ///< loop, region, waiting, step, call, unmarked, unordered (explain::ran)
+  std::string name;  ///< of a region or step
+  place where;
+  std::int64_t depth = 0;  ///< how many loops and regions are around it
+  std::optional<picture_cell> waiter, causer;
+};
+
+/// The longest wait of an entry, side by side: what the waiter and the causer ran since both were last in step.
+struct picture {
+  location_seconds waiter, causer;  ///< seconds: how long the waiter waited, how long the causer took
+  bool cut = false;                 ///< the beginning, or an order, was not kept
+  std::vector<picture_row> rows;
+};
+
 /// All waits with the same pattern, operation and cause whose explanation has the same shape.
 /// sum of residual seconds + unexplained_seconds = seconds (to rounding).
 struct wait_entry {
@@ -100,6 +124,7 @@ struct wait_entry {
   std::vector<residual_entry> residual;            ///< largest first
   std::vector<location_seconds> waiters, causers;  ///< most first
   std::vector<advice_entry> advice;
+  std::optional<picture> longest;                  ///< with WHYWAIT_PATH=order, of the most costly waits
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   wait_entry() = default;

@@ -4,6 +4,7 @@
 #include <whywait/explain/sorting.hpp>
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/picture_text.hpp>
 #include <whywait/report/prediction.hpp>
 #include <whywait/report/table.hpp>
 #include <whywait/report/units.hpp>
@@ -169,6 +170,7 @@ class text_writer {
                     " received in another order than sent (" + duration(w.wrong_order_seconds) + ")",
                 margin());
     blocks(w, scale);
+    if (w.longest) out_ += picture_text(*w.longest, o_.columns, margin());
     if (w.indirect_seconds > 0.01 * w.seconds)
       paragraph(
           scale_or_own(scale, w.indirect_seconds) + " of this is inherited: the late side had itself waited for others",

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_SYNC_MPI_COLLECT_HPP
 #define WHYWAIT_SYNC_MPI_COLLECT_HPP
 
+#include <whywait/record/kept_details.hpp>
 #include <whywait/sync/mpi/collected.hpp>
 #include <whywait/sync/mpi/state.hpp>
 
@@ -40,6 +41,14 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
     to.steps = from.steps.view();
     to.needs = from.needs.view();
     to.mismatched_ends = from.mismatched_ends;
+    if (record::kept_details* const more = record::kept_details::of(from)) {
+      // the segment before the last record ends with the next event, which may never come
+      const bool still = base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0;
+      if (still && more->ordered) more->order.flush(from);
+      all.lost_orders += more->order.lost_segments();
+      to.order = more->order.segments();
+      to.order_nodes = more->order.nodes();
+    }
     const thread_state* const thread = static_cast<thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
     if (thread == nullptr) continue;
     to.sites = &thread->sites;

@@ -2,6 +2,7 @@
 #define WHYWAIT_SYNC_MPI_COLLECTED_HPP
 
 #include <whywait/core/chunked_view.hpp>
+#include <whywait/core/path_order.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/sync/mpi/call_sites.hpp>
@@ -20,6 +21,8 @@ struct collected_location {
   core::chunked_view<const core::sync_record> records;
   core::chunked_view<const core::path_step> steps;
   core::chunked_view<const std::int32_t> needs;
+  core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order
+  core::chunked_view<const core::order_node> order_nodes;
   const call_site_table* sites = nullptr;     ///< meaning of sync_record::site; null: it never called MPI
   const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), order lost; or null
   std::uint64_t lost_records = 0;
@@ -50,6 +53,7 @@ struct collected_process {
   std::uint64_t failed_polls = 0;  ///< of those, tests and probes that found nothing
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
+  std::uint64_t lost_orders = 0;   ///< segments whose order had no memory
 };
 
 }  // namespace mpi

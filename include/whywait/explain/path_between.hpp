@@ -1,0 +1,200 @@
+#ifndef WHYWAIT_EXPLAIN_PATH_BETWEEN_HPP
+#define WHYWAIT_EXPLAIN_PATH_BETWEEN_HPP
+
+#include <whywait/core/path_folder.hpp>
+#include <whywait/core/path_order.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/picture.hpp>
+#include <whywait/explain/walk.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+namespace detail {
+
+/// Joins the segments of one location and the MPI calls between them into one folded path.
+class path_joiner {
+ public:
+  static constexpr std::uint32_t most_nodes = 1u << 16;
+  static constexpr std::uint64_t most_records = 100000;
+
+  path_joiner(const rank_history& rank, std::uint32_t location) : rank_(rank), here_(rank.locations[location]) {
+    if (!folder_.open(most_nodes)) throw std::bad_alloc();
+  }
+  ~path_joiner() { folder_.release(); }
+  path_joiner(const path_joiner&) = delete;
+  path_joiner& operator=(const path_joiner&) = delete;
+
+  [[gnu::cold]] picture_side operator()(std::int64_t since_ns, std::uint64_t last) {
+    picture_side side;
+    side.rank = rank_.rank;
+    side.thread = here_.thread;
+    if (last >= here_.records.size()) return side;
+    std::uint64_t first = first_after(since_ns, last);
+    side.cut = last - first > most_records;
+    if (side.cut) first = last - most_records;
+    std::uint64_t segment = 0;  // by bisection: the first that does not end before record `first`
+    for (std::uint64_t step = std::uint64_t(1) << 40; step != 0; step >>= 1)
+      if (segment + step <= here_.order.size() && here_.order[segment + step - 1].record < first) segment += step;
+    for (std::uint64_t k = first; k <= last; ++k) {
+      for (; segment < here_.order.size() && here_.order[segment].record < k; ++segment) {}
+      const bool ordered = segment < here_.order.size() && here_.order[segment].record == k;
+      before_record(k, ordered ? &here_.order[segment] : nullptr);
+      if (k != last) call(k);
+    }
+    side.cut = side.cut || folder_.lost() != 0;
+    take(side.nodes);
+    return side;
+  }
+
+ private:
+  // Numbers of what is no block, above those of all blocks.
+  static constexpr std::uint32_t unmarked = (core::order_node::number_mask + 1) / 2;
+  static constexpr std::uint32_t unordered = unmarked + 1;
+  static constexpr std::uint32_t calls = unmarked + 2;
+
+  // Records that begin after that instant: what ran before one that begins at it was common.
+  std::uint64_t first_after(std::int64_t since_ns, std::uint64_t last) const {
+    location_walk walk(rank_);
+    for (std::uint64_t k = 0; k <= last; ++k) {
+      walk.step(here_.records[k]);
+      if (walk.begin_ns() > since_ns) return k;
+    }
+    return last;
+  }
+
+  void timed(std::uint32_t number, std::uint64_t ticks) {
+    folder_.enter(number);
+    folder_.spend(ticks);
+    folder_.leave();
+  }
+
+  void before_record(std::uint64_t k, const core::order_segment* segment) {
+    double inside = 0;
+    const std::uint64_t steps_begin = k != 0 ? here_.records[k - 1].steps : 0;
+    const std::uint64_t steps_end = std::min<std::uint64_t>(here_.records[k].steps, here_.steps.size());
+    for (std::uint64_t s = steps_begin; s < steps_end; ++s) inside += static_cast<double>(here_.steps[s].ticks);
+    if (segment != nullptr) {
+      nodes_.clear();
+      for (std::uint32_t i = 0; i < segment->nodes; ++i) nodes_.push_back(here_.order_nodes[segment->first + i]);
+      folder_.append(nodes_.data(), segment->nodes);
+      if (segment->lost != 0) without_order(steps_begin, steps_end, &nodes_);
+    } else if (steps_begin != steps_end) {
+      const core::path_step& only = here_.steps[steps_begin];
+      if (steps_end - steps_begin != 1 || only.visits != 0) {
+        without_order(steps_begin, steps_end, nullptr);
+      } else if ((folder_.innermost() & core::order_node::number_mask) == only.block) {
+        folder_.spend(only.ticks);  // nothing began or ended
+      } else {
+        folder_.enter(only.block, core::order_flag::region | core::order_flag::continued);
+        folder_.spend(only.ticks);
+        folder_.leave(core::order_flag::unfinished);
+      }
+    }
+    const double rest = gap_before(k) - inside;
+    if (folder_.depth() == 0 && rest > 0) timed(unmarked, static_cast<std::uint64_t>(rest));
+  }
+
+  double gap_before(std::uint64_t k) const {
+    const core::sync_record& r = here_.records[k];
+    if (k == 0) return std::max(0.0, static_cast<double>(rank_.clock(r.begin) - rank_.begin_ns) / rank_.clock.ns_per_tick);
+    const core::sync_record& before = here_.records[k - 1];
+    return std::max(0.0, static_cast<double>(static_cast<std::int64_t>(r.begin - before.begin - before.duration)));
+  }
+
+  // The tail of a segment, or a whole one, of which only the counts are known.
+  void without_order(std::uint64_t steps_begin, std::uint64_t steps_end, const std::vector<core::order_node>* kept) {
+    seen_.assign(rank_.blocks.size(), {});
+    if (kept != nullptr) count(kept->data(), kept->size(), 1);
+    folder_.enter(unordered);
+    for (std::uint64_t s = steps_begin; s < steps_end; ++s) {
+      const core::path_step& step = here_.steps[s];
+      if (step.block >= seen_.size()) continue;
+      const seen& known = seen_[step.block];
+      const std::uint64_t visits = step.visits > known.visits ? step.visits - known.visits : 0;
+      const double ticks = std::max(0.0, static_cast<double>(step.ticks) - known.ticks);
+      if (visits == 0 && ticks <= 0.001 * static_cast<double>(step.ticks)) continue;
+      const core::order_node node{step.block | (step.ticks != 0 ? std::uint32_t(core::order_flag::region) : 0u),
+                                  static_cast<std::uint32_t>(std::min<std::uint64_t>(std::max<std::uint64_t>(visits, 1), 0xffffffffu)),
+                                  0, static_cast<float>(ticks)};
+      folder_.append(&node, 1);
+    }
+    folder_.leave();
+  }
+  void count(const core::order_node* nodes, std::size_t size, std::uint64_t rounds) {
+    for (std::size_t i = 0; i < size; i += nodes[i].body + 1) {
+      const core::order_node& n = nodes[i];
+      if (!n.is_loop() && n.number() < seen_.size()) {
+        if (!n.is(core::order_flag::continued)) seen_[n.number()].visits += rounds * n.count;
+        seen_[n.number()].ticks += static_cast<double>(n.ticks);
+      }
+      count(nodes + i + 1, n.body, rounds * n.count);
+    }
+  }
+
+  // MPI_Sendrecv leaves its two halves, which take no time, before itself.
+  void call(std::uint64_t k) {
+    const core::sync_record& r = here_.records[k];
+    const core::sync_record& next = here_.records[k + 1];
+    if (r.duration == 0 && next.begin == r.begin && next.call == r.call) return;
+    timed(calls + r.site, r.duration);
+  }
+
+  void take(std::vector<picture_node>& out) {
+    out.reserve(folder_.size());  // nothing can throw in the middle
+    folder_.finish([&](const core::order_node& n) noexcept {
+      picture_node p;
+      const std::uint32_t number = n.number();
+      p.count = n.count;
+      p.body = n.body;
+      p.ns = std::llround(static_cast<double>(n.ticks) * rank_.clock.ns_per_tick);
+      p.continued = n.is(core::order_flag::continued);
+      p.unfinished = n.is(core::order_flag::unfinished);
+      if (n.is_loop()) p.what = ran::loop;
+      else if (number == unmarked) p.what = ran::unmarked;
+      else if (number == unordered) p.what = ran::unordered;
+      else if (number >= calls) p.what = ran::call;
+      else p.what = n.is(core::order_flag::region) ? ran::region : ran::step;
+      if (p.what == ran::call && number - calls < here_.call_sites.size()) p.key = here_.call_sites[number - calls];
+      if (number < rank_.blocks.size()) p.key = rank_.blocks[number];
+      out.push_back(p);
+    });
+    for (std::size_t i = out.size(); i-- != 0;)  // what is inside comes later: its times are complete
+      for (std::size_t child = i + 1; child <= i + out[i].body; child += out[child].body + 1) out[i].ns += out[child].ns;
+  }
+
+  struct seen {
+    std::uint64_t visits = 0;
+    double ticks = 0;
+  };
+
+  const rank_history& rank_;
+  const location_history& here_;
+  core::path_folder folder_;
+  std::vector<core::order_node> nodes_;
+  std::vector<seen> seen_;
+};
+
+}  // namespace detail
+
+/// What a location ran from the instant `since_ns` (shared time, INT64_MIN: the beginning) until its record `last`
+/// began, folded: the order of its blocks where it was kept, with the MPI calls between. Needs records, steps and order
+/// of that location only. O(records before `last`); at most 100 000 records and 65 536 different nodes.
+[[gnu::cold]] inline picture_side path_between(const rank_history& rank, std::uint32_t location, std::int64_t since_ns,
+                                               std::uint64_t last) {
+  if (location >= rank.locations.size()) return {};
+  return detail::path_joiner(rank, location)(since_ns, last);
+}
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

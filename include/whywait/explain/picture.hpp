@@ -1,0 +1,53 @@
+#ifndef WHYWAIT_EXPLAIN_PICTURE_HPP
+#define WHYWAIT_EXPLAIN_PICTURE_HPP
+
+#include <whywait/core/stable_key.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What a picture_node stands for.
+enum class ran : std::uint8_t {
+  loop,      ///< its body, `count` times
+  region,    ///< a timed scope: key
+  step,      ///< an untimed block: key
+  call,      ///< an MPI call: key of the call site
+  unmarked,  ///< code outside any region
+  unordered  ///< its body ran, in an order that was not kept: only counts and times
+};
+
+/// One node of what a location ran, folded, in preorder: the `body` nodes that follow belong to it.
+struct picture_node {
+  core::stable_key key = 0;
+  std::int64_t ns = 0;       ///< of all visits, with everything in its body; 0 for steps
+  std::uint32_t count = 1;   ///< in a row, in each round of the loops around it
+  std::uint32_t body = 0;
+  ran what = ran::step;
+  bool continued = false;    ///< it had begun before
+  bool unfinished = false;   ///< it went on afterwards
+};
+
+/// One column of the picture of a wait: what one location ran since both were last in step.
+struct picture_side {
+  std::int32_t rank = 0;
+  std::int32_t thread = 0;
+  bool cut = false;          ///< the beginning was too long, or its order had no room: something is left out
+  std::vector<picture_node> nodes;
+};
+
+/// The two columns of one wait.
+struct wait_picture {
+  picture_side waiter, causer;
+
+  bool empty() const noexcept { return waiter.nodes.empty() && causer.nodes.empty(); }
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,100 @@
+#ifndef WHYWAIT_MPI_PICTURES_HPP
+#define WHYWAIT_MPI_PICTURES_HPP
+
+#include <whywait/core/stable_key.hpp>
+#include <whywait/explain/explanation.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/packet.hpp>
+#include <whywait/explain/path_between.hpp>
+#include <whywait/sync/mpi/mpi_header.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+namespace detail {
+
+[[gnu::cold]] inline void put_side(explain::packet& out, std::uint32_t wait, bool waiter,
+                                   const explain::picture_side& side) {
+  explain::put(out, wait);
+  explain::put(out, waiter);
+  explain::put(out, side.rank);
+  explain::put(out, side.thread);
+  explain::put(out, side.cut);
+  explain::put(out, static_cast<std::uint64_t>(side.nodes.size()));
+  for (const explain::picture_node& n : side.nodes) explain::put(out, n);
+}
+
+[[gnu::cold]] inline void take_sides(explain::packet_reader in, std::vector<explain::explanation>& waits) {
+  while (!in.empty()) {
+    explain::explanation& e = waits.at(in.get<std::uint32_t>());
+    explain::picture_side& side = in.get<bool>() ? e.picture.waiter : e.picture.causer;
+    side.rank = in.get<std::int32_t>();
+    side.thread = in.get<std::int32_t>();
+    side.cut = in.get<bool>();
+    side.nodes.resize(in.get<std::uint64_t>());
+    for (explain::picture_node& n : side.nodes) n = in.get<explain::picture_node>();
+  }
+}
+
+}  // namespace detail
+
+/// Fills the pictures of the most costly waits: what the two locations of the longest one ran, asked of those two ranks
+/// only. Complete on rank 0. Collective over `comm`; `wanted` and `found` matter on rank 0. Without `wanted` one
+/// broadcast of a number.
+[[gnu::cold]] inline void gather_pictures(explain::outcome& found, const explain::rank_history& own, bool wanted,
+                                          MPI_Comm comm) {
+  constexpr std::size_t most = 8;
+  constexpr int tag = 32;
+  std::vector<explain::wait_sample> samples;
+  if (wanted)
+    for (std::size_t i = 0; i < std::min(most, found.waits.size()); ++i) samples.push_back(found.waits[i].longest);
+  int count = static_cast<int>(samples.size());
+  PMPI_Bcast(&count, 1, MPI_INT, 0, comm);
+  if (count == 0) return;
+  samples.resize(static_cast<std::size_t>(count));
+  PMPI_Bcast(samples.data(), static_cast<int>(sizeof(explain::wait_sample)) * count, MPI_BYTE, 0, comm);
+
+  explain::packet mine;
+  std::vector<char> answers(static_cast<std::size_t>(own.ranks), 0);  // who has something to say
+  for (std::uint32_t i = 0; i != samples.size(); ++i) {
+    const explain::wait_sample& s = samples[i];
+    if (s.wait_ns <= 0) continue;
+    for (const std::int32_t rank : {s.rank, s.causer_rank})
+      if (rank >= 0 && rank < own.ranks) answers[static_cast<std::size_t>(rank)] = 1;
+    if (s.rank == own.rank)
+      detail::put_side(mine, i, true, explain::path_between(own, s.location, s.since_ns, s.record));
+    if (s.causer_rank == own.rank)
+      detail::put_side(mine, i, false, explain::path_between(own, s.causer_location, s.since_ns, s.causer_record));
+  }
+  if (own.rank != 0) {
+    if (answers[static_cast<std::size_t>(own.rank)] != 0)
+      PMPI_Send(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, 0, tag, comm);
+    return;
+  }
+  detail::take_sides({mine.data(), mine.size()}, found.waits);
+  for (int rank = 1; rank < own.ranks; ++rank) {
+    if (answers[static_cast<std::size_t>(rank)] == 0) continue;
+    MPI_Status status;
+    int size = 0;
+    PMPI_Probe(rank, tag, comm, &status);
+    PMPI_Get_count(&status, MPI_BYTE, &size);
+    explain::packet theirs(static_cast<std::size_t>(size));
+    PMPI_Recv(theirs.data(), size, MPI_BYTE, rank, tag, comm, MPI_STATUS_IGNORE);
+    detail::take_sides({theirs.data(), theirs.size()}, found.waits);
+  }
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

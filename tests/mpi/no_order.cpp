@@ -1,0 +1,20 @@
+// ranks: 2
+// with: mpi_once late_snapshot.cpp
+// environment: WHYWAIT_OUTPUT=plain
+// stderr ~ late sender
+// stderr !~ side by side
+// json plain.json
+// file plain.json ~ "pattern":\s*"late_sender"
+// file plain.json !~ "picture"
+//
+// Without WHYWAIT_PATH=order no order is kept and the report is as it always was.
+#include <mpi.h>
+
+void late_snapshot();
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  late_snapshot();
+  MPI_Finalize();
+  return 0;
+}
