@@ -8,6 +8,7 @@
 #include <whywait/record/coverage/attributes.hpp>
 #include <whywait/record/coverage/source.hpp>
 #include <whywait/record/location.hpp>
+#include <whywait/record/slow_path.hpp>
 
 #include <dlfcn.h>
 #include <link.h>
@@ -107,7 +108,7 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void enter_func
   if (location* const here = this_location()) {
     if (detail::functions.entries() == nullptr) pthread_once(&detail::functions_once, &detail::open_functions);
     if (detail::functions.entries() != nullptr)
-      if (const uint32_t site = detail::functions.find(reinterpret_cast<uintptr_t>(function))) here->path.enter(site);
+      if (const uint32_t site = detail::functions.find(reinterpret_cast<uintptr_t>(function))) record::detail::enter_slowly(*here, site);
   }
   detail::inside_hook = false;
 }
@@ -121,7 +122,7 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void leave_func
     const uint32_t site = detail::functions.find(reinterpret_cast<uintptr_t>(function));
     uint32_t level = here->path.depth();
     while (level > 0 && here->path.open_region(level - 1) != site) --level;
-    while (level > 0 && here->path.depth() >= level) here->path.leave();
+    while (level > 0 && here->path.depth() >= level) record::detail::leave_slowly(*here);
   }
   detail::inside_hook = false;
 }
