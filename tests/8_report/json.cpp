@@ -114,6 +114,21 @@ report::result everything() {
   r.prediction.measured_seconds = 12;
   r.prediction.unchanged_error = 0.01;
   r.prediction.answers = {faster, none};
+  report::thread_end end;
+  end.rank = 3;
+  end.pid = 4711;
+  end.end = "killed";
+  end.seconds = 12.5;
+  end.inside = true;
+  end.call.call = "MPI_Recv";
+  end.call.module = "app";
+  end.whom = "from rank 2 (tag 7)";
+  end.since_seconds = 11.25;
+  end.regions = "main/exchange";
+  end.blocks.resize(1);
+  end.blocks[0].where.name = "exchange";
+  end.blocks[0].visits = 9;
+  r.last_words = {end, report::thread_end{}};
   return r;
 }
 
@@ -123,6 +138,18 @@ TEST_CASE("a report with everything in it satisfies the schema") {
   const json document = json::parse(report::json_of(everything()));
   CHECK(complaints(document) == "");
   CHECK(document["waits"].size() == 9);
+  REQUIRE(document["last_words"].size() == 2);
+  CHECK(document["last_words"][0]["inside"]["call"] == "MPI_Recv");
+  CHECK(document["last_words"][0]["blocks"][0]["visits"] == 9);
+  CHECK(!document["last_words"][1].contains("inside"));
+}
+
+TEST_CASE("last words say in which call a rank was, for whom and since when") {
+  const std::string text = report::text_of(everything().last_words);
+  CHECK(text.find("rank 3: killed, last seen after ") != std::string::npos);
+  CHECK(text.find(" in MPI_Recv") != std::string::npos);
+  CHECK(text.find("from rank 2 (tag 7)") != std::string::npos);
+  CHECK(text.find("exchange 0 s (9 visits)") != std::string::npos);
 }
 
 TEST_CASE("an empty report satisfies the schema and has all sections") {
