@@ -259,7 +259,6 @@ TEST_CASE("steps and counted lines stand under the block that they are part of")
   explain::outcome o = outcome({e});
   o.meanings = {{between_key, explain::block_kind::between, waitall, send}};
   const std::string out = report::text_of(report::assemble(o, known, facts()));
-  INFO(out);
   CHECK(has(out, R"(
       between MPI_Waitall in step (halo.cpp:20)
           and MPI_Send in exchange (halo.cpp:131)
@@ -267,7 +266,8 @@ TEST_CASE("steps and counted lines stand under the block that they are part of")
         loop in force (force.cpp:8-11)
           4.0x as often: 4000 visits instead of 1000
       compute_interior (halo.cpp:88)   +8.9 s  same visits, each 989 ms slower
-        refine (halo.cpp:90)                   2.5x as often: 100 visits instead of 40
+        refine (halo.cpp:90)
+          2.5x as often: 100 visits instead of 40
 )"));
   CHECK_FALSE(has(out, "5 visits"));
 }

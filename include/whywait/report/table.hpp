@@ -142,14 +142,15 @@ struct table_row {
 };
 
 /// Label column, right-aligned amounts, remarks that go to a line of their own where they do not fit in `columns`.
-/// Labels above `widest` columns push their amount to the next line instead of widening the column.
+/// Labels above `widest` columns push their amount to the next line instead of widening the column; rows without an
+/// amount never do.
 [[gnu::cold]] inline std::string table(const std::vector<table_row>& rows, std::size_t columns, std::size_t indent,
                          std::size_t widest) {
   std::size_t label_width = 0;
   std::size_t amount_width = 0;
   for (const table_row& row : rows) {
     const std::size_t width = row.label.empty() ? 0 : display_width(row.label.back());
-    if (width <= widest) label_width = std::max(label_width, width);
+    if (width <= widest && !row.amount.empty()) label_width = std::max(label_width, width);
     amount_width = std::max(amount_width, display_width(row.amount));
   }
   const std::string margin(indent, ' ');
@@ -160,7 +161,7 @@ struct table_row {
       line = margin + row.label[i];
       if (i + 1 < row.label.size()) out += line + "\n";
     }
-    if (!row.label.empty() && display_width(row.label.back()) > label_width) {
+    if (!row.amount.empty() && !row.label.empty() && display_width(row.label.back()) > label_width) {
       out += line + "\n";
       line = margin;
     }
@@ -173,8 +174,7 @@ struct table_row {
       out += line + "  " + row.remark + "\n";
     } else {
       const std::string deeper(indent + 4, ' ');
-      if (!line.empty()) out += line + "\n";  // without an amount there may be nothing but the label
-      out += wrap(row.remark, columns, deeper, deeper);
+      out += line + "\n" + wrap(row.remark, columns, deeper, deeper);
     }
   }
   return out;
