@@ -53,14 +53,6 @@ struct node {
 struct name_at {
   std::string text;
   span where;
-
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
-  name_at() = default;
-  [[gnu::noinline]] name_at(const name_at&) = default;
-  [[gnu::noinline]] name_at(name_at&&) = default;
-  [[gnu::noinline]] name_at& operator=(const name_at&) = default;
-  [[gnu::noinline]] name_at& operator=(name_at&&) = default;
-  [[gnu::noinline]] ~name_at() = default;
 };
 
 /// NAME = [in|out] EXPRESSION, or for own events NAME = TYPE-WORD.
