@@ -289,7 +289,7 @@ class alignas(64) path_recorder {
   mutable frame frames_[max_depth + 1];  // 0: outside any region
   uint32_t touched_[core::site_table::capacity];
   // Half a page further than the frames: a load waits for an earlier store whose address has the same last 12 bits.
-  char apart_[2048];
+  [[maybe_unused]] char apart_[2048];
   entry profile_[core::site_table::capacity];
 };
 
