@@ -346,3 +346,36 @@ TEST_CASE("many readers may look at what is published while it grows") {
   CHECK(right[1]);
   buffer.release();
 }
+
+TEST_CASE("under load each event is folded or dropped: four threads, memory for the chunks of two") {
+  struct padded {
+    alignas(64) std::uint64_t sum = 0;
+    std::uint64_t runs = 0;
+    event_counts counts{};
+    std::uint64_t refused = 0;
+  } results[4];
+  constexpr std::uint64_t each = 200'000;
+  memory_budget budget;
+  budget.limit(2 * small_chunk);
+  std::vector<std::thread> threads;
+  for (padded& mine : results)
+    threads.emplace_back([&mine, &budget] {
+      small_buffer<fold<adder>> buffer;
+      REQUIRE(buffer.open(budget, adder{&mine.sum, &mine.runs}));
+      for (std::uint64_t i = 0; i < each; ++i) mine.refused += buffer.push(1) ? 0 : 1;
+      buffer.fold_rest();
+      mine.counts = buffer.counts();
+      buffer.release();  // its memory may serve another thread from now on
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::uint64_t folded = 0;
+  for (const padded& result : results) {
+    CHECK(result.counts.recorded == each);
+    CHECK(result.counts.recorded == result.counts.folded + result.counts.dropped);
+    CHECK(result.counts.dropped == result.refused);
+    CHECK(result.counts.folded == result.sum);
+    folded += result.counts.folded;
+  }
+  CHECK(folded >= 2 * small_chunk / sizeof(std::uint64_t));
+  CHECK(budget.used() == 0);
+}
