@@ -86,6 +86,11 @@ class table {
     });
   }
 
+  /// A row that is (more - less) / parts, of their minima and of their medians.
+  void derive(const char* name, const char* more, const char* less, double parts) {
+    derived_.push_back(difference{name, more, less, parts});
+  }
+
   /// --rounds=N (1001), --json=FILE; --benchmark_out=FILE as --json; --benchmark_min_time=...: only a moment.
   int main(int argc, char** argv) {
     int rounds = 1001;
@@ -109,6 +114,18 @@ class table {
     for (row& r : rows_) {
       std::sort(r.ns.begin(), r.ns.end());
       if (r.name == "floor") least_floor = r.ns.front(), median_floor = r.ns[r.ns.size() / 2];
+    }
+    for (const difference& d : derived_) {
+      row made{d.name, nullptr, {}};
+      const row *more = nullptr, *less = nullptr;
+      for (const row& r : rows_) {
+        if (r.name == d.more) more = &r;
+        if (r.name == d.less) less = &r;
+      }
+      const double least = (more->ns.front() - less->ns.front()) / d.parts;
+      const double median = (more->ns[more->ns.size() / 2] - less->ns[less->ns.size() / 2]) / d.parts;
+      made.ns = {least, median};
+      rows_.push_back(made);
     }
     std::printf("%-24s %10s %10s %8s %8s\n", "ns", "minimum", "median", "x floor", "median");
     FILE* const out = json != nullptr ? std::fopen(json, "w") : nullptr;
@@ -139,7 +156,12 @@ class table {
     std::function<double()> run;
     std::vector<double> ns;
   };
+  struct difference {
+    std::string name, more, less;
+    double parts;
+  };
   std::vector<row> rows_;
+  std::vector<difference> derived_;
 };
 
 }  // namespace harness

@@ -142,16 +142,6 @@ __attribute__((noinline)) void kernel(std::uint64_t times) {
   }
 }
 
-double block_in_kernel() {
-  constexpr std::uint64_t times = 4096;
-  const std::uint64_t begin = harness::now_ns();
-  kernel<unmarked>(times);
-  const std::uint64_t between = harness::now_ns();
-  kernel<marked>(times);
-  const std::uint64_t end = harness::now_ns();
-  return (static_cast<double>(end - between) - static_cast<double>(between - begin)) / (3.0 * times);
-}
-
 // Both threads begin a batch together; only batches during which the other one ran all the time count, else the time
 // of one thread alone would be taken.
 class companion {
@@ -294,7 +284,9 @@ int main(int argc, char** argv) {
   rows.add("next", next);
   rows.add("next_same", next_same);
   rows.add("block", block, 20000);
-  rows.add("block_kernel", block_in_kernel);
+  rows.add("kernel", kernel<unmarked>, 4096);
+  rows.add("kernel_with_blocks", kernel<marked>, 4096);
+  rows.derive("block_kernel", "kernel_with_blocks", "kernel", 3);
   rows.add("work", work, 20000);
   rows.add("dynamic", dynamic);
   cpu_set_t processors;

@@ -30,7 +30,7 @@ namespace detail {
 // One for each module, set before its pointer to the registry and so before the module's first reading; that
 // order makes the plain load right. A hidden byte and a branch that is always predicted: its cost is not
 // measurable beside the counter's.
-__attribute__((visibility("hidden"))) inline clock_source module_clock = clock_source::counter;
+__attribute__((visibility("hidden"))) inline uint8_t module_clock = 0;  // a clock_source
 }  // namespace detail
 
 /// The machine's cycle counter, unconditionally: x86-64's time stamp counter (not serialising: neighbouring regions
@@ -71,7 +71,7 @@ struct fenced_counter {
 
 namespace detail {
 __attribute__((noinline, cold)) inline uint64_t ticks_otherwise() noexcept {
-  return module_clock == clock_source::fenced ? fenced_counter::now() : monotonic_ns();
+  return module_clock == static_cast<uint8_t>(clock_source::fenced) ? fenced_counter::now() : monotonic_ns();
 }
 }  // namespace detail
 
@@ -79,17 +79,19 @@ __attribute__((noinline, cold)) inline uint64_t ticks_otherwise() noexcept {
 /// WHYWAIT_CLOCK says so. Ticks are converted when they are read, never where they are taken.
 struct cycle_clock {
   static uint64_t now() noexcept {
-    if (__builtin_expect(detail::module_clock != clock_source::counter, 0)) return detail::ticks_otherwise();
+    if (__builtin_expect(detail::module_clock != 0, 0)) return detail::ticks_otherwise();
     return plain_counter::now();
   }
 
   /// Decides for this module and its later readings.
   static void use(clock_source source) noexcept {
     if (source == used()) return;  // no write: other threads may be reading the same value
-    __atomic_store_n(&detail::module_clock, source, __ATOMIC_RELAXED);
+    __atomic_store_n(&detail::module_clock, static_cast<uint8_t>(source), __ATOMIC_RELAXED);
   }
   /// What this module reads.
-  static clock_source used() noexcept { return __atomic_load_n(&detail::module_clock, __ATOMIC_RELAXED); }
+  static clock_source used() noexcept {
+    return static_cast<clock_source>(__atomic_load_n(&detail::module_clock, __ATOMIC_RELAXED));
+  }
 
   /// Whether the counter may be read and its ticks pass at one rate on all processors, whatever `now` reads.
   /// Costs a cpuid and a system call: ask once.

@@ -25,7 +25,6 @@ class region {
       : region(site_kind::region, name, file, line) {}
   __attribute__((always_inline)) ~region() {
     record::location* const at = opened_.where;
-    if (at == nullptr) return;
     if (__builtin_expect(at->path.is_innermost(opened_.entered), 1))
       at->path.leave_fast(opened_.entered, core::plain_counter::now());
     else
@@ -38,14 +37,15 @@ class region {
   /// for consecutive phases. The same place again is one more visit, about 1 ns.
   void next(site& place) noexcept {
     record::location* const at = opened_.where;
-    if (at == nullptr) return;
-    record::path_recorder::entry* const following = at->path.at_place(place.known_place());
-    if (__builtin_expect(!at->path.is_innermost(opened_.entered), 0))
+    if (__builtin_expect(!at->path.is_innermost(opened_.entered), 0)) {
       record::detail::next_slowly(*at, opened_.entered, place_, place);
-    else if (__builtin_expect(!record::path_recorder::arrive(following), 0))
-      record::detail::next_first(*at, opened_.entered, place);
-    else if (opened_.entered->region != following)
-      record::path_recorder::next_fast(opened_.entered, following, core::plain_counter::now());
+    } else {
+      record::path_recorder::entry* const following = at->path.at_place(place.known_place());
+      if (__builtin_expect(!record::path_recorder::arrive(following), 0))
+        record::detail::next_first(*at, opened_.entered, place);
+      else if (opened_.entered->region != following)
+        record::path_recorder::next_fast(opened_.entered, following, core::plain_counter::now());
+    }
     place_ = place;
   }
 
@@ -59,11 +59,8 @@ class region {
  private:
   static __attribute__((always_inline)) record::detail::opened begin(site& place) noexcept {
     record::location* const at = record::detail::here;
-    if (!record::detail::is_fast(at)) {
-      if (at == record::detail::off()) return {nullptr, nullptr};
+    if (!record::detail::is_fast(at) || __builtin_expect(!at->path.enters_fast(), 0))
       return record::detail::begin_slowly(place);
-    }
-    if (__builtin_expect(!at->path.enters_fast(), 0)) return record::detail::begin_slowly(place);
     record::path_recorder::entry* const block = at->path.at_place(place.known_place());
     if (__builtin_expect(!record::path_recorder::arrive(block), 0)) return record::detail::begin_first(place);
     return {at, at->path.enter_fast(block, core::plain_counter::now())};
@@ -86,10 +83,7 @@ class waiting : public region {
 /// again is one more visit, about 1 ns. Outside any region only the visit is counted; that is reported.
 __attribute__((always_inline)) inline void next(site& place) noexcept {
   record::location* const at = record::detail::here;
-  if (!record::detail::is_fast(at)) {
-    if (at != record::detail::off()) record::detail::next_slowly(place);
-    return;
-  }
+  if (!record::detail::is_fast(at)) return record::detail::next_slowly(place);
   record::path_recorder::frame* const innermost = at->path.innermost_fast();
   if (__builtin_expect(innermost == nullptr, 0)) return record::detail::next_slowly(place);
   record::path_recorder::entry* const following = at->path.at_place(place.known_place());

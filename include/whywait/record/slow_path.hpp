@@ -17,23 +17,32 @@ inline namespace v0 {
 namespace record {
 namespace detail {
 
-/// What a region object keeps: nothing if nothing is recorded. `entered` is the frame that path_recorder::enter_fast
-/// returned, or its name with the last bit set: that is never the innermost frame, so it is left the slow way.
+/// What a region object keeps. `entered` is the frame that path_recorder::enter_fast returned, or its name with the last
+/// bit set: that is never the innermost frame, so it is left the slow way.
 struct opened {
   location* where;
   path_recorder::frame* entered;
 };
 
-/// The place of a mark, for the report of what does not pair: a site, or the number of one.
+// Where a region is that is not recorded: the head of a location in which no frame is the innermost, so that the end
+// of a region needs no test for it.
+alignas(64) __attribute__((visibility("hidden"))) inline unsigned char nowhere[sizeof(location) - sizeof(path_recorder) -
+                                                                             sizeof(name_cache) + 64] = {};
+inline opened not_recorded() noexcept {
+  return {reinterpret_cast<location*>(nowhere), reinterpret_cast<path_recorder::frame*>(uintptr_t(1))};
+}
+
+/// The place of a mark, for the report of what does not pair: the address of a site, or the number of one.
 class marked_place {
  public:
-  constexpr marked_place(site& place) noexcept : place_(&place), number_(0) {}
-  constexpr explicit marked_place(uint32_t number) noexcept : place_(nullptr), number_(number) {}
-  uint32_t number() const noexcept { return place_ != nullptr ? place_->id() : number_; }
+  marked_place(site& place) noexcept : what_(reinterpret_cast<uintptr_t>(&place)) {}
+  explicit marked_place(uint32_t number) noexcept : what_(number) {}
+  uint32_t number() const noexcept {
+    return what_ < core::site_table::capacity ? static_cast<uint32_t>(what_) : reinterpret_cast<site*>(what_)->id();
+  }
 
  private:
-  site* place_;
-  uint32_t number_;
+  uintptr_t what_;
 };
 
 /// The number of a place; 0, and the mark is lost, in a signal handler that interrupts just this: the table is locked.
@@ -60,7 +69,7 @@ inline uint32_t number_of(location& at, site_kind kind, const char* name, const 
 // --- What every mark does where it is not alone: the clock that was chosen, any depth.
 
 inline opened enter_slowly(location& at, uint32_t number) noexcept {
-  if (number == 0) return {nullptr, nullptr};
+  if (number == 0) return not_recorded();
   const uint32_t depth = at.path.enter(number, core::cycle_clock::now());
   const uintptr_t slow = is_fast(here) && depth < path_recorder::max_depth ? 0 : 1;
   return {&at, reinterpret_cast<path_recorder::frame*>(at.path.name_of(depth) | slow)};
@@ -95,8 +104,9 @@ inline bool repair(location& at, uint32_t depth, marked_place place) noexcept {
 // of a place in a segment, modes, depth. With `site& counted`: the fast way has counted the visit already.
 
 __attribute__((noinline, cold)) inline opened begin_slowly(site& place) noexcept {
+  if (here == off()) return not_recorded();
   location* const at = this_location();
-  return at != nullptr ? enter_slowly(*at, number_of(*at, place)) : opened{nullptr, nullptr};
+  return at != nullptr ? enter_slowly(*at, number_of(*at, place)) : not_recorded();
 }
 __attribute__((noinline, cold)) inline opened begin_first(site& counted) noexcept {
   path_recorder::take_back(here->path.at_place(counted.known_place()));
@@ -104,10 +114,12 @@ __attribute__((noinline, cold)) inline opened begin_first(site& counted) noexcep
 }
 __attribute__((noinline, cold)) inline void end_slowly(location& at, path_recorder::frame* entered,
                                                        marked_place place) noexcept {
+  if (entered == not_recorded().entered) return;
   if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), place)) leave_slowly(at);
 }
 __attribute__((noinline, cold)) inline void next_slowly(location& at, path_recorder::frame* entered, marked_place from,
                                                         site& place) noexcept {
+  if (entered == not_recorded().entered) return;
   if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), from)) next_slowly(at, number_of(at, place));
 }
 __attribute__((noinline, cold)) inline void next_first(location& at, path_recorder::frame* entered, site& counted) noexcept {
@@ -138,7 +150,7 @@ __attribute__((noinline, cold)) inline void visit_first(site& counted) noexcept 
 __attribute__((noinline)) inline opened begin_named(site_kind kind, const char* name, const char* file, uint32_t line,
                                                     uint32_t& number) noexcept {
   location* const at = this_location();
-  return at != nullptr ? enter_slowly(*at, number = number_of(*at, kind, name, file, line)) : opened{nullptr, nullptr};
+  return at != nullptr ? enter_slowly(*at, number = number_of(*at, kind, name, file, line)) : not_recorded();
 }
 
 }  // namespace detail

@@ -1,0 +1,28 @@
+// palanteer, plScope, storing in a file.
+#define USE_PL 1
+#define PL_IMPLEMENTATION 1
+#define PL_IMPL_CATCH_SIGNALS 0
+#include <palanteer.h>
+
+#include "../harness.hpp"
+
+namespace {
+
+void region(std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) {
+    plScope("palanteer");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  plSetFilename("/dev/null");
+  plInitAndStart("benchmark", PL_MODE_STORE_IN_FILE);
+  harness::table rows;
+  rows.add("floor", harness::floor);
+  rows.add("palanteer", region, 2000, [] { usleep(2000); });  // its own thread empties the buffer
+  const int result = rows.main(argc, argv);
+  plStopAndUninit();
+  return result;
+}

@@ -1,0 +1,35 @@
+// spall.h with a buffer of 64 KiB and a writer that discards.
+#include "../harness.hpp"
+
+#include <spall.h>
+
+namespace {
+
+SpallProfile profile;
+SpallBuffer buffer;
+
+bool discard(SpallProfile*, const void*, size_t) { return true; }
+bool nothing(SpallProfile*) { return true; }
+void close(SpallProfile*) {}
+
+void region(std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) {
+    spall_buffer_begin(&profile, &buffer, "spall", 5, harness::counter());
+    harness::barrier();
+    spall_buffer_end(&profile, &buffer, harness::counter());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  static char memory[1 << 16];
+  spall_init_callbacks(1.0, discard, nothing, close, nullptr, &profile);
+  buffer.data = memory;
+  buffer.length = sizeof memory;
+  spall_buffer_init(&profile, &buffer);
+  harness::table rows;
+  rows.add("floor", harness::floor);
+  rows.add("spall", region);
+  return rows.main(argc, argv);
+}
