@@ -62,10 +62,11 @@ def check_report(folder, name, ranks, victim):
             check(end.get("inside", {}).get("call") == "MPI_Recv", f"rank {rank}: inside {end.get('inside')}")
             check(end.get("inside", {}).get("file", "").endswith("left_behind.cpp"), f"rank {rank}: no file and line")
             check(end.get("whom") == f"from rank {victim} (tag 9)", f"rank {rank}: waited {end.get('whom')}")
-            check(0.1 < end.get("since_seconds", 0) < 60, f"rank {rank}: since {end.get('since_seconds')}")
-    late = [w for w in report["waits"] if w["residual"] and w["residual"][0]["block"] == "compute"]
-    check(any(w["causers"][0]["rank"] == 1 for w in late), "no wait for rank 1's computing was explained")
-    check(sum(w["seconds"] for w in late) > 0.08, "less than the 20 delays of 5 ms is explained")
+            check(0.01 < end.get("since_seconds", 0) < 60, f"rank {rank}: since {end.get('since_seconds')}")
+    # not the first term of each: ranks that spin in a barrier may be later there (MPICH, fewer cores than ranks)
+    compute = sum(r["seconds"] for w in report["waits"] for r in w["residual"]
+                  if r["block"] == "compute" and w["pattern"] == "late_sender" and w["causers"][0]["rank"] == 1)
+    check(compute > 0.05, f"{compute} s of the waiting is explained by rank 1's computing; it computed 20 times 5 ms")
 
 
 def main():
@@ -89,6 +90,8 @@ def main():
           "the next run's own report is missing or partial")
     check(not list(kept.iterdir()), f"files were left: {list(kept.iterdir())}")
 
+    for count in folder.glob("calls.*"):
+        count.unlink()
     code, _, _ = run([*launcher, program, folder, "all"], folder, WHYWAIT_CRASH=str(kept), WHYWAIT_REPORT="none")
     check(code != 0, "a killed program ended well")
     code, out, _ = run([reader, kept, folder / "read"], folder)

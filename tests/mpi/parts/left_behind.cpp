@@ -16,9 +16,17 @@ namespace {
 long calls = 0;
 
 void say_count(const char* folder, int rank) {
-  std::FILE* const file = std::fopen((std::string(folder) + "/calls." + std::to_string(rank)).c_str(), "w");
+  const std::string name = std::string(folder) + "/calls." + std::to_string(rank);
+  std::FILE* const file = std::fopen((name + ".new").c_str(), "w");
   std::fprintf(file, "%ld", calls);
   std::fclose(file);
+  std::rename((name + ".new").c_str(), name.c_str());
+}
+
+// Whoever kills does so when all have said theirs: then the launcher may end the others at any moment.
+void wait_for_all(const char* folder, int ranks) {
+  for (int rank = 0; rank < ranks; ++rank)
+    while (access((std::string(folder) + "/calls." + std::to_string(rank)).c_str(), F_OK) != 0) usleep(10000);
 }
 
 }  // namespace
@@ -49,8 +57,8 @@ int main(int argc, char** argv) {
     if (rank != victim && !all) ++calls;
     say_count(argv[1], rank);
     if (rank == victim || all) {
-      if (all && rank == 0) usleep(300000);  // the launcher kills who is left
-      if (!all) usleep(300000);
+      wait_for_all(argv[1], ranks);
+      if (!all) usleep(500000);  // until they are in the call that they have counted
       std::raise(SIGKILL);
     }
     MPI_Recv(&value, 1, MPI_INT, victim, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
