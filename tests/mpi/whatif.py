@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Asks real programs what if, does it, and compares.
 
-    whatif.py --program NAME=PATH ... [--ranks-limit N] [--only WORD] [--tries N] -- launcher ...
+    whatif.py --program NAME=PATH ... [--ranks-limit N] [--only WORD] [--tries N] [--ask-only] -- launcher ...
 
 Each case runs a program with WHYWAIT_WHATIF and then, really changed, without. The work of the programs takes time but
 no processor; on a busy machine even that comes late now and then, so a case may be tried again: then the fastest run of
@@ -51,6 +51,9 @@ def main():
     options.add_argument("--ranks-limit", type=int, default=64)
     options.add_argument("--only", default="")
     options.add_argument("--tries", type=int, default=3)
+    options.add_argument("--ask-only", action="store_true",
+                         help="do not run the changed programs: right questions are answered, wrong ones refused, and the "
+                              "replay of the unchanged run is within 1 %%")
     options = options.parse_args([a for a in sys.argv[1:split] if a])
     launcher = sys.argv[split + 1:]
     programs = dict(p.split("=", 1) for p in options.program)
@@ -96,6 +99,12 @@ def main():
             if now is None or p["measured_seconds"] < now["measured_seconds"]:
                 now = p
             a = now["answers"][0]
+            if options.ask_only and "refusal" not in a:
+                good = changed is not None and abs(a["unchanged_error"]) <= 0.01 and \
+                    a["low_seconds"] <= a["seconds"] <= a["high_seconds"]
+                print(f"{name:74} {now['measured_seconds']:7.3f} {a['seconds']:9.3f} {100 * a['unchanged_error']:+.3f} %")
+                answered += good
+                break
             if changed is None or "refusal" in a:
                 good = (changed is None) == ("refusal" in a)
                 print(f"{name:74} {a.get('refusal', 'was answered')}")
@@ -111,20 +120,20 @@ def main():
         if truth is not None:
             print(f"{name:74} {now['measured_seconds']:7.3f} {a['seconds']:9.3f} {truth:7.3f} {100 * error:+6.2f}%  "
                   f"{100 * low:+.1f} {100 * high:+.1f} % {'holds' if holds else 'MISSES'}, tries: {attempt + 1}", flush=True)
-        if changed is not None and "refusal" not in a:
+        if changed is not None and "refusal" not in a and not options.ask_only:
             answered += 1
             inside += holds
             errors.append(abs(error))
         if not good:
             failures.append(name)
-    if answered:
+    if answered and not options.ask_only:
         errors.sort()
         print(f"{answered} answers, median error {100 * errors[len(errors) // 2]:.2f} %, largest {100 * errors[-1]:.2f} %, "
               f"{inside} intervals hold")
         if inside * 10 < answered * 9:
             failures.append(f"only {inside} of {answered} intervals hold")
-    else:
-        failures.append("nothing was asked")
+    elif not answered:
+        failures.append("nothing was answered")
     for failure in failures:
         print("FAILED:", failure)
     return 1 if failures else 0
