@@ -149,6 +149,61 @@ void ask_8_ranks_1000_steps(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(ask(log, {question()}).front().seconds);
 }
 
+/// Calls as two ranks trace them: steps of work, messages to each other and, every hundred, a barrier.
+std::vector<traced_line> traced(std::size_t calls_a_rank) {
+  std::vector<traced_line> lines(2);
+  for (std::int32_t r = 0; r != 2; ++r) {
+    traced_line& l = lines[static_cast<std::size_t>(r)];
+    l.rank = r;
+    std::int64_t now = 0;
+    std::uint32_t posting = 0;
+    for (std::size_t i = 0; i != calls_a_rank; ++i) {
+      traced_call c;
+      const bool barrier = i % 100 == 99, sends = (i % 2 == 0) == (r == 0);
+      now += 1000 + static_cast<std::int64_t>((i * 7 + static_cast<std::size_t>(r) * 13) % 11) * 100;
+      c.enter_ns = now;
+      now = c.leave_ns = (static_cast<std::int64_t>(i) + 1) * 3000;
+      c.site = barrier ? 3 : sends ? 1 : 2;
+      c.communicator = 77;
+      c.members = 2;
+      c.comm_rank = r;
+      c.first_block = static_cast<std::uint32_t>(l.blocks.size());
+      c.blocks = 1;
+      l.blocks.push_back({9, 1e-6});
+      using whywait::core::mpi_call;
+      c.call = barrier ? mpi_call::Barrier : sends ? mpi_call::Send : mpi_call::Recv;
+      if (!barrier) {
+        c.bytes = 100;
+        c.peer = 1 - r;
+        c.posting = ++posting;
+        c.completion = static_cast<std::uint32_t>(i);
+        c.flags = whywait::core::sync_flag::complete |
+                  (sends ? whywait::core::sync_flag::posts_send : whywait::core::sync_flag::posts_receive);
+      }
+      l.calls.push_back(c);
+    }
+    l.end_ns = now;
+  }
+  return lines;
+}
+
+// a million records of each of two ranks: the log, and three questions to it
+void ask_2_ranks_1000000_records(benchmark::State& state) {
+  const std::vector<question> questions = parse_questions("block compute x2; balance; network x2");
+  double seconds = 0.0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::vector<traced_line> lines = traced(1000000);
+    state.ResumeTiming();
+    const run_log log = join(std::move(lines), [](whywait::core::stable_key k) {
+      return k == 9 ? std::string("compute") : "call " + std::to_string(k);
+    });
+    for (const answer& a : ask(log, questions)) seconds += a.seconds;
+  }
+  state.counters["answers_seconds"] = seconds;
+  state.counters["MB_of_process"] = most_megabytes();
+}
+
 }  // namespace
 
 BENCHMARK(layered_fork_join_20)->Unit(benchmark::kMillisecond);
@@ -162,3 +217,4 @@ BENCHMARK(simulate_detailed)->Unit(benchmark::kMillisecond);
 BENCHMARK(simulate_token_game)->Unit(benchmark::kMillisecond);
 BENCHMARK(network_50_queues_population_2000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(ask_8_ranks_1000_steps)->Unit(benchmark::kMillisecond);
+BENCHMARK(ask_2_ranks_1000000_records)->Unit(benchmark::kMillisecond)->Iterations(1);

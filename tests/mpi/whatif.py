@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Asks real programs what if, does it, and compares.
 
-    whatif.py --program NAME=PATH ... [--ranks-limit N] [--only WORD] [--tries N] -- launcher ...
+    whatif.py --program NAME=PATH ... [--ranks-limit N] [--only WORD] [--tries N] [--ask-only] -- launcher ...
 
 Each case runs a program with WHYWAIT_WHATIF and then, really changed, without. The work of the programs takes time but
-no processor; on a busy machine even that comes late now and then, so a case may be tried again. It must succeed: every
-answer within 5 % of the truth in one of its tries, and the intervals of those tries hold in at least 9 of 10 cases.
-What the models cannot know must be refused.
+no processor; on a busy machine even that comes late now and then, so a case may be tried again: then the fastest run of
+either program counts. Every answer must lie within 5 % of the truth, and at least 9 of 10 intervals must hold it. What
+the models cannot know must be refused.
 """
 import argparse
 import json
@@ -24,11 +24,12 @@ def case(program, arguments, ranks, question, changed, factor=1):
     CASES.append((program, arguments.split(), ranks, question, None if changed is None else changed.split(), factor))
 
 
-case("jacobi", "", 4, "block interior x2", "--speed 2")
-case("jacobi", "", 4, "balance steps", "--even")
-case("jacobi", "", 4, "ranks x2 weak", "", 2)
-case("jacobi", "", 4, "ranks x2", "--speed 2", 2)
-case("jacobi", "", 3, "ranks x1.333 weak", "", 4 / 3)
+slow = "--speed 0.4 --iterations 40"  # long sleeps: waking up late matters less
+case("jacobi", slow, 4, "block interior x2", "--speed 0.8")
+case("jacobi", slow, 4, "balance steps", "--even")
+case("jacobi", slow, 4, "ranks x2 weak", "", 2)
+case("jacobi", slow, 4, "ranks x2", "--speed 0.8", 2)
+case("jacobi", slow, 3, "ranks x1.333 weak", "", 4 / 3)
 for shape, arguments, ranks in [("sweep", "sweep --imbalance 0.3 --noise 0.2 --steps 12", 4),
                                 ("bulk", "bulk --imbalance 0.4 --noise 0.3", 4),
                                 ("ring", "ring --imbalance 0.2 --noise 0.5", 4)]:
@@ -50,6 +51,9 @@ def main():
     options.add_argument("--ranks-limit", type=int, default=64)
     options.add_argument("--only", default="")
     options.add_argument("--tries", type=int, default=3)
+    options.add_argument("--ask-only", action="store_true",
+                         help="do not run the changed programs: right questions are answered, wrong ones refused, and the "
+                              "replay of the unchanged run is within 1 %%")
     options = options.parse_args([a for a in sys.argv[1:split] if a])
     launcher = sys.argv[split + 1:]
     programs = dict(p.split("=", 1) for p in options.program)
@@ -88,40 +92,48 @@ def main():
         name = f"{program} {' '.join(arguments)} on {ranks}: {question}"
         if program not in programs or options.only not in name or round(ranks * factor) > options.ranks_limit:
             continue
+        # a busy machine only makes sleeping work late, so the fastest run of each is nearest to what was meant
+        now, truth = None, None
         for attempt in range(options.tries):
             p = run(program, arguments, ranks, question)["prediction"]
-            a = p["answers"][0]
-            if changed is None:
-                good = "refusal" in a
+            if now is None or p["measured_seconds"] < now["measured_seconds"]:
+                now = p
+            a = now["answers"][0]
+            if options.ask_only and "refusal" not in a:
+                good = changed is not None and abs(a["unchanged_error"]) <= 0.01 and \
+                    a["low_seconds"] <= a["seconds"] <= a["high_seconds"]
+                print(f"{name:74} {now['measured_seconds']:7.3f} {a['seconds']:9.3f} {100 * a['unchanged_error']:+.3f} %")
+                answered += good
+                break
+            if changed is None or "refusal" in a:
+                good = (changed is None) == ("refusal" in a)
                 print(f"{name:74} {a.get('refusal', 'was answered')}")
                 break
-            if "refusal" in a:
-                print(f"{name:74} {a['refusal']}")
-                good = False
-                break
-            truth = run(program, arguments + changed, round(ranks * factor))["run"]["seconds"]
+            seconds = run(program, arguments + changed, round(ranks * factor))["run"]["seconds"]
+            truth = min(truth or seconds, seconds)
             error = a["seconds"] / truth - 1
             holds = a["low_seconds"] <= truth <= a["high_seconds"]
             low, high = a["low_seconds"] / a["seconds"] - 1, a["high_seconds"] / a["seconds"] - 1
-            print(f"{name:74} {p['measured_seconds']:7.3f} {a['seconds']:9.3f} {truth:7.3f} {100 * error:+6.2f}%  "
-                  f"{100 * low:+.1f} {100 * high:+.1f} % {'holds' if holds else 'MISSES'}", flush=True)
             good = abs(error) <= 0.05
             if good and holds:
                 break
-        if changed is not None and "refusal" not in a:
+        if truth is not None:
+            print(f"{name:74} {now['measured_seconds']:7.3f} {a['seconds']:9.3f} {truth:7.3f} {100 * error:+6.2f}%  "
+                  f"{100 * low:+.1f} {100 * high:+.1f} % {'holds' if holds else 'MISSES'}, tries: {attempt + 1}", flush=True)
+        if changed is not None and "refusal" not in a and not options.ask_only:
             answered += 1
             inside += holds
             errors.append(abs(error))
         if not good:
             failures.append(name)
-    if answered:
+    if answered and not options.ask_only:
         errors.sort()
         print(f"{answered} answers, median error {100 * errors[len(errors) // 2]:.2f} %, largest {100 * errors[-1]:.2f} %, "
               f"{inside} intervals hold")
         if inside * 10 < answered * 9:
             failures.append(f"only {inside} of {answered} intervals hold")
-    else:
-        failures.append("nothing was asked")
+    elif not answered:
+        failures.append("nothing was answered")
     for failure in failures:
         print("FAILED:", failure)
     return 1 if failures else 0

@@ -34,7 +34,7 @@ struct answer {
   std::string engine;   ///< whose answer `seconds` is
   double measured_seconds = 0.0;
   double seconds = 0.0;      ///< predicted time of the changed program
-  double low_seconds = 0.0;  ///< interval: sampling, spread among the engines and baseline error added up
+  double low_seconds = 0.0;  ///< interval: sampling, disturbance, spread among the engines and baseline error added up
   double high_seconds = 0.0;
   double baseline_error = 0.0;  ///< of `engine` on the unchanged program, relative
   double sampling = 0.0;        ///< half widths, relative: between two runs, and among the engines

@@ -84,6 +84,7 @@ class questioner {
  public:
   questioner(const run_log& log, const ask_options& options) : log_(log), options_(options) {
     before_ = replay(log);
+    disturbed_ = before_.seconds > 0.0 ? 1.0 - replay(log, false).seconds / before_.seconds : 0.0;
     steps_ = find_supersteps(log);
     measured_ = log.measured_seconds > 0.0 ? log.measured_seconds : before_.seconds;
   }
@@ -122,7 +123,7 @@ class questioner {
       a.answered = false;
       return refuse(a, "the models disagree by " + std::to_string(std::lround(a.spread * 100)) + " %");
     }
-    const double half = a.sampling + a.spread + std::fabs(a.baseline_error) + options_.resolution;
+    const double half = a.sampling + disturbed_ + a.spread + std::fabs(a.baseline_error) + options_.resolution;
     a.low_seconds = std::max(0.0, a.seconds * (1.0 - half));
     a.high_seconds = a.seconds * (1.0 + half);
     assumptions(q, a);
@@ -245,6 +246,7 @@ class questioner {
   replayed before_;
   superstep_model steps_;
   double measured_ = 0.0;
+  double disturbed_ = 0.0;  // share of the run that calls lost by noticing late; another run may lose more or less
 };
 
 }  // namespace detail

@@ -15,14 +15,6 @@ namespace whywait {
 inline namespace v0 {
 namespace predict {
 
-/// Gives the name of a block or call site.
-struct key_namer {
-  virtual std::string operator()(core::stable_key key) const = 0;
-
- protected:
-  ~key_namer() = default;
-};
-
 namespace detail {
 
 // Part of every program that includes mpi.hpp: written for a short compile time.
@@ -117,8 +109,7 @@ class log_joiner {
         parts += x.seconds;
       }
       // what a block counts beyond the time between two calls was spent in calls
-      if (parts > a.work_seconds)
-        for (block_time& b : a.blocks) b.seconds *= a.work_seconds / parts;
+      for (block_time& b : a.blocks) b.seconds *= std::min(1.0, a.work_seconds / std::max(parts, 1e-300));
       log_.lines[l].push_back(std::move(a));
       const core::call_role role = core::role_of(c.call);
       const bool asks = role == core::call_role::test || role == core::call_role::test_probe;
@@ -167,8 +158,7 @@ class log_joiner {
     }
     sort(ends);
     std::size_t unmatched = 0;
-    for (std::size_t begin = 0, end; begin != ends.size(); begin = end) {
-      std::size_t middle = begin;
+    for (std::size_t begin = 0, middle = 0, end; begin != ends.size(); begin = middle = end) {
       while (middle != ends.size() && ends[middle].key == ends[begin].key && ends[middle].order < receives) ++middle;
       for (end = middle; end != ends.size() && ends[end].key == ends[begin].key;) ++end;
       const std::size_t n = std::min(middle - begin, end - middle);
@@ -198,26 +188,24 @@ class log_joiner {
     log_.messages.push_back(m);
   }
 
-  static bool blocks_for_one(core::mpi_call c) noexcept {
-    return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait;
-  }
-
-  // From which size on do sends wait for late receivers? Then latency and time per byte of messages for which a
-  // receiver waited: their whole way was seen. The median line through small and large ones; others take what it says,
-  // but not longer than they took.
+  // From which size on do sends wait for late receivers? Then latency and time per byte where a receiver waited and the
+  // whole way was seen: the median line through small and large messages. None takes longer than it took.
   [[gnu::cold]] void fit_messages() {
+    const auto for_one = [](core::mpi_call c) {
+      return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait;
+    };
     double most_buffered = -1.0, least_waiting = 1e300, largest = 0.0;
     for (const message_edge& m : log_.messages) {
       const traced_call& done = call(m.done);
       const std::int64_t posted = call(m.posted).enter_ns;
       largest = std::max(largest, m.bytes);
-      if (!m.rendezvous && done.leave_ns < posted && blocks_for_one(done.call))
+      if (!m.rendezvous && done.leave_ns < posted && for_one(done.call))
         most_buffered = std::max(most_buffered, m.bytes);
     }
     for (const message_edge& m : log_.messages) {
       const traced_call& done = call(m.done);
       const std::int64_t posted = call(m.posted).enter_ns;
-      if (m.bytes > most_buffered && done.enter_ns < posted && done.leave_ns >= posted && blocks_for_one(done.call))
+      if (m.bytes > most_buffered && done.enter_ns < posted && done.leave_ns >= posted && for_one(done.call))
         least_waiting = std::min(least_waiting, m.bytes);
     }
     for (message_edge& m : log_.messages) m.rendezvous = m.rendezvous || m.bytes >= least_waiting;
@@ -245,8 +233,7 @@ class log_joiner {
       m.seconds = std::min(took, latency + per_byte * m.bytes);
     }
   }
-  [[gnu::cold, gnu::noinline]] static double median(std::vector<double>& v) {
-    if (v.empty()) return 0.0;
+  [[gnu::cold, gnu::noinline]] static double median(std::vector<double>& v) {  // of at least one
     explain::sort_rarely(v);
     return v[v.size() / 2];
   }
@@ -355,10 +342,25 @@ class log_joiner {
         arrive(p, last, s.seconds);
       }
     }
-    for (std::size_t l = 0; l != t_.size(); ++l)
-      for (std::size_t i = 0; i != t_[l].calls.size(); ++i)
-        log_.lines[l][i].call_seconds =
-            static_cast<double>(std::max<std::int64_t>(0, t_[l].calls[i].leave_ns - ready[l][i])) * 1e-9;
+    // Who did not wait shows what a call takes when all is there; what others take more, they noticed late.
+    std::vector<std::vector<double>> usual(log_.labels.size());
+    for (const bool waited : {false, true})
+      for (std::size_t l = 0; l != t_.size(); ++l)
+        for (std::size_t i = 0; i != t_[l].calls.size(); ++i) {
+          const traced_call& c = t_[l].calls[i];
+          activity& a = log_.lines[l][i];
+          if (waited != (ready[l][i] > c.enter_ns)) continue;
+          a.call_seconds = static_cast<double>(std::max<std::int64_t>(0, c.leave_ns - ready[l][i])) * 1e-9;
+          std::vector<double>& of = usual[a.label];
+          if (!waited) {
+            if (of.size() < 1000) of.push_back(a.call_seconds);
+            continue;
+          }
+          if (of.size() > 1) of.assign(1, median(of));
+          a.waited_seconds = static_cast<double>(ready[l][i] - c.enter_ns) * 1e-9;
+          a.wake_seconds = std::max(0.0, a.call_seconds - (of.empty() ? 0.0 : of[0]));
+          a.call_seconds -= a.wake_seconds;
+        }
   }
 
   std::vector<traced_line> t_;

@@ -63,8 +63,9 @@ namespace detail {
 
 class player {
  public:
-  explicit player(const run_log& log)
+  player(const run_log& log, bool late)
       : log_(log),
+        late_(late),
         at_(log),
         ready_(at_.size(), 0.0),
         missing_(at_.size(), 0),
@@ -184,8 +185,10 @@ class player {
       }
       if (missing_[n] != 0) break;
       if (ready_[n] > c.time) {
-        r_.waiting_seconds += ready_[n] - c.time;
+        const double waits = ready_[n] - c.time;
+        r_.waiting_seconds += waits;
         c.time = ready_[n];
+        if (late_ && a.wake_seconds > 0.0) c.time += a.wake_seconds * std::min(1.0, waits / a.waited_seconds);
       }
       c.time += a.call_seconds;
       c.in_call = false;
@@ -199,6 +202,7 @@ class player {
 
   static constexpr std::size_t parts = 32;
   const run_log& log_;
+  bool late_;
   bool parts_ = true;
   place_numbers at_;
   std::vector<double> ready_;           // what the call needs is there
@@ -220,10 +224,11 @@ class player {
 
 /// Plays a log with its times and dependences (max-plus): every activity begins when the one before it on its line
 /// has ended, a call ends when all that it needs is there. No assumption about distributions or independence. Time
-/// linear in the log. Throws P022, also if the log waits for itself.
-[[gnu::cold]] inline replayed replay(const run_log& log) {
+/// linear in the log. Throws P022, also if the log waits for itself. `late` false: every call notices at once that it can
+/// go on.
+[[gnu::cold]] inline replayed replay(const run_log& log, bool late = true) {
   log.check();
-  return detail::player(log).play();
+  return detail::player(log, late).play();
 }
 
 }  // namespace predict

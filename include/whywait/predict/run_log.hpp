@@ -25,6 +25,8 @@ struct activity {
   double work_seconds = 0.0;            ///< before the call
   double call_seconds = 0.0;            ///< in the call, waiting for others excluded
   std::vector<block_time> blocks = {};  ///< parts of the work; the rest has no name
+  double wake_seconds = 0.0;            ///< how late the call noticed that it could go on, after waiting
+  double waited_seconds = 0.0;          ///< so long; who waits less is late by less
 };
 
 /// A place in the log: activity `index` of line `line`.
@@ -80,7 +82,8 @@ struct run_log {
     auto good = [](double t) { return t >= 0.0 && std::isfinite(t); };
     for (const auto& line : lines)
       for (const activity& a : line) {
-        bool fine = good(a.work_seconds) && good(a.call_seconds) && a.label < labels.size();
+        bool fine = good(a.work_seconds) && good(a.call_seconds) && good(a.wake_seconds) && good(a.waited_seconds) &&
+                    a.label < labels.size();
         for (const block_time& b : a.blocks) fine = fine && good(b.seconds) && b.block < blocks.size();
         if (!fine) throw prediction_error(fault::log, "an activity has a negative time or an unknown label or block");
       }

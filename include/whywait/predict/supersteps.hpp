@@ -69,7 +69,7 @@ struct superstep_model {
         const activity& a = log.lines[l][at[l]];
         if (l == 0) key = core::combine(key, a.label);
         work[l] += a.work_seconds;
-        (last || at[l] + 1 != end ? work[l] : carried[l]) += a.call_seconds;
+        (last || at[l] + 1 != end ? work[l] : carried[l]) += a.call_seconds + a.wake_seconds;
       }
       sum += work[l];
     }

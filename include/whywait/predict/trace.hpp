@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <vector>
 
 namespace whywait {
@@ -178,6 +179,14 @@ namespace detail {
   }
   return keys;
 }
+
+/// Gives the name of a block or call site.
+struct key_namer {
+  virtual std::string operator()(core::stable_key key) const = 0;
+
+ protected:
+  ~key_namer() = default;
+};
 
 }  // namespace predict
 }  // namespace v0
