@@ -59,8 +59,16 @@ int throwing(int n) {
   return throwing(n - 1) + 1;
 }
 
+int catching(int n) {
+  try {
+    return throwing(n);
+  } catch (int end) {
+    return end;
+  }
+}
+
 const counted_code all = {&loop,    loop_line,  &branches, third_line, other_line,  &recursion,
-                          sum_line, &open_loop, open_line, &skipped,   skipped_line, &throwing};
+                          sum_line, &open_loop, open_line, &skipped,   skipped_line, &catching};
 
 }  // namespace
 

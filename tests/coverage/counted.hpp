@@ -13,7 +13,7 @@ struct counted_code {
   int open_line;
   int (*skipped)(int n);                 // as `loop`, but with WHYWAIT_NO_COVERAGE
   int skipped_line;
-  int (*throwing)(int n);                // calls itself n times, then throws n's end
+  int (*catching)(int n);                // calls what calls itself n times, then throws
 };
 
 const counted_code& in_program();

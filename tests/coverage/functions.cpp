@@ -63,13 +63,13 @@ TEST_CASE("regions of functions nest with marked ones") {
   CHECK(ran.at("around").visits == 1);
 }
 
-TEST_CASE("exceptions end regions, too") {
+TEST_CASE("exceptions end regions, too") {  // with clang not before a function around them ends
   collect();
-  CHECK_THROWS_AS(in_program().throwing(20), int);
+  CHECK(in_program().catching(20) == 0);
   CHECK(record::this_location()->path.depth() == 0);
   const std::map<std::string, sums> ran = collect();
-  REQUIRE(ran.size() == 1);
-  CHECK(ran.begin()->second.visits == 21);
+  REQUIRE(ran.size() == 2);
+  CHECK(ran.begin()->second.visits + ran.rbegin()->second.visits == 22);
 }
 
 TEST_CASE("each thread has its own, and functions with WHYWAIT_NO_COVERAGE are none") {

@@ -1,5 +1,5 @@
-// The program of counted_lines.cpp and traced_lines.cpp, which say where the `body` of a loop begins (0: at its head): the last rank has four times the work, and takes a branch that
-// the others do not.
+// The program of counted_lines.cpp and traced_lines.cpp: the last rank has four times the work, and takes a branch
+// that the others do not. `body` says where the lines of a loop begin: 0 at its head, 1 behind it.
 #include <whywait/coverage.hpp>
 
 #include <mpi.h>

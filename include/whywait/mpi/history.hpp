@@ -37,9 +37,11 @@ class process_history {
                   const core::code_source* sources = nullptr, const report::code_blocks* code = nullptr,
                   const report::module_list* modules = nullptr)
       : sites_(sites), code_(code), modules_(modules) {
+    functions_.resize(sites_.size());
     for (const core::code_source* s = sources; s != nullptr; s = s->next)
       for (std::uint32_t f = 0; s->what == core::code_source::kind::functions && f < s->function_count; ++f)
-        if (s->function_sites[f].site != 0) functions_.emplace(s->function_sites[f].site, s->function_sites[f].function);
+        if (s->function_sites[f].site != 0 && s->function_sites[f].site < functions_.size())
+          functions_[s->function_sites[f].site] = s->function_sites[f].function;
     if (code_ != nullptr) history_.code = code_->code();
     history_.rank = all.rank;
     history_.ranks = all.ranks;
@@ -130,9 +132,8 @@ class process_history {
 
   // A function that the compiler made a region of is known by its address until somebody reads its name.
   std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
-    const auto function = functions_.find(number);
-    if (function == functions_.end()) return sites_[number].name;
-    const report::code_place code = symbols.of_code(reinterpret_cast<const void*>(function->second));
+    if (number >= functions_.size() || functions_[number] == 0) return sites_[number].name;
+    const report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
     return code.function.empty() ? std::string(sites_[number].name) : report::short_name(code.function);
   }
 
@@ -143,9 +144,8 @@ class process_history {
     p.kind = site.kind == core::site_kind::step ? "step" : site.kind == core::site_kind::waiting ? "waiting" : "region";
     p.file = site.file;
     p.line = static_cast<int>(site.line);
-    const auto function = functions_.find(number);
-    if (function != functions_.end()) {
-      report::code_place code = symbols.of_code(reinterpret_cast<const void*>(function->second));
+    if (number < functions_.size() && functions_[number] != 0) {
+      report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
       p.name = name_of_site(symbols, number);
       p.file = std::move(code.file);
       p.line = code.line;
@@ -159,7 +159,7 @@ class process_history {
   const core::site_table& sites_;
   const report::code_blocks* code_;
   const report::module_list* modules_;
-  std::unordered_map<std::uint32_t, std::uintptr_t> functions_;
+  std::vector<std::uintptr_t> functions_;  // by site number: what the compiler made a region of, or 0
   explain::rank_history history_;
   std::unordered_map<core::stable_key, meaning> meanings_;
 };

@@ -5,6 +5,8 @@
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/history.hpp>
+#include <whywait/explain/key_map.hpp>
+#include <whywait/explain/sorting.hpp>
 #include <whywait/report/code_filter.hpp>
 #include <whywait/report/gcov_notes.hpp>
 #include <whywait/report/names.hpp>
@@ -33,8 +35,8 @@ class code_blocks {
       : filter_(filter) {
     for (const core::code_source* s = sources; s != nullptr; s = s->next) sources_.push_back(s);
     if (sources_.empty()) return;
-    std::sort(sources_.begin(), sources_.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
-    std::sort(ran.begin(), ran.end());
+    explain::sort_rarely(sources_, [](const auto* a, const auto* b) { return a->first < b->first; });
+    explain::sort_rarely(ran);
     ran.erase(std::unique(ran.begin(), ran.end()), ran.end());
     for (auto from = ran.begin(); from != ran.end();) {
       const core::code_source& source = source_of(*from);
@@ -67,14 +69,14 @@ class code_blocks {
   }
 
   // The file stands beside it: which anonymous namespace needs no words.
-  static std::string name_of(const std::string& function) {
+  [[gnu::cold]] static std::string name_of(const std::string& function) {
     std::string name = short_name(function);
     constexpr std::string_view unnamed = "(anonymous)::";
     for (std::size_t at; (at = name.find(unnamed)) != std::string::npos;) name.erase(at, unnamed.size());
     return name;
   }
 
-  static std::string bytes_of(const std::string& path) {
+  [[gnu::cold]] static std::string bytes_of(const std::string& path) {
     std::string bytes;
     if (std::FILE* const file = std::fopen(path.c_str(), "rb")) {
       char buffer[4096];
@@ -84,7 +86,7 @@ class code_blocks {
     return bytes;
   }
 
-  static bool read_notes(const core::code_source& source, gcov_notes& notes, std::string& problem) {
+  [[gnu::cold]] static bool read_notes(const core::code_source& source, gcov_notes& notes, std::string& problem) {
     std::string path = source.notes;
     path.resize(std::min(path.rfind(".gcda"), path.size()));
     path += ".gcno";
@@ -100,28 +102,28 @@ class code_blocks {
     return why.empty();
   }
 
-  void add_arcs(const core::code_source& source, const std::uint32_t* from, const std::uint32_t* to) {
+  [[gnu::cold]] void add_arcs(const core::code_source& source, const std::uint32_t* from, const std::uint32_t* to) {
     gcov_notes notes;
     if (!read_notes(source, notes, problem_)) return;
-    std::unordered_map<std::uint32_t, const noted_function*> noted;
-    for (const noted_function& f : notes.functions) noted.emplace(f.ident, &f);
+    explain::key_map noted;
+    for (std::uint32_t f = 0; f != notes.functions.size(); ++f) noted.intern(notes.functions[f].ident + std::uint64_t(1), f);
     std::vector<const core::counted_function*> functions;
     for (std::uint32_t f = 0; f != source.function_count; ++f) functions.push_back(source.functions + f);
-    std::sort(functions.begin(), functions.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
+    explain::sort_rarely(functions, [](const auto* a, const auto* b) { return a->first < b->first; });
     for (std::size_t f = 0; f != functions.size() && from != to; ++f) {
       const core::counted_function& function = *functions[f];
       const std::uint32_t first = source.first + function.first;
       if (*from - first >= function.count) continue;
-      const auto known = noted.find(function.ident);
-      const bool wanted = known != noted.end() && known->second->checksum == function.checksum;
-      const std::vector<terms> forms = wanted ? forms_of(source, function, *known->second) : std::vector<terms>();
+      const std::uint32_t known = noted.find(function.ident + std::uint64_t(1));
+      const bool wanted = known != explain::key_map::none && notes.functions[known].checksum == function.checksum;
+      const std::vector<terms> forms = wanted ? forms_of(source, function, notes.functions[known]) : std::vector<terms>();
       for (; from != to && *from - first < function.count; ++from)
         if (!forms.empty() && !forms[*from - first].empty()) code_.add(*from, forms[*from - first]);
     }
   }
 
   // For each counter of a function the blocks that it counts for.
-  std::vector<terms> forms_of(const core::code_source& source, const core::counted_function& function,
+  [[gnu::cold]] std::vector<terms> forms_of(const core::code_source& source, const core::counted_function& function,
                               const noted_function& noted) {
     std::vector<terms> forms(function.count);
     place p;
@@ -143,7 +145,7 @@ class code_blocks {
     return forms;
   }
 
-  void add_address(const core::code_source& source, std::uint32_t number) {
+  [[gnu::cold]] void add_address(const core::code_source& source, std::uint32_t number) {
     const std::uint32_t index = number - source.first;
     const bool dense = source.what == core::code_source::kind::guards;
     const std::uintptr_t address = dense ? source.addresses[index] : source.base + 4 * std::uintptr_t(index);

@@ -1,12 +1,13 @@
 #ifndef WHYWAIT_REPORT_FLOW_GRAPH_HPP
 #define WHYWAIT_REPORT_FLOW_GRAPH_HPP
 
+#include <whywait/core/stable_key.hpp>
+#include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -64,7 +65,7 @@ namespace detail {
 /// that have not returned leave over their fake arc, so this holds at every moment, inside of open functions too.
 class flow_solver {
  public:
-  explicit flow_solver(const flow_graph& flow) : in_(flow.blocks.size()), out_(flow.blocks.size()) {
+  [[gnu::cold]] explicit flow_solver(const flow_graph& flow) : in_(flow.blocks.size()), out_(flow.blocks.size()) {
     forms_.resize(flow.arcs.size());
     known_.resize(flow.arcs.size());
     counts_.resize(flow.blocks.size());
@@ -104,7 +105,7 @@ class flow_solver {
  private:
   static constexpr std::uint32_t none = ~std::uint32_t(0);
 
-  std::uint32_t only_unknown(const std::vector<std::uint32_t>& arcs) const {
+  [[gnu::cold]] std::uint32_t only_unknown(const std::vector<std::uint32_t>& arcs) const {
     std::uint32_t found = none;
     for (const std::uint32_t a : arcs) {
       if (known_[a]) continue;
@@ -114,7 +115,7 @@ class flow_solver {
     return found;
   }
 
-  bool solve_block(std::uint32_t b) {
+  [[gnu::cold]] bool solve_block(std::uint32_t b) {
     for (const std::vector<std::uint32_t>* side : {&in_[b], &out_[b]}) {
       if ((side == &in_[b] && b == 0) || (side == &out_[b] && (b == 1 || side->empty()))) continue;
       bool all = true;  // nothing leads there: it never runs
@@ -134,7 +135,7 @@ class flow_solver {
 /// How many loops each block is in: strongly connected parts, then those of the same without their head, and so on.
 class loop_depths {
  public:
-  explicit loop_depths(const flow_graph& flow) : flow_(flow), out_(flow.blocks.size()), depth(flow.blocks.size(), 0) {
+  [[gnu::cold]] explicit loop_depths(const flow_graph& flow) : flow_(flow), out_(flow.blocks.size()), depth(flow.blocks.size(), 0) {
     std::vector<std::uint32_t> all;
     for (std::uint32_t b = 0; b != flow.blocks.size(); ++b) all.push_back(b);
     for (const flow_graph::arc& a : flow.arcs)
@@ -150,7 +151,7 @@ class loop_depths {
 
  private:
   // Tarjan's algorithm without recursion, on the blocks of one part.
-  void split(const std::vector<std::uint32_t>& members, std::vector<std::vector<std::uint32_t>>& work) {
+  [[gnu::cold]] void split(const std::vector<std::uint32_t>& members, std::vector<std::vector<std::uint32_t>>& work) {
     const std::uint32_t own = part_[members.front()];
     index_.assign(flow_.blocks.size(), 0);
     low_.assign(flow_.blocks.size(), 0);
@@ -204,7 +205,7 @@ class loop_depths {
   }
 
   // Where the loop is entered from outside.
-  std::uint32_t head_of(const std::vector<std::uint32_t>& loop) const {
+  [[gnu::cold]] std::uint32_t head_of(const std::vector<std::uint32_t>& loop) const {
     const std::uint32_t own = part_[loop.front()];
     for (const flow_graph::arc& a : flow_.arcs)
       if (!a.fake && part_[a.to] == own && part_[a.from] != own) return a.to;
@@ -234,33 +235,40 @@ class loop_depths {
       if (!flow.arcs[a].fake && depth[flow.arcs[a].to] < depth[b]) return true;
     return false;
   };
-  std::map<int, std::uint32_t> block_of;  // line -> the block that stands for it
+  std::vector<std::pair<int, std::uint32_t>> block_of;  // line, and the block that stands for it
   for (std::uint32_t b = 0; b != flow.blocks.size(); ++b) {
     if (!solver.solved(b) || solver.count(b).empty()) continue;
-    for (const int line : flow.blocks[b].lines) {
-      const auto known = block_of.emplace(line, b).first;
-      const std::uint32_t k = known->second;
-      if (depth[b] > depth[k] || (depth[b] == depth[k] && leaves_loop(k) && !leaves_loop(b))) known->second = b;
-    }
+    for (const int line : flow.blocks[b].lines) block_of.emplace_back(line, b);
   }
-  std::map<counter_form, line_group> groups;
-  const counter_form* before = nullptr;
+  explain::sort_rarely(block_of);
+  std::vector<line_group> result;
+  explain::key_map numbers;  // of a form's hash: the group
+  std::uint32_t before = explain::key_map::none;
   int run = 0;  // the first line of the current run
-  for (const auto& [line, block] : block_of) {
-    const auto [found, fresh] = groups.try_emplace(solver.count(block));
-    line_group& g = found->second;
-    if (before != &found->first) run = line;
-    if (fresh || line - run > g.last_line - g.first_line) {
+  for (std::size_t i = 0; i != block_of.size();) {
+    const int line = block_of[i].first;
+    std::uint32_t block = block_of[i].second;
+    for (; i != block_of.size() && block_of[i].first == line; ++i) {
+      const std::uint32_t b = block_of[i].second;
+      if (depth[b] > depth[block] || (depth[b] == depth[block] && leaves_loop(block) && !leaves_loop(b))) block = b;
+    }
+    core::stable_key hash = 1;
+    for (const auto& [counter, factor] : solver.count(block))
+      hash = core::combine(core::combine(hash, counter), static_cast<std::uint64_t>(factor));
+    const auto fresh = static_cast<std::uint32_t>(result.size());
+    const std::uint32_t number = numbers.intern(hash, fresh);
+    if (number == fresh) {
+      result.emplace_back();
+      result.back().visits = solver.count(block);
+    }
+    line_group& g = result[number];
+    if (before != number) run = line;
+    if (number == fresh || line - run > g.last_line - g.first_line) {
       g.first_line = run;
       g.last_line = line;
     }
     g.loop = g.loop || depth[block] > 0;
-    before = &found->first;
-  }
-  std::vector<line_group> result;
-  for (auto& [form, g] : groups) {
-    g.visits = form;
-    result.push_back(std::move(g));
+    before = number;
   }
   explain::sort_rarely(result, [](const line_group& a, const line_group& b) { return a.first_line < b.first_line; });
   return result;

@@ -39,7 +39,7 @@ class gcov_reader {
  public:
   explicit gcov_reader(std::string_view bytes) : bytes_(bytes) {}
 
-  std::uint32_t word() {
+  [[gnu::cold, gnu::noinline]] std::uint32_t word() {
     std::uint32_t value = 0;
     if (at_ + sizeof value > bytes_.size()) {
       good = false;
@@ -50,7 +50,7 @@ class gcov_reader {
     at_ += sizeof value;
     return value;
   }
-  std::string text() {
+  [[gnu::cold, gnu::noinline]] std::string text() {
     const std::size_t length = std::size_t(word()) * unit;
     if (length > bytes_.size() - at_) {
       good = false;
