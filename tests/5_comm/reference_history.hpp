@@ -119,8 +119,12 @@ class world {
       const std::uint64_t begin = pick(bytes - length + 1);
       return {begin, begin + length, 0, 0};
     }
-    switch (pick(4)) {
+    switch (pick(5)) {
       case 0: return {0, bytes, 0, 0};
+      case 2: {
+        const std::uint64_t begin = pick(2) == 0 ? pick(4) : bytes - 2 - pick(3);
+        return {begin, begin + 1 + pick(2), 0, 0};
+      }
       case 1: return {pick(4), bytes, 6, 1 + pick(3)};
       default: {
         const std::uint64_t begin = 4 * pick(6), end = begin + 4 * (1 + pick(6));
@@ -136,12 +140,12 @@ class world {
     return out;
   }
   static std::string kind(int object, const comm::region& g) {
-    // One-dimensional: whole; a side if at most a quarter and beside one border only; else a part. By indices, not bytes.
+    // One-dimensional: whole; a side if at most two elements and beside one border only; else a part.
     const part p = positions(g);
     const std::uint64_t low = g.begin, high = p.back() + 1, width = high - low;
     const std::string base = object_name(object);
     if (p.size() == bytes) return base + ":whole";
-    if (width * 4 > bytes) return base + ":part";
+    if (width > 2) return base + ":part";
     const bool left = low <= width, right = bytes - high <= width;
     if (left && !right) return base + ":low";
     if (right && !left) return base + ":high";

@@ -60,8 +60,9 @@ struct kind_of_region {
 };
 
 /// A region is *whole* if it holds the array; a *slab* of dimension d if it is thinner than the array in d alone and holds
-/// at least half of it in every other one (halos leave out corners); a *side* if such a slab is no thicker than a quarter
-/// and at most its own thickness away from the border (the row beside the halo is a side, too); else a *part*. O(1).
+/// at least half of it in every other one (halos leave out corners); a *side* if such a slab is no thicker than two elements
+/// or a sixteenth, and at most its own thickness away from the border (the row beside the halo is a side, too); else a
+/// *part*. O(1).
 inline kind_of_region kind_of(const core::data_object& object, const region& r) noexcept {
   constexpr unsigned most = core::data_object::most_dimensions;
   const unsigned dims = std::min<unsigned>(object.dimensions, most);
@@ -94,7 +95,7 @@ inline kind_of_region kind_of(const core::data_object& object, const region& r) 
   if (thin_count != 1) return {};
   const std::uint64_t n = object.extent[thin], width = high[thin] - low[thin], below = low[thin], above = n - high[thin];
   const auto dimension = static_cast<std::uint8_t>(thin);
-  const bool thick = width * 4 > n;
+  const bool thick = width > 2 && width * 16 > n;
   if (!thick && below <= width && above > width) return {region_kind::low_side, dimension};
   if (!thick && above <= width && below > width) return {region_kind::high_side, dimension};
   return {dims == 1 ? region_kind::part : region_kind::slab, dimension};
