@@ -45,7 +45,8 @@ class transfer_book {
         return true;
       case core::data_op::send: send(r, post); return true;
       case core::data_op::receive: return receive(r, time);
-      case core::data_op::iterations: return true;
+      case core::data_op::iterations:
+      case core::data_op::synchronise: return true;
     }
     return true;
   }
@@ -88,7 +89,7 @@ class transfer_book {
 
   /// Whether the record names things that the rank knows; others are left out and counted.
   bool valid(const core::data_record& r) const noexcept {
-    if (r.op == core::data_op::iterations) return true;
+    if (r.op == core::data_op::iterations || r.op == core::data_op::synchronise) return true;
     if (r.object >= here_.objects() || r.site >= rank_->sites.size()) return false;
     if (r.op != core::data_op::send && r.op != core::data_op::receive) return true;
     if (r.group >= rank_->groups.size()) return false;

@@ -37,13 +37,16 @@ enum class data_op : uint8_t {
   receive,     ///< a message into it completed
   copy_from,   ///< packed or unpacked: the source; the next record of this location is the `copy_to`
   copy_to,     ///< the destination
-  iterations   ///< a block ran the iterations [begin, end) with step `stride` of its loop (`object` is 0)
+  iterations,  ///< a block ran the iterations [begin, end) with step `stride` of its loop (`object` is 0)
+  synchronise  ///< a thread synchronised with others at `site`, on the thing numbered `object`; see data_flag::everyone
 };
 
 /// Facts about a data record. Bits may be combined.
 namespace data_flag {
 enum : uint8_t {
   /// `peer` is unused: one transfer to (from) each other member of `group`, in the order of its ranks.
+  /// `synchronise`: a barrier; its participants write the same `order`, all before any of them goes on. Without the flag who
+  /// comes later to the same thing sees what those wrote that came earlier: the end and the begin of a lock, a mark.
   everyone = 1u << 0,
   /// With `everyone`: member i gets (brings) the i-th of equal contiguous parts; alltoall, scatter, gather, allgather.
   parted = 1u << 1,
@@ -54,7 +57,9 @@ enum : uint8_t {
   /// The region is only the bounds of what was touched (irregular datatype, indices in arrays).
   bounds = 1u << 4,
   /// A read-modify-write that commutes with others of its kind.
-  update = 1u << 5
+  update = 1u << 5,
+  /// Made with atomic operations.
+  atomic = 1u << 6
 };
 }
 
