@@ -1,6 +1,8 @@
 // What the analysis of communication costs: transfers folded into classes per second and the memory that takes, from records
 // that are made on the way (nothing is kept) and from the records of a whole run.
 #include <whywait/comm/classify.hpp>
+#include <whywait/comm/examine.hpp>
+#include <whywait/comm/sharing_book.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 
 #include <benchmark/benchmark.h>
@@ -151,5 +153,94 @@ void comm_classify(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(comm_classify)->Arg(800000)->Unit(benchmark::kMillisecond);
+
+// Columns of a matrix: every transfer touches 130 pieces. Items are transfers.
+void comm_fold_columns(benchmark::State& state) {
+  const auto column = [](core::data_op op, std::uint32_t site, std::uint64_t at, std::int32_t peer, std::uint32_t order) {
+    core::data_record r = record(op, site, 0, rows, peer, order);
+    r.begin = at * 8;
+    r.end = (rows - 1) * row + at * 8 + 8;
+    r.stride = row;
+    r.piece = 8;
+    return r;
+  };
+  comm_fold(state, [&](std::uint32_t step, auto&& take) {
+    for (std::int32_t r = 0; r != ranks; ++r) {
+      take(r, record(core::data_op::write, 1, 0, rows, -1, 0));
+      take(r, column(core::data_op::send, 2, 1, (r + ranks - 1) % ranks, step));
+      take(r, column(core::data_op::send, 3, row / 8 - 2, (r + 1) % ranks, step));
+    }
+    for (std::int32_t r = 0; r != ranks; ++r) {
+      take(r, column(core::data_op::receive, 4, row / 8 - 1, (r + 1) % ranks, step));
+      take(r, column(core::data_op::receive, 5, 0, (r + ranks - 1) % ranks, step));
+    }
+  });
+}
+BENCHMARK(comm_fold_columns)->Arg(20000)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+// Distributions, schedules and access patterns of one stencil loop over two matrices on many ranks. Items are ranks.
+void comm_examine(benchmark::State& state) {
+  const auto count = static_cast<std::int32_t>(state.range(0));
+  std::vector<comm::footprint> all;
+  for (std::int32_t r = 0; r != count; ++r) {
+    const auto first = static_cast<std::uint64_t>(r) * 64;
+    for (const auto kind : {comm::footprint_kind::write, comm::footprint_kind::read}) {
+      comm::footprint f;
+      f.array = kind == comm::footprint_kind::write ? 1 : 2;
+      f.block = 3;
+      f.rank = r;
+      f.kind = kind;
+      f.element_bytes = 8;
+      f.space.extent = {static_cast<std::uint64_t>(count) * 64, 1024};
+      const std::uint64_t low = kind == comm::footprint_kind::read && r != 0 ? first - 1 : first;
+      f.set.add({low * 1024, (first + 64 - low) * 1024, 0, 1});
+      f.set.settle();
+      all.push_back(f);
+    }
+    all.push_back(all[all.size() - 2]);
+    all.back().array = 2;
+    all.back().block = 4;
+  }
+  for (auto _ : state) {
+    const comm::placement_report report = comm::examine_footprints(all, count);
+    if (report.uses.size() != 1 || report.uses[0].access.kind != comm::access_kind::offsets) std::abort();
+  }
+  state.SetItemsProcessed(state.iterations() * count);
+}
+BENCHMARK(comm_examine)->Arg(8)->Arg(256)->Unit(benchmark::kMillisecond);
+
+// Two threads and a border between them; items are accesses to granules.
+void comm_sharing(benchmark::State& state) {
+  comm::rank_data rank = rank_of(0);
+  rank.locations.resize(2);
+  std::int64_t accesses = 0;
+  for (auto _ : state) {
+    comm::sharing_book book(rank);
+    std::uint32_t barrier = 0;
+    const auto synchronise = [&] {
+      ++barrier;
+      for (std::size_t t = 0; t != 2; ++t) {
+        core::data_record r;
+        r.op = core::data_op::synchronise;
+        r.flags = core::data_flag::everyone;
+        r.order = barrier;
+        r.site = 8;
+        book.take(t, r);
+      }
+    };
+    for (int step = 0; step != 20; ++step) {
+      for (std::size_t t = 0; t != 2; ++t) book.take(t, record(core::data_op::write, 1, 65 * t, 65 * t + 65, -1, 0));
+      synchronise();
+      for (std::size_t t = 0; t != 2; ++t) book.take(t, record(core::data_op::read, 2, t == 0 ? 0 : 64, t == 0 ? 66 : 130, -1, 0));
+      synchronise();
+    }
+    const comm::sharing_report report = book.result();
+    if (report.groups.empty()) std::abort();
+    const auto watched = static_cast<double>(report.arrays[0].watched) / static_cast<double>(report.arrays[0].granules);
+    accesses += static_cast<std::int64_t>(20 * 262 * row / 64 * watched);
+  }
+  state.SetItemsProcessed(accesses);
+}
+BENCHMARK(comm_sharing)->Unit(benchmark::kMillisecond);
 
 }  // namespace

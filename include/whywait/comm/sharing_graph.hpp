@@ -51,6 +51,7 @@ struct sharing_graph {
   std::vector<node_threads> threads;
 
   void count(std::uint32_t from, std::uint32_t to, std::int64_t times = 1) {
+    if (times == 0) return;
     for (sharing_edge& e : edges) {
       if (e.from == from && e.to == to) {
         e.count += times;
