@@ -18,7 +18,7 @@ inline namespace v0 {
 namespace comm {
 
 /// Folds the transfers of one rank into classes, record by record: what it sends becomes tokens for the receivers, what it
-/// receives is counted, with the token of the sender, under its class (definitions 2.1). About 150 ns a transfer, both sides
+/// receives is counted, with the token of the sender, under its class (definitions 2.1). About 0.2 us a transfer, both sides
 /// together. Memory: the intervals of the arrays, the classes, 24 bytes a partner and class, tokens under way, 400 KB of
 /// tables; nothing for a transfer that is over. Not thread safe.
 class transfer_book {

@@ -75,8 +75,8 @@ struct data_record {
   uint32_t object = 0;  ///< number in the process
   uint32_t site = 0;    ///< block or call, number in the process
   uint32_t record = 0;  ///< sync record of the location that made (send) or completed (receive) the transfer, plus 1; 0: none
-  /// Messages: the k-th that was posted on (group, source, destination, tag) in its direction, from 1, whether or not the
-  /// others have data records; see `number_messages`. Collectives: the k-th of the group.
+  /// Messages: the k-th that was posted on (group, source, destination, tag) in its direction, from 1, counting those without
+  /// data records, too (sync_record::posting has the order). Collectives: the k-th of the group.
   uint32_t order = 0;
   int32_t peer = -1;    ///< rank in `group`: destination or source
   int32_t tag = 0;
