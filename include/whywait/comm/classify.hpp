@@ -1,0 +1,148 @@
+#ifndef WHYWAIT_COMM_CLASSIFY_HPP
+#define WHYWAIT_COMM_CLASSIFY_HPP
+
+#include <whywait/comm/transfer_book.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace comm {
+
+/// One rank on its way through its records; `classify` drives it.
+class classifier {
+ public:
+  explicit classifier(const rank_data& rank) : rank_(&rank), cursor_(rank), book_(rank, false) {}
+
+  /// Tells the receivers which messages carry registered data; all of it at once: 16 bytes a run of such messages.
+  template <class Outbox>
+  void announce(Outbox&& to) {
+    if (announced_) return;
+    announced_ = true;
+    for (record_cursor at(*rank_); !at.done(); at.step()) {
+      const core::data_record& r = at.record();
+      if (r.op != core::data_op::send || !book_.valid(r)) continue;
+      book_.for_each_peer(r, [&](std::int32_t peer, core::stable_key channel, const region&) {
+        will_send_[peer].add(channel, r.order, r.order);
+      });
+    }
+    for (const auto& w : will_send_) w.second.pack(to(w.first));
+  }
+  void hear_announcement(std::int32_t source, const unsigned char* data, std::size_t size) {
+    book_.announced(source).hear(data, size);
+  }
+
+  /// Runs as far as it gets; true when there is nothing left to do and nothing under way to this rank.
+  template <class Post>
+  bool advance(Post&& post) {
+    const auto outbox = [this](std::int32_t to) -> explain::packet& {
+      explain::packet& out = outbox_[to];
+      full_ = full_ || out.size() >= flush_at;
+      return out;
+    };
+    for (; !cursor_.done(); cursor_.step()) {
+      if (!book_.take(cursor_.record(), time_of_record(), outbox)) break;
+      if (full_) flush(post);
+    }
+    if (cursor_.done() && !ended_) {
+      ended_ = true;
+      for (const auto& w : will_send_) explain::put(outbox_[w.first], static_cast<std::uint32_t>(token_part::end));
+    }
+    flush(post);
+    return cursor_.done() && book_.all_ended();
+  }
+  void hear(std::int32_t source, const unsigned char* data, std::size_t size) { book_.hear(source, data, size); }
+
+  void finish() { result_ = book_.result(); }
+  classified& result() noexcept { return result_; }
+
+ private:
+  static constexpr std::size_t flush_at = std::size_t{1} << 16;
+
+  template <class Post>
+  void flush(Post&& post) {
+    full_ = false;
+    for (auto& out : outbox_) {
+      if (out.second.empty()) continue;
+      post(out.first, out.second);
+      out.second.clear();
+    }
+  }
+
+  // The receives that one call completed follow each other: each gets its part of the call's time.
+  call_time time_of_record() {
+    const core::data_record& r = cursor_.record();
+    const location_data& l = rank_->locations[cursor_.location()];
+    if (r.op != core::data_op::receive || r.record == 0 || r.record > l.calls.size()) return {};
+    if (shared_location_ != cursor_.location() || shared_record_ != r.record) {
+      shared_location_ = cursor_.location();
+      shared_record_ = r.record;
+      shared_ = 0;
+      for (std::uint64_t i = cursor_.index(); i != l.records.size(); ++i, ++shared_) {
+        if (l.records[i].op != core::data_op::receive || l.records[i].record != r.record) break;
+      }
+    }
+    return {l.calls[r.record - 1].duration_ns / shared_, l.calls[r.record - 1].wait_ns / shared_};
+  }
+
+  const rank_data* rank_;
+  record_cursor cursor_;
+  transfer_book book_;
+  std::unordered_map<std::int32_t, announcements> will_send_;
+  std::unordered_map<std::int32_t, explain::packet> outbox_;
+  classified result_;
+  std::size_t shared_location_ = 0;
+  std::uint32_t shared_record_ = 0;
+  std::int64_t shared_ = 1;
+  bool announced_ = false, ended_ = false, full_ = false;
+};
+
+/// Why data was sent: the communication classes of a run. Collective over the ranks of the transport (see explain::explain for
+/// what it offers), each of which brings the data of the ranks it hosts. One exchange (which messages carry registered data), one
+/// forward pass (each message's token: what it carried, and the class that its data came by), one reduction; complete where
+/// rank 0 is hosted. About 0.2 us a transfer. Records of a rank that wait for a message which the sender never made end in
+/// std::logic_error or never, as the transport does; records of what MPI really did cannot. Throws std::bad_alloc,
+/// std::invalid_argument (wrong number of ranks) and what the transport throws.
+template <class Transport>
+classified classify(Transport& transport, const rank_data* ranks, std::size_t count) {
+  if (count != static_cast<std::size_t>(transport.hosted())) {
+    throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
+  }
+  std::vector<std::unique_ptr<classifier>> all;
+  for (std::size_t i = 0; i != count; ++i) all.emplace_back(new classifier(ranks[i]));
+  const auto at = [&all](std::int32_t i) -> classifier& { return *all[static_cast<std::size_t>(i)]; };
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).announce(to); },
+                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                       at(i).hear_announcement(source, data, size);
+                     });
+  transport.forward([&](std::int32_t i, auto&& post) { return at(i).advance(post); },
+                    [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                      at(i).hear(source, data, size);
+                    });
+  for (const auto& c : all) c->finish();
+  transport.reduce([&](std::int32_t i) { return at(i).result().pack(); },
+                   [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                     at(i).result().merge(classified::unpack(data, size));
+                   });
+  if (count == 0) return {};
+  all[0]->result().present();
+  return std::move(all[0]->result());
+}
+
+/// The same for all ranks of a simulation, or for the one of a process.
+template <class Transport>
+classified classify(Transport& transport, const std::vector<rank_data>& ranks) {
+  return classify(transport, ranks.data(), ranks.size());
+}
+
+}  // namespace comm
+}  // namespace v0
+}  // namespace whywait
+
+#endif

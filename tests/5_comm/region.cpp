@@ -1,0 +1,73 @@
+#include <whywait/comm/region.hpp>
+
+#include <doctest/doctest.h>
+
+namespace comm = whywait::comm;
+namespace core = whywait::core;
+using comm::region_kind;
+
+namespace {
+
+core::data_object square(std::uint64_t rows, std::uint64_t columns) {
+  core::data_object o;
+  o.key = 1;
+  o.element_bytes = 8;
+  o.dimensions = 2;
+  o.extent[0] = rows;
+  o.extent[1] = columns;
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE("a region has the bytes of its pieces, the last of which may be cut off") {
+  CHECK(comm::region{4, 20, 0, 0}.bytes() == 16);
+  CHECK(comm::region{0, 50, 16, 4}.pieces() == 4);
+  CHECK(comm::region{0, 50, 16, 4}.bytes() == 14);
+  CHECK(comm::region{8, 8, 16, 4}.bytes() == 0);
+  std::uint64_t sum = 0;
+  comm::for_each_piece({0, 50, 16, 4}, [&sum](std::uint64_t begin, std::uint64_t end) { sum += end - begin; });
+  CHECK(sum == 14);
+}
+
+TEST_CASE("a record never reaches beyond its object") {
+  core::data_record r;
+  r.begin = 100;
+  r.end = UINT64_MAX;
+  CHECK(comm::region_of(r, 128).bytes() == 28);
+  r.begin = 200;
+  CHECK(comm::region_of(r, 128).bytes() == 0);
+  r.begin = 0;
+  r.end = 128;
+  r.stride = 16;  // no piece: contiguous
+  CHECK(comm::region_of(r, 128).bytes() == 128);
+}
+
+TEST_CASE("rows and columns beside a border are its sides, others slabs") {
+  const core::data_object o = square(64, 32);
+  const auto row = [&](std::uint64_t first, std::uint64_t count) { return comm::kind_of(o, {first * 256, (first + count) * 256, 0, 0}); };
+  const auto column = [&](std::uint64_t first, std::uint64_t count) {
+    return comm::kind_of(o, {first * 8, 63 * 256 + (first + count) * 8, 256, count * 8});
+  };
+  CHECK(row(0, 1).kind == region_kind::low_side);
+  CHECK(row(1, 1).kind == region_kind::low_side);
+  CHECK(row(2, 1).kind == region_kind::slab);
+  CHECK(row(62, 2).kind == region_kind::high_side);
+  CHECK(row(62, 2).dimension == 0);
+  CHECK(row(8, 16).kind == region_kind::slab);
+  CHECK(row(0, 64).kind == region_kind::whole);
+  CHECK(row(0, 60).kind == region_kind::part);
+  CHECK(column(0, 1).kind == region_kind::low_side);
+  CHECK(column(0, 1).dimension == 1);
+  CHECK(column(30, 1).kind == region_kind::high_side);
+  CHECK(column(10, 2).kind == region_kind::slab);
+  CHECK(comm::kind_of(o, {256 + 8, 256 + 31 * 8, 0, 0}).kind == region_kind::low_side);  // a row without its corners
+  CHECK(comm::kind_of(o, {0, 8, 0, 0}).kind == region_kind::part);
+  CHECK(comm::kind_of(o, {0, 0, 0, 0}).kind == region_kind::part);
+}
+
+TEST_CASE("a kind travels as a number") {
+  const comm::kind_of_region k{region_kind::high_side, 2};
+  CHECK(comm::kind_of_region::from(k.code()).kind == k.kind);
+  CHECK(comm::kind_of_region::from(k.code()).dimension == k.dimension);
+}
