@@ -32,17 +32,21 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -92,6 +96,56 @@ constexpr stable_key key_of(const char* text) noexcept {
 }
 
 }  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/picture.hpp
+#ifndef WHYWAIT_EXPLAIN_PICTURE_HPP
+#define WHYWAIT_EXPLAIN_PICTURE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What a picture_node stands for.
+enum class ran : std::uint8_t {
+  loop,      ///< its body, `count` times
+  region,    ///< a timed scope: key
+  step,      ///< an untimed block: key
+  call,      ///< an MPI call: key of the call site
+  unmarked,  ///< code outside any region
+  unordered  ///< its body ran, in an order that was not kept: only counts and times
+};
+
+/// One node of what a location ran, folded, in preorder: the `body` nodes that follow belong to it.
+struct picture_node {
+  core::stable_key key = 0;
+  std::int64_t ns = 0;       ///< of all visits, with everything in its body; 0 for steps
+  std::uint32_t count = 1;   ///< in a row, in each round of the loops around it
+  std::uint32_t body = 0;
+  ran what = ran::step;
+  bool continued = false;    ///< it had begun before
+  bool unfinished = false;   ///< it went on afterwards
+};
+
+/// One column of the picture of a wait: what one location ran since both were last in step.
+struct picture_side {
+  std::int32_t rank = 0;
+  std::int32_t thread = 0;
+  bool cut = false;          ///< the beginning was too long, or its order had no room: something is left out
+  std::vector<picture_node> nodes;
+};
+
+/// The two columns of one wait.
+struct wait_picture {
+  picture_side waiter, causer;
+
+  bool empty() const noexcept { return waiter.nodes.empty() && causer.nodes.empty(); }
+};
+
+}  // namespace explain
 }  // namespace v0
 }  // namespace whywait
 
@@ -170,6 +224,22 @@ struct location_share {
   std::int64_t ns = 0;
 };
 
+/// One wait: who waited where for whom, and since when each had run something else.
+struct wait_sample {
+  std::int64_t wait_ns = 0;           ///< 0: there is none
+  std::int64_t begin_ns = 0;          ///< shared time at which it began
+  std::int64_t since_ns = INT64_MIN;  ///< shared time at which both were last in step; INT64_MIN: never
+  std::int32_t rank = 0, causer_rank = 0;
+  std::uint32_t location = 0, causer_location = 0;  ///< index of the location in its rank
+  std::uint32_t record = 0, causer_record = 0;      ///< the call that waited, the call that came late
+
+  /// The longer one; of equals the earlier, whatever the ranks are called.
+  bool outweighs(const wait_sample& o) const noexcept {
+    if (wait_ns != o.wait_ns) return wait_ns > o.wait_ns;
+    return std::tie(begin_ns, rank, location, record) < std::tie(o.begin_ns, o.rank, o.location, o.record);
+  }
+};
+
 /// All waits of one pattern at one operation call site because of one cause call site, of one shape.
 /// Invariant: sum of residual total_ns + unexplained_ns = wait_ns.
 struct explanation {
@@ -185,6 +255,8 @@ struct explanation {
   std::int64_t indirect_ns = 0;    ///< sum of inherited parts
   std::int64_t unexplained_ns = 0; ///< below the threshold, clock violations, lost records
   std::int64_t first_ns = 0;       ///< shared time of the first instance: canonical order
+  wait_sample longest;             ///< the longest that has an explanation of its own
+  wait_picture picture;            ///< of that one; empty unless WHYWAIT_PATH=order
   std::vector<residual_term> residual;   ///< largest |total_ns| first
   std::vector<location_share> waiters;   ///< most first, bounded; the rest in rank -1
   std::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
@@ -301,6 +373,54 @@ class chunked_view {
   T* const* chunks_ = nullptr;
   unsigned shift_ = 63;
   uint64_t size_ = 0;
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/path_order.hpp
+#ifndef WHYWAIT_CORE_PATH_ORDER_HPP
+#define WHYWAIT_CORE_PATH_ORDER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// What an order_node is: in the upper bits of its symbol, below them the number of the block.
+namespace order_flag {
+enum : uint32_t {
+  region = 1u << 31,     ///< has a begin and an end: its body ran inside it. Else a step
+  continued = 1u << 30,  ///< it was open already when the path began: its begin is not part of the path
+  unfinished = 1u << 29  ///< it was still open when the path ended: its end is not part of the path
+};
+}
+
+/// One node of a folded path, in preorder: its body (at all levels) are the `body` nodes that follow. Symbol 0: a
+/// loop, its body ran `count` times. A step or a region: it was visited `count` times in a row, each time with this
+/// body. Plain data.
+struct order_node {
+  static constexpr uint32_t number_mask = (1u << 29) - 1;
+
+  uint32_t symbol;
+  uint32_t count;
+  uint32_t body;
+  float ticks;  ///< of a region: exclusive time of all visits, those in all rounds of loops around it
+
+  uint32_t number() const noexcept { return symbol & number_mask; }
+  bool is(uint32_t flag) const noexcept { return (symbol & flag) != 0; }
+  bool is_loop() const noexcept { return symbol == 0; }
+};
+static_assert(sizeof(order_node) == 16, "four nodes share a cache line");
+
+/// The order of what one location ran before one sync record: `nodes` order_nodes from `first` on.
+struct order_segment {
+  uint64_t first;
+  uint32_t nodes;
+  uint32_t record;  ///< index of the sync record that ended it: that call had not begun yet
+  uint64_t lost;    ///< events after these nodes whose order was not kept: there were too many different ones
 };
 
 }  // namespace core
@@ -515,7 +635,44 @@ struct location_history {
   core::chunked_view<const core::path_step> steps;
   core::chunked_view<const std::int32_t> needs;   ///< ranks of sparse collectives
   std::vector<core::stable_key> call_sites;       ///< meaning of sync_record::site
+  core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order, by record
+  core::chunked_view<const core::order_node> order_nodes;   ///< meaning of order_segment::first
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
+};
+
+/// Steps of code that the compiler counts: what is counted (an arc of the control flow, an address) is not what a
+/// reader is told (lines), but a linear form of it. Numbers beyond those of marked places.
+class counted_code {
+ public:
+  struct term {
+    core::stable_key block = 0;
+    std::int64_t factor = 1;  ///< the block was visited this many times for each time that the step was
+  };
+  struct range {
+    const term* first;
+    const term* last;
+    const term* begin() const noexcept { return first; }
+    const term* end() const noexcept { return last; }
+  };
+
+  /// Numbers must come in ascending order, each once.
+  void add(std::uint32_t number, const std::vector<term>& terms) {
+    numbers_.push_back(number);
+    terms_.insert(terms_.end(), terms.begin(), terms.end());
+    ends_.push_back(terms_.size());
+  }
+  /// What a step stands for; nothing if it is not known. O(log numbers).
+  range find(std::uint32_t number) const noexcept {
+    const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), number);
+    if (found == numbers_.end() || *found != number) return {nullptr, nullptr};
+    const auto at = static_cast<std::size_t>(found - numbers_.begin());
+    return {terms_.data() + (at == 0 ? 0 : ends_[at - 1]), terms_.data() + ends_[at]};
+  }
+
+ private:
+  std::vector<std::uint32_t> numbers_;
+  std::vector<std::size_t> ends_;
+  std::vector<term> terms_;
 };
 
 /// What one rank brings to the explanation.
@@ -528,6 +685,7 @@ struct rank_history {
   std::vector<location_history> locations;        ///< meaning of sync_record::completed_by
   std::vector<communicator> communicators;        ///< meaning of sync_record::comm
   std::vector<core::stable_key> blocks;           ///< meaning of path_step::block; [0] is unused
+  counted_code code;                              ///< meaning of those beyond `blocks`
 };
 
 }  // namespace explain
@@ -558,6 +716,7 @@ struct wait_instance {
   std::uint32_t causer_record = 0;  ///< record whose beginning the waiter needed
   std::int64_t begin_ns = 0;        ///< shared time at which the wait began
   std::int64_t wait_ns = 0;
+  std::int64_t since_ns = INT64_MIN;  ///< when both were last in step; INT64_MIN: never, or not explained
   std::vector<residual_term> terms;  ///< every block in which the two paths differ; their sum is wait_ns if explained
 };
 
@@ -1788,6 +1947,12 @@ inline const block_use& use_of(const path_profile& profile, std::size_t block) n
 /// last alignment of all ranks are dropped. Losing one only makes the counts reach further back: sums stay exact.
 class alignments {
  public:
+  struct entry {
+    std::uint64_t who = 0;
+    std::int64_t at_ns = INT64_MIN;  ///< INT64_MIN: never
+    path_profile profile;
+  };
+
   /// All ranks took over `profile`.
   void world(std::int64_t at_ns, const path_profile& profile) {
     used_ = 0;
@@ -1817,20 +1982,15 @@ class alignments {
 
   /// The most recent one among those that `applies(who)`, and that of all ranks.
   template <class Applies>
-  const path_profile& latest(Applies&& applies) const {
+  const entry& latest(Applies&& applies) const {
     const entry* best = &world_;
     for (std::size_t i = 0; i != used_; ++i) {
       if (recent_[i].at_ns >= best->at_ns && applies(recent_[i].who)) best = &recent_[i];
     }
-    return best->profile;
+    return *best;
   }
 
  private:
-  struct entry {
-    std::uint64_t who = 0;
-    std::int64_t at_ns = INT64_MIN;
-    path_profile profile;
-  };
   static constexpr std::size_t limit = 16;
 
   entry world_;
@@ -2010,6 +2170,12 @@ class class_book {
     ++into.count;
     into.wait_ns += wait.wait_ns;
     into.longest_ns = std::max(into.longest_ns, wait.wait_ns);
+    if (wait.explained) {
+      const wait_sample sample{wait.wait_ns,         wait.begin_ns,       wait.since_ns,
+                               wait.rank,            wait.causer_rank,    wait.location,
+                               wait.causer_location, wait.record,         wait.causer_record};
+      if (sample.outweighs(into.longest)) into.longest = sample;
+    }
     if (wait.wrong_order) {
       ++into.wrong_order_count;
       into.wrong_order_ns += wait.wait_ns;
@@ -2274,6 +2440,7 @@ class location_path {
     steps_end = std::min(steps_end, here_->steps.size());
     for (std::uint64_t s = previous_steps_; s < steps_end; ++s) {
       const core::path_step& step = here_->steps[s];
+      if (step.block >= rank_->blocks.size() && count_code(step, site)) continue;
       if (step.block == 0 || step.block >= rank_->blocks.size()) {
         unmarked_work += static_cast<std::int64_t>(step.work);
         continue;
@@ -2283,6 +2450,18 @@ class location_path {
       spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
     }
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
+  }
+
+  // Untimed: within the unmarked code between the two calls. Where code is open at both ends of an interval a form may
+  // be negative for a moment; over the whole path it is not.
+  bool count_code(const core::path_step& step, std::uint64_t site) {
+    const counted_code::range terms = rank_->code.find(step.block);
+    if (terms.first == terms.last) return false;
+    const core::stable_key within = (*blocks_)[between_block(site)].block;
+    for (const counted_code::term& t : terms) {
+      spend(blocks_->intern(t.block, within), t.factor * static_cast<std::int64_t>(step.visits), 0, 0);
+    }
+    return true;
   }
 
   std::uint32_t step_block(const core::path_step& step) {
@@ -2328,6 +2507,7 @@ class location_path {
     instance_.causer_record = a.causer_record;
     instance_.begin_ns = now_ns_;
     instance_.wait_ns = wait_ns;
+    instance_.since_ns = INT64_MIN;
   }
 
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
@@ -2336,7 +2516,9 @@ class location_path {
     instance_.explained = true;
     instance_.terms.clear();
     term_blocks_.clear();
-    const path_profile& base = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
+    const alignments::entry& aligned = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
+    const path_profile& base = aligned.profile;
+    instance_.since_ns = aligned.at_ns;
     for (std::uint32_t b = 0; b != incoming_.size(); ++b) {
       const block_use& mine = use_of(profile_, b);
       const block_use& theirs = incoming_[b];
@@ -2797,6 +2979,7 @@ struct merged_class {
     sum.indirect_ns += from.indirect_ns;
     sum.unexplained_ns += from.unexplained_ns;
     sum.first_ns = std::min(sum.first_ns, from.first_ns);
+    if (from.longest.outweighs(sum.longest)) sum.longest = from.longest;
     for (const location_share& s : from.waiters) add_share(sum.waiters, s);
     for (const location_share& s : from.causers) add_share(sum.causers, s);
     std::vector<residual_term> joined;
@@ -2827,6 +3010,7 @@ struct merged_class {
                                  sum.indirect_ns, sum.unexplained_ns, sum.first_ns}) {
       put(out, v);
     }
+    put(out, sum.longest);
     put_all(out, sum.residual);
     put_all(out, sum.waiters);
     put_all(out, sum.causers);
@@ -2843,6 +3027,7 @@ struct merged_class {
                             &c.sum.wrong_order_ns, &c.sum.indirect_ns, &c.sum.unexplained_ns, &c.sum.first_ns}) {
       *v = in.get<std::int64_t>();
     }
+    c.sum.longest = in.get<wait_sample>();
     get_all(in, c.sum.residual);
     get_all(in, c.sum.waiters);
     get_all(in, c.sum.causers);
@@ -3290,7 +3475,8 @@ namespace explain {
 
 /// Carnival's cut: drops the smallest terms while those kept still make up 95 % to 105 % of the explained
 /// wait, and those below 1 % of it; what is dropped goes into unexplained_ns, so that the sum stays exact.
-/// Untimed steps stay if their counts differ by more than 1 %, at most 16 of them. O(t log t).
+/// Untimed steps stay if their counts differ by more than 1 %: 16 different pairs of counts, and of steps with the same
+/// pair (lines that run together) 16 each. O(t log t).
 [[gnu::cold]] inline void cut_residual(explanation& e, const options& settings) {
   const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
   std::vector<residual_term> timed, steps;
@@ -3322,9 +3508,18 @@ namespace explain {
   sort_rarely(steps, [&](const residual_term& a, const residual_term& b) {
     const std::int64_t x = std::abs(a.causer_visits - a.waiter_visits);
     const std::int64_t y = std::abs(b.causer_visits - b.waiter_visits);
-    return x != y ? x > y : name_before(a, b);
+    if (x != y) return x > y;
+    return a.causer_visits != b.causer_visits ? a.causer_visits > b.causer_visits : name_before(a, b);
   });
-  if (steps.size() > 16) steps.resize(16);
+  std::size_t kept_steps = 0, pairs = 0, alike = 0;
+  for (std::size_t i = 0; i != steps.size(); ++i) {
+    const bool same = i != 0 && steps[i].causer_visits == steps[i - 1].causer_visits &&
+                      steps[i].waiter_visits == steps[i - 1].waiter_visits;
+    alike = same ? alike + 1 : 1;
+    if (!same && ++pairs > 16) break;
+    if (alike <= 16) steps[kept_steps++] = steps[i];
+  }
+  steps.resize(kept_steps);
   e.residual = std::move(timed);
   e.residual.insert(e.residual.end(), steps.begin(), steps.end());
 }
@@ -3543,7 +3738,10 @@ class rank_engine {
     unique_meanings();
     std::vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
-      for (const residual_term& t : e.residual) used.push_back(t.block);
+      for (const residual_term& t : e.residual) {
+        used.push_back(t.block);
+        used.push_back(t.within);
+      }
     }
     sort_rarely(used);
     for (const block_meaning& m : meanings_) {
@@ -3573,6 +3771,51 @@ class rank_engine {
   std::vector<std::vector<arrival>> answers_;
   std::vector<block_meaning> meanings_;
   outcome totals_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/transport_calls.hpp
+#ifndef WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
+#define WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+// What a transport hands to the engine, behind one type each: so the engine is compiled once, however many transports
+// a program uses. They borrow what they are made of.
+
+/// to(rank): the packet that goes to that rank.
+class outbox_call {
+ public:
+  template <class To>
+  explicit outbox_call(To& to)
+      : to_(&to), call_([](void* self, std::int32_t rank) -> packet& { return (*static_cast<To*>(self))(rank); }) {}
+  packet& operator()(std::int32_t rank) const { return call_(to_, rank); }
+
+ private:
+  void* to_;
+  packet& (*call_)(void*, std::int32_t);
+};
+
+/// post(rank, packet): sends it on its way now.
+class post_call {
+ public:
+  template <class Post>
+  explicit post_call(Post& post)
+      : post_(&post), call_([](void* self, std::int32_t rank, const packet& data) {
+          (*static_cast<Post*>(self))(rank, data);
+        }) {}
+  void operator()(std::int32_t rank, const packet& data) const { call_(post_, rank, data); }
+
+ private:
+  void* post_;
+  void (*call_)(void*, std::int32_t, const packet&);
 };
 
 }  // namespace explain
@@ -3621,18 +3864,18 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
   const auto hear = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
     at(i).hear(source, data, size);
   };
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).announce(to, room); }, hear);
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).conclude(to); }, hear);
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).announce(outbox_call(to), room); }, hear);
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).conclude(outbox_call(to)); }, hear);
   for (std::size_t i = 0; i != count; ++i) engines[i]->decide(earliest_ns);
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().request(to, room); },
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().request(outbox_call(to), room); },
                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                        at(i).forward().take_requests(source, packet_reader(data, size));
                      });
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().promise(to, room); },
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().promise(outbox_call(to), room); },
                      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
                        at(i).forward().take_promises(packet_reader(data, size));
                      });
-  transport.forward([&](std::int32_t i, auto&& post) { return at(i).forward().advance(post); },
+  transport.forward([&](std::int32_t i, auto&& post) { return at(i).forward().advance(post_call(post)); },
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive(source, data, size);
                     });
@@ -3815,6 +4058,280 @@ constexpr version_number version() noexcept {
 
 #endif
 
+// ---- whywait/core/clock.hpp
+#ifndef WHYWAIT_CORE_CLOCK_HPP
+#define WHYWAIT_CORE_CLOCK_HPP
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/prctl.h>
+#endif
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// CLOCK_MONOTONIC in nanoseconds; about 17 to 25 ns, no system call (vDSO).
+inline uint64_t monotonic_ns() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+/// What `cycle_clock` reads.
+enum class clock_source : uint8_t {
+  counter,   ///< the cycle counter, plainly
+  fenced,    ///< the cycle counter, once all instructions before have ended and before any after begins
+  monotonic  ///< CLOCK_MONOTONIC
+};
+
+namespace detail {
+// One for each module, set before its pointer to the registry and so before the module's first reading; that
+// order makes the plain load right. A hidden byte and a branch that is always predicted: its cost is not
+// measurable beside the counter's.
+__attribute__((visibility("hidden"))) inline uint8_t module_clock = 0;  // a clock_source
+}  // namespace detail
+
+/// The machine's cycle counter, unconditionally: x86-64's time stamp counter (not serialising: neighbouring regions
+/// may trade 15 ns, sums are right), AArch64's virtual counter, elsewhere CLOCK_MONOTONIC. About 7 to 10 ns.
+struct plain_counter {
+  static uint64_t now() noexcept {
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return monotonic_ns();
+#endif
+  }
+};
+
+/// The same behind a fence on both sides: no instruction of a neighbour is timed with it. Costs twice as much, and
+/// what the processor could have done meanwhile. WHYWAIT_CLOCK=fenced.
+struct fenced_counter {
+  static uint64_t now() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_lfence();
+    const uint64_t ticks = __builtin_ia32_rdtsc();
+    __builtin_ia32_lfence();
+    return ticks;
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+    const uint64_t ticks = plain_counter::now();
+    __asm__ volatile("isb" ::: "memory");
+    return ticks;
+#else
+    return monotonic_ns();
+#endif
+  }
+};
+
+namespace detail {
+__attribute__((noinline, cold)) inline uint64_t ticks_otherwise() noexcept {
+  return module_clock == static_cast<uint8_t>(clock_source::fenced) ? fenced_counter::now() : monotonic_ns();
+}
+}  // namespace detail
+
+/// The clock of all records: the plain counter, or what `use` chose because the counter cannot be trusted or
+/// WHYWAIT_CLOCK says so. Ticks are converted when they are read, never where they are taken.
+struct cycle_clock {
+  static uint64_t now() noexcept {
+    if (__builtin_expect(detail::module_clock != 0, 0)) return detail::ticks_otherwise();
+    return plain_counter::now();
+  }
+
+  /// Decides for this module and its later readings.
+  static void use(clock_source source) noexcept {
+    if (source == used()) return;  // no write: other threads may be reading the same value
+    __atomic_store_n(&detail::module_clock, static_cast<uint8_t>(source), __ATOMIC_RELAXED);
+  }
+  /// What this module reads.
+  static clock_source used() noexcept {
+    return static_cast<clock_source>(__atomic_load_n(&detail::module_clock, __ATOMIC_RELAXED));
+  }
+
+  /// Whether the counter may be read and its ticks pass at one rate on all processors, whatever `now` reads.
+  /// Costs a cpuid and a system call: ask once.
+  static bool invariant() noexcept {
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    int readable = PR_TSC_ENABLE;
+    return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0 &&
+           (prctl(PR_GET_TSC, &readable) != 0 || readable == PR_TSC_ENABLE);
+#else
+    return true;
+#endif
+  }
+};
+
+/// A pair of readings of the cycle counter and of CLOCK_MONOTONIC at one instant: the rate of the counter
+/// follows from two of them, as far apart as the run allows.
+struct clock_anchor {
+  uint64_t ticks;
+  uint64_t ns;
+  uint64_t error_ticks;  ///< width of the bracket: the pair is simultaneous to half of it
+
+  /// Takes the tightest of `tries` brackets; about 50 ns each.
+  template <class Clock = cycle_clock>
+  static clock_anchor take(int tries = 16) noexcept {
+    clock_anchor best{0, 0, ~uint64_t(0)};
+    for (int i = 0; i < tries; ++i) {
+      const uint64_t before = Clock::now();
+      const uint64_t ns = monotonic_ns();
+      const uint64_t after = Clock::now();
+      if (after - before < best.error_ticks) best = clock_anchor{before + (after - before) / 2, ns, after - before};
+    }
+    return best;
+  }
+
+  /// Nanoseconds per tick between two anchors; 1 if they do not lie apart.
+  static double rate(const clock_anchor& first, const clock_anchor& last) noexcept {
+    return last.ticks > first.ticks && last.ns > first.ns
+               ? static_cast<double>(last.ns - first.ns) / static_cast<double>(last.ticks - first.ticks)
+               : 1.0;
+  }
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/complaint.hpp
+#ifndef WHYWAIT_CORE_COMPLAINT_HPP
+#define WHYWAIT_CORE_COMPLAINT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Writes one line "whywait: <the parts>" to standard error with one write(2), so lines of several ranks do
+/// not mix. No allocation, errno kept, usable in signal handlers; cut at 1000 bytes. Null parts are skipped.
+template <class... Parts>
+inline void complain(Parts... parts) noexcept {
+  char line[1000] = "whywait: ";
+  size_t length = 9;
+  const char* const texts[] = {static_cast<const char*>(parts)...};
+  for (const char* text : texts)
+    for (; text != nullptr && *text != '\0' && length < sizeof line - 1; ++text) line[length++] = *text;
+  line[length++] = '\n';
+  const int error = errno;
+  const auto whole = write(2, line, length);
+  (void)whole;  // nobody is left to tell
+  errno = error;
+}
+
+/// Whether the launcher of a parallel program, asked through the variables that Open MPI, MPICH, Slurm and
+/// PMIx set before the program starts, calls this process the first; true without a launcher. So that
+/// what concerns all processes is said once, before MPI_Init.
+inline bool first_of_the_launch() noexcept {
+  const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+  for (const char* name : ranks)
+    if (const char* rank = getenv(name)) return strcmp(rank, "0") == 0;
+  return true;
+}
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/kept_layout.hpp
+#ifndef WHYWAIT_CORE_KEPT_LAYOUT_HPP
+#define WHYWAIT_CORE_KEPT_LAYOUT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+// What stands in a file of kept_file: a header, then pages of the process, and a log that says at which address
+// of the process each of them was, like the program headers of a core file. Pointers in them are those of the process.
+
+constexpr char kept_magic[8] = {'w', 'h', 'y', 'w', 'a', 'i', 't', '1'};
+
+/// Pages that lay side by side in the process and lie so in the file.
+struct kept_extent {
+  uint64_t address;  ///< 0: given back; published last
+  uint64_t offset;
+  uint64_t bytes;
+};
+
+/// A piece of the log; the next one lies at `next` of the file (0: none).
+struct kept_log {
+  uint64_t next;
+  void* next_here;  ///< for the process itself
+  uint32_t count;   ///< published after the extent
+  uint32_t unused;
+  kept_extent* list() noexcept { return reinterpret_cast<kept_extent*>(this + 1); }
+  const kept_extent* list() const noexcept { return reinterpret_cast<const kept_extent*>(this + 1); }
+};
+
+/// Why a process ended, as far as it could say itself.
+enum class kept_end : uint32_t { unknown, abort, exit, signal };
+
+/// The begin of the file.
+struct kept_header {
+  static constexpr uint32_t extents = 256;
+
+  char magic[8];
+  uint32_t pid;
+  uint32_t counter;     ///< 1: ticks are those of the cycle counter; 0: nanoseconds of CLOCK_MONOTONIC
+  uint64_t started_ns;  ///< CLOCK_REALTIME when the file was made
+  stable_key boot;      ///< kernel instance; 0: not known
+  uint64_t job;         ///< the same for all processes of a parallel program; 0: none
+  int32_t rank;         ///< -1: none
+  int32_t ranks;
+  kept_end end;
+  int32_t signal;
+  uint32_t stopped;  ///< errno for which nothing more was kept; 0: all was
+  uint32_t unused;
+  clock_anchor first;
+  clock_anchor last;     ///< as far from `first` as is known
+  uint64_t registry;     ///< address; 0: there is none yet
+  uint64_t room[4];      ///< addresses of what rooms keep for the process: [0] MPI
+  stable_key layout[4];  ///< of registry, location, [2] MPI: a reader of another layout cannot read them; 0: not there
+  uint64_t modules;      ///< address of the list of loaded modules; 0: not known
+  uint32_t module_count;
+  uint32_t unused_too;
+  char host[64];
+  char program[960];
+  kept_log log;
+  kept_extent first_extents[extents];
+};
+static_assert(offsetof(kept_header, first_extents) == offsetof(kept_header, log) + sizeof(kept_log),
+              "list() finds them");
+
+/// Layout of a type in this version of the toolkit.
+template <class T>
+inline stable_key layout_of() noexcept {
+  constexpr version_number v = version();
+  return combine(static_cast<uint64_t>((v.major_part * 1000 + v.minor_part) * 1000 + v.patch_part), sizeof(T));
+}
+
+/// Names the running kernel: clock readings of one boot can be compared. 0 if it cannot be known.
+inline stable_key boot_key() noexcept {
+  char text[64] = "";
+  const int file = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t length = read(file, text, sizeof text - 1);
+  ::close(file);
+  if (length <= 0) return 0;
+  text[length] = '\0';
+  for (char* c = text; *c != '\0'; ++c)
+    if (*c == '\n') *c = '\0';
+  return key_of(text);
+}
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/core/pages.hpp
 #ifndef WHYWAIT_CORE_PAGES_HPP
 #define WHYWAIT_CORE_PAGES_HPP
@@ -3893,6 +4410,8 @@ class page_supply {
   size_t taken_ = 0;  // in single pieces
 };
 
+class kept_file;
+
 /// How many bytes may still be recorded, shared by all locations of the process. Lock-free.
 class memory_budget {
  public:
@@ -3914,6 +4433,9 @@ class memory_budget {
     return used < most ? most - used : 0;
   }
   void give_back(uint64_t bytes) noexcept { __atomic_fetch_sub(&used_, bytes, __ATOMIC_RELAXED); }
+  /// The file under what is recorded; null: none. Set before anything is taken.
+  void keep_in(kept_file* file) noexcept { keeper_ = file; }
+  kept_file* keeper() const noexcept { return keeper_; }
   /// All of it is free again: in a forked child, whose parent keeps what was taken.
   void forget() noexcept { __atomic_store_n(&used_, uint64_t(0), __ATOMIC_RELAXED); }
 
@@ -3921,6 +4443,295 @@ class memory_budget {
   uint64_t used_now() const noexcept { return __atomic_load_n(&used_, __ATOMIC_RELAXED); }
   uint64_t used_ = 0;
   uint64_t limit_ = ~uint64_t(0);
+  kept_file* keeper_ = nullptr;
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/kept_file.hpp
+#ifndef WHYWAIT_CORE_KEPT_FILE_HPP
+#define WHYWAIT_CORE_KEPT_FILE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// A file under some of the process's pages: what they hold outlives the process however it ends, SIGKILL included,
+/// because the kernel and not the process writes shared file pages. The recording thread pays nothing while it writes;
+/// `keep` is for the slow paths where memory is taken. Space is reserved before a page is put under use, so a full
+/// file system gives one line and memory that is not kept, never SIGBUS. The file is locked as long as its
+/// process lives (flock), which is how a reader tells what was left behind. Closed until `open`: then everything here
+/// does nothing. Threads may keep pages at the same time. Not for signal handlers.
+class kept_file {
+  static size_t whole_pages(size_t bytes) noexcept { return (bytes + 4095) & ~size_t(4095); }
+
+ public:
+  /// Makes the file in `directory`. False, with one line on standard error if `speaks`, if that cannot be done.
+  bool open(const char* directory, bool counter, bool speaks) noexcept {
+    char absolute[4096];  // the program may change its folder
+    if (realpath(directory, absolute) == nullptr) return refuse(directory, speaks);
+    directory = absolute;
+    make_name(directory, "new");
+    char temporary[sizeof name_];
+    memcpy(temporary, name_, sizeof name_);
+    file_ = ::open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file_ < 0) return refuse(directory, speaks);
+    rlimit most;
+    limit_ = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY ? most.rlim_cur : ~uint64_t(0);
+    const size_t head = whole_pages(sizeof(kept_header));
+    if (flock(file_, LOCK_EX | LOCK_NB) == 0)
+      header_ = static_cast<kept_header*>(map_shared(nullptr, reserve(head), head));
+    arrays_ = header_ != nullptr ? static_cast<by_site*>(map_pages(sizeof(by_site) * most_arrays, false)) : nullptr;
+    if (arrays_ == nullptr) return give_up(temporary, directory, speaks);
+    describe_process(counter);
+    log_ = &header_->log;
+    room_in_log_ = kept_header::extents;
+    make_name(directory, "kept");
+    if (rename(temporary, name_) != 0) return give_up(temporary, directory, speaks);
+    __atomic_store_n(&open_, true, __ATOMIC_RELEASE);
+    return true;
+  }
+
+  bool is_open() const noexcept { return __atomic_load_n(&open_, __ATOMIC_ACQUIRE); }
+  /// Facts for the reader; null if closed. They may be written at any time, each by one store.
+  kept_header* header() const noexcept { return is_open() ? header_ : nullptr; }
+  const char* name() const noexcept { return name_; }
+
+  /// Puts file pages under these pages, which nobody has written yet: whole pages from map_pages (so `bytes` may be
+  /// rounded up), or a part that begins at a page. If there is no space the memory stays as it was and nothing further
+  /// will be kept, so what is found later is a prefix.
+  void keep(void* pages, size_t bytes) noexcept {
+    if (!is_open() || pages == nullptr || bytes == 0) return;
+    pthread_mutex_lock(&mutex_);
+    keep_locked(static_cast<char*>(pages), whole_pages(bytes));
+    pthread_mutex_unlock(&mutex_);
+  }
+
+  /// For memory that fills from its begin: keeps so much that `used` bytes are kept. `kept`: how much is, from 0; grows
+  /// by at least `step`, never beyond `reserved`.
+  void keep_up_to(void* begin, size_t used, size_t& kept, size_t step, size_t reserved) noexcept {
+    if (__builtin_expect(used <= kept, 1) || !is_open()) return;
+    size_t wanted = used > kept + step ? used : kept + step;
+    wanted = whole_pages(wanted < reserved ? wanted : reserved);
+    keep(static_cast<char*>(begin) + kept, wanted - kept);
+    kept = wanted;
+  }
+
+  /// The same for an array of `stride` bytes for each site of the process, now and as sites are added; it begins `lead`
+  /// bytes behind a page's begin.
+  void keep_by_site(void* begin, size_t lead, size_t stride) noexcept {
+    if (!is_open() || begin == nullptr) return;
+    pthread_mutex_lock(&mutex_);
+    if (array_count_ == most_arrays) {
+      stop(EMFILE);
+    } else {
+      arrays_[array_count_++] = by_site{static_cast<char*>(begin), lead, stride};
+      keep_locked(static_cast<char*>(begin), arrays_[array_count_ - 1].bytes(sites_));
+    }
+    pthread_mutex_unlock(&mutex_);
+  }
+  /// There will be `count` sites now. Before the first of the new ones is given out.
+  void grow_sites(uint32_t count) noexcept {
+    if (!is_open()) return;
+    pthread_mutex_lock(&mutex_);
+    while (sites_ < count) {
+      for (uint32_t i = 0; i < array_count_; ++i) {
+        const size_t kept = arrays_[i].bytes(sites_);
+        keep_locked(arrays_[i].begin + kept, arrays_[i].bytes(sites_ * 2) - kept);
+      }
+      sites_ *= 2;
+    }
+    pthread_mutex_unlock(&mutex_);
+  }
+
+  /// Before unmap_pages: the file gives the space back and forgets the pages. All of what one `keep` kept.
+  void forget(void* pages) noexcept {
+    if (!is_open()) return;
+    pthread_mutex_lock(&mutex_);
+    for_each([&](kept_extent& e) {
+      if (e.address != reinterpret_cast<uintptr_t>(pages)) return;
+      __atomic_store_n(&e.address, uint64_t(0), __ATOMIC_RELEASE);
+      fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(e.offset),
+                static_cast<off_t>(e.bytes));
+      ++free_;
+    });
+    pthread_mutex_unlock(&mutex_);
+  }
+
+  /// The name that says whose it is, once that is known: job and rank.
+  void rename_to(uint64_t job, int32_t rank) noexcept {
+    if (!is_open()) return;
+    char fresh[sizeof name_];
+    const char* const slash = strrchr(name_, '/');
+    const int folder = static_cast<int>(slash - name_);
+    const int length = snprintf(fresh, sizeof fresh, "%.*s/whywait.job%016llx.rank%d.pid%u.%llx.kept", folder, name_,
+                                static_cast<unsigned long long>(job), rank, header_->pid,
+                                static_cast<unsigned long long>(header_->started_ns));
+    if (length > 0 && static_cast<size_t>(length) < sizeof fresh && rename(name_, fresh) == 0)
+      memcpy(name_, fresh, sizeof name_);
+  }
+
+  /// A normal end: nothing is left behind. What is recorded from now on is not kept.
+  void remove() noexcept {
+    if (!is_open()) return;
+    pthread_mutex_lock(&mutex_);
+    __atomic_store_n(&open_, false, __ATOMIC_RELEASE);
+    unlink(name_);
+    ::close(file_);
+    pthread_mutex_unlock(&mutex_);
+  }
+
+  void lock() noexcept { pthread_mutex_lock(&mutex_); }
+  void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
+
+  /// In a forked child: the same content under the same addresses, as its own. The parent's file stays the parent's.
+  void leave_to_parent() noexcept {
+    if (!is_open()) return;
+    __atomic_store_n(&open_, false, __ATOMIC_RELEASE);
+    for_each([&](kept_extent& e) {
+      if (e.address == 0) return;
+      void* const at = reinterpret_cast<void*>(static_cast<uintptr_t>(e.address));
+      const int rights = PROT_READ | PROT_WRITE;
+      if (mmap(at, e.bytes, rights, MAP_PRIVATE | MAP_FIXED, file_, static_cast<off_t>(e.offset)) == MAP_FAILED)
+        mmap(at, e.bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    });
+    ::close(file_);
+  }
+
+ private:
+  struct by_site {
+    char* begin;
+    size_t lead;
+    size_t stride;
+    size_t bytes(uint32_t sites) const noexcept { return whole_pages(lead + stride * sites); }
+  };
+  static constexpr uint32_t most_arrays = 1u << 16;
+
+  // Space at the end of the file, there before anybody touches it. 0: there is none (errno says why).
+  uint64_t reserve(size_t bytes) noexcept {
+    if (bytes > limit_ || end_ > limit_ - bytes) return errno = EFBIG, none;  // else the kernel sends SIGXFSZ
+    int error;
+    do error = posix_fallocate(file_, static_cast<off_t>(end_), static_cast<off_t>(bytes));
+    while (error == EINTR);
+    if (error != 0) return errno = error, none;
+    const uint64_t offset = end_;
+    end_ += bytes;
+    return offset;
+  }
+  void* map_shared(void* at, uint64_t offset, size_t bytes) noexcept {
+    if (offset == none) return nullptr;
+    const int flags = MAP_SHARED | MAP_POPULATE | (at != nullptr ? MAP_FIXED : 0);
+    void* const pages = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, file_, static_cast<off_t>(offset));
+    return pages == MAP_FAILED ? nullptr : pages;
+  }
+
+  void keep_locked(char* pages, size_t bytes) noexcept {
+    if (bytes == 0 || header_->stopped != 0 || !is_open()) return;
+    kept_extent* entry = free_ != 0 ? free_extent(bytes) : nullptr;
+    const bool again = entry != nullptr;
+    if (!again) entry = next_extent();
+    const uint64_t offset = entry == nullptr ? none : again ? refill(*entry) : reserve(bytes);
+    if (map_shared(pages, offset, bytes) == nullptr) return stop(errno);
+    if (again)
+      --free_;
+    else
+      *entry = kept_extent{0, offset, bytes};
+    __atomic_store_n(&entry->address, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(pages)), __ATOMIC_RELEASE);
+    if (!again) __atomic_store_n(&log_->count, log_->count + 1, __ATOMIC_RELEASE);
+    header_->last = clock_anchor::take(4);
+  }
+
+  kept_extent* next_extent() noexcept {
+    if (log_->count < room_in_log_) return log_->list() + log_->count;
+    const uint64_t offset = reserve(more_log);
+    void* const pages = map_shared(nullptr, offset, more_log);
+    if (pages == nullptr) return nullptr;
+    __atomic_store_n(&log_->next, offset, __ATOMIC_RELEASE);
+    log_->next_here = pages;
+    log_ = static_cast<kept_log*>(pages);
+    room_in_log_ = static_cast<uint32_t>((more_log - sizeof(kept_log)) / sizeof(kept_extent));
+    return log_->list();
+  }
+
+  kept_extent* free_extent(size_t bytes) noexcept {
+    kept_extent* found = nullptr;
+    for_each([&](kept_extent& e) {
+      if (e.address == 0 && e.bytes == bytes) found = &e;
+    });
+    return found;
+  }
+  uint64_t refill(const kept_extent& e) noexcept {
+    const int error = posix_fallocate(file_, static_cast<off_t>(e.offset), static_cast<off_t>(e.bytes));
+    return error == 0 ? e.offset : (errno = error, none);
+  }
+
+  template <class Visit>
+  void for_each(Visit&& visit) noexcept {
+    for (kept_log* log = &header_->log; log != nullptr; log = static_cast<kept_log*>(log->next_here))
+      for (uint32_t i = 0; i < log->count; ++i) visit(log->list()[i]);
+  }
+
+  void stop(int error) noexcept {
+    if (header_->stopped != 0) return;
+    __atomic_store_n(&header_->stopped, static_cast<uint32_t>(error != 0 ? error : ENOSPC), __ATOMIC_RELEASE);
+    complain("no more is kept in ", name_, " for the case of a crash: ", strerror(error));
+  }
+
+  bool refuse(const char* directory, bool speaks) noexcept {
+    if (speaks)
+      complain("WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for the case of a crash");
+    return false;
+  }
+  bool give_up(const char* temporary, const char* directory, bool speaks) noexcept {
+    refuse(directory, speaks);
+    unlink(temporary);
+    ::close(file_);
+    return false;
+  }
+
+  void make_name(const char* directory, const char* kind) noexcept {
+    timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (started_ns_ == 0)
+      started_ns_ = static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+    const int length = snprintf(name_, sizeof name_, "%s/whywait.pid%u.%llx.%s", directory,
+                                static_cast<unsigned>(getpid()), static_cast<unsigned long long>(started_ns_), kind);
+    if (length < 0 || static_cast<size_t>(length) >= sizeof name_) name_[0] = '\0';
+  }
+
+  void describe_process(bool counter) noexcept {
+    memcpy(header_->magic, kept_magic, sizeof kept_magic);
+    header_->pid = static_cast<uint32_t>(getpid());
+    header_->started_ns = started_ns_;
+    header_->boot = boot_key();
+    header_->rank = -1;
+    header_->counter = counter ? 1 : 0;
+    gethostname(header_->host, sizeof header_->host - 1);
+    const ssize_t length = readlink("/proc/self/exe", header_->program, sizeof header_->program - 1);
+    header_->program[length > 0 ? length : 0] = '\0';
+    header_->first = header_->last = clock_anchor::take();
+  }
+
+  static constexpr uint64_t none = ~uint64_t(0);
+  static constexpr size_t more_log = size_t(1) << 16;
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  bool open_ = false;
+  int file_ = -1;
+  kept_header* header_ = nullptr;
+  kept_log* log_ = nullptr;
+  uint32_t room_in_log_ = 0;
+  uint32_t free_ = 0;  // extents that were forgotten and may be used again
+  uint32_t sites_ = 1024;
+  uint32_t array_count_ = 0;
+  by_site* arrays_ = nullptr;
+  uint64_t end_ = 0;
+  uint64_t limit_ = 0;
+  uint64_t started_ns_ = 0;
+  char name_[1024] = "";
 };
 
 }  // namespace core
@@ -3959,12 +4770,15 @@ class site_table {
   static constexpr uint32_t overflow = 1;
 
   /// Reserves address space (about 4 MB, touched as it fills). False if there is none.
-  bool open() noexcept {
+  /// `keeper`: keeps the sites for a reader after a crash; null: nobody does.
+  bool open(kept_file* keeper = nullptr) noexcept {
     infos_ = static_cast<site_info*>(map_pages(sizeof(site_info) * capacity, false));
     slots_ = static_cast<uint32_t*>(map_pages(sizeof(uint32_t) * slot_count, false));
     if (infos_ == nullptr || slots_ == nullptr) return false;
-    infos_[0] = site_info{"", "", 0, site_kind::none, 0};  // "no site" has a name, too
-    infos_[overflow] = site_info{"(more than 65534 sites)", "", 0, site_kind::region, key_of("overflow")};
+    keeper_ = keeper;
+    if (keeper_ != nullptr) keeper_->keep_by_site(infos_, 0, sizeof(site_info));
+    infos_[0] = no_site();
+    infos_[overflow] = overflow_site();
     size_ = 2;
     return true;
   }
@@ -3984,6 +4798,32 @@ class site_table {
     return id;
   }
 
+  /// For a copy of the table of a process that is gone: reads its sites where `memory` has them from now on. `own`:
+  /// room for them, which the caller keeps; resized. What cannot be found there has no name.
+  template <class Memory, class Infos>
+  void adopt(const Memory& memory, Infos& own) {
+    const uint64_t there = memory.room(infos_);
+    const uint32_t known = size_ < capacity ? size_ : capacity;
+    own.assign(known < 2 ? 2 : known, site_info{"(not kept)", "", 0, site_kind::region, key_of("not kept")});
+    own[0] = no_site();
+    own[overflow] = overflow_site();
+    for (uint32_t id = overflow + 1; id < known && id < there; ++id) {
+      const site_info* const remote = memory.find(infos_ + id, 1);
+      if (remote == nullptr) break;
+      site_info& info = own[id];
+      info.name = memory.text(remote->name);
+      info.file = memory.text(remote->file);
+      info.line = remote->line;
+      uint8_t kind;
+      memcpy(&kind, &remote->kind, sizeof kind);
+      if (kind <= static_cast<uint8_t>(site_kind::waiting)) info.kind = static_cast<site_kind>(kind);
+      info.key = key_for(info.kind, info.name, info.file, info.line);
+    }
+    infos_ = own.data();
+    slots_ = nullptr;
+    size_ = static_cast<uint32_t>(own.size());
+  }
+
   /// Around fork(2): nobody may be adding a site while the process is copied.
   void lock() noexcept { pthread_mutex_lock(&mutex_); }
   void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
@@ -4001,6 +4841,11 @@ class site_table {
  private:
   static constexpr uint32_t slot_count = capacity * 2;
 
+  static site_info no_site() noexcept { return {"", "", 0, site_kind::none, 0}; }  // has a name, too
+  static site_info overflow_site() noexcept {
+    return {"(more than 65534 sites)", "", 0, site_kind::region, key_of("overflow")};
+  }
+
   // Leaves in `slot` where the search ended: the place of a new entry.
   uint32_t find(stable_key key, uint32_t& slot) const noexcept {
     for (;; slot = (slot + 1) & (slot_count - 1)) {
@@ -4016,6 +4861,7 @@ class site_table {
     const char* own_file = copy(file);
     if (own_name == nullptr || own_file == nullptr) return overflow;
     const uint32_t id = size_;
+    if (keeper_ != nullptr) keeper_->grow_sites(id + 1);
     infos_[id] = site_info{own_name, own_file, line, kind, key};
     __atomic_store_n(&size_, id + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&slots_[slot], id, __ATOMIC_RELEASE);
@@ -4029,6 +4875,7 @@ class site_table {
       text_ = static_cast<char*>(map_pages(fresh, false));
       room_ = text_ != nullptr ? fresh : 0;
       if (text_ == nullptr) return nullptr;
+      if (keeper_ != nullptr) keeper_->keep(text_, fresh);
     }
     char* const own = text_;
     memcpy(own, text, bytes);
@@ -4044,6 +4891,7 @@ class site_table {
   uint32_t size_ = 0;
   char* text_ = nullptr;
   size_t room_ = 0;
+  kept_file* keeper_ = nullptr;
 };
 
 }  // namespace core
@@ -4093,6 +4941,7 @@ class waiting {
   WHYWAIT_DETAIL_NOTHING void next(site&) noexcept {}
 };
 
+WHYWAIT_DETAIL_NOTHING inline void next(site&) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void begin(const char*, const char* = nullptr, uint32_t = 0) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void end(const char*, const char* = nullptr, uint32_t = 0) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void visit(site&) noexcept {}
@@ -4106,109 +4955,6 @@ WHYWAIT_DETAIL_NOTHING inline void work(Number) noexcept {}
 #undef WHYWAIT_DETAIL_NOTHING
 
 #endif  // WHYWAIT_DISABLE
-
-#endif
-
-// ---- whywait/core/clock.hpp
-#ifndef WHYWAIT_CORE_CLOCK_HPP
-#define WHYWAIT_CORE_CLOCK_HPP
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <sys/prctl.h>
-#endif
-
-namespace whywait {
-inline namespace v0 {
-namespace core {
-
-/// CLOCK_MONOTONIC in nanoseconds; about 17 to 25 ns, no system call (vDSO).
-inline uint64_t monotonic_ns() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
-
-namespace detail {
-// One for each module, set before its pointer to the registry and so before the module's first reading; that
-// order makes the plain load right. A hidden byte and a branch that is always predicted: its cost is not
-// measurable beside the counter's.
-__attribute__((visibility("hidden"))) inline bool no_cycle_counter = false;
-
-__attribute__((noinline, cold)) inline uint64_t ticks_without_counter() noexcept { return monotonic_ns(); }
-}  // namespace detail
-
-/// The machine's cycle counter: x86-64's time stamp counter (not serialising: neighbouring regions may
-/// trade 15 ns, sums are right), AArch64's virtual counter, elsewhere CLOCK_MONOTONIC. About 7 to 10 ns.
-/// Where the counter cannot be trusted (or WHYWAIT_CLOCK=monotonic says so), `now` is CLOCK_MONOTONIC.
-/// Ticks are converted when they are read, never where they are taken.
-struct cycle_clock {
-  static uint64_t now() noexcept {
-#if defined(__x86_64__)
-    if (__builtin_expect(detail::no_cycle_counter, 0)) return detail::ticks_without_counter();
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t ticks;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-    return ticks;
-#else
-    return monotonic_ns();
-#endif
-  }
-
-  /// Decides for this module and its later readings: the counter, or CLOCK_MONOTONIC.
-  static void use_counter(bool counter) noexcept {
-    if (counter == uses_counter()) return;  // no write: other threads may be reading the same value
-    __atomic_store_n(&detail::no_cycle_counter, !counter, __ATOMIC_RELAXED);
-  }
-  /// Whether this module reads the counter.
-  static bool uses_counter() noexcept { return !__atomic_load_n(&detail::no_cycle_counter, __ATOMIC_RELAXED); }
-
-  /// Whether the counter may be read and its ticks pass at one rate on all processors, whatever `now` uses.
-  /// Costs a cpuid and a system call: ask once.
-  static bool invariant() noexcept {
-#if defined(__x86_64__)
-    unsigned a, b, c, d;
-    int readable = PR_TSC_ENABLE;
-    return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0 &&
-           (prctl(PR_GET_TSC, &readable) != 0 || readable == PR_TSC_ENABLE);
-#else
-    return true;
-#endif
-  }
-};
-
-/// A pair of readings of the cycle counter and of CLOCK_MONOTONIC at one instant: the rate of the counter
-/// follows from two of them, as far apart as the run allows.
-struct clock_anchor {
-  uint64_t ticks;
-  uint64_t ns;
-  uint64_t error_ticks;  ///< width of the bracket: the pair is simultaneous to half of it
-
-  /// Takes the tightest of `tries` brackets; about 50 ns each.
-  template <class Clock = cycle_clock>
-  static clock_anchor take(int tries = 16) noexcept {
-    clock_anchor best{0, 0, ~uint64_t(0)};
-    for (int i = 0; i < tries; ++i) {
-      const uint64_t before = Clock::now();
-      const uint64_t ns = monotonic_ns();
-      const uint64_t after = Clock::now();
-      if (after - before < best.error_ticks) best = clock_anchor{before + (after - before) / 2, ns, after - before};
-    }
-    return best;
-  }
-
-  /// Nanoseconds per tick between two anchors; 1 if they do not lie apart.
-  static double rate(const clock_anchor& first, const clock_anchor& last) noexcept {
-    return last.ticks > first.ticks && last.ns > first.ns
-               ? static_cast<double>(last.ns - first.ns) / static_cast<double>(last.ticks - first.ticks)
-               : 1.0;
-  }
-};
-
-}  // namespace core
-}  // namespace v0
-}  // namespace whywait
 
 #endif
 
@@ -4332,6 +5078,7 @@ class event_buffer {
       const uint64_t used = ((size_ + chunk_events - 1) >> shift) + (untouched ? 1 : 0);
       for (uint64_t i = first_ >> 1 >> shift; i < used; ++i) free_chunk(chunk_at(i));
     }
+    if (kept_table_ != 0) budget_->keeper()->forget(chunks_);
     unmap_pages(chunks_, sizeof(Event*) * max_chunks);
     supply_.release();
     *this = event_buffer();
@@ -4377,6 +5124,33 @@ class event_buffer {
   chunked_view<const Event> view() const noexcept {
     static_assert(Policy::action == when_full::drop, "other policies write chunks again");
     return {const_cast<const Event* const*>(chunks_), shift, size()};
+  }
+
+  /// For a copy of the buffer of a process that is gone: reads its events where `memory` has them from now on.
+  /// `table`: room for pointers, which the caller keeps; resized. Returns how many events cannot be found there;
+  /// `torn`: whether one more had been begun.
+  template <class Memory, class Table>
+  uint64_t adopt(const Memory& memory, Table& table, bool& torn) {
+    static_assert(Policy::action == when_full::drop, "other policies write chunks again");
+    const uint64_t published = size_;
+    const Event* const* const there = memory.find(const_cast<const Event* const*>(chunks_), 1);
+    const uint64_t known = there != nullptr ? memory.room(const_cast<const Event* const*>(chunks_)) : 0;
+    uint64_t found = 0;
+    torn = false;
+    for (uint64_t number = 0; number < known && number < max_chunks && found <= published; ++number) {
+      Event* const* const remote = memory.find(chunks_ + number, 1);
+      Event* const chunk = remote != nullptr ? const_cast<Event*>(memory.find(*remote, chunk_events)) : nullptr;
+      if (chunk == nullptr) break;
+      table.push_back(chunk);
+      const uint64_t here = published - found < chunk_events ? published - found : chunk_events;
+      for (uint64_t i = here; i < chunk_events && i == here; ++i)
+        for (size_t b = 0; b < sizeof(Event); ++b) torn = torn || reinterpret_cast<const char*>(chunk + i)[b] != 0;
+      found += here;
+      if (here < chunk_events) break;
+    }
+    size_ = found;
+    chunks_ = table.data();
+    return published - found;
   }
 
   /// Reader (one thread at a time): calls sink(const Event* first, uint64_t count) for everything published,
@@ -4435,7 +5209,7 @@ class event_buffer {
       __atomic_store_n(&dropped_, dropped_ + 1, __ATOMIC_RELAXED);
       return nullptr;
     }
-    chunk_at(size_ >> shift) = fresh;
+    note_chunk(size_ >> shift, fresh);
     cursor_ = fresh;
     end_ = fresh + chunk_events;
     return fresh;
@@ -4461,15 +5235,27 @@ class event_buffer {
 
   Event* new_chunk() noexcept {
     if (owned_ == max_chunks || !budget_->take(chunk_bytes)) return nullptr;
-    void* const pages = supply_.take(chunk_bytes, budget_->left() >= page_supply::slab_bytes);
+    const bool kept = budget_->keeper() != nullptr && budget_->keeper()->is_open();
+    void* const pages =
+        kept ? map_pages(chunk_bytes, false) : supply_.take(chunk_bytes, budget_->left() >= page_supply::slab_bytes);
     if (pages == nullptr) {
       budget_->give_back(chunk_bytes);
       return nullptr;
     }
+    if (kept) budget_->keeper()->keep(pages, chunk_bytes);
     ++owned_;
     return static_cast<Event*>(pages);
   }
+  // The table of chunks is kept, too, page by page, for a reader begins there.
+  void note_chunk(uint64_t number, Event* chunk) noexcept {
+    const uint64_t place = number & (max_chunks - 1);
+    if (budget_->keeper() != nullptr)
+      budget_->keeper()->keep_up_to(chunks_, (place + 1) * sizeof(Event*), kept_table_, 4096,
+                                    sizeof(Event*) * max_chunks);
+    chunks_[place] = chunk;
+  }
   void free_chunk(Event* chunk) noexcept {
+    if (budget_->keeper() != nullptr) budget_->keeper()->forget(chunk);
     unmap_pages(chunk, chunk_bytes);
     budget_->give_back(chunk_bytes);
   }
@@ -4523,6 +5309,7 @@ class event_buffer {
   Event** chunks_ = nullptr;
   memory_budget* budget_ = nullptr;
   page_supply supply_;
+  size_t kept_table_ = 0;  // bytes of `chunks_` that are kept
   bool gap_ = false;
   folder folder_{};
   // the reader's, in a cache line of their own
@@ -4538,39 +5325,72 @@ class event_buffer {
 
 #endif
 
-// ---- whywait/core/complaint.hpp
-#ifndef WHYWAIT_CORE_COMPLAINT_HPP
-#define WHYWAIT_CORE_COMPLAINT_HPP
+// ---- whywait/core/code_source.hpp
+#ifndef WHYWAIT_CORE_CODE_SOURCE_HPP
+#define WHYWAIT_CORE_CODE_SOURCE_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace core {
 
-/// Writes one line "whywait: <the parts>" to standard error with one write(2), so lines of several ranks do
-/// not mix. No allocation, errno kept, usable in signal handlers; cut at 1000 bytes. Null parts are skipped.
-template <class... Parts>
-inline void complain(Parts... parts) noexcept {
-  char line[1000] = "whywait: ";
-  size_t length = 9;
-  const char* const texts[] = {static_cast<const char*>(parts)...};
-  for (const char* text : texts)
-    for (; text != nullptr && *text != '\0' && length < sizeof line - 1; ++text) line[length++] = *text;
-  line[length++] = '\n';
-  const int error = errno;
-  const auto whole = write(2, line, length);
-  (void)whole;  // nobody is left to tell
-  errno = error;
-}
+/// Where a code source puts what it counted: `take` is called once for each block that ran.
+struct step_sink {
+  void* self;
+  void (*take)(void* self, const path_step& step) noexcept;
+};
 
-/// Whether the launcher of a parallel program, asked through the variables that Open MPI, MPICH, Slurm and
-/// PMIx set before the program starts, calls this process the first; true without a launcher. So that
-/// what concerns all processes is said once, before MPI_Init.
-inline bool first_of_the_launch() noexcept {
-  const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
-  for (const char* name : ranks)
-    if (const char* rank = getenv(name)) return strcmp(rank, "0") == 0;
-  return true;
-}
+/// The counters that g++ keeps of one function (-fprofile-arcs): one for each arc that cannot be derived.
+struct counted_function {
+  uint32_t ident;           ///< number and checksum by which the notes file (.gcno) knows it
+  uint32_t checksum;
+  uint32_t first;           ///< of its counters, in the source
+  uint32_t count;
+  const uint64_t* counters;  ///< the compiler's; only ever read
+};
+
+/// Counters that lie together in memory, with at most a few other words between functions: looked through in one go.
+struct counted_span {
+  const uint64_t* counters;
+  uint64_t* known;    ///< what they said at the last synchronisation
+  uint32_t words;
+  uint32_t function;  ///< the first in it; functions are in the order of their addresses
+  uint32_t functions;
+};
+
+/// A function that the compiler makes a region of, and its number in the site table.
+struct function_site {
+  uintptr_t function;
+  uint32_t site;
+};
+
+/// Code whose basic blocks the compiler counts: one object file with counters, or one module with callbacks. Its
+/// blocks have the numbers from `first` on, in one range with the numbers of marked places and beyond them, so that
+/// none of them needs a place in the site table. Lives as long as the process; so does its module.
+struct code_source {
+  enum class kind : uint8_t {
+    arcs,       ///< counters of arcs; lines are in the notes file
+    addresses,  ///< number - first = (return address of the callback - base) / 4
+    guards,     ///< number - first = the compiler's dense number; `addresses` has where it was seen
+    functions   ///< no blocks: regions, whose places are in `function_sites`
+  };
+  code_source* next;
+  kind what;
+  uint32_t first;
+  uint32_t count;
+  /// Hands over what ran since the last call: in the calling thread, or with arcs in the process.
+  void (*collect)(code_source& self, const step_sink& sink) noexcept;
+
+  const char* notes;                 ///< arcs: path of the data file as the compiler wrote it (.gcda)
+  uint32_t stamp;                    ///< arcs: must be that of the notes file
+  uint32_t function_count;           ///< arcs, functions
+  counted_function* functions;       ///< arcs
+  counted_span* spans;               ///< arcs
+  uint32_t span_count;               ///< arcs
+  uintptr_t base;                    ///< addresses
+  const uintptr_t* addresses;        ///< guards: a return address of each, 0 if it never ran
+  const function_site* function_sites;  ///< functions: `function_count` of them; those with site 0 are none
+  uint32_t busy;                     ///< arcs: 1 while a thread collects
+};
 
 }  // namespace core
 }  // namespace v0
@@ -4604,17 +5424,36 @@ struct bad_setting {
 /// What the environment asks for, read once when the first location appears. docs/configuration.md has the
 /// meaning of each; a value that cannot be read keeps the default.
 struct settings {
-  enum class clock_choice : uint8_t { automatic, monotonic };
+  enum class clock_choice : uint8_t { automatic, fenced, monotonic };
+  enum class timeline_choice : uint8_t { none, drop_newest, overwrite_oldest };
 
   bool enable = true;                          ///< WHYWAIT_ENABLE: 0 leaves the program as if whywait were not there
   bool report = true;                          ///< WHYWAIT_REPORT: text (default) or none
-  clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default) or monotonic
+  clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
+  bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
+  timeline_choice timeline = timeline_choice::none;    ///< WHYWAIT_TIMELINE: policy[:size][:blocks]
+  bool timeline_blocks = false;                        ///< whether steps are kept, too
+  uint64_t timeline_bytes = uint64_t(16) << 20;        ///< bytes of a process, beside memory_bytes
   const char* output = nullptr;                ///< WHYWAIT_OUTPUT: prefix of the files to write; none without it
+  const char* rules = nullptr;                 ///< WHYWAIT_RULES: files of rules, separated by ':', or the word list
+  const char* coverage = nullptr;              ///< WHYWAIT_COVERAGE: patterns of code to keep; none without it
+  const char* crash = nullptr;                 ///< WHYWAIT_CRASH: folder where records outlive the process
+  const char* whatif = nullptr;                ///< WHYWAIT_WHATIF: questions to the run (predict::parse_questions)
   const char* bad = nullptr;                   ///< name of the first variable that could not be used
 
+  /// Calls use(name, member) for each setting that is a text: null if the variable is not set or empty.
+  template <class Use>
+  void each_text(Use&& use) noexcept {
+    use("WHYWAIT_OUTPUT", output);
+    use("WHYWAIT_RULES", rules);
+    use("WHYWAIT_COVERAGE", coverage);
+    use("WHYWAIT_CRASH", crash);
+    use("WHYWAIT_WHATIF", whatif);
+  }
+
   /// Reads the environment and calls report(const bad_setting&) for each variable that cannot be used; no
-  /// allocation. `output` points into the environment. Call while no other thread changes the environment.
+  /// allocation. The texts point into the environment. Call while no other thread changes the environment.
   template <class Report>
   static settings from_environment(Report&& report) noexcept {
     settings s;
@@ -4631,11 +5470,20 @@ struct settings {
     };
     s.enable = !choose("WHYWAIT_ENABLE", "1", "0", "0 or 1");
     s.report = !choose("WHYWAIT_REPORT", "text", "none", "text or none");
-    if (choose("WHYWAIT_CLOCK", "auto", "monotonic", "auto or monotonic")) s.clock = clock_choice::monotonic;
+    const char* const clock = getenv("WHYWAIT_CLOCK");
+    if (clock != nullptr && strcmp(clock, "fenced") == 0) s.clock = clock_choice::fenced;
+    else if (choose("WHYWAIT_CLOCK", "auto", "monotonic", "auto, fenced or monotonic")) s.clock = clock_choice::monotonic;
     if (const char* text = getenv("WHYWAIT_MEMORY"))
       if (*text != '\0' && !parse_bytes(text, s.memory_bytes))
         refuse("WHYWAIT_MEMORY", text, "bytes, for example 64M");
-    if (const char* text = getenv("WHYWAIT_OUTPUT")) s.output = *text != '\0' ? text : nullptr;
+    s.path_order = choose("WHYWAIT_PATH", "counts", "order", "counts or order");
+    if (const char* text = getenv("WHYWAIT_TIMELINE"))
+      if (*text != '\0' && !s.parse_timeline(text))
+        refuse("WHYWAIT_TIMELINE", text, "none, or drop_newest or overwrite_oldest, then :16M for a size, :blocks for them, too");
+    s.each_text([](const char* name, const char*& text) {
+      text = getenv(name);
+      if (text != nullptr && *text == '\0') text = nullptr;
+    });
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
       if (strncmp(*variable, "WHYWAIT_", 8) == 0 && !known(*variable)) {
         char name[80];  // without its value
@@ -4656,28 +5504,62 @@ struct settings {
   /// "64M" -> 67108864. False, and `bytes` unchanged, for anything else than digits and one suffix K, M or G,
   /// and for more than 2^64 - 1.
   static bool parse_bytes(const char* text, uint64_t& bytes) noexcept {
-    if (*text < '0' || *text > '9') return false;
+    return parse_bytes(text, strlen(text), bytes);
+  }
+  /// The same for the first `length` characters.
+  static bool parse_bytes(const char* text, size_t length, uint64_t& bytes) noexcept {
+    const char* const end = text + length;
+    if (text == end || *text < '0' || *text > '9') return false;
     uint64_t number = 0;
-    for (; *text >= '0' && *text <= '9'; ++text)
+    for (; text != end && *text >= '0' && *text <= '9'; ++text)
       if (__builtin_mul_overflow(number, uint64_t(10), &number) ||
           __builtin_add_overflow(number, static_cast<uint64_t>(*text - '0'), &number))
         return false;
     unsigned shift = 0;
-    if (*text == 'K' || *text == 'k') shift = 10;
-    else if (*text == 'M' || *text == 'm') shift = 20;
-    else if (*text == 'G' || *text == 'g') shift = 30;
+    const char unit = text != end ? *text : '\0';
+    if (unit == 'K' || unit == 'k') shift = 10;
+    else if (unit == 'M' || unit == 'm') shift = 20;
+    else if (unit == 'G' || unit == 'g') shift = 30;
     if (shift != 0) ++text;
-    if (*text != '\0' || number > (~uint64_t(0) >> shift)) return false;
+    if (text != end || number > (~uint64_t(0) >> shift)) return false;
     bytes = number << shift;
     return true;
   }
 
  private:
+  // "overwrite_oldest:16M:blocks"; nothing is changed if it is not understood.
+  bool parse_timeline(const char* text) noexcept {
+    timeline_choice policy = timeline_choice::none;
+    bool blocks = false;
+    uint64_t bytes = timeline_bytes;
+    for (bool first = true;; first = false) {
+      const size_t length = strcspn(text, ":");
+      const auto is = [&](const char* word) { return strlen(word) == length && strncmp(text, word, length) == 0; };
+      if (first) {
+        if (is("drop_newest")) policy = timeline_choice::drop_newest;
+        else if (is("overwrite_oldest")) policy = timeline_choice::overwrite_oldest;
+        else return is("none") && text[length] == '\0';
+      } else if (is("blocks")) {
+        blocks = true;
+      } else if (!parse_bytes(text, length, bytes)) {
+        return false;
+      }
+      text += length;
+      if (*text == '\0') break;
+      ++text;
+    }
+    timeline = policy;
+    timeline_blocks = blocks;
+    timeline_bytes = bytes;
+    return true;
+  }
+
   static bool known(const char* variable) noexcept {
     // every variable that means something, so that a misspelt one is noticed; on the stack: a static array of an
     // inline function is unique in the process and keeps libraries from being unloaded
     const char* const names[] = {"WHYWAIT_ENABLE", "WHYWAIT_REPORT", "WHYWAIT_CLOCK",
-                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT"};
+                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT", "WHYWAIT_RULES", "WHYWAIT_COVERAGE",
+                                 "WHYWAIT_CRASH", "WHYWAIT_WHATIF", "WHYWAIT_PATH", "WHYWAIT_TIMELINE"};
     for (const char* name : names) {
       const size_t length = strlen(name);
       if (strncmp(variable, name, length) == 0 && variable[length] == '=') return true;
@@ -4716,15 +5598,21 @@ struct registry {
   uint64_t layout;            ///< size of this struct: modules of another layout keep a registry of their own
   pid_t pid;                  ///< the process that made it; in a forked child it differs from getpid()
   settings config;
+  kept_file kept;             ///< WHYWAIT_CRASH: what survives a crash; closed without it
   memory_budget memory;
+  memory_budget order_memory;     ///< of WHYWAIT_PATH=order: a quarter of WHYWAIT_MEMORY, which `memory` has less then
+  memory_budget timeline_memory;  ///< of WHYWAIT_TIMELINE
   site_table sites;
   pthread_mutex_t mutex;      ///< protects `locations`, `extension`; never taken on the hot path
   pthread_key_t thread_key;   ///< value: the thread's location_base
   location_base* locations;   ///< newest first
   uint32_t location_count;
+  void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: nobody reads them
   uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
   void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
-  bool counter;               ///< whether ticks are those of the cycle counter (else CLOCK_MONOTONIC)
+  code_source* sources;       ///< code that the compiler counts, newest first; the list only grows at its head
+  uint32_t code_numbers;      ///< how many block numbers, from site_table::capacity on, they have taken
+  clock_source clock;         ///< what all of its modules read
 };
 
 }  // namespace core
@@ -4806,43 +5694,80 @@ inline void pin_this_module() noexcept {
 // A forked child keeps the sites (the program's static numbers name them) and nothing else: its locations are
 // its own, those of the parent stay with the parent, and no room's state survives, so it ends silently.
 // Runs in the module that made the registry: its slot is set.
+__attribute__((visibility("hidden"))) inline registry* at_fork = nullptr;  // pages in a file would be the parent's, too
+
 inline void before_fork() noexcept {
-  pthread_mutex_lock(&whywait_v0_registry_slot->mutex);
-  whywait_v0_registry_slot->sites.lock();
+  registry& own = *whywait_v0_registry_slot;
+  pthread_mutex_lock(&own.mutex);
+  own.sites.lock();
+  own.kept.lock();
+  at_fork = nullptr;
+  if (own.kept.is_open())
+    if (void* copy = map_pages(sizeof(registry), true))
+      at_fork = static_cast<registry*>(memcpy(copy, static_cast<void*>(&own), sizeof own));
 }
-inline void after_fork_in_parent() noexcept {
+inline void unlock_after_fork() noexcept {
+  unmap_pages(at_fork, sizeof(registry));
+  whywait_v0_registry_slot->kept.unlock();
   whywait_v0_registry_slot->sites.unlock();
   pthread_mutex_unlock(&whywait_v0_registry_slot->mutex);
 }
 inline void after_fork_in_child() noexcept {
   registry& own = *whywait_v0_registry_slot;
-  after_fork_in_parent();
+  if (at_fork != nullptr) {
+    at_fork->kept.leave_to_parent();
+    memcpy(static_cast<void*>(&own), static_cast<void*>(at_fork), sizeof own);  // the parent has gone on meanwhile
+  } else {
+    own.kept.leave_to_parent();
+  }
+  unlock_after_fork();
   own.locations = nullptr;
   own.location_count = 0;
   for (void*& room : own.extension) room = nullptr;
   own.memory.forget();
+  own.order_memory.forget();
+  own.timeline_memory.forget();
   pthread_setspecific(own.thread_key, nullptr);
 }
 
 inline registry* make_registry() noexcept {
-  void* pages = map_pages(sizeof(registry), true);
+  const bool speaks = first_of_the_launch();
+  const settings config = settings::from_environment([speaks](const bad_setting& bad) {
+    if (speaks) bad.complain();
+  });
+  const clock_source clock =
+      config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant() ? clock_source::monotonic
+      : config.clock == settings::clock_choice::fenced                            ? clock_source::fenced
+                                                                                  : clock_source::counter;
+  cycle_clock::use(clock);  // of this module, now: the file below notes the time
+  void* pages = map_pages(sizeof(registry), false);
   if (pages == nullptr) return nullptr;
+  kept_file kept;
+  if (config.enable && config.crash != nullptr && kept.open(config.crash, clock != clock_source::monotonic, speaks))
+    kept.keep(pages, sizeof(registry));
   registry* made = new (pages) registry();
   made->layout = sizeof(registry);
   made->pid = getpid();
-  const bool speaks = first_of_the_launch();
-  made->config = settings::from_environment([speaks](const bad_setting& bad) {
-    if (speaks) bad.complain();
+  made->config = config;
+  made->kept = kept;
+  made->clock = clock;
+  made->config.each_text([](const char*, const char*& text) {  // the program may change its environment
+    if (text == nullptr) return;
+    const size_t bytes = strlen(text) + 1;
+    if (void* copy = map_pages(bytes, false)) text = static_cast<char*>(memcpy(copy, text, bytes));
   });
-  if (made->config.output != nullptr) {  // the program may change its environment
-    const size_t bytes = strlen(made->config.output) + 1;
-    if (void* copy = map_pages(bytes, false))
-      made->config.output = static_cast<char*>(memcpy(copy, made->config.output, bytes));
-  }
-  made->memory.limit(made->config.memory_bytes);
-  made->counter = made->config.clock == settings::clock_choice::automatic && cycle_clock::invariant();
+  const uint64_t ordered = made->config.path_order ? made->config.memory_bytes / 4 : 0;
+  made->memory.limit(made->config.memory_bytes - ordered);
+  made->order_memory.limit(ordered);
+  made->timeline_memory.limit(made->config.timeline_bytes);
+  made->memory.keep_in(&made->kept);
   pthread_mutex_init(&made->mutex, nullptr);
-  if (!made->sites.open() || pthread_key_create(&made->thread_key, &end_of_thread) != 0) made->config.enable = false;
+  if (kept_header* const header = made->kept.header()) {
+    header->layout[0] = layout_of<registry>();
+    header->registry = reinterpret_cast<uintptr_t>(made);
+  }
+  if (!made->sites.open(&made->kept) || pthread_key_create(&made->thread_key, &end_of_thread) != 0)
+    made->config.enable = false;
   return made;
 }
 
@@ -4855,7 +5780,7 @@ inline int find_or_make(dl_phdr_info*, size_t, void* made_here) noexcept {
     search.found = make_registry();
     *static_cast<bool*>(made_here) = search.found != nullptr;
   }
-  if (search.found != nullptr) cycle_clock::use_counter(search.found->counter);
+  if (search.found != nullptr) cycle_clock::use(search.found->clock);
   __atomic_store_n(&whywait_v0_registry_slot, search.found, __ATOMIC_RELEASE);
   return 1;
 }
@@ -4865,7 +5790,7 @@ __attribute__((noinline, cold)) inline registry* look_up_registry() noexcept {
   dl_iterate_phdr(&find_or_make, &made_here);
   if (made_here) {
     pin_this_module();
-    pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+    pthread_atfork(&before_fork, &unlock_after_fork, &after_fork_in_child);
   }
   return __atomic_load_n(&whywait_v0_registry_slot, __ATOMIC_ACQUIRE);
 }
@@ -4880,6 +5805,36 @@ inline registry* the_registry() noexcept {
 }
 
 }  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/record/details.hpp
+#ifndef WHYWAIT_RECORD_DETAILS_HPP
+#define WHYWAIT_RECORD_DETAILS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+struct location;
+
+/// Who wants more of a thread's marks than its path profile (kept_details.hpp): told of each before the path recorder is
+/// told the same. Pointers, so that files with marks need not include what is behind them.
+struct details {
+  void (*enter)(location&, uint32_t number, uint64_t now) noexcept;
+  void (*leave)(location&, uint64_t now) noexcept;
+  void (*next)(location&, uint32_t number, uint64_t now) noexcept;
+  void (*visit)(location&, uint32_t number) noexcept;
+  bool ordered;  ///< the order of visits is kept
+};
+
+}  // namespace record
 }  // namespace v0
 }  // namespace whywait
 
@@ -4903,7 +5858,8 @@ struct mismatch {
     never_begun,   ///< whywait::end(name), but no open region is called so: nothing was ended
     wrong_order,   ///< whywait::end(name), but another region is innermost: both and all between were ended
     not_ended,     ///< a scope was left while a whywait::begin in it was still open: that was ended, too
-    ended_twice    ///< a scope was left whose region whywait::end had already ended
+    ended_twice,   ///< a scope was left whose region whywait::end had already ended
+    nothing_before ///< whywait::next(place), but no region is open: only the visit was counted
   };
   fault what;
   uint32_t ended;      ///< what was to be ended: for whywait::end the call's own place, else the scope's region
@@ -4941,13 +5897,18 @@ inline size_t describe(const mismatch& m, const core::site_table& sites, char* t
     out << "whywait::end(\"" << ended.name << "\") at ";
     out.place(ended);
     out << ", but ";
+  } else if (m.what == mismatch::fault::nothing_before) {
+    out << "WHYWAIT_NEXT(\"" << ended.name << "\") at ";
+    out.place(ended);
+    out << ", but no region is open";
   } else if (m.what != mismatch::fault::none) {
     out << "the scope of \"" << ended.name << "\" (";
     out.place(ended);
     out << ") was left ";
   }
   switch (m.what) {
-    case mismatch::fault::none: break;
+    case mismatch::fault::none:
+    case mismatch::fault::nothing_before: break;
     case mismatch::fault::never_begun: out << "no region of that name is open"; break;
     case mismatch::fault::ended_twice: out << "after whywait::end had ended it"; break;
     case mismatch::fault::wrong_order:
@@ -4971,6 +5932,43 @@ inline size_t describe(const mismatch& m, const core::site_table& sites, char* t
 
 #endif
 
+// ---- whywait/record/name_cache.hpp
+#ifndef WHYWAIT_RECORD_NAME_CACHE_HPP
+#define WHYWAIT_RECORD_NAME_CACHE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+/// Numbers of places whose names are known only at run time. A text mostly comes from the same address again: that
+/// says where to look, and comparing the texts says whether it is the one, so an address may be used again for
+/// another text. About 5 ns where site_table::intern costs 30 or more. One thread; zeroed memory is an empty cache.
+class name_cache {
+ public:
+  uint32_t find(core::site_table& sites, core::site_kind kind, const char* name, const char* file,
+                uint32_t line) noexcept {
+    if (name == nullptr) name = "";
+    if (file == nullptr) file = "";
+    const uint64_t mixed = (reinterpret_cast<uintptr_t>(name) ^ (uint64_t(line) << 48) ^ (uint64_t(kind) << 40)) *
+                           0x9e3779b97f4a7c15u;
+    uint32_t& known = numbers_[mixed >> 56];
+    const core::site_info& site = sites[known];  // 0: "no site", which is of no kind
+    if (__builtin_expect(site.line == line && site.kind == kind && strcmp(site.name, name) == 0 &&
+                             strcmp(site.file, file) == 0, 1))
+      return known;
+    return known = sites.intern(kind, name, file, line);
+  }
+
+ private:
+  uint32_t numbers_[256];
+};
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/record/path_recorder.hpp
 #ifndef WHYWAIT_RECORD_PATH_RECORDER_HPP
 #define WHYWAIT_RECORD_PATH_RECORDER_HPP
@@ -4979,201 +5977,324 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
-/// Folds the path of one thread into a profile: block -> (visits, exclusive time, work). Entering and leaving
-/// a region costs one clock reading each; time goes to the innermost open region, so nothing is subtracted
-/// later. `close` ends a segment: it hands every block visited since the last `close` to a sink and starts
-/// afresh. Memory is bounded by the number of distinct blocks. One thread only; nothing here locks,
-/// allocates or fails after `open`. The exclusive ticks of all blocks, outside included, sum to the time since
-/// `open` without the pauses, exactly. Blocks are numbers below site_table::capacity.
-/// `Clock` needs a static uint64_t now(); `Segment` is only narrower in tests.
-template <class Clock, class Segment = uint32_t>
+namespace detail {
+
+// One instruction each, with any optimisation: a signal handler comes before it or after it, never within. On other
+// processors what a handler adds to the very number that its thread is adding to may be lost.
+inline void add(uint64_t& sum, uint64_t number) noexcept {
+#if defined(__x86_64__)
+  __asm__("addq %1, %0" : "+m"(sum) : "er"(number) : "cc");
+#else
+  sum += number;
+#endif
+}
+inline void subtract(uint64_t& sum, uint64_t number) noexcept {
+#if defined(__x86_64__)
+  __asm__("subq %1, %0" : "+m"(sum) : "er"(number) : "cc");
+#else
+  sum -= number;
+#endif
+}
+/// The same; whether the highest bit is set then.
+inline bool subtract_to_negative(uint64_t& sum, uint64_t number) noexcept {
+#if defined(__x86_64__)
+  bool negative;
+  __asm__("subq %2, %0" : "+m"(sum), "=@ccs"(negative) : "er"(number));
+  return negative;
+#else
+  return static_cast<int64_t>(sum -= number) < 0;
+#endif
+}
+
+}  // namespace detail
+
+/// Folds the path of one thread into a profile: block -> (visits, exclusive time, work). `close` ends a segment: it
+/// hands every block visited since the last `close` to a sink and starts afresh. Memory is bounded by the number of
+/// distinct blocks. One thread and its signal handlers only; nothing here locks, allocates or fails. The exclusive
+/// ticks of all blocks, outside included, sum to the time since `open` without the pauses, exactly. Blocks are
+/// numbers below site_table::capacity. About 2.4 MB of zeroed memory, touched block by block: make it in fresh pages.
+///
+/// An instant is added to the ticks of the region that ends to be innermost and subtracted from those of the one that
+/// begins to be. All steps of a mark are additions to memory, one instruction each: there is no chain of dependent
+/// loads, and a mark in a signal handler that comes between two steps loses nothing. What is in the segment is seen
+/// from the sign of a result: its visits are above `visited`, its ticks above `timed`.
 class path_recorder {
  public:
   static constexpr uint32_t max_depth = 1024;
 
-  /// Reserves the profile (address space; touched block by block) and starts outside any region at `now`.
-  bool open(uint64_t now) noexcept {
-    profile_ = static_cast<entry*>(core::map_pages(sizeof(entry) * core::site_table::capacity, false));
-    touched_ = static_cast<uint32_t*>(core::map_pages(sizeof(uint32_t) * core::site_table::capacity, false));
-    if (profile_ == nullptr || touched_ == nullptr) return false;
-    segment_ = 1;
-    current_ = profile_;
-    touch(profile_, 0);
-    last_ = now;
+  /// A block of the profile.
+  struct entry {
+    uint64_t visits;
+    uint64_t ticks;  ///< of the innermost region: less the instant since when it is
+    uint64_t work;
+    uint32_t within;
+    uint32_t unused;
+  };
+  /// An open region.
+  struct frame {
+    entry* region;
+    core::stable_key path;  ///< 0: not worked out yet
+  };
+
+  path_recorder() noexcept {}  // zero already; the arrays are too large to be written
+
+  /// Starts outside any region at `now`.
+  void open(uint64_t now) noexcept {
+    frames_[0].region = profile_;
+    top_ = fast_end_ = frames_;
+    opened_ = now;
+    profile_[0].ticks = timed - now;
+  }
+
+  /// Where what belongs to single blocks begins; what is before has to be kept whole.
+  char* arrays() noexcept { return reinterpret_cast<char*>(touched_); }
+  /// Keeps the rest for a reader after a crash, as far as there are sites.
+  void keep_arrays(core::kept_file& keeper) noexcept {
+    keeper.keep_by_site(touched_, 0, sizeof touched_[0]);
+    keeper.keep_by_site(apart_, sizeof apart_, sizeof profile_[0]);
+  }
+
+  /// Takes over what the recorder at `remote` of a process that is gone held, as far as `memory` has it; of this one
+  /// everything up to `arrays` is a copy already, the rest zero. False: it is not there, or damaged.
+  template <class Memory>
+  bool adopt(const path_recorder* remote, const Memory& memory) noexcept {
+    const uint64_t entries = least(memory.room(&remote->profile_[0]), core::site_table::capacity);
+    const uint64_t listed = least(memory.room(&remote->touched_[0]), core::site_table::capacity);
+    const entry* const profile = memory.find(&remote->profile_[0], entries);
+    const uint32_t* const touched = memory.find(&remote->touched_[0], listed);
+    const uint64_t levels =
+        (reinterpret_cast<uintptr_t>(top_) - reinterpret_cast<uintptr_t>(&remote->frames_[0])) / sizeof(frame);
+    if (entries == 0 || profile == nullptr || touched == nullptr || touched_count_ > listed || levels > max_depth)
+      return false;
+    for (uint64_t level = 0; level <= levels; ++level) {
+      const uint64_t bytes =
+          reinterpret_cast<uintptr_t>(frames_[level].region) - reinterpret_cast<uintptr_t>(&remote->profile_[0]);
+      if (bytes % sizeof(entry) != 0 || bytes / sizeof(entry) >= entries) return false;
+      frames_[level].region = profile_ + bytes / sizeof(entry);
+    }
+    for (uint32_t i = 0; i < touched_count_; ++i)
+      if (touched[i] >= entries) return false;
+    top_ = fast_end_ = frames_ + levels;
+    deeper_ = 0;
+    memcpy(touched_, touched, listed * sizeof touched_[0]);
+    memcpy(static_cast<void*>(profile_), profile, entries * sizeof(entry));
     return true;
   }
-  void release() noexcept {
-    core::unmap_pages(profile_, sizeof(entry) * core::site_table::capacity);
-    core::unmap_pages(touched_, sizeof(uint32_t) * core::site_table::capacity);
-  }
 
-  /// Enters a timed region: one visit, time from now on. Beyond `max_depth` only visits are counted, the time
+  // --- The hot path of the marks in region.hpp; the caller reads the clock and checks what is asked for.
+
+  static constexpr uint32_t place_of(uint32_t block) noexcept { return block * uint32_t(sizeof(entry)); }
+  static constexpr uint32_t block_at(uint32_t place) noexcept { return place / uint32_t(sizeof(entry)); }
+  entry* at_place(uint32_t place) noexcept {
+    return reinterpret_cast<entry*>(reinterpret_cast<char*>(profile_) + place);
+  }
+  /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
+  static bool arrive(entry* block) noexcept { return detail::subtract_to_negative(block->visits, ~uint64_t(0)); }
+  static void take_back(entry* block) noexcept { detail::subtract(block->visits, 1); }
+  /// Asked for by `enter_fast`.
+  bool enters_fast() const noexcept { return top_ < fast_end_; }
+  frame* enter_fast(entry* block, uint64_t now) noexcept {
+    frame* const outer = top_;
+    detail::add(outer->region->ticks, now);
+    detail::subtract(block->ticks, now);
+    top_ = outer + 1;  // first: what a signal handler enters lies above
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    outer[1].path = 0;
+    outer[1].region = block;
+    return outer + 1;
+  }
+  /// Asked for by `leave_fast` and `next_fast`.
+  bool is_innermost(const frame* entered) const noexcept { return top_ == entered; }
+  void leave_fast(frame* entered, uint64_t now) noexcept {
+    detail::add(entered->region->ticks, now);
+    entry* const outer = entered[-1].region;
+    top_ = entered - 1;
+    if (__builtin_expect(detail::subtract_to_negative(outer->ticks, now), 0)) touch(outer, 0);
+  }
+  /// The frame that `next_fast` may be called with, null if there is none.
+  frame* innermost_fast() noexcept {
+    const uint64_t above = static_cast<uint64_t>(reinterpret_cast<char*>(top_) - reinterpret_cast<char*>(frames_ + 1));
+    return above < sizeof(frame) * (max_depth - 1) ? top_ : nullptr;
+  }
+  static void next_fast(frame* entered, entry* block, uint64_t now) noexcept {
+    detail::add(entered->region->ticks, now);
+    detail::subtract(block->ticks, now);
+    entered->region = block;
+    entered->path = 0;
+  }
+  void work(uint64_t units) noexcept { detail::add(top_->region->work, units); }
+
+  // --- The same for everybody, whatever the depth
+
+  /// Enters a timed region: one visit, time from `now` on. Beyond `max_depth` only visits are counted, the time
   /// stays with the region at that depth. Returns the new depth.
-  uint32_t enter(uint32_t block) noexcept {
-    const uint64_t now = Clock::now();
-    entry* const outer = current_;
-    outer->ticks += now - last_;
-    last_ = now;
-    entry* const next = profile_ + block;
-    if (__builtin_expect(next->segment != segment_, 0)) touch(next, 0);
-    ++next->visits;
-    const uint32_t depth = depth_;
-    if (__builtin_expect(depth < max_depth, 1)) {
-      frame& level = stack_[depth];
-      const uint64_t path = path_;
-      level.outer = outer;
-      level.path = path;
-      path_ = extend(path, block);
-      current_ = next;
-    }
-    return depth_ = depth + 1;
+  uint32_t enter(uint32_t block, uint64_t now) noexcept {
+    entry* const e = profile_ + block;
+    if (!arrive(e)) touch(e, 0);
+    if (__builtin_expect(!enters_fast(), 0)) make_room();
+    if (depth() < max_depth) enter_fast(e, now);
+    else ++deeper_;
+    return depth();
   }
-
   /// Leaves the innermost region. Without an open region: counted, nothing else.
-  void leave() noexcept {
-    const uint32_t depth = depth_ - 1;
-    if (__builtin_expect(depth >= max_depth, 0)) return leave_none_or_deep();  // one comparison for both
-    const uint64_t now = Clock::now();
-    const frame& level = stack_[depth];
-    current_->ticks += now - last_;
-    last_ = now;
-    depth_ = depth;
-    entry* const outer = level.outer;
-    current_ = outer;
-    path_ = level.path;
-    if (__builtin_expect(outer->segment != segment_, 0)) touch(outer, 0);
+  void leave(uint64_t now) noexcept {
+    if (deeper_ != 0) --deeper_;
+    else if (top_ == frames_) ++unmatched_leaves_;
+    else leave_fast(top_, now);
   }
-
-  /// Leaves one region and enters the next at one clock reading (consecutive phases, loop iterations). Outside
-  /// any region, or beyond `max_depth`, only the visit is counted.
-  void next(uint32_t block) noexcept;
-
+  /// Leaves one region and enters the next at one instant. Outside any region, or beyond `max_depth`, only the visit
+  /// is counted.
+  void next(uint32_t block, uint64_t now) noexcept {
+    entry* const e = profile_ + block;
+    if (!arrive(e)) touch(e, 0);
+    if (deeper_ == 0 && top_ != frames_) next_fast(top_, e, now);
+  }
   /// Counts one visit of an untimed block.
   void visit(uint32_t block) noexcept {
-    entry* const step = profile_ + block;
-    if (__builtin_expect(step->segment != segment_, 0)) touch(step, innermost());
-    ++step->visits;
+    entry* const e = profile_ + block;
+    if (!arrive(e)) touch(e, innermost());
   }
 
-  /// Adds work units to the innermost region.
-  void work(uint64_t units) noexcept { current_->work += units; }
-
   /// Site number of the innermost region; 0 outside any.
-  uint32_t innermost() const noexcept { return static_cast<uint32_t>(current_ - profile_); }
-  uint32_t depth() const noexcept { return depth_; }
+  uint32_t innermost() const noexcept { return number(top_->region); }
+  uint32_t depth() const noexcept { return static_cast<uint32_t>(top_ - frames_) + deeper_; }
+  /// What `enter_fast` returned or would have returned at that depth, and back: for the slow way, where a frame is
+  /// only a name. Its last bit is free.
+  uintptr_t name_of(uint32_t depth) const noexcept {
+    return reinterpret_cast<uintptr_t>(frames_) + uintptr_t(depth) * sizeof(frame);
+  }
+  uint32_t depth_of(uintptr_t entered) const noexcept {
+    return static_cast<uint32_t>((entered - reinterpret_cast<uintptr_t>(frames_)) / sizeof(frame));
+  }
   uint64_t unmatched_leaves() const noexcept { return unmatched_leaves_; }
-  /// Names the stack of open regions, not only the innermost: changes whenever the stack does. For this process
-  /// only: site numbers differ between ranks. One load; not mixed, so not every bit is a hash.
-  core::stable_key path() const noexcept { return path_; }
   /// Site number of the open region at `level` (0: outermost), for level < depth().
   uint32_t open_region(uint32_t level) const noexcept {
-    if (level >= max_depth) return 0;
-    const entry* const region = level + 1 < depth_ && level + 1 < max_depth ? stack_[level + 1].outer : current_;
-    return static_cast<uint32_t>(region - profile_);
+    return level < max_depth ? number(frames_[level + 1].region) : 0;
+  }
+  /// Names the stack of open regions, not only the innermost: changes whenever the stack does. For this process
+  /// only: site numbers differ between ranks. Not mixed, so not every bit is a hash. One load where it is known,
+  /// else 1 ns for each region entered since.
+  core::stable_key path() const noexcept {
+    return __builtin_expect(top_->path != 0 || top_ == frames_, 1) ? top_->path : find_path();
   }
 
   /// Ends the segment at `now`: calls sink(const path_step&) once for each block visited or timed in it, code
   /// outside any region (block 0) left out, for its time is what the others leave. O(blocks of the segment).
   template <class Sink>
   void close(uint64_t now, Sink&& sink) noexcept {
-    current_->ticks += now - last_;
-    last_ = now;
-    for (uint32_t i = 0; i < touched_count_; ++i) hand_over(touched_[i], 0, sink);
-    if (__builtin_expect(++segment_ == 0, 0)) forget_segments();
+    entry* const inside = top_->region;
+    in_list_ = true;
+    detail::add(inside->ticks, now);
+    for (uint32_t i = 0; i < touched_count_; ++i) {
+      entry& e = profile_[touched_[i]];
+      const entry was = e;
+      detail::subtract(e.visits, was.visits);  // not set to 0: a signal handler may have counted meanwhile
+      detail::subtract(e.ticks, was.ticks);
+      detail::subtract(e.work, was.work);
+      hand_over(touched_[i], was, was.ticks - timed, sink);
+    }
     touched_count_ = 0;
-    touch(current_, 0);
+    if (inside == profile_) {
+      inside->ticks = timed - now;
+    } else {
+      add_to_list(inside, 0);
+      detail::subtract(inside->ticks, now);
+    }
+    in_list_ = false;
   }
 
   /// `close` for the case that it has nothing to tell: only code outside any region ran. False: call `close`.
   bool close_if_outside(uint64_t now) noexcept {
-    if (touched_count_ != 1 || current_ != profile_) return false;  // the innermost region is always touched
-    last_ = now;
+    if (touched_count_ != 0 || top_ != frames_) return false;
+    profile_[0].ticks = timed - now;
     return true;
   }
 
-  /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` not after the last event
-  /// (0, or the begin of the MPI call that the thread is in): the innermost region gets no running time.
-  /// For the thread itself, its signal handlers included, or while it stands still: from another thread the
-  /// numbers may be torn, never the memory.
+  /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` before the last event (0): the
+  /// innermost region gets no time in this segment. For the thread itself, its signal handlers included, or while
+  /// it stands still: from another thread the numbers may be torn, never the memory.
   template <class Sink>
   void peek(uint64_t now, Sink&& sink) const noexcept {
-    const uint64_t running = now > last_ ? now - last_ : 0;
-    const uint32_t inside = innermost();
-    for (uint32_t i = 0; i < touched_count_; ++i)
-      hand_over(touched_[i], touched_[i] == inside ? running : 0, sink);
+    const entry* const inside = top_->region;
+    const uint64_t longest = now > opened_ ? now - opened_ : 0;
+    for (uint32_t i = 0; i < touched_count_; ++i) {
+      const entry& e = profile_[touched_[i]];
+      uint64_t ticks = e.ticks - timed + (&e == inside ? now : 0);
+      // Between two steps of a mark an instant is counted on one side only.
+      if (static_cast<int64_t>(ticks) > 0 && ticks > longest && longest != 0) ticks -= now;
+      hand_over(touched_[i], e, ticks, sink);
+    }
   }
 
-  /// Continues after a pause that belongs to no block (the inside of an MPI call).
-  void resume(uint64_t now) noexcept { last_ = now; }
+  /// Continues after a pause that belongs to no block (the inside of an MPI call) and began at the last `close`.
+  void resume(uint64_t now) noexcept { top_->region->ticks = timed - now; }
 
  private:
-  struct entry {
-    uint64_t visits;
-    uint64_t ticks;
-    uint64_t work;
-    uint32_t within;
-    Segment segment;  // entries of an older segment count as empty
-  };
-  struct frame {
-    entry* outer;
-    uint64_t path;
-  };
+  static constexpr uint64_t visited = uint64_t(1) << 63;
+  static constexpr uint64_t timed = uint64_t(1) << 62;  // more than any clock reads
 
-  // A polynomial of the site numbers; mixed only where it is used as a hash.
-  static uint64_t extend(uint64_t path, uint32_t block) noexcept { return path * 0x9e3779b97f4a7c15u + block; }
-
-  __attribute__((noinline, cold)) void leave_none_or_deep() noexcept {
-    if (depth_ == 0) ++unmatched_leaves_;
-    else --depth_;  // beyond max_depth nothing changed at the enter: the time goes on with the region there
+  // The next 64 levels: from now on they are entered the fast way, but for the very last, above which it is deep. A
+  // signal handler may meet a frame that is not written yet: it must name some block.
+  __attribute__((noinline, cold)) void make_room() noexcept {
+    frame* const end = frames_ + max_depth - 1 - fast_end_ > 64 ? fast_end_ + 64 : frames_ + (max_depth - 1);
+    for (frame* each = fast_end_ + 1; each <= end + 1; ++each)
+      if (each->region == nullptr) each->region = profile_;
+    fast_end_ = end;
   }
 
-  __attribute__((noinline)) void touch(entry* e, uint32_t within) noexcept {
-    *e = entry{0, 0, 0, within, segment_};
-    touched_[touched_count_++] = static_cast<uint32_t>(e - profile_);
+  static uint64_t least(uint64_t a, uint64_t b) noexcept { return a < b ? a : b; }
+
+  uint32_t number(const entry* block) const noexcept { return static_cast<uint32_t>(block - profile_); }
+
+  // In a signal handler that interrupts just this the block has to wait: what was counted stays, and is listed at
+  // a later visit.
+  __attribute__((noinline, cold)) void touch(entry* e, uint32_t within) noexcept {
+    if (in_list_) return;
+    in_list_ = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (static_cast<int64_t>(e->visits) >= 0) add_to_list(e, within);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    in_list_ = false;
+  }
+  void add_to_list(entry* e, uint32_t within) noexcept {
+    e->within = within;
+    touched_[touched_count_++] = number(e);
+    detail::add(e->ticks, timed);
+    detail::add(e->visits, visited);
+  }
+
+  // A polynomial of the site numbers; mixed only where it is used as a hash.
+  __attribute__((noinline)) core::stable_key find_path() const noexcept {
+    frame* known = top_;
+    while (known != frames_ && known->path == 0) --known;
+    while (known != top_) {
+      ++known;
+      known->path = known[-1].path * 0x9e3779b97f4a7c15u + number(known->region);
+    }
+    return top_->path;
   }
 
   template <class Sink>
-  void hand_over(uint32_t block, uint64_t running, Sink& sink) const noexcept {
-    const entry& e = profile_[block];
-    uint64_t ticks = e.ticks + running;
+  static void hand_over(uint32_t block, const entry& e, uint64_t ticks, Sink& sink) noexcept {
     // Less than nothing: the counters of two processors differ by some ticks and the thread moved.
     if (static_cast<int64_t>(ticks) < 0) ticks = 0;
-    if (block != 0 && (e.visits | ticks | e.work) != 0)
-      sink(core::path_step{block, e.within, e.visits, ticks, e.work});
+    const uint64_t visits = e.visits & ~visited;
+    if ((visits | ticks | e.work) != 0) sink(core::path_step{block, e.within, visits, ticks, e.work});
   }
 
-  // After 2^32 segments their numbers begin again at 1; what was touched before must not look current.
-  __attribute__((noinline, cold)) void forget_segments() noexcept {
-    for (uint32_t block = 0; block < core::site_table::capacity; ++block)
-      if (profile_[block].segment != 0) profile_[block].segment = 0;  // reading does not make pages
-    segment_ = 1;
-  }
-
-  entry* current_ = nullptr;
-  uint64_t last_ = 0;
-  uint64_t path_ = 0;
-  uint32_t depth_ = 0;
-  Segment segment_ = 0;
-  entry* profile_ = nullptr;
-  uint32_t* touched_ = nullptr;
+  frame* top_ = nullptr;
+  frame* fast_end_ = nullptr;  // what is entered from here on is entered and left the slow way
   uint32_t touched_count_ = 0;
+  uint32_t deeper_ = 0;        // how many regions beyond max_depth are open
+  bool in_list_ = false;       // the list of touched blocks is being changed
+  uint64_t opened_ = 0;
   uint64_t unmatched_leaves_ = 0;
-  frame stack_[max_depth];
+  mutable frame frames_[max_depth + 1];  // 0: outside any region
+  alignas(4096) uint32_t touched_[core::site_table::capacity];  // pages of their own: kept as far as there are sites
+  // Half a page further than the frames: a load waits for an earlier store whose address has the same last 12 bits.
+  char apart_[2048 + 64];
+  entry profile_[core::site_table::capacity];
 };
-
-template <class Clock, class Segment>
-void path_recorder<Clock, Segment>::next(uint32_t block) noexcept {
-  const uint64_t now = Clock::now();
-  current_->ticks += now - last_;
-  last_ = now;
-  entry* const following = profile_ + block;
-  if (__builtin_expect(following->segment != segment_, 0)) touch(following, 0);
-  ++following->visits;
-  const uint32_t depth = depth_ - 1;
-  if (__builtin_expect(depth >= max_depth, 0)) return;
-  path_ = extend(stack_[depth].path, block);
-  current_ = following;
-}
 
 }  // namespace record
 }  // namespace v0
@@ -5194,20 +6315,26 @@ namespace record {
 /// All that one thread records. Only its thread writes it; it outlives the thread, so that the end of the
 /// run can read it. About 9 MB of address space, of which what is used is touched.
 struct location : core::location_base {
-  path_recorder<core::cycle_clock> path;
   core::event_buffer<core::path_step> steps;    ///< segments, closed at each sync record
   core::event_buffer<core::sync_record> syncs;
   core::event_buffer<int32_t> needs;            ///< rank lists of sparse collectives
-  uint64_t mismatched_ends;                     ///< how often begin and end did not pair
-  mismatch first_mismatch;                      ///< the first of them
-  void* extension[2];                           ///< per-thread state of other rooms: [0] MPI
+  uint64_t mismatched_ends = 0;                 ///< how often begin and end did not pair
+  mismatch first_mismatch{};                    ///< the first of them
+  uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
+  bool looking_up = false;                      ///< the number of a place is being looked up
+  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI
+  details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
+  path_recorder path;
+  name_cache names;
 };
 
 namespace detail {
 
-// Per module and thread: this thread's location; null before its first event, `off` if nothing is recorded.
+// Per module and thread: this thread's location if its marks may go the fast way; null before its first event, `off`
+// if nothing is recorded, `elsewhere` if every mark goes the slow way: then `slow_here` has it.
 // Hidden and initial-exec: one load in an executable and in a library, no wrapper, no guard.
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local location* here = nullptr;
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local location* slow_here = nullptr;
 
 // One for each module: whether its child handler of fork(2) is in place.
 __attribute__((visibility("hidden"))) inline bool fork_watched = false;
@@ -5216,19 +6343,38 @@ __attribute__((visibility("hidden"))) inline bool fork_watched = false;
 inline void forget_location() noexcept { here = nullptr; }
 
 inline location* off() noexcept { return reinterpret_cast<location*>(uintptr_t(1)); }
+inline location* elsewhere() noexcept { return reinterpret_cast<location*>(uintptr_t(2)); }
+inline bool is_fast(const location* at) noexcept {
+  return __builtin_expect(reinterpret_cast<uintptr_t>(at) > 2, 1);
+}
+
+/// Whether marks may go the fast way. It knows one clock and folds; whoever wants more of a mark says so here and
+/// does it in slow_path.hpp.
+inline bool marks_are_fast(const core::registry& registry, const location& at) noexcept {
+  return registry.clock == core::clock_source::counter && at.more == nullptr;
+}
 
 inline location* make_location(core::registry& registry) noexcept {
   void* pages = core::map_pages(sizeof(location), false);
   if (pages == nullptr) return nullptr;
-  location* made = new (pages) location();
-  if (!made->path.open(core::cycle_clock::now()) || !made->steps.open(registry.memory) ||
+  location* const there = static_cast<location*>(pages);
+  registry.kept.keep(pages, static_cast<size_t>(there->path.arrays() - static_cast<char*>(pages)));
+  there->path.keep_arrays(registry.kept);
+  location* made = new (pages) location;  // without (): that would write all of it
+  made->finished = 0;
+  made->end_ticks = 0;
+  if (!made->steps.open(registry.memory) ||
       !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
     core::complain("no address space to record a thread; it is left out");
     return nullptr;  // a few pages stay behind
   }
+  made->path.open(core::cycle_clock::now());
+  if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
+    made->more = static_cast<details*>(make(registry));
   pthread_mutex_lock(&registry.mutex);
   made->index = registry.location_count++;
   made->next = registry.locations;
+  if (core::kept_header* const header = registry.kept.header()) header->layout[1] = core::layout_of<location>();
   __atomic_store_n(&registry.locations, static_cast<core::location_base*>(made), __ATOMIC_RELEASE);
   pthread_mutex_unlock(&registry.mutex);
   pthread_setspecific(registry.thread_key, static_cast<core::location_base*>(made));
@@ -5239,6 +6385,7 @@ inline location* make_location(core::registry& registry) noexcept {
 /// nobody listens: then every mark comes here, about 3 ns.
 __attribute__((noinline, cold)) inline location* find_location() noexcept {
   if (here == off()) return nullptr;
+  if (here == elsewhere()) return slow_here;
   core::registry* registry = core::the_registry();
   if (registry == nullptr || !registry->config.enable) {
     here = off();
@@ -5249,7 +6396,8 @@ __attribute__((noinline, cold)) inline location* find_location() noexcept {
   auto* const known = static_cast<core::location_base*>(pthread_getspecific(registry->thread_key));
   location* found = static_cast<location*>(known);
   if (found == nullptr) found = make_location(*registry);
-  here = found != nullptr ? found : off();
+  slow_here = found;
+  here = found == nullptr ? off() : marks_are_fast(*registry, *found) ? found : elsewhere();
   return found;
 }
 
@@ -5264,9 +6412,233 @@ inline void listen() noexcept {
 /// This thread's location; null if recording is switched off (WHYWAIT_ENABLE=0). About 1 ns.
 inline location* this_location() noexcept {
   location* const known = detail::here;
-  return __builtin_expect(reinterpret_cast<uintptr_t>(known) > 1, 1) ? known : detail::find_location();
+  return detail::is_fast(known) ? known : detail::find_location();
 }
 
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/record/site.hpp
+#ifndef WHYWAIT_RECORD_SITE_HPP
+#define WHYWAIT_RECORD_SITE_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+
+using core::site_kind;
+
+/// A marked place in the source, for code that marks without macros: give it static storage duration.
+/// Its number is found at the first visit. Constant initialisation: usable before main.
+struct site {
+  site_kind kind;
+  const char* name;
+  const char* file;
+  uint32_t line;
+  uint32_t place;  ///< of its block in a profile: path_recorder::place_of(id()); 0 until the first visit
+
+  constexpr site(site_kind what, const char* called, const char* in = __builtin_FILE(),
+                 uint32_t at = __builtin_LINE()) noexcept
+      : kind(what), name(called), file(in), line(at), place(0) {}
+
+  /// 0 until the first visit: the block that nobody visits.
+  uint32_t known_place() const noexcept { return __atomic_load_n(&place, __ATOMIC_RELAXED); }
+  uint32_t id() noexcept {
+    const uint32_t known = known_place();
+    return __builtin_expect(known != 0, 1) ? record::path_recorder::block_at(known) : look_up();
+  }
+
+ private:
+  __attribute__((noinline, cold)) uint32_t look_up() noexcept {
+    const uint32_t found = core::the_registry()->sites.intern(kind, name, file, line);
+    __atomic_store_n(&place, record::path_recorder::place_of(found), __ATOMIC_RELAXED);
+    return found;
+  }
+};
+
+namespace record {
+namespace detail {
+
+// The static of a macro. Hidden: in an inline function or template g++ would else make it unique in the process,
+// and a library that has one could never be unloaded.
+struct __attribute__((visibility("hidden"))) own_site : site {
+  using site::site;
+};
+
+}  // namespace detail
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/record/slow_path.hpp
+#ifndef WHYWAIT_RECORD_SLOW_PATH_HPP
+#define WHYWAIT_RECORD_SLOW_PATH_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+namespace detail {
+
+/// What a region object keeps. `entered` is the frame that path_recorder::enter_fast returned, or its name with the last
+/// bit set: that is never the innermost frame, so it is left the slow way.
+struct opened {
+  location* where;
+  path_recorder::frame* entered;
+};
+
+// Where a region is that is not recorded: the head of a location in which no frame is the innermost, so that the end
+// of a region needs no test for it.
+alignas(64) __attribute__((visibility("hidden"))) inline unsigned char nowhere[sizeof(location) - sizeof(path_recorder) -
+                                                                             sizeof(name_cache) + 64] = {};
+inline opened not_recorded() noexcept {
+  return {reinterpret_cast<location*>(nowhere), reinterpret_cast<path_recorder::frame*>(uintptr_t(1))};
+}
+
+/// The place of a mark, for the report of what does not pair: the address of a site, or the number of one.
+class marked_place {
+ public:
+  marked_place(site& place) noexcept : what_(reinterpret_cast<uintptr_t>(&place)) {}
+  explicit marked_place(uint32_t number) noexcept : what_(number) {}
+  uint32_t number() const noexcept {
+    return what_ < core::site_table::capacity ? static_cast<uint32_t>(what_) : reinterpret_cast<site*>(what_)->id();
+  }
+
+ private:
+  uintptr_t what_;
+};
+
+/// The number of a place; 0, and the mark is lost, in a signal handler that interrupts just this: the table is locked.
+template <class Look>
+uint32_t number_by(location& at, Look&& look) noexcept {
+  if (__builtin_expect(at.looking_up, 0)) {
+    ++at.lost_marks;
+    return 0;
+  }
+  at.looking_up = true;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  const uint32_t found = look();
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  at.looking_up = false;
+  return found;
+}
+inline uint32_t number_of(location& at, site& place) noexcept {
+  return place.known_place() != 0 ? place.id() : number_by(at, [&] { return place.id(); });
+}
+inline uint32_t number_of(location& at, site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
+  return number_by(at, [&] { return at.names.find(core::the_registry()->sites, kind, name, file, line); });
+}
+
+// --- What every mark does where it is not alone: the clock that was chosen, any depth.
+
+inline opened enter_slowly(location& at, uint32_t number) noexcept {
+  if (number == 0) return not_recorded();
+  const uint64_t now = core::cycle_clock::now();
+  if (at.more != nullptr) at.more->enter(at, number, now);
+  const uint32_t depth = at.path.enter(number, now);
+  const uintptr_t slow = is_fast(here) && depth < path_recorder::max_depth ? 0 : 1;
+  return {&at, reinterpret_cast<path_recorder::frame*>(at.path.name_of(depth) | slow)};
+}
+inline void leave_slowly(location& at) noexcept {
+  const uint64_t now = core::cycle_clock::now();
+  if (at.more != nullptr) at.more->leave(at, now);
+  at.path.leave(now);
+}
+inline void next_slowly(location& at, uint32_t number) noexcept {
+  if (number == 0) return;
+  const uint64_t now = core::cycle_clock::now();
+  if (at.more != nullptr) at.more->next(at, number, now);
+  at.path.next(number, now);
+}
+inline void visit_slowly(location& at, uint32_t number) noexcept {
+  if (number == 0) return;
+  if (at.more != nullptr) at.more->visit(at, number);
+  at.path.visit(number);
+}
+
+// --- What does not pair
+
+inline void count_mismatch(location& at, mismatch::fault what, uint32_t ended) noexcept {
+  if (at.mismatched_ends++ == 0) at.first_mismatch = mismatch{what, ended, at.path.innermost()};
+}
+/// Leaves every region deeper than `depth`.
+inline void leave_to(location& at, uint32_t depth) noexcept {
+  while (at.path.depth() > depth) leave_slowly(at);
+}
+/// Whether the region entered at `depth` is the innermost; what was forgotten in it is ended, and counted.
+inline bool repair(location& at, uint32_t depth, marked_place place) noexcept {
+  if (__builtin_expect(at.path.depth() == depth, 1)) return true;
+  count_mismatch(at, at.path.depth() > depth ? mismatch::fault::not_ended : mismatch::fault::ended_twice,
+                 place.number());
+  leave_to(at, depth);
+  return at.path.depth() == depth;
+}
+
+// --- Where the marks of region.hpp go when they cannot go the fast way: the first mark of a thread, the first visit
+// of a place in a segment, modes, depth. With `site& counted`: the fast way has counted the visit already.
+
+__attribute__((noinline, cold)) inline opened begin_slowly(site& place) noexcept {
+  if (here == off()) return not_recorded();
+  location* const at = this_location();
+  return at != nullptr ? enter_slowly(*at, number_of(*at, place)) : not_recorded();
+}
+__attribute__((noinline, cold)) inline opened begin_first(site& counted) noexcept {
+  path_recorder::take_back(here->path.at_place(counted.known_place()));
+  return begin_slowly(counted);
+}
+__attribute__((noinline, cold)) inline void end_slowly(location& at, path_recorder::frame* entered,
+                                                       marked_place place) noexcept {
+  if (entered == not_recorded().entered) return;
+  if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), place)) leave_slowly(at);
+}
+__attribute__((noinline, cold)) inline void next_slowly(location& at, path_recorder::frame* entered, marked_place from,
+                                                        site& place) noexcept {
+  if (entered == not_recorded().entered) return;
+  if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), from)) next_slowly(at, number_of(at, place));
+}
+__attribute__((noinline, cold)) inline void next_first(location& at, path_recorder::frame* entered, site& counted) noexcept {
+  path_recorder::take_back(at.path.at_place(counted.known_place()));
+  next_slowly(at, entered, counted, counted);
+}
+__attribute__((noinline, cold)) inline void next_slowly(site& place) noexcept {
+  location* const at = this_location();
+  if (at == nullptr) return;
+  const uint32_t number = number_of(*at, place);
+  if (at->path.depth() == 0 && number != 0) count_mismatch(*at, mismatch::fault::nothing_before, number);
+  next_slowly(*at, number);
+}
+__attribute__((noinline, cold)) inline void next_first(site& counted) noexcept {
+  path_recorder::take_back(here->path.at_place(counted.known_place()));
+  next_slowly(counted);
+}
+__attribute__((noinline, cold)) inline void visit_slowly(site& place) noexcept {
+  if (location* const at = this_location()) visit_slowly(*at, number_of(*at, place));
+}
+__attribute__((noinline, cold)) inline void visit_first(site& counted) noexcept {
+  path_recorder::take_back(here->path.at_place(counted.known_place()));
+  visit_slowly(counted);
+}
+
+// --- Names known only at run time
+
+__attribute__((noinline)) inline opened begin_named(site_kind kind, const char* name, const char* file, uint32_t line,
+                                                    uint32_t& number) noexcept {
+  location* const at = this_location();
+  return at != nullptr ? enter_slowly(*at, number = number_of(*at, kind, name, file, line)) : not_recorded();
+}
+
+}  // namespace detail
 }  // namespace record
 }  // namespace v0
 }  // namespace whywait
@@ -5284,112 +6656,59 @@ inline location* this_location() noexcept {
 namespace whywait {
 inline namespace v0 {
 
-using core::site_kind;
-
-/// A marked place in the source, for code that marks without macros: give it static storage duration.
-/// Its number is found at the first visit. Constant initialisation: usable before main.
-struct site {
-  site_kind kind;
-  const char* name;
-  const char* file;
-  uint32_t line;
-  uint32_t number;  ///< 0 until the first visit
-
-  constexpr site(site_kind what, const char* called, const char* in = __builtin_FILE(),
-                 uint32_t at = __builtin_LINE()) noexcept
-      : kind(what), name(called), file(in), line(at), number(0) {}
-
-  uint32_t id() noexcept {
-    const uint32_t known = __atomic_load_n(&number, __ATOMIC_RELAXED);
-    return __builtin_expect(known != 0, 1) ? known : look_up();
-  }
-
- private:
-  __attribute__((noinline, cold)) uint32_t look_up() noexcept {
-    const uint32_t found = core::the_registry()->sites.intern(kind, name, file, line);
-    __atomic_store_n(&number, found, __ATOMIC_RELAXED);
-    return found;
-  }
-};
-
-namespace record {
-namespace detail {
-
-// The static of a macro. Hidden: in an inline function or template g++ would else make it unique in the process,
-// and a library that has one could never be unloaded.
-struct __attribute__((visibility("hidden"))) own_site : site {
-  using site::site;
-};
-
-inline void count_mismatch(location& at, mismatch::fault what, uint32_t ended) noexcept {
-  if (at.mismatched_ends++ == 0) at.first_mismatch = mismatch{what, ended, at.path.innermost()};
-}
-
-/// Leaves every region deeper than `depth`.
-inline void leave_to(location& at, uint32_t depth) noexcept {
-  while (at.path.depth() > depth) at.path.leave();
-}
-
-/// The end of a scope that entered at `depth`, when begin and end in it did not pair.
-__attribute__((noinline, cold)) inline void leave_unpaired(location& at, uint32_t depth, uint32_t number) noexcept {
-  count_mismatch(at, at.path.depth() > depth ? mismatch::fault::not_ended : mismatch::fault::ended_twice, number);
-  leave_to(at, depth - 1);
-}
-
-inline uint32_t intern(site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
-  return core::the_registry()->sites.intern(kind, name, file, line);
-}
-
-}  // namespace detail
-}  // namespace record
-
 /// Times a scope. Two clock readings, about 16 to 20 ns, no allocation; nothing if recording is off. The object
-/// must die on the thread that made it. Not for signal handlers.
+/// must die on the thread that made it.
 class region {
  public:
-  __attribute__((always_inline)) explicit region(site& place) noexcept : location_(record::this_location()) {
-    if (location_ != nullptr) depth_ = location_->path.enter(number_ = place.id());
-  }
-  /// A region whose name is known only at run time and copied; costs a hash of name and file more.
+  __attribute__((always_inline)) explicit region(site& place) noexcept : opened_(begin(place)), place_(place) {}
+  /// A region whose name is known only at run time and copied at its first use; costs about 10 ns more.
   explicit region(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept
       : region(site_kind::region, name, file, line) {}
   __attribute__((always_inline)) ~region() {
-    if (location_ == nullptr) return;
-    if (__builtin_expect(location_->path.depth() == depth_, 1)) {
-      location_->path.leave();
-    } else {
-      record::detail::leave_unpaired(*location_, depth_, number_);
-    }
+    record::location* const at = opened_.where;
+    if (__builtin_expect(at->path.is_innermost(opened_.entered), 1))
+      at->path.leave_fast(opened_.entered, core::plain_counter::now());
+    else
+      record::detail::end_slowly(*at, opened_.entered, place_);
   }
   region(const region&) = delete;
   region& operator=(const region&) = delete;
 
-  /// Ends this region here and begins `place` for the rest of the scope, with one clock reading (about 12 ns):
-  /// for consecutive phases.
+  /// Ends this region here and begins `place` for the rest of the scope, with one clock reading (about 9 ns):
+  /// for consecutive phases. The same place again is one more visit, about 1 ns.
   void next(site& place) noexcept {
-    if (location_ == nullptr) return;
-    if (__builtin_expect(location_->path.depth() != depth_, 0)) {  // leave one level less than at the scope's end
-      record::detail::count_mismatch(*location_,
-                                     location_->path.depth() > depth_ ? record::mismatch::fault::not_ended
-                                                                      : record::mismatch::fault::ended_twice,
-                                     number_);
-      record::detail::leave_to(*location_, depth_);
-      if (location_->path.depth() < depth_) return;
+    record::location* const at = opened_.where;
+    if (__builtin_expect(!at->path.is_innermost(opened_.entered), 0)) {
+      record::detail::next_slowly(*at, opened_.entered, place_, place);
+    } else {
+      record::path_recorder::entry* const following = at->path.at_place(place.known_place());
+      if (__builtin_expect(!record::path_recorder::arrive(following), 0))
+        record::detail::next_first(*at, opened_.entered, place);
+      else if (opened_.entered->region != following)
+        record::path_recorder::next_fast(opened_.entered, following, core::plain_counter::now());
     }
-    location_->path.next(number_ = place.id());
+    place_ = place;
   }
 
  protected:
-  region(site_kind kind, const char* name, const char* file, uint32_t line) noexcept
-      : location_(record::this_location()) {
-    if (location_ != nullptr)
-      depth_ = location_->path.enter(number_ = record::detail::intern(kind, name, file, line));
+  region(site_kind kind, const char* name, const char* file, uint32_t line) noexcept : place_(0u) {
+    uint32_t number = 0;
+    opened_ = record::detail::begin_named(kind, name, file, line, number);
+    place_ = record::detail::marked_place(number);
   }
 
  private:
-  record::location* const location_;
-  uint32_t depth_ = 0;
-  uint32_t number_ = 0;
+  static __attribute__((always_inline)) record::detail::opened begin(site& place) noexcept {
+    record::location* const at = record::detail::here;
+    if (!record::detail::is_fast(at) || __builtin_expect(!at->path.enters_fast(), 0))
+      return record::detail::begin_slowly(place);
+    record::path_recorder::entry* const block = at->path.at_place(place.known_place());
+    if (__builtin_expect(!record::path_recorder::arrive(block), 0)) return record::detail::begin_first(place);
+    return {at, at->path.enter_fast(block, core::plain_counter::now())};
+  }
+
+  record::detail::opened opened_;
+  record::detail::marked_place place_;
 };
 
 /// A scope that waits for something whywait cannot see (a spin on a flag, a socket, a file lock), named at run
@@ -5400,11 +6719,25 @@ class waiting : public region {
       : region(site_kind::waiting, name, file, line) {}
 };
 
+/// Ends the innermost region and begins `place` in its stead, with one clock reading (about 9 ns): for consecutive
+/// phases and for the iterations of a loop. What the innermost region would have ended ends `place`. The same place
+/// again is one more visit, about 1 ns. Outside any region only the visit is counted; that is reported.
+__attribute__((always_inline)) inline void next(site& place) noexcept {
+  record::location* const at = record::detail::here;
+  if (!record::detail::is_fast(at)) return record::detail::next_slowly(place);
+  record::path_recorder::frame* const innermost = at->path.innermost_fast();
+  if (__builtin_expect(innermost == nullptr, 0)) return record::detail::next_slowly(place);
+  record::path_recorder::entry* const following = at->path.at_place(place.known_place());
+  if (__builtin_expect(!record::path_recorder::arrive(following), 0)) return record::detail::next_first(place);
+  if (innermost->region != following)
+    record::path_recorder::next_fast(innermost, following, core::plain_counter::now());
+}
+
 /// Begins an unscoped region; `end` with the same name ends it. For code that cannot use a scope (callbacks,
-/// other languages). The name is copied at its first use. Costs a region and a hash of name and file.
+/// other languages). The name is copied at its first use. Costs about 10 ns more than a region.
 inline void begin(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept {
-  if (record::location* here = record::this_location())
-    here->path.enter(record::detail::intern(site_kind::region, name, file, line));
+  uint32_t number = 0;
+  record::detail::begin_named(site_kind::region, name, file, line, number);
 }
 
 /// Ends the innermost region, which must be called `name`. If it is another one, everything up to the
@@ -5417,28 +6750,34 @@ inline void end(const char* name, const char* file = __builtin_FILE(), uint32_t 
   const uint32_t depth = here->path.depth();
   uint32_t level = depth;
   while (level > 0 && strcmp(sites[here->path.open_region(level - 1)].name, name) != 0) --level;
-  if (level == 0 || level != depth) {
+  if (__builtin_expect(level == 0 || level != depth, 0)) {
     using record::mismatch;
     record::detail::count_mismatch(*here, level == 0 ? mismatch::fault::never_begun : mismatch::fault::wrong_order,
-                                   record::detail::intern(site_kind::region, name, file, line));
+                                   record::detail::number_of(*here, site_kind::region, name, file, line));
     if (level == 0) return;
   }
   record::detail::leave_to(*here, level - 1);
 }
 
-/// Counts one visit of an untimed step of the path. About 1 ns.
-inline void visit(site& place) noexcept {
-  if (record::location* here = record::this_location()) here->path.visit(place.id());
+/// Counts one visit of an untimed step of the path. About 0.5 ns.
+__attribute__((always_inline)) inline void visit(site& place) noexcept {
+  record::location* const at = record::detail::here;
+  if (!record::detail::is_fast(at)) {
+    if (at != record::detail::off()) record::detail::visit_slowly(place);
+    return;
+  }
+  if (__builtin_expect(!record::path_recorder::arrive(at->path.at_place(place.known_place())), 0))
+    record::detail::visit_first(place);
 }
 
-/// The same for a name known only at run time; costs a hash of name and file more.
+/// The same for a name known only at run time; costs about 10 ns.
 inline void visit(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept {
-  if (record::location* here = record::this_location())
-    here->path.visit(record::detail::intern(site_kind::step, name, file, line));
+  if (record::location* at = record::this_location())
+    record::detail::visit_slowly(*at, record::detail::number_of(*at, site_kind::step, name, file, line));
 }
 
 /// Adds work units (cells, particles, bytes) to the innermost region: then "slower" means slower per unit.
-/// About 1 ns. Any arithmetic type; what is not positive counts as nothing.
+/// About 0.5 ns. Any arithmetic type; what is not positive counts as nothing.
 template <class Number>
 inline void work(Number units) noexcept {
   if (record::location* here = record::this_location())
@@ -5482,6 +6821,10 @@ inline void work(Number units) noexcept {
     WHYWAIT_DETAIL_SITE(waiting, name)                                        \
   }
 
+/// Ends the innermost region and begins the one called `name` (a string literal) in its stead, to the end of the same
+/// scope: consecutive phases or loop iterations at one clock reading each, about 9 ns. An expression of type void.
+#define WHYWAIT_NEXT(name) ::whywait::next(WHYWAIT_DETAIL_SITE(region, name))
+
 /// Counts a visit of the block called `name` (a string literal); an expression of type void. About 1 ns.
 #define WHYWAIT_BLOCK(name) ::whywait::visit(WHYWAIT_DETAIL_SITE(step, name))
 
@@ -5492,6 +6835,7 @@ inline void work(Number units) noexcept {
 
 #define WHYWAIT_REGION(name) static_cast<void>(0)
 #define WHYWAIT_WAIT(name) static_cast<void>(0)
+#define WHYWAIT_NEXT(name) static_cast<void>(0)
 #define WHYWAIT_BLOCK(name) static_cast<void>(0)
 // never evaluated, but used: a variable that only counts work gives no warning
 #define WHYWAIT_WORK(units) (true ? static_cast<void>(0) : static_cast<void>(units))
@@ -5515,6 +6859,63 @@ inline void work(Number units) noexcept {
 ///
 /// Without macros: whywait::region, waiting, begin, end, visit, work. With WHYWAIT_DISABLE defined (in the whole
 /// program) all of it is nothing. docs/record.md.
+
+#endif
+
+// ---- whywait/predict/answer.hpp
+#ifndef WHYWAIT_PREDICT_ANSWER_HPP
+#define WHYWAIT_PREDICT_ANSWER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace predict {
+
+/// What one engine says.
+struct engine_answer {
+  std::string engine;  ///< "replay", "algebra" or "chain"
+  bool answered = false;
+  std::string refusal;            ///< why not
+  double baseline_seconds = 0.0;  ///< its prediction of the unchanged program
+  double baseline_error = 0.0;    ///< baseline over measured, minus 1
+  double seconds = 0.0;           ///< measured * predicted(new) / predicted(unchanged)
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  engine_answer() = default;
+  [[gnu::noinline]] engine_answer(const engine_answer&) = default;
+  [[gnu::noinline]] engine_answer(engine_answer&&) = default;
+  [[gnu::noinline]] engine_answer& operator=(const engine_answer&) = default;
+  [[gnu::noinline]] engine_answer& operator=(engine_answer&&) = default;
+  [[gnu::noinline]] ~engine_answer() = default;
+};
+
+/// The answer to one question; one row of the report's "prediction".
+struct answer {
+  std::string question;  ///< in the notation of parse_questions
+  bool answered = false;
+  std::string refusal;  ///< why there is no answer
+  std::string engine;   ///< whose answer `seconds` is
+  double measured_seconds = 0.0;
+  double seconds = 0.0;      ///< predicted time of the changed program
+  double low_seconds = 0.0;  ///< interval: sampling, disturbance, spread among the engines and baseline error added up
+  double high_seconds = 0.0;
+  double baseline_error = 0.0;  ///< of `engine` on the unchanged program, relative
+  double sampling = 0.0;        ///< half widths, relative: between two runs, and among the engines
+  double spread = 0.0;
+  std::vector<engine_answer> engines;
+  std::vector<std::string> notes;  ///< assumptions and doubts, one sentence each
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  answer() = default;
+  [[gnu::noinline]] answer(const answer&) = default;
+  [[gnu::noinline]] answer(answer&&) = default;
+  [[gnu::noinline]] answer& operator=(const answer&) = default;
+  [[gnu::noinline]] answer& operator=(answer&&) = default;
+  [[gnu::noinline]] ~answer() = default;
+};
+
+}  // namespace predict
+}  // namespace v0
+}  // namespace whywait
 
 #endif
 
@@ -5761,14 +7162,15 @@ struct table_row {
 };
 
 /// Label column, right-aligned amounts, remarks that go to a line of their own where they do not fit in `columns`.
-/// Labels above `widest` columns push their amount to the next line instead of widening the column.
+/// Labels above `widest` columns push their amount to the next line instead of widening the column; rows without an
+/// amount never do.
 [[gnu::cold]] inline std::string table(const std::vector<table_row>& rows, std::size_t columns, std::size_t indent,
                          std::size_t widest) {
   std::size_t label_width = 0;
   std::size_t amount_width = 0;
   for (const table_row& row : rows) {
     const std::size_t width = row.label.empty() ? 0 : display_width(row.label.back());
-    if (width <= widest) label_width = std::max(label_width, width);
+    if (width <= widest && !row.amount.empty()) label_width = std::max(label_width, width);
     amount_width = std::max(amount_width, display_width(row.amount));
   }
   const std::string margin(indent, ' ');
@@ -5779,14 +7181,16 @@ struct table_row {
       line = margin + row.label[i];
       if (i + 1 < row.label.size()) out += line + "\n";
     }
-    if (!row.label.empty() && display_width(row.label.back()) > label_width) {
+    if (!row.amount.empty() && !row.label.empty() && display_width(row.label.back()) > label_width) {
       out += line + "\n";
       line = margin;
     }
     line = pad_right(line, indent + label_width) + "  " + pad_left(row.amount, amount_width);
+    const bool beside = display_width(line) + 2 + display_width(row.remark) <= columns;
+    if (row.remark.empty() || !beside) line.resize(line.find_last_not_of(' ') + 1);
     if (row.remark.empty()) {
       out += line + "\n";
-    } else if (display_width(line) + 2 + display_width(row.remark) <= columns) {
+    } else if (beside) {
       out += line + "  " + row.remark + "\n";
     } else {
       const std::string deeper(indent + 4, ' ');
@@ -5819,6 +7223,7 @@ struct place {
   std::string region;  ///< path of enclosing regions, "main/exchange"
   std::string file;    ///< as the compiler was given it
   int line = 0;
+  int last_line = 0;         ///< of a block that is a range of lines, else 0
   std::string function;      ///< demangled, complete
   std::string module;        ///< base name of the executable or library
   std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
@@ -5832,8 +7237,8 @@ struct place {
   [[gnu::noinline]] ~place() = default;
 
   [[gnu::noinline]] bool operator==(const place& o) const noexcept {
-    return std::tie(call, name, kind, region, file, line, function, module, offset) ==
-           std::tie(o.call, o.name, o.kind, o.region, o.file, o.line, o.function, o.module, o.offset);
+    return std::tie(call, name, kind, region, file, line, last_line, function, module, offset) ==
+           std::tie(o.call, o.name, o.kind, o.region, o.file, o.line, o.last_line, o.function, o.module, o.offset);
   }
 };
 
@@ -5884,11 +7289,13 @@ class names {
   std::unordered_map<core::stable_key, place> table_;
 };
 
-/// Code location in a text: "halo.cpp:142", without debug information "app+0x1234", else "".
+/// Code location in a text: "halo.cpp:142", "halo.cpp:142-150", without debug information "app+0x1234", else "".
 [[gnu::cold]] inline std::string code_text(const place& p) {
   if (!p.file.empty()) {
     std::string text = printable(last_of(p.file));
-    return p.line > 0 ? text + ":" + std::to_string(p.line) : text;
+    if (p.line > 0) text += ":" + std::to_string(p.line);
+    if (p.line > 0 && p.last_line > p.line) text += "-" + std::to_string(p.last_line);
+    return text;
   }
   if (p.module.empty()) return {};
   char digits[16];
@@ -5911,255 +7318,6 @@ class names {
     within = shorten_middle(within, std::max<std::size_t>(width > rest ? width - rest : 0, 12));
   return out + " " + std::string(joint) + " " + within + code;
 }
-
-}  // namespace report
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/report/model.hpp
-#ifndef WHYWAIT_REPORT_MODEL_HPP
-#define WHYWAIT_REPORT_MODEL_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace report {
-
-/// Facts about the run, free of MPI. The umbrella fills those of the first group before `assemble`, which fills the
-/// second from the outcome.
-struct run_facts {
-  std::int64_t ranks = 1;
-  std::string mpi;                  ///< version of the MPI library in its own words
-  std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
-  std::int64_t dropped_events = 0;  ///< records lost for lack of memory
-  std::string clock;                ///< "tsc", "clock_gettime": what the times were read from
-  double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
-  bool partial = false;             ///< the program did not come to its end: only a part is known
-  std::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
-  std::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
-
-  std::int64_t locations = 0;         ///< threads of ranks that recorded
-  double seconds = 0;                 ///< recorded time of the longest location
-  double location_seconds = 0;        ///< sum of recorded time over the locations ("rank time")
-  double waiting_seconds = 0;         ///< sum of all waits
-  double unexplained_seconds = 0;     ///< waiting without a cause: sum of the remainders and of waits not listed
-  std::int64_t unmatched = 0;         ///< messages without a partner
-  std::int64_t clock_violations = 0;  ///< causes that came after their wait had ended
-};
-
-/// Time that one location waited, or made others wait. rank -1: all locations that are not listed.
-struct location_seconds {
-  std::int32_t rank = 0;
-  std::int32_t thread = 0;
-  double seconds = 0;
-};
-
-/// One block of an explanation: what the late side ran more (or less, negative) than the waiting side.
-struct residual_entry {
-  std::string kind;    ///< region, step, waiting, between, call, startup, other
-  std::string block;   ///< name, or for derived blocks a phrase: "between MPI_Waitall at step (halo.cpp:20) and ..."
-  std::string within;  ///< of an untimed step: the region around it
-  place where;         ///< of the block; of a derived block the call site at its end
-  std::optional<place> from;     ///< between: the call site at its begin (nothing: since MPI_Init)
-  double seconds = 0;            ///< visits_seconds + speed_seconds
-  double visits_seconds = 0;     ///< because it was entered more or fewer times, or on one side only
-  double speed_seconds = 0;      ///< because each visit took longer or shorter
-  double inherited_seconds = 0;  ///< part executed by ranks for which the late one had itself waited
-  std::int64_t causer_visits = 0, waiter_visits = 0;
-  std::int64_t causer_work = 0, waiter_work = 0;
-  double causer_seconds = 0, waiter_seconds = 0;
-
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
-  residual_entry() = default;
-  [[gnu::noinline]] residual_entry(const residual_entry&) = default;
-  [[gnu::noinline]] residual_entry(residual_entry&&) = default;
-  [[gnu::noinline]] residual_entry& operator=(const residual_entry&) = default;
-  [[gnu::noinline]] residual_entry& operator=(residual_entry&&) = default;
-  [[gnu::noinline]] ~residual_entry() = default;
-};
-
-/// What to do, and an upper bound of what it may save.
-struct advice_entry {
-  std::string problem;
-  std::string text;
-  double saving_seconds = 0;
-};
-
-/// All waits with the same pattern, operation and cause whose explanation has the same shape.
-/// sum of residual seconds + unexplained_seconds = seconds (to rounding).
-struct wait_entry {
-  std::string pattern;            ///< the schema's word: "late_sender"
-  std::string quality = "exact";  ///< exact, bounded, order_suspect, hidden_tree
-  double seconds = 0;
-  double longest_seconds = 0;  ///< the longest single wait
-  std::int64_t count = 0;
-  bool wrong_order = false;  ///< some of the messages were received in another order than they were sent
-  std::int64_t wrong_order_count = 0;
-  double wrong_order_seconds = 0;
-  place operation;                                 ///< the call that waited
-  place cause;                                     ///< the call that came late
-  std::optional<double> compensated_seconds;       ///< without the cost of measuring; nothing: not computed
-  double unexplained_seconds = 0;                  ///< remainder; holds the terms that were too small to list
-  double indirect_seconds = 0;                     ///< sum of the inherited parts
-  std::vector<residual_entry> residual;            ///< largest first
-  std::vector<location_seconds> waiters, causers;  ///< most first
-  std::vector<advice_entry> advice;
-
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
-  wait_entry() = default;
-  [[gnu::noinline]] wait_entry(const wait_entry&) = default;
-  [[gnu::noinline]] wait_entry(wait_entry&&) = default;
-  [[gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
-  [[gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
-  [[gnu::noinline]] ~wait_entry() = default;
-};
-
-/// A row of a section that another room fills: named values in the order they are written.
-using row_value = std::variant<bool, std::int64_t, double, std::string>;
-using row = std::vector<std::pair<std::string, row_value>>;
-
-/// Everything a report says; docs/schema.json is its written form. Sections without content are written empty.
-struct result {
-  run_facts run;
-  std::vector<wait_entry> waits;  ///< most costly first
-  std::vector<advice_entry> problems;
-  std::vector<row> critical_path;
-  row efficiency;
-  row overhead;
-  std::vector<row> delay_costs;
-  std::vector<row> communication_classes;
-  std::vector<row> distributions;
-  std::vector<row> sharing;
-  row prediction;
-};
-
-}  // namespace report
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/report/advice.hpp
-#ifndef WHYWAIT_REPORT_ADVICE_HPP
-#define WHYWAIT_REPORT_ADVICE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace report {
-
-/// What to try for each pattern. {blocks} is the code that made the late side late, {cause} and {operation} are the
-/// calls with their lines. Replaceable: `assemble` takes any function object `std::vector<advice_entry>(const
-/// wait_entry&)`.
-struct advice_template {
-  const char* pattern;
-  const char* nonblocking;  ///< the operation completes a request: it is already nonblocking; null: no difference
-  const char* blocking;
-  const char* without_blocks;  ///< no block is known to have made the late side late
-};
-
-inline const advice_template* advice_for(const std::string& pattern) noexcept {
-  static constexpr advice_template templates[] = {
-      {"late_sender", "call {cause} before {blocks}, or give the waiting ranks work to do ahead of {operation}",
-       "call {cause} before {blocks}, or post the receive early with MPI_Irecv and wait for it after other work",
-       "call {cause} earlier, or post the receive early with MPI_Irecv and wait for it after other work"},
-      {"late_receiver",
-       "post the receive ({cause}) before {blocks}, or give the sender work to do ahead of {operation}",
-       "post the receive ({cause}) before {blocks}, or send with MPI_Isend and wait for it after other work",
-       "post the receive ({cause}) earlier, or send with MPI_Isend and wait for it after other work"},
-      {"wait_at_barrier", nullptr,
-       "spread the work of {blocks} evenly over the ranks, or drop {operation} if no data depends on it",
-       "drop {operation} if no data depends on it"},
-      {"wait_at_nxn", nullptr,
-       "spread the work of {blocks} evenly over the ranks, or start the nonblocking form of {operation} and do other "
-       "work until its result is needed",
-       "start the nonblocking form of {operation} and do other work until its result is needed"},
-      {"late_broadcast", nullptr,
-       "let the root call {cause} before {blocks}, or start the nonblocking form early and wait where the data is "
-       "needed",
-       "let the root call {cause} earlier, or start the nonblocking form early and wait where the data is needed"},
-      {"early_reduce", nullptr,
-       "spread the work of {blocks} evenly over the ranks, or let the root use the nonblocking form of {operation} and "
-       "do other work meanwhile",
-       "let the root use the nonblocking form of {operation} and do other work meanwhile"},
-      {"early_scan", nullptr,
-       "give the lower ranks less of {blocks}, or use the nonblocking form of {operation} and do other work meanwhile",
-       "use the nonblocking form of {operation} and do other work meanwhile"},
-      {"wait_at_create", nullptr,
-       "make the communicator once, ahead of {blocks}, or spread that work evenly over the ranks",
-       "make the communicator once, where all ranks arrive together"},
-      {"wait_at_finalize", nullptr, "give some of {blocks} to the ranks that finish first",
-       "give some work of the last ranks to those that finish first"},
-  };
-  for (const advice_template& t : templates)
-    if (pattern == t.pattern) return &t;
-  return nullptr;
-}
-
-/// A call as advice names it: "MPI_Send (halo.cpp:131)".
-[[gnu::cold]] inline std::string advice_call(const place& p) {
-  const std::string code = code_text(p);
-  return printable(p.call.empty() ? std::string("the call") : p.call) + (code.empty() ? "" : " (" + code + ")");
-}
-
-/// A block as advice names it: "compute_interior", "the code between MPI_Waitall (a.cpp:20) and MPI_Send (a.cpp:14)".
-[[gnu::cold]] inline std::string advice_block(const residual_entry& r) {
-  if (r.kind == "between")
-    return "the code between " + (r.from ? advice_call(*r.from) : "MPI_Init") + " and " + advice_call(r.where);
-  if (r.kind == "call") return "the transfer in " + advice_call(r.where);
-  if (r.kind == "startup") return "what precedes MPI_Init";
-  return shorten_middle(printable(r.block), 48);  // a sentence, not a dump
-}
-
-/// Advice from the pattern alone, specific to the user's own blocks and lines. The saving is an upper bound: no more
-/// can be gained than the named blocks contribute to this wait, nor more than the wait itself.
-struct built_in_advice {
-  std::vector<advice_entry> operator()(const wait_entry& w) const {
-    std::vector<advice_entry> out;
-    if (w.wrong_order && w.wrong_order_seconds > 0)
-      out.push_back({"wrong_order",
-                     "receive in the order of sending: post all receives with MPI_Irecv ahead of " +
-                         advice_call(w.operation) + " and take them as they come (MPI_Waitany)",
-                     std::min(w.wrong_order_seconds, w.seconds)});
-    const advice_template* const t = advice_for(w.pattern);
-    if (t == nullptr) return out;
-
-    // Name blocks until they hold three quarters of what made the late side late, two at most: more is no advice.
-    double positive = 0;
-    for (const residual_entry& r : w.residual) positive += nameable(r) ? r.seconds : 0;
-    double named = 0;
-    std::string blocks;
-    int used = 0;
-    for (const residual_entry& r : w.residual) {
-      if (!nameable(r) || used == 2 || (used > 0 && named >= 0.75 * positive)) continue;
-      blocks += (used++ == 0 ? "" : " and ") + advice_block(r);
-      named += r.seconds;
-    }
-    const bool nonblocking = w.operation.call.compare(0, 8, "MPI_Wait") == 0;
-    const char* text = used == 0                                  ? t->without_blocks
-                       : nonblocking && t->nonblocking != nullptr ? t->nonblocking
-                                                                  : t->blocking;
-    const double saving = used == 0 ? w.unexplained_seconds : named;
-    out.push_back({w.pattern, fill(text, blocks, w), std::max(0.0, std::min(saving, w.seconds))});
-    return out;
-  }
-
- private:
-  static bool nameable(const residual_entry& r) noexcept { return r.seconds > 0 && r.kind != "other"; }
-
-  static std::string fill(const char* text, const std::string& blocks, const wait_entry& w) {
-    std::string out = text;
-    const auto replace = [&out](const char* what, const std::string& by) {
-      const std::string token = what;
-      for (std::size_t at = out.find(token); at != std::string::npos; at = out.find(token, at + by.size()))
-        out.replace(at, token.size(), by);
-    };
-    replace("{operation}", advice_call(w.operation));
-    replace("{cause}", advice_call(w.cause));
-    replace("{blocks}", blocks);  // last: a block's name is never searched for tokens
-    return out;
-  }
-};
 
 }  // namespace report
 }  // namespace v0
@@ -6259,6 +7417,522 @@ inline std::string counted(std::int64_t n, const char* one, const char* many = n
 
 #endif
 
+// ---- whywait/report/thread_end.hpp
+#ifndef WHYWAIT_REPORT_THREAD_END_HPP
+#define WHYWAIT_REPORT_THREAD_END_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Totals of one marked place.
+struct place_total {
+  place where;
+  std::int64_t visits = 0;
+  double seconds = 0;  ///< exclusive
+  std::int64_t work = 0;
+};
+
+/// The end of a thread whose process could not report, from what it left behind. Times since its MPI_Init, or without
+/// MPI since it began to record.
+struct thread_end {
+  std::int32_t rank = -1;  ///< -1: no MPI
+  std::int32_t thread = 0;
+  std::int64_t pid = 0;
+  std::string end;      ///< how the process ended: "SIGTERM"; "killed" if it could not say anything
+  double seconds = 0;   ///< last sign of life
+  bool inside = false;  ///< in an MPI call that did not return: the next three
+  place call;
+  std::string whom;  ///< "from rank 3 (tag 7)"
+  double since_seconds = 0;
+  std::string regions;  ///< that were open: "main/exchange"
+  std::int64_t mpi_calls = 0;
+  std::int64_t records = 0;         ///< of MPI calls
+  std::int64_t torn_events = 0;     ///< that had only begun to be written
+  std::int64_t lost_events = 0;     ///< that were not kept, or damaged
+  std::vector<place_total> blocks;  ///< most time first
+};
+
+/// "SIGTERM", "a signal" if it is none of those that end programs.
+[[gnu::cold]] inline const char* name_of_signal(int signal) noexcept {
+  switch (signal) {
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGINT:
+      return "SIGINT";
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGBUS:
+      return "SIGBUS";
+    case SIGFPE:
+      return "SIGFPE";
+    case SIGILL:
+      return "SIGILL";
+    case SIGABRT:
+      return "SIGABRT";
+    default:
+      return "a signal";
+  }
+}
+
+/// One paragraph for each thread: what it did last, and where most of its time went.
+[[gnu::cold]] inline std::string text_of(const std::vector<thread_end>& threads) {
+  std::string out;
+  for (const thread_end& t : threads) {
+    out += t.rank >= 0 ? "  rank " + std::to_string(t.rank) : "  process " + std::to_string(t.pid);
+    if (t.thread != 0) out += " thread " + std::to_string(t.thread);
+    out += ": " + t.end + ", last seen after " + duration(t.seconds);
+    if (t.inside) {
+      out += ", since " + duration(t.since_seconds) + " in " + call_text(t.call);
+      if (!t.whom.empty()) out += " " + t.whom;
+    }
+    out += "\n";
+    if (!t.regions.empty() && !t.inside) out += "      in " + printable(t.regions) + "\n";
+    std::string most;
+    for (std::size_t i = 0; i < t.blocks.size() && i < 3; ++i)
+      most += (i == 0 ? "      " : ", ") + printable(t.blocks[i].where.name) + " " + duration(t.blocks[i].seconds) +
+              " (" + counted(t.blocks[i].visits, "visit") + ")";
+    if (!most.empty()) out += most + "\n";
+    if (t.torn_events + t.lost_events != 0)
+      out += "      " + counted(t.torn_events, "event") + " torn, " + counted(t.lost_events, "event") + " lost\n";
+  }
+  return out;
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/model.hpp
+#ifndef WHYWAIT_REPORT_MODEL_HPP
+#define WHYWAIT_REPORT_MODEL_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Facts about the run, free of MPI. The umbrella fills those of the first group before `assemble`, which fills the
+/// second from the outcome.
+struct run_facts {
+  std::int64_t ranks = 1;
+  std::string mpi;                  ///< version of the MPI library in its own words
+  std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
+  std::int64_t dropped_events = 0;  ///< records lost for lack of memory
+  std::string clock;                ///< "tsc", "clock_gettime": what the times were read from
+  double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
+  bool partial = false;             ///< the program did not come to its end: only a part is known
+  std::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
+  std::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
+
+  std::int64_t locations = 0;         ///< threads of ranks that recorded
+  double seconds = 0;                 ///< recorded time of the longest location
+  double location_seconds = 0;        ///< sum of recorded time over the locations ("rank time")
+  double waiting_seconds = 0;         ///< sum of all waits
+  double unexplained_seconds = 0;     ///< waiting without a cause: remainders of the waits listed, waits too short to list
+  double undescribed_seconds = 0;     ///< waits that no rule describes: their rule was removed. Not listed
+  std::int64_t undescribed_waits = 0;
+  std::int64_t unmatched = 0;         ///< messages without a partner
+  std::int64_t clock_violations = 0;  ///< causes that came after their wait had ended
+};
+
+/// Time that one location waited, or made others wait. rank -1: all locations that are not listed.
+struct location_seconds {
+  std::int32_t rank = 0;
+  std::int32_t thread = 0;
+  double seconds = 0;
+};
+
+/// One block of an explanation: what the late side ran more (or less, negative) than the waiting side.
+struct residual_entry {
+  std::string kind;    ///< region, step, waiting, between, call, startup, other
+  std::string block;   ///< name, or for derived blocks a phrase: "between MPI_Waitall at step (halo.cpp:20) and ..."
+  std::string within;  ///< of an untimed step: the region around it
+  place where;         ///< of the block; of a derived block the call site at its end
+  std::optional<place> from;     ///< between: the call site at its begin (nothing: since MPI_Init)
+  double seconds = 0;            ///< visits_seconds + speed_seconds
+  double visits_seconds = 0;     ///< because it was entered more or fewer times, or on one side only
+  double speed_seconds = 0;      ///< because each visit took longer or shorter
+  double inherited_seconds = 0;  ///< part executed by ranks for which the late one had itself waited
+  std::int64_t causer_visits = 0, waiter_visits = 0;
+  std::int64_t causer_work = 0, waiter_work = 0;
+  double causer_seconds = 0, waiter_seconds = 0;
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  residual_entry() = default;
+  [[gnu::noinline]] residual_entry(const residual_entry&) = default;
+  [[gnu::noinline]] residual_entry(residual_entry&&) = default;
+  [[gnu::noinline]] residual_entry& operator=(const residual_entry&) = default;
+  [[gnu::noinline]] residual_entry& operator=(residual_entry&&) = default;
+  [[gnu::noinline]] ~residual_entry() = default;
+};
+
+/// A problem that a rule found: what to do about it, and an upper bound of what that may save.
+struct advice_entry {
+  std::string problem;      ///< the name its rule gives it: "late_sender"
+  std::string text;         ///< what to do
+  double saving_seconds = 0;
+  std::string description;  ///< what is wrong
+  double seconds = 0;       ///< what it costs, as its rule says
+  std::vector<std::string> actions = {};  ///< the calls or blocks that led to it: "MPI_Send in calculate (jacobi.cpp:96)"
+};
+
+/// One side of a row of a picture.
+struct picture_cell {
+  std::int64_t count = 1;   ///< visits in a row, in each round of the loops around it
+  double seconds = 0;       ///< of all of them, with what is inside
+  bool continued = false;   ///< it had begun before
+  bool unfinished = false;  ///< it went on afterwards
+};
+
+/// A row of a picture: what both sides ran at this place, or one of them.
+struct picture_row {
+  std::string kind;  ///< loop, region, waiting, step, call, unmarked, unordered (explain::ran)
+  std::string name;  ///< of a region or step
+  place where;
+  std::int64_t depth = 0;  ///< how many loops and regions are around it
+  std::optional<picture_cell> waiter, causer;
+};
+
+/// The longest wait of an entry, side by side: what the waiter and the causer ran since both were last in step.
+struct picture {
+  location_seconds waiter, causer;  ///< seconds: how long the waiter waited, how long the causer took
+  bool cut = false;                 ///< the beginning, or an order, was not kept
+  std::vector<picture_row> rows;
+};
+
+/// All waits with the same pattern, operation and cause whose explanation has the same shape.
+/// sum of residual seconds + unexplained_seconds = seconds (to rounding).
+struct wait_entry {
+  std::string pattern;            ///< the schema's word: "late_sender"
+  std::string quality = "exact";  ///< exact, bounded, order_suspect, hidden_tree
+  double seconds = 0;
+  double longest_seconds = 0;  ///< the longest single wait
+  std::int64_t count = 0;
+  bool wrong_order = false;  ///< some of the messages were received in another order than they were sent
+  std::int64_t wrong_order_count = 0;
+  double wrong_order_seconds = 0;
+  place operation;                                 ///< the call that waited
+  place cause;                                     ///< the call that came late
+  std::optional<double> compensated_seconds;       ///< without the cost of measuring; nothing: not computed
+  double unexplained_seconds = 0;                  ///< remainder; holds the terms that were too small to list
+  double indirect_seconds = 0;                     ///< sum of the inherited parts
+  std::vector<residual_entry> residual;            ///< largest first
+  std::vector<location_seconds> waiters, causers;  ///< most first
+  std::vector<advice_entry> advice;
+  std::optional<picture> longest;                  ///< with WHYWAIT_PATH=order, of the most costly waits
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  wait_entry() = default;
+  [[gnu::noinline]] wait_entry(const wait_entry&) = default;
+  [[gnu::noinline]] wait_entry(wait_entry&&) = default;
+  [[gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
+  [[gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
+  [[gnu::noinline]] ~wait_entry() = default;
+};
+
+/// A row of a section that another room fills: named values in the order they are written.
+using row_value = std::variant<bool, std::int64_t, double, std::string>;
+using row = std::vector<std::pair<std::string, row_value>>;
+
+/// The answers to WHYWAIT_WHATIF.
+struct prediction_section {
+  double measured_seconds = 0;  ///< of the run, or of the part of it that was asked about
+  bool whole_run = true;
+  std::optional<double> unchanged_error;  ///< of the replay of the unchanged run, relative; nothing: not replayed
+  std::vector<predict::answer> answers;
+};
+
+/// Everything a report says; docs/schema.json is its written form. Sections without content are written empty.
+struct result {
+  run_facts run;
+  std::vector<wait_entry> waits;  ///< most costly first
+  std::vector<advice_entry> problems;  ///< those that belong to no single wait; most saving first
+  std::vector<row> critical_path;
+  row efficiency;
+  row overhead;
+  std::vector<row> delay_costs;
+  std::vector<row> communication_classes;
+  std::vector<row> distributions;
+  std::vector<row> sharing;
+  prediction_section prediction;
+  std::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty
+};
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/merge_lines.hpp
+#ifndef WHYWAIT_REPORT_MERGE_LINES_HPP
+#define WHYWAIT_REPORT_MERGE_LINES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+namespace detail {
+
+inline std::int64_t more_visits(const residual_entry& r) noexcept {
+  return r.causer_visits > r.waiter_visits ? r.causer_visits - r.waiter_visits : r.waiter_visits - r.causer_visits;
+}
+
+// Lines of code that the compiler counts, not a marked step.
+inline bool is_lines(const residual_entry& r) noexcept {
+  return r.kind == "step" && r.where.line > 0 && r.where.last_line >= r.where.line;
+}
+
+// A loop's test runs once more than its body, each time that the loop is entered.
+inline bool nearly(std::int64_t a, std::int64_t b) noexcept {
+  return std::max(a, b) - std::min(a, b) <= std::max(a, b) / 100;
+}
+
+}  // namespace detail
+
+/// Lines that the compiler counted, brought to what a reader can follow: of several blocks on one line the one that
+/// differs most, and lines of a function that both sides ran equally often become one range, if what lies between
+/// them did not run differently. Marked steps stay as they are. Steps end up behind the timed blocks, those that
+/// differ most first. `roughly`: counts that are equal but for 1 % may become one range, too, with the smaller counts.
+/// O(n log n).
+[[gnu::cold]] inline void merge_lines(std::vector<residual_entry>& residual, bool roughly) {
+  std::vector<residual_entry> lines, others;
+  for (residual_entry& r : residual) (detail::is_lines(r) ? lines : others).push_back(std::move(r));
+  explain::sort_rarely(lines, [](const residual_entry& a, const residual_entry& b) {
+    const auto place = [](const residual_entry& r) {
+      return std::tie(r.within, r.where.module, r.where.file, r.where.function, r.where.line);
+    };
+    if (place(a) != place(b)) return place(a) < place(b);
+    return detail::more_visits(a) > detail::more_visits(b);
+  });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    residual_entry& next = lines[i];
+    if (kept != 0) {
+      residual_entry& last = lines[kept - 1];
+      const bool same_code = last.within == next.within && last.where.module == next.where.module &&
+                             last.where.file == next.where.file && last.where.function == next.where.function;
+      if (same_code && last.where.line == next.where.line) continue;
+      if (same_code && ((last.causer_visits == next.causer_visits && last.waiter_visits == next.waiter_visits) ||
+                        (roughly && detail::nearly(last.causer_visits, next.causer_visits) &&
+                         detail::nearly(last.waiter_visits, next.waiter_visits)))) {
+        last.where.last_line = std::max(last.where.last_line, next.where.last_line);
+        last.causer_visits = std::min(last.causer_visits, next.causer_visits);
+        last.waiter_visits = std::min(last.waiter_visits, next.waiter_visits);
+        continue;
+      }
+    }
+    if (kept != i) lines[kept] = std::move(next);
+    ++kept;
+  }
+  lines.resize(kept);
+  residual = std::move(others);
+  for (residual_entry& r : lines) residual.push_back(std::move(r));
+  const auto steps = std::stable_partition(residual.begin(), residual.end(),
+                                           [](const residual_entry& r) { return r.kind != "step"; });
+  std::vector<residual_entry> sorted(std::make_move_iterator(steps), std::make_move_iterator(residual.end()));
+  residual.erase(steps, residual.end());
+  explain::sort_rarely(sorted, [](const residual_entry& a, const residual_entry& b) {
+    return detail::more_visits(a) > detail::more_visits(b);
+  });
+  for (residual_entry& r : sorted) residual.push_back(std::move(r));
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/picture.hpp
+#ifndef WHYWAIT_REPORT_PICTURE_HPP
+#define WHYWAIT_REPORT_PICTURE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+inline const char* name_of(explain::ran what) noexcept {
+  static constexpr const char* names[] = {"loop", "region", "step", "call", "unmarked", "unordered"};
+  return names[static_cast<unsigned>(what)];
+}
+
+namespace detail {
+
+/// A node of one side with its depth, in the order of the page.
+struct side_row {
+  const explain::picture_node* node;
+  std::int64_t depth;
+  bool same_place(const side_row& o) const noexcept {
+    return depth == o.depth && node->what == o.node->what && node->key == o.node->key;
+  }
+  /// How well two rows of one place fit: what they are counts more than how often, loops count least.
+  int likeness(const side_row& o) const noexcept {
+    return (node->what == explain::ran::loop ? 2 : 6) + (node->count == o.node->count ? 1 : 0);
+  }
+};
+
+/// The page of one side, at most `most` rows: of a longer one the end. `cut` becomes true then.
+[[gnu::cold]] inline std::vector<side_row> rows_of(const explain::picture_side& side, std::size_t most, bool& cut) {
+  std::vector<side_row> rows;
+  std::vector<std::size_t> ends;  // of the nodes around
+  for (std::size_t i = 0; i != side.nodes.size(); ++i) {
+    while (!ends.empty() && ends.back() <= i) ends.pop_back();
+    rows.push_back({&side.nodes[i], static_cast<std::int64_t>(ends.size())});
+    ends.push_back(i + 1 + side.nodes[i].body);
+  }
+  cut = cut || side.cut || rows.size() > most;
+  if (rows.size() > most) rows.erase(rows.begin(), rows.end() - static_cast<std::ptrdiff_t>(most));
+  return rows;
+}
+
+[[gnu::cold]] inline picture_cell cell_of(const explain::picture_node& n) {
+  return {static_cast<std::int64_t>(n.count), seconds_of(n.ns), n.continued, n.unfinished};
+}
+
+[[gnu::cold]] inline picture_row row_of(const side_row& from, const names& known) {
+  picture_row out;
+  out.kind = report::name_of(from.node->what);
+  out.depth = from.depth;
+  if (const place* p = known.find(from.node->key)) {
+    out.where = *p;
+    out.name = p->name;
+    if (from.node->what == explain::ran::region && p->kind == "waiting") out.kind = p->kind;
+  }
+  return out;
+}
+
+}  // namespace detail
+
+/// The two columns as rows: the longest common subsequence of both sides (weighted: an equal count is better than
+/// another one) stands side by side, the rest alone. Code outside regions below 1 % of the time is left out.
+/// O(rows of one side * rows of the other), each at most 600.
+[[gnu::cold]] inline picture align(const explain::wait_sample& wait, const explain::wait_picture& sides,
+                                   const names& known) {
+  constexpr std::size_t most = 600;
+  picture out;
+  const std::vector<detail::side_row> a = detail::rows_of(sides.waiter, most, out.cut),
+                                      b = detail::rows_of(sides.causer, most, out.cut);
+  out.waiter = {wait.rank, sides.waiter.thread, seconds_of(wait.wait_ns)};
+  out.causer = {wait.causer_rank, sides.causer.thread, 0};
+  std::int64_t longest_ns = wait.wait_ns, causer_ns = 0;
+  for (const detail::side_row& each : b) causer_ns += each.depth == 0 ? each.node->ns : 0;
+  longest_ns = std::max(longest_ns, causer_ns);
+  out.causer.seconds = seconds_of(causer_ns);
+
+  // best[i][j]: of what is left from rows i and j on
+  const std::size_t width = b.size() + 1;
+  std::vector<int> best((a.size() + 1) * width, 0);
+  for (std::size_t i = a.size(); i-- != 0;)
+    for (std::size_t j = b.size(); j-- != 0;) {
+      int& here = best[i * width + j];
+      here = std::max(best[(i + 1) * width + j], best[i * width + j + 1]);
+      if (a[i].same_place(b[j])) here = std::max(here, best[(i + 1) * width + j + 1] + a[i].likeness(b[j]));
+    }
+  const auto add = [&](const detail::side_row* left, const detail::side_row* right) {
+    const auto small = [longest_ns](const detail::side_row* r) { return r == nullptr || r->node->ns * 100 < longest_ns; };
+    if ((left != nullptr ? left : right)->node->what == explain::ran::unmarked && small(left) && small(right)) return;
+    picture_row both = detail::row_of(*(left != nullptr ? left : right), known);
+    if (left != nullptr) both.waiter = detail::cell_of(*left->node);
+    if (right != nullptr) both.causer = detail::cell_of(*right->node);
+    out.rows.push_back(std::move(both));
+  };
+  std::size_t i = 0, j = 0;
+  while (i != a.size() || j != b.size()) {
+    const int here = best[i * width + j];
+    if (i != a.size() && j != b.size() && a[i].same_place(b[j]) &&
+        here == best[(i + 1) * width + j + 1] + a[i].likeness(b[j])) {
+      add(&a[i++], &b[j++]);
+    } else if (i != a.size() && (j == b.size() || here == best[(i + 1) * width + j])) {
+      add(&a[i++], nullptr);
+    } else {
+      add(nullptr, &b[j++]);
+    }
+  }
+  return out;
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/finding.hpp
+#ifndef WHYWAIT_RULES_FINDING_HPP
+#define WHYWAIT_RULES_FINDING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// An action as a finding names it: a call and its place, or whatever `text` says.
+struct action {
+  std::string call;    ///< "MPI_Send"
+  std::string region;  ///< innermost region, "calculate"
+  std::string file;
+  int line = 0;
+  std::string text;    ///< "MPI_Send in calculate (jacobi.cpp:88)"
+
+  bool operator<(const action& o) const {
+    return std::tie(call, region, file, line, text) < std::tie(o.call, o.region, o.file, o.line, o.text);
+  }
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  action() = default;
+  action(std::string call_name, std::string region_name, std::string file_name, int line_number, std::string words)
+      : call(std::move(call_name)), region(std::move(region_name)), file(std::move(file_name)), line(line_number), text(std::move(words)) {}
+  [[gnu::noinline]] action(const action&) = default;
+  [[gnu::noinline]] action(action&&) = default;
+  [[gnu::noinline]] action& operator=(const action&) = default;
+  [[gnu::noinline]] action& operator=(action&&) = default;
+  [[gnu::noinline]] ~action() = default;
+};
+
+/// A problem found: all events for which one problem rule held, at the same actions.
+struct finding {
+  std::string problem;      ///< the name the rule gives it
+  std::string description;
+  std::string advice;
+  std::vector<action> actions;  ///< what led to it: calls and their places, at most 8
+  double seconds = 0;       ///< sum of the rule's duration
+  double saving = 0;        ///< upper bound of what following the advice saves, at most `seconds`
+  double share = 0;         ///< seconds of the time of all locations; 0 if that is not known
+  double instances = 0;     ///< events for which the rule held
+  std::int64_t wait = -1;   ///< number of the one wait that it explains; -1: none, or several
+  bool matters = true;      ///< at or above the threshold
+  std::uint32_t rule = 0;   ///< index in knowledge::problems
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  finding() = default;
+  [[gnu::noinline]] finding(const finding&) = default;
+  [[gnu::noinline]] finding(finding&&) = default;
+  [[gnu::noinline]] finding& operator=(const finding&) = default;
+  [[gnu::noinline]] finding& operator=(finding&&) = default;
+  [[gnu::noinline]] ~finding() = default;
+};
+
+/// What rules say about one wait of an outcome.
+struct wait_advice {
+  bool known = false;         ///< an active problem is declared for its pattern: without one it is no finding
+  std::vector<finding> list;  ///< most saving first
+};
+
+/// What all rules say about one run.
+struct evaluation {
+  std::vector<wait_advice> waits;     ///< one for each entry of outcome::waits, same order; empty: no rules were asked
+  std::vector<finding> problems;      ///< those that belong to no single wait, most saving first
+  std::vector<std::string> messages;  ///< what went wrong with rules at run time, each ready to print
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/assemble.hpp
 #ifndef WHYWAIT_REPORT_ASSEMBLE_HPP
 #define WHYWAIT_REPORT_ASSEMBLE_HPP
@@ -6323,7 +7997,12 @@ class name_resolver {
     out.kind = report::name_of(m.kind);
     const place* const marked = known_.find(m.first);
     if (m.kind == explain::block_kind::region && marked != nullptr && !marked->kind.empty()) out.kind = marked->kind;
-    if (term.within != 0) out.within = block_name(term.within);
+    if (term.within != 0) {
+      const auto around = meanings_.find(term.within);
+      out.within = around != meanings_.end() && around->second.kind == explain::block_kind::between
+                       ? interval_name(around->second)
+                       : block_name(term.within);
+    }
     switch (m.kind) {
       case explain::block_kind::region:
       case explain::block_kind::step:
@@ -6334,8 +8013,7 @@ class name_resolver {
       case explain::block_kind::between:
         out.where = site(m.second);
         if (m.first != 0) out.from = site(m.first);
-        out.block = "between " + (out.from ? call_text(*out.from, "at") : std::string("MPI_Init")) + " and " +
-                    call_text(out.where, "at");
+        out.block = interval_name(m);
         break;
       case explain::block_kind::call:
         out.where = site(m.first);
@@ -6351,6 +8029,11 @@ class name_resolver {
   }
 
  private:
+  std::string interval_name(const explain::block_meaning& m) const {
+    return "between " + (m.first != 0 ? call_text(site(m.first), "at") : std::string("MPI_Init")) + " and " +
+           call_text(site(m.second), "at");
+  }
+
   std::string block_name(core::stable_key key) const {
     const place* p = known_.find(key);
     if (p != nullptr && !p->name.empty()) return p->name;
@@ -6372,13 +8055,22 @@ class name_resolver {
   return out;
 }
 
+[[gnu::cold]] inline std::vector<advice_entry> advice_of(const std::vector<rules::finding>& findings) {
+  std::vector<advice_entry> out;
+  for (const rules::finding& f : findings) {
+    out.push_back({f.problem, f.advice, f.saving, f.description, f.seconds});
+    for (const rules::action& a : f.actions) out.back().actions.push_back(a.text);
+  }
+  return out;
+}
+
 }  // namespace detail
 
-/// From the outcome of an analysis to the report. Where an outcome does not keep the sum (residual + unexplained =
-/// wait), the difference goes into the remainder, so that a reader can always add up. Cost O(size of the outcome).
-template <class Advisor = built_in_advice>
-result assemble(const explain::outcome& found, const names& known, run_facts facts,
-                const Advisor& advisor = Advisor()) {
+/// From the outcome of an analysis, and what rules said about it, to the report. A wait that no rule describes is not
+/// listed, only its time is told. Where an outcome does not keep the sum (residual + unexplained = wait), the difference
+/// goes into the remainder, so that a reader can always add up. Cost O(size of the outcome).
+[[gnu::cold]] inline result assemble(const explain::outcome& found, const names& known, run_facts facts,
+                                     const rules::evaluation& said = {}) {
   result out;
   out.run = std::move(facts);
   out.run.locations = found.locations;
@@ -6395,7 +8087,15 @@ result assemble(const explain::outcome& found, const names& known, run_facts fac
 
   std::int64_t unlisted_ns = found.waiting_ns;
   std::int64_t remainder_ns = 0;
+  std::int64_t undescribed_ns = 0;
   for (const explain::explanation* e : order) {
+    const auto index = static_cast<std::size_t>(e - found.waits.data());
+    unlisted_ns -= e->wait_ns;
+    if (index < said.waits.size() && !said.waits[index].known) {
+      undescribed_ns += e->wait_ns;
+      out.run.undescribed_waits += e->count;
+      continue;
+    }
     wait_entry w;
     w.pattern = explain::name_of(e->why);
     w.quality = report::name_of(e->trust);
@@ -6431,12 +8131,15 @@ result assemble(const explain::outcome& found, const names& known, run_facts fac
     explain::sort_rarely(w.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::abs(a.seconds) > std::abs(b.seconds);
     });
+    merge_lines(w.residual, false);
     w.unexplained_seconds = seconds_of(e->wait_ns - explained_ns);
     remainder_ns += e->wait_ns - explained_ns;
-    unlisted_ns -= e->wait_ns;
-    w.advice = advisor(w);
+    if (!e->picture.empty()) w.longest = align(e->longest, e->picture, known);
+    if (index < said.waits.size()) w.advice = detail::advice_of(said.waits[index].list);
     out.waits.push_back(std::move(w));
   }
+  out.problems = detail::advice_of(said.problems);
+  out.run.undescribed_seconds = seconds_of(undescribed_ns);
   out.run.unexplained_seconds = seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));
   return out;
 }
@@ -6686,6 +8389,274 @@ class output_file {
 
 #endif
 
+// ---- whywait/report/picture_text.hpp
+#ifndef WHYWAIT_REPORT_PICTURE_TEXT_HPP
+#define WHYWAIT_REPORT_PICTURE_TEXT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+namespace detail {
+
+/// Writes a picture as two columns, rows that are alike folded into one line.
+class picture_writer {
+ public:
+  static constexpr std::size_t most_rows = 17;  ///< with both headings and a remark 20 lines
+  static constexpr std::size_t few_rows = 9;    ///< so many are shown without folding anything
+
+  picture_writer(const picture& p, std::size_t columns, const std::string& margin)
+      : p_(p), margin_(margin + "  "), side_((std::min<std::size_t>(columns, 100) - margin_.size() - 3) / 2) {}
+
+  [[gnu::cold]] std::string operator()() {
+    choose();
+    line("side by side, since both were last in step, the longest of these waits:", 2);
+    columns(who(p_.waiter, "waited " + duration(p_.waiter.seconds, 2)), who(p_.causer, "came late"));
+    for (std::size_t i = 0; i != p_.rows.size();) {
+      if (kept_[i] != 0) {
+        columns(cell(p_.rows[i], p_.rows[i].waiter), cell(p_.rows[i], p_.rows[i].causer));
+        ++i;
+        continue;
+      }
+      std::size_t end = i;
+      while (end != p_.rows.size() && kept_[end] == 0) ++end;
+      folded(i, end);
+      i = end;
+    }
+    if (p_.cut) line("(what ran before, or its order, was not kept)", 0);
+    return std::move(out_);
+  }
+
+ private:
+  void line(const std::string& text, std::size_t less) { out_ += margin_.substr(less) + text + "\n"; }
+
+  void columns(const std::string& left, const std::string& right) {
+    std::string text = margin_ + pad_right(left, side_) + " | " + right;
+    while (text.back() == ' ') text.pop_back();
+    out_ += text + "\n";
+  }
+
+  static std::string who(const location_seconds& l, const std::string& what) {
+    return "rank " + std::to_string(l.rank) + (l.thread != 0 ? " thread " + std::to_string(l.thread) : std::string()) +
+           " (" + what + ")";
+  }
+
+  static std::string label(const picture_row& row, const picture_cell& c) {
+    if (row.kind == "loop") return count_of(c.count) + " times";
+    std::string name = row.kind == "unmarked"    ? std::string("(unmarked code)")
+                       : row.kind == "unordered" ? std::string("(in an order not kept)")
+                       : row.kind == "call"      ? (row.where.call.empty() ? "an MPI call" : printable(row.where.call))
+                                                 : (row.name.empty() ? "unnamed block" : printable(row.name));
+    if (c.count != 1) name = count_of(c.count) + " " + name;
+    if (c.continued) name = "... " + name;
+    if (c.unfinished) name += " ...";
+    return name;
+  }
+
+  std::string cell(const picture_row& row, const std::optional<picture_cell>& c) const {
+    if (!c) return {};
+    const std::string indent(2 * static_cast<std::size_t>(std::min<std::int64_t>(row.depth, 6)), ' ');
+    return beside(indent + shorten_middle(label(row, *c), side_ - 9 - indent.size()),
+                  row.kind == "step" ? "" : duration(c->seconds, 2));
+  }
+  std::string beside(const std::string& text, const std::string& amount) const {
+    return pad_right(text, side_ - 9) + " " + pad_left(amount, 8);
+  }
+
+  // One line for rows that nobody needs to read one by one, with the time of those that are not inside others.
+  void folded(std::size_t begin, std::size_t end) {
+    double left = 0, right = 0;
+    std::int64_t top = p_.rows[begin].depth;
+    bool alike = true;
+    for (std::size_t i = begin; i != end; ++i) {
+      const picture_row& row = p_.rows[i];
+      alike = alike && !differs(row);
+      if (row.depth > top && i != begin) continue;
+      top = row.depth;
+      if (row.waiter) left += row.waiter->seconds;
+      if (row.causer) right += row.causer->seconds;
+    }
+    const std::string rows = counted(static_cast<std::int64_t>(end - begin), "row");
+    const std::string text = "  (" + rows + (alike ? " alike)" : ", small)");
+    columns(beside(text, duration(left, 2)), beside(text, duration(right, 2)));
+  }
+
+  static double seconds(const std::optional<picture_cell>& c) noexcept { return c ? c->seconds : 0; }
+  double apart(const picture_row& row) const noexcept { return std::fabs(seconds(row.waiter) - seconds(row.causer)); }
+  bool differs(const picture_row& row) const noexcept {
+    return !row.waiter || !row.causer || row.waiter->count != row.causer->count ||
+           apart(row) > 0.05 * p_.waiter.seconds;
+  }
+
+  // The rows that differ, most first, with what they are in, as many as fit; if none differs, the longest.
+  void choose() {
+    const std::size_t all = p_.rows.size();
+    kept_.assign(all, all <= few_rows ? 1 : 0);
+    if (all <= few_rows) return;
+    std::vector<std::size_t> order(all), around(all, all), open;
+    for (std::size_t i = 0; i != all; ++i) {
+      order[i] = i;
+      while (!open.empty() && p_.rows[open.back()].depth >= p_.rows[i].depth) open.pop_back();
+      if (!open.empty()) around[i] = open.back();
+      open.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+      const picture_row &x = p_.rows[a], &y = p_.rows[b];
+      if (differs(x) != differs(y)) return differs(x);
+      if (apart(x) != apart(y)) return apart(x) > apart(y);
+      return seconds(x.causer) > seconds(y.causer);
+    });
+    std::vector<char> trial;
+    std::size_t tries = 0;
+    for (const std::size_t row : order) {
+      if (kept_[row] != 0) continue;
+      if (!differs(p_.rows[row]) && differs(p_.rows[order.front()])) break;
+      if (++tries > 4 * most_rows) break;  // the rest matters less than what already had no room
+      trial = kept_;
+      for (std::size_t at = row; at != all; at = around[at]) trial[at] = 1;
+      if (lines_of(trial) <= (differs(p_.rows[row]) ? most_rows : few_rows)) kept_.swap(trial);
+    }
+    for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
+      if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;
+  }
+  static std::size_t lines_of(const std::vector<char>& kept) {
+    std::size_t lines = 0;
+    for (std::size_t i = 0; i != kept.size(); ++i) lines += kept[i] != 0 || i == 0 || kept[i - 1] != 0 ? 1 : 0;
+    return lines;
+  }
+
+  const picture& p_;
+  std::string margin_;
+  std::size_t side_;
+  std::vector<char> kept_;
+  std::string out_;
+};
+
+template <class Writer>
+void write_picture_cell(Writer& out, const char* name, const std::optional<picture_cell>& c) {
+  if (!c) return;
+  out.key(name).begin_object().member("count", c->count).member("seconds", c->seconds);
+  if (c->continued) out.member("continued", true);
+  if (c->unfinished) out.member("unfinished", true);
+  out.end_object();
+}
+
+template <class Writer>
+void write_picture(Writer& out, const picture& p) {
+  out.key("picture").begin_object().member("cut", p.cut);
+  for (const bool left : {true, false}) {
+    const location_seconds& l = left ? p.waiter : p.causer;
+    out.key(left ? "waiter" : "causer").begin_object();
+    out.member("rank", l.rank).member("thread", l.thread).member("seconds", l.seconds).end_object();
+  }
+  out.key("rows").begin_array();
+  for (const picture_row& row : p.rows) {
+    out.begin_object().member("kind", row.kind).member("depth", row.depth);
+    if (!row.name.empty()) out.member("name", row.name);
+    if (!row.where.call.empty()) out.member("call", row.where.call);
+    if (!row.where.file.empty()) out.member("file", row.where.file).member("line", row.where.line);
+    write_picture_cell(out, "waiter", row.waiter);
+    write_picture_cell(out, "causer", row.causer);
+    out.end_object();
+  }
+  out.end_array().end_object();
+}
+
+}  // namespace detail
+
+/// The picture as text: at most 20 lines of at most `columns` (and 100) columns, each beginning with `margin`.
+[[gnu::cold]] inline std::string picture_text(const picture& p, std::size_t columns, const std::string& margin) {
+  return detail::picture_writer(p, columns, margin)();
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/prediction.hpp
+#ifndef WHYWAIT_REPORT_PREDICTION_HPP
+#define WHYWAIT_REPORT_PREDICTION_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+namespace detail {
+
+/// "+1.3 %"; a prediction is judged by it, so small ones are not rounded to nothing.
+[[gnu::cold]] inline std::string signed_percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%+.1f %%", share * 100);
+  return text;
+}
+
+/// The section of the text report: each question with its time, interval, saving and the error of the same model on the
+/// program as it was; refusals with their reason. Empty without questions.
+[[gnu::cold]] inline std::string prediction_text(const prediction_section& p, std::size_t columns) {
+  if (p.answers.empty()) return {};
+  std::string out = "\n    what if  (the run took " + duration(p.measured_seconds) + ")\n";
+  if (!p.whole_run)
+    out += wrap("only the beginning of the run, " + duration(p.measured_seconds) + ", was small enough to ask about",
+                columns, "      ", "      ");
+  for (const predict::answer& a : p.answers) {
+    std::string head = printable(a.question) + ":  ";
+    if (!a.refusal.empty()) {
+      out += wrap(head + "no answer: " + printable(a.refusal), columns, "      ", "        ");
+      continue;
+    }
+    const double saving = p.measured_seconds - a.seconds;
+    head += duration(a.seconds) + "  (" + duration(a.low_seconds) + " to " + duration(a.high_seconds) + "), " +
+            (saving >= 0 ? "saves " : "costs ") + duration(std::fabs(saving), 2);
+    out += wrap(head, columns, "      ", "        ");
+    out += wrap("by " + a.engine + ", which is " + signed_percent(a.baseline_error) + " off for the program as it is",
+                columns, "        ", "        ");
+    for (const std::string& note : a.notes) out += wrap(printable(note), columns, "        ", "        ");
+  }
+  return out;
+}
+
+/// The member "prediction" of the document; an empty object without questions.
+template <class Writer>
+[[gnu::cold]] void write_prediction(Writer& out, const prediction_section& p) {
+  out.key("prediction").begin_object();
+  if (!p.answers.empty()) {
+    out.member("measured_seconds", p.measured_seconds).member("whole_run", p.whole_run);
+    if (p.unchanged_error) out.member("unchanged_error", *p.unchanged_error);
+    out.key("answers").begin_array();
+    for (const predict::answer& a : p.answers) {
+      out.begin_object().member("question", a.question);
+      if (a.refusal.empty()) {
+        out.member("seconds", a.seconds).member("low_seconds", a.low_seconds).member("high_seconds", a.high_seconds);
+        out.member("saving_seconds", p.measured_seconds - a.seconds);
+        out.member("engine", a.engine).member("unchanged_error", a.baseline_error);
+      } else {
+        out.member("refusal", a.refusal);
+      }
+      out.key("engines").begin_array();
+      for (const predict::engine_answer& e : a.engines) {
+        out.begin_object().member("engine", e.engine);
+        if (e.refusal.empty())
+          out.member("seconds", e.seconds).member("unchanged_error", e.baseline_error);
+        else
+          out.member("refusal", e.refusal);
+        out.end_object();
+      }
+      out.end_array().key("notes").begin_array();
+      for (const std::string& note : a.notes) out.value(note);
+      out.end_array().end_object();
+    }
+    out.end_array();
+  }
+  out.end_object();
+}
+
+}  // namespace detail
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/json.hpp
 #ifndef WHYWAIT_REPORT_JSON_HPP
 #define WHYWAIT_REPORT_JSON_HPP
@@ -6701,6 +8672,7 @@ template <class Writer>
 void write_place_members(Writer& out, const place& p, bool is_call) {
   if (is_call) out.member("call", p.call);
   out.member("region", p.region).member("file", p.file).member("line", p.line);
+  if (p.last_line > p.line) out.member("last_line", p.last_line);
   if (!p.function.empty()) out.member("function", p.function);
   if (!p.module.empty()) out.member("module", p.module).member("offset", p.offset);
 }
@@ -6723,12 +8695,12 @@ void write_locations(Writer& out, const char* name, const std::vector<location_s
 template <class Writer>
 void write_advice(Writer& out, const char* name, const std::vector<advice_entry>& all) {
   out.key(name).begin_array();
-  for (const advice_entry& a : all)
-    out.begin_object()
-        .member("problem", a.problem)
-        .member("text", a.text)
-        .member("saving_seconds", a.saving_seconds)
-        .end_object();
+  for (const advice_entry& a : all) {
+    out.begin_object().member("problem", a.problem).member("text", a.text).member("saving_seconds", a.saving_seconds);
+    out.member("description", a.description).member("seconds", a.seconds).key("actions").begin_array();
+    for (const std::string& action : a.actions) out.value(action);
+    out.end_array().end_object();
+  }
   out.end_array();
 }
 
@@ -6780,6 +8752,7 @@ void write_wait(Writer& out, const wait_entry& w) {
   write_locations(out, "waiters", w.waiters);
   write_locations(out, "causers", w.causers);
   write_advice(out, "advice", w.advice);
+  if (w.longest) write_picture(out, *w.longest);
   out.end_object();
 }
 
@@ -6789,6 +8762,7 @@ void write_run(Writer& out, const run_facts& run) {
   out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
   out.member("unexplained_seconds", run.unexplained_seconds);
+  out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);
   out.member("mpi", run.mpi).member("mpi_calls", run.mpi_calls).member("dropped_events", run.dropped_events);
   out.member("unmatched", run.unmatched)
       .member("clock", run.clock)
@@ -6798,6 +8772,28 @@ void write_run(Writer& out, const run_facts& run) {
   for (const auto& [name, value] : run.settings) out.member(name, value);
   out.end_object().key("warnings").begin_array();
   for (const std::string& w : run.warnings) out.value(w);
+  out.end_array().end_object();
+}
+
+template <class Writer>
+void write_thread_end(Writer& out, const thread_end& t) {
+  out.begin_object().member("rank", t.rank).member("thread", t.thread).member("pid", t.pid).member("end", t.end);
+  out.member("seconds", t.seconds).member("regions", t.regions);
+  if (t.inside) {
+    write_place(out, "inside", t.call);
+    out.member("whom", t.whom).member("since_seconds", t.since_seconds);
+  }
+  out.member("mpi_calls", t.mpi_calls).member("records", t.records);
+  out.member("torn_events", t.torn_events).member("lost_events", t.lost_events).key("blocks").begin_array();
+  for (const place_total& b : t.blocks)
+    out.begin_object()
+        .member("block", b.where.name)
+        .member("file", b.where.file)
+        .member("line", b.where.line)
+        .member("visits", b.visits)
+        .member("seconds", b.seconds)
+        .member("work", b.work)
+        .end_object();
   out.end_array().end_object();
 }
 
@@ -6820,7 +8816,12 @@ void write_json(const result& r, Sink sink) {
   detail::write_rows(out, "communication_classes", r.communication_classes);
   detail::write_rows(out, "distributions", r.distributions);
   detail::write_rows(out, "sharing", r.sharing);
-  detail::write_row(out.key("prediction"), r.prediction);
+  detail::write_prediction(out, r.prediction);
+  if (!r.last_words.empty()) {
+    out.key("last_words").begin_array();
+    for (const thread_end& t : r.last_words) detail::write_thread_end(out, t);
+    out.end_array();
+  }
   out.end_object();
 }
 
@@ -6883,6 +8884,53 @@ inline module_offset module_offset_of(const void* address) noexcept {
 
 #endif
 
+// ---- whywait/report/module_list.hpp
+#ifndef WHYWAIT_REPORT_MODULE_LIST_HPP
+#define WHYWAIT_REPORT_MODULE_LIST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// An executable or library as a process had loaded it.
+struct loaded_module {
+  std::string path;
+  std::uint64_t base = 0;            ///< added to the addresses in the file
+  std::uint64_t begin = 0, end = 0;  ///< its code
+  bool file_is_same = false;         ///< the file at `path` is still the one that was loaded: its names hold
+};
+
+/// The modules of a process that is not this one: what module_offset_of asks the loader for in this process.
+class module_list {
+ public:
+  void add(loaded_module m) { modules_.push_back(std::move(m)); }
+  const std::vector<loaded_module>& all() const noexcept { return modules_; }
+
+  /// Module and offset of an address of that process; O(modules). Valid as long as the list does not change.
+  module_offset offset_of(const void* address) const noexcept {
+    const std::uint64_t at = reinterpret_cast<std::uintptr_t>(address);
+    module_offset out;
+    out.offset = at;
+    for (const loaded_module& m : modules_) {
+      if (at < m.begin || at >= m.end) continue;
+      const std::size_t slash = m.path.rfind('/');
+      out.module = m.path.c_str() + (slash == std::string::npos ? 0 : slash + 1);
+      out.offset = at - m.base;
+      break;
+    }
+    return out;
+  }
+
+ private:
+  std::vector<loaded_module> modules_;
+};
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/symbolise.hpp
 #ifndef WHYWAIT_REPORT_SYMBOLISE_HPP
 #define WHYWAIT_REPORT_SYMBOLISE_HPP
@@ -6922,6 +8970,9 @@ struct libdw {
   dwfl* (*begin)(const dwfl_callbacks*) = nullptr;
   void (*end)(dwfl*) = nullptr;
   int (*linux_proc_report)(dwfl*, pid_t) = nullptr;
+  void (*report_begin)(dwfl*) = nullptr;
+  dwfl_module* (*report_elf)(dwfl*, const char* name, const char* file, int descriptor, std::uint64_t base,
+                             bool add_p_vaddr) = nullptr;
   int (*report_end)(dwfl*, any_function removed, void* argument) = nullptr;
   dwfl_module* (*addrmodule)(dwfl*, std::uint64_t address) = nullptr;
   dwfl_line* (*module_getsrc)(dwfl_module*, std::uint64_t address) = nullptr;
@@ -6941,7 +8992,8 @@ struct libdw {
     if (handle == nullptr) return false;
     const bool complete =
         find(handle, "dwfl_begin", begin) && find(handle, "dwfl_end", end) &&
-        find(handle, "dwfl_linux_proc_report", linux_proc_report) && find(handle, "dwfl_report_end", report_end) &&
+        find(handle, "dwfl_linux_proc_report", linux_proc_report) && find(handle, "dwfl_report_begin", report_begin) &&
+        find(handle, "dwfl_report_elf", report_elf) && find(handle, "dwfl_report_end", report_end) &&
         find(handle, "dwfl_addrmodule", addrmodule) && find(handle, "dwfl_module_getsrc", module_getsrc) &&
         find(handle, "dwfl_lineinfo", lineinfo) && find(handle, "dwfl_module_addrname", module_addrname) &&
         find(handle, "dwfl_module_nextcu", module_nextcu) && find(handle, "dwarf_haspc", haspc) &&
@@ -6971,7 +9023,9 @@ struct libdw {
 class symboliser {
  public:
   /// `library`: null to work without debug information.
-  explicit symboliser(const char* library = "libdw.so.1") : library_(library) {}
+  /// `modules`: what the process had loaded if it is not this one; they must outlive the symboliser.
+  explicit symboliser(const char* library = "libdw.so.1", const module_list* modules = nullptr)
+      : library_(library), modules_(modules) {}
   symboliser(const symboliser&) = delete;
   symboliser& operator=(const symboliser&) = delete;
   ~symboliser() {
@@ -6994,7 +9048,7 @@ class symboliser {
     code_place out;
     if (address == nullptr) return out;
     const void* const instruction = reinterpret_cast<const void*>(inside);
-    const module_offset where = module_offset_of(instruction);
+    const module_offset where = modules_ != nullptr ? modules_->offset_of(instruction) : module_offset_of(instruction);
     out.module = where.module;
     out.offset = where.offset + (reinterpret_cast<std::uintptr_t>(address) - inside);
     if (open()) {
@@ -7011,7 +9065,7 @@ class symboliser {
           out.line = 0;
       }
     }
-    if (out.function.empty()) {
+    if (out.function.empty() && modules_ == nullptr) {
       Dl_info info{};
       if (::dladdr(instruction, &info) != 0 && info.dli_sname != nullptr) out.function = demangle(info.dli_sname);
     }
@@ -7038,14 +9092,23 @@ class symboliser {
     callbacks_ = {dw_.find_elf, dw_.find_debuginfo, dw_.section_address, nullptr};
     session_ = dw_.begin(&callbacks_);
     if (session_ == nullptr) return false;
-    if (dw_.linux_proc_report(session_, ::getpid()) != 0 || dw_.report_end(session_, nullptr, nullptr) != 0) {
+    if (!report_modules() || dw_.report_end(session_, nullptr, nullptr) != 0) {
       dw_.end(session_);
       session_ = nullptr;
     }
     return session_ != nullptr;
   }
 
+  bool report_modules() {
+    if (modules_ == nullptr) return dw_.linux_proc_report(session_, ::getpid()) == 0;
+    dw_.report_begin(session_);
+    for (const loaded_module& m : modules_->all())
+      if (m.file_is_same) dw_.report_elf(session_, m.path.c_str(), m.path.c_str(), -1, m.base, true);
+    return true;
+  }
+
   const char* library_;
+  const module_list* modules_;
   detail::libdw dw_;
   detail::dwfl_callbacks callbacks_{};  ///< libdwfl keeps a pointer to it
   detail::dwfl* session_ = nullptr;
@@ -7115,12 +9178,17 @@ namespace detail {
   }
 }
 
-[[gnu::cold]] inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more) {
+[[gnu::cold]] inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more,
+                                     const std::string& pattern) {
   for (const advice_entry& m : more) {
     const auto same =
         std::find_if(advice.begin(), advice.end(), [&m](const advice_entry& a) { return a.problem == m.problem; });
-    if (same == advice.end()) advice.push_back(m);
-    else same->saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
+    if (same != advice.end()) {
+      same->saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
+      same->seconds += m.seconds;
+    } else if (m.problem != pattern || advice.empty()) {  // else a special advice stands for that of the pattern
+      advice.push_back(m);
+    }
   }
 }
 
@@ -7157,7 +9225,7 @@ namespace detail {
     for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
     detail::add_shares(sum.waiters, w.waiters);
     detail::add_shares(sum.causers, w.causers);
-    detail::add_advice(sum.advice, w.advice);
+    detail::add_advice(sum.advice, w.advice, w.pattern);
   }
   for (wait_group& g : groups) {
     wait_entry& sum = g.sum;
@@ -7169,9 +9237,16 @@ namespace detail {
     explain::sort_rarely(sum.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::fabs(a.seconds) > std::fabs(b.seconds);
     });
+    merge_lines(sum.residual, true);
     const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
     explain::sort_rarely(sum.waiters, more);
     explain::sort_rarely(sum.causers, more);
+    sum.advice.erase(std::remove_if(sum.advice.begin(), sum.advice.end(),
+                                    [&](const advice_entry& a) {  // of a small shape only
+                                      return g.shapes > 1 && a.problem != sum.pattern &&
+                                             a.seconds < 0.1 * sum.seconds;
+                                    }),
+                     sum.advice.end());
     explain::sort_rarely(sum.advice, [](const advice_entry& a, const advice_entry& b) {
       return a.saving_seconds > b.saving_seconds;
     });
@@ -7282,8 +9357,21 @@ struct rank_words {
   return out + " for " + all.text;
 }
 
+namespace detail {
+
+/// Visits of an untimed block on both sides: "4.0x as often: 4000 visits instead of 1000".
+[[gnu::cold]] inline std::string step_words(std::int64_t late, std::int64_t waiting) {
+  if (waiting <= 0) return "only the late side ran it: " + counted(late, "visit");
+  if (late <= 0) return "only the waiting side ran it: " + counted(waiting, "visit");
+  const double ratio = static_cast<double>(late) / static_cast<double>(waiting);
+  return (ratio < 0.01 ? "under 0.01" : fixed(ratio, ratio >= 9.95 ? 0 : ratio >= 1.95 ? 1 : 2)) + "x as often: " +
+         counted(late, "visit") + " instead of " + count_of(waiting);
+}
+
+}  // namespace detail
+
 /// What distinguishes the late side in one block: "same visits, each 1.9 ms slower", "1200 more visits",
-/// "only the late side ran it". Time per visit from the split of definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
+/// "only the late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. Time per visit from the split of definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
 [[gnu::cold]] inline std::string remark(const residual_entry& r) {
   std::string out;
   const bool work = r.causer_work > 0 && r.waiter_work > 0;
@@ -7296,11 +9384,7 @@ struct rank_words {
                    (std::string(more < 0 ? "fewer " : "more ") + noun + (work ? " of work" : "")).c_str(),
                    (std::string(more < 0 ? "fewer " : "more ") + noun + "s" + (work ? " of work" : "")).c_str());
   };
-  if (r.kind == "step" && r.seconds == 0 && late != waiting) {
-    out = difference() + ", untimed";
-    if (!r.within.empty()) out += " in " + printable(r.within);
-    return out;
-  }
+  if (r.kind == "step" && r.seconds == 0 && late != waiting) return detail::step_words(late, waiting);
   if (r.kind == "startup") {
     out = r.seconds > 0 ? "the late side came later out of it" : "the waiting side came later out of it";
   } else if (late > 0 && waiting <= 0) {
@@ -7352,10 +9436,13 @@ struct text_options {
   std::size_t columns = 80;
   bool colour = false;
   std::size_t most_waits = 6;  ///< at most so many waits are shown
-  double cover = 0.95;          ///< and no more than make up this share of all waiting
-  double quiet_below = 0.01;    ///< waiting below this share of rank time is called balanced,
+  double cover = 0.95;          ///< and no more than make up this share of all waiting, or matter by themselves
+  double quiet_below = 0.01;    ///< waiting below this share of rank time does not matter,
   double quiet_seconds = 1e-3;  ///< and so is waiting below this time in all
-  std::size_t most_blocks = 8;  ///< blocks per wait
+  std::size_t most_blocks = 8;    ///< timed blocks per wait
+  double small_blocks = 0.03;     ///< and none below this share of the wait
+  std::size_t most_steps = 8;     ///< untimed steps and lines per wait, under the block around them
+  std::size_t most_problems = 6;  ///< problems that belong to no single wait
 };
 
 /// Whether to colour what goes to `stream`: a terminal that can, and no NO_COLOR (no-color.org: set and not empty).
@@ -7401,13 +9488,18 @@ class text_writer {
       const std::vector<wait_group> groups = group_shapes(r_.waits);
       std::size_t shown = 0;
       double covered = 0;
+      patterns(groups);
       for (; shown < groups.size() && shown < o_.most_waits; ++shown) {
-        if (shown > 0 && covered >= o_.cover * run.waiting_seconds) break;
+        if (shown > 0 && covered >= o_.cover * run.waiting_seconds &&
+            groups[shown].sum.seconds < o_.quiet_below * run.location_seconds)
+          break;
         wait(groups[shown], shown + 1);
         covered += groups[shown].sum.seconds;
       }
       rest(groups.size() - shown, shown > 0, covered);
     }
+    problems();
+    out_ += prediction_text(r_.prediction, o_.columns);
     footer();
     return std::move(out_);
   }
@@ -7437,7 +9529,7 @@ class text_writer {
       return;
     }
     paragraph(percent(share) + " of rank time is waiting (" + duration(r_.run.waiting_seconds) +
-                  "): nothing worth changing here.",
+                  (r_.problems.empty() ? "): nothing worth changing here." : "): the waiting is not worth changing."),
               "  ", green());
     if (!r_.waits.empty()) {
       const wait_entry& w = r_.waits.front();
@@ -7445,6 +9537,23 @@ class text_writer {
                     call_text(w.operation, "in", 60) + ")",
                 "  ");
     }
+  }
+
+  /// How much each kind of wait takes, where there are several: "late sender 32 %, late receiver 1.5 % of rank time".
+  void patterns(const std::vector<wait_group>& groups) {
+    std::vector<std::pair<std::string, double>> sums;
+    for (const wait_group& g : groups) {
+      const auto same = std::find_if(sums.begin(), sums.end(), [&g](const auto& s) { return s.first == g.sum.pattern; });
+      if (same == sums.end()) sums.emplace_back(g.sum.pattern, g.sum.seconds);
+      else same->second += g.sum.seconds;
+    }
+    explain::sort_rarely(sums, [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::string text;
+    int several = 0;
+    for (const auto& [pattern, seconds] : sums)
+      if (seconds >= 0.1 * o_.quiet_below * r_.run.location_seconds)
+        text += (several++ == 0 ? "" : ", ") + pattern_words(pattern) + " " + percent(seconds / r_.run.location_seconds);
+    if (several > 1) paragraph(text + " of rank time", "  ");
   }
 
   void wait(const wait_group& group, std::size_t number) {
@@ -7465,21 +9574,49 @@ class text_writer {
                     " received in another order than sent (" + duration(w.wrong_order_seconds) + ")",
                 margin());
     blocks(w, scale);
+    if (w.longest) out_ += picture_text(*w.longest, o_.columns, margin());
     if (w.indirect_seconds > 0.01 * w.seconds)
       paragraph(
           scale_or_own(scale, w.indirect_seconds) + " of this is inherited: the late side had itself waited for others",
           margin());
-    if (group.shapes > 1)
+    if (group.largest_seconds < 0.8 * w.seconds)
       paragraph(counted(static_cast<std::int64_t>(group.shapes), "shape") + " of explanations added up; the largest is " +
                     percent(group.largest_seconds / w.seconds) + " (the JSON file has them apart)",
                 margin());
     const std::string trust = quality_words(w.quality);
     if (!trust.empty()) paragraph(trust, margin());
-    for (const advice_entry& a : w.advice)
-      paragraph("try: " + printable(a.text) +
-                    (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")"
-                                          : std::string()),
-                margin(), green(), 5);
+    for (const advice_entry& a : w.advice) {
+      // the rules of the pattern and of wrong order describe what stands above
+      if (a.problem != w.pattern && a.problem != "wrong_order" && !a.description.empty())
+        paragraph(printable(pattern_words(a.problem)) + ": " + printable(a.description), margin());
+      advice(a, scale);
+    }
+  }
+
+  void advice(const advice_entry& a, const duration_scale& scale) {
+    if (a.text.empty()) return;
+    paragraph("try: " + printable(a.text) +
+                  (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")"
+                                        : std::string()),
+              margin(), green(), 5);
+  }
+
+  /// Problems that belong to no single wait.
+  void problems() {
+    const std::size_t shown = std::min(r_.problems.size(), o_.most_problems);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const advice_entry& a = r_.problems[i];
+      const duration_scale scale = scale_for(a.seconds);
+      out_ += "\n *  " + bold(printable(pattern_words(a.problem)) + "  " + scale(a.seconds));
+      if (r_.run.location_seconds > 0) out_ += "  " + percent(a.seconds / r_.run.location_seconds) + " of rank time";
+      out_ += "\n";
+      if (!a.description.empty()) paragraph(printable(a.description), margin());
+      for (const std::string& action : a.actions)
+        if (a.description.find(action) == std::string::npos) paragraph(printable(action), margin() + "  ", "", 2);
+      advice(a, scale);
+    }
+    if (shown < r_.problems.size())
+      paragraph(counted(more_of(r_.problems.size() - shown), "more problem") + " (the JSON file has all)", margin());
   }
 
   void places(const wait_entry& w) {
@@ -7495,16 +9632,47 @@ class text_writer {
   void blocks(const wait_entry& w, const duration_scale& scale) {
     std::vector<table_row> rows;
     double unlisted = 0;
-    std::size_t more = 0;
+    std::size_t timed = 0, more = 0, steps = 0, more_steps = 0;
+    std::vector<bool> told(w.residual.size());
+    const auto untimed = [](const residual_entry& r) { return r.kind == "step" && r.seconds == 0; };
+    const auto add_step = [&](std::size_t i, bool under) {
+      const residual_entry& r = w.residual[i];
+      told[i] = true;
+      if (steps++ >= o_.most_steps) {
+        ++more_steps;
+        return;
+      }
+      std::vector<std::string> lines = label(r);
+      for (std::string& line : lines) line.insert(0, under ? 2 : 0, ' ');
+      rows.push_back({lines, "", under || r.within.empty() ? remark(r) : remark(r) + ", untimed in " + printable(r.within)});
+    };
     for (const residual_entry& r : w.residual) {
-      if (rows.size() < o_.most_blocks) {
-        rows.push_back({label(r), amount(scale, r.seconds), remark(r)});
-      } else {
+      if (untimed(r)) continue;
+      if (timed == o_.most_blocks || (r.kind != "step" && std::fabs(r.seconds) < o_.small_blocks * w.seconds)) {
         unlisted += r.seconds;
         ++more;
+        continue;
+      }
+      ++timed;
+      rows.push_back({label(r), amount(scale, r.seconds), remark(r)});
+      std::size_t under = 0;
+      for (std::size_t i = 0; i < w.residual.size(); ++i) {
+        if (!untimed(w.residual[i]) || told[i] || w.residual[i].within != r.block) continue;
+        if (++under <= o_.most_steps / 2) {
+          add_step(i, true);
+        } else {
+          told[i] = true;
+          ++more_steps;
+        }
       }
     }
-    if (more > 0) rows.push_back({{counted(more_of(more), "more block")}, amount(scale, unlisted), ""});
+    for (std::size_t i = 0; i < w.residual.size(); ++i)  // lines in code that took as long on both sides tell nothing
+      if (untimed(w.residual[i]) && !told[i] && !is_lines(w.residual[i])) add_step(i, false);
+    if (more_steps > 0) rows.push_back({{counted(more_of(more_steps), "more step")}, "", "not timed"});
+    if (more > 0 && (timed == o_.most_blocks || std::fabs(unlisted) > 0.01 * w.seconds))
+      rows.push_back({{counted(more_of(more), timed == o_.most_blocks ? "more block" : "smaller block")},
+                      amount(scale, unlisted),
+                      ""});
     if (std::fabs(w.unexplained_seconds) > 0.01 * w.seconds)
       rows.push_back({{"(unexplained)"}, amount(scale, w.unexplained_seconds), ""});
     if (rows.empty()) return;
@@ -7542,7 +9710,11 @@ class text_writer {
   }
 
   void rest(std::size_t more, bool shown, double covered) {
-    const double left = r_.run.waiting_seconds - covered;
+    const double undescribed = r_.run.undescribed_seconds;
+    if (undescribed > 0)
+      out_ += "\n    " + counted(r_.run.undescribed_waits, "wait") + " not described by any rule: " +
+              duration(undescribed) + " (" + percent(undescribed / r_.run.waiting_seconds) + " of the waiting)\n";
+    const double left = r_.run.waiting_seconds - undescribed - covered;
     if (more == 0 && !(left > 0.001 * r_.run.waiting_seconds)) return;
     const std::string what = more > 0 ? counted(more_of(more), shown ? "more kind of wait" : "kind of wait",
                                                 shown ? "more kinds of waits" : "kinds of waits")

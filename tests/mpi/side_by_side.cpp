@@ -2,10 +2,10 @@
 // with: mpi_once late_snapshot.cpp
 // environment: WHYWAIT_PATH=order WHYWAIT_OUTPUT=order
 // stderr ~ side by side, since both were last in step, the longest of these waits:
-// stderr ~ rank 1 \(waited [5-9][0-9] ms\) +\| rank 0 \(came late\)
+// stderr ~ rank 1 \(waited ([5-9][0-9]|1\d\d) ms\) +\| rank 0 \(came late\)
 // stderr ~ 3 times .*\| .*3 times
 // stderr ~ 4 cell +\| +12 cell
-// stderr ~ ^ +\| +snapshot +[6-9][0-9] ms$
+// stderr ~ ^ +\| +snapshot +([6-9][0-9]|1\d\d) ms$
 //
 // The picture of a wait whose two columns are known: the same three rounds on both sides, more cells on the late one,
 // and a snapshot that only it takes.

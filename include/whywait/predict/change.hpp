@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_PREDICT_CHANGE_HPP
 #define WHYWAIT_PREDICT_CHANGE_HPP
 
+#include <whywait/predict/balance.hpp>
 #include <whywait/predict/more_ranks.hpp>
 #include <whywait/predict/question.hpp>
 #include <whywait/predict/run_log.hpp>
@@ -31,7 +32,7 @@ class log_changer {
         network_faster(into);
         return true;
       case question::kind::balance:
-        return q_.each_step ? balance_steps(into, why_not) : balance(into);
+        return balance(into, why_not);
       case question::kind::ranks:
         return rank_changer(log_, q_, seed_).apply(into, why_not);
       case question::kind::without:
@@ -67,75 +68,11 @@ class log_changer {
     for (sync_edge& s : into.syncs) s.seconds /= q_.factor;
   }
 
-  // Per label: every line that has it gets the mean total, spread over its activities as it was.
-  [[gnu::cold]] bool balance(run_log& into) const {
-    const std::size_t labels = log_.labels.size();
-    std::vector<double> sum(labels, 0.0), mine(labels);
-    std::vector<std::size_t> instances(labels), lines(labels, 0);
-    const auto count = [&](const std::vector<activity>& line) {
-      std::fill(mine.begin(), mine.end(), 0.0);
-      std::fill(instances.begin(), instances.end(), 0);
-      for (const activity& a : line) {
-        mine[a.label] += a.work_seconds;
-        ++instances[a.label];
-      }
-    };
-    for (const auto& line : log_.lines) {
-      count(line);
-      for (std::size_t l = 0; l != labels; ++l) {
-        sum[l] += mine[l];
-        lines[l] += instances[l] != 0;
-      }
-    }
-    for (auto& line : into.lines) {
-      count(line);
-      for (activity& a : line) {
-        const double mean = sum[a.label] / static_cast<double>(lines[a.label]);
-        if (mine[a.label] > 0.0) {
-          scale(a, mean / mine[a.label]);
-        } else {
-          a.work_seconds = mean / static_cast<double>(instances[a.label]);
-          a.blocks.clear();
-        }
-      }
-    }
+  [[gnu::cold]] bool balance(run_log& into, std::string& why_not) const {
+    balancer even(log_);
+    if (q_.each_step) return even.steps(into, why_not);
+    even.totals(into);
     return true;
-  }
-
-  // The k-th activities of a label on all lines that have it do their mean each.
-  [[gnu::cold]] bool balance_steps(run_log& into, std::string& why_not) const {
-    const std::size_t labels = log_.labels.size();
-    std::vector<std::vector<double>> sum(labels);
-    std::vector<std::size_t> at(labels), lines(labels, 0), instances(labels, 0);
-    for (const auto& line : log_.lines) {
-      std::fill(at.begin(), at.end(), 0);
-      for (const activity& a : line) {
-        lines[a.label] += at[a.label] == 0;
-        ++instances[a.label];
-        if (at[a.label] == sum[a.label].size()) sum[a.label].push_back(0.0);
-        sum[a.label][at[a.label]++] += a.work_seconds;
-      }
-    }
-    for (std::size_t l = 0; l != labels; ++l)
-      if (instances[l] != lines[l] * sum[l].size()) {
-        why_not = "ranks do not take the same number of steps (" + log_.labels[l] + ")";
-        return false;
-      }
-    for (auto& line : into.lines) {
-      std::fill(at.begin(), at.end(), 0);
-      for (activity& a : line) {
-        const double mean = sum[a.label][at[a.label]++] / static_cast<double>(lines[a.label]);
-        if (a.work_seconds > 0.0)
-          scale(a, mean / a.work_seconds);
-        else
-          a.work_seconds = mean;
-      }
-    }
-    return true;
-  }
-  static void scale(activity& a, double by) {
-    a.work_seconds *= by;
-    for (block_time& b : a.blocks) b.seconds *= by;
   }
 
   [[gnu::cold]] bool without(run_log& into, std::string& why_not) const {

@@ -7,6 +7,7 @@
 #include <whywait/predict/detail/random.hpp>
 #include <whywait/predict/question.hpp>
 #include <whywait/predict/run_log.hpp>
+#include <whywait/predict/serial_blocks.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -23,10 +24,10 @@ namespace detail {
 
 /// The log of the same program on more or fewer ranks. A new rank does what a recorded one did, its *role*: the first
 /// and last ranks are the first and last again, those between are spread over those between. Ranks of one role do the
-/// work of each other's instances in another order, so that they differ as instances do. Blocks that only one rank
-/// enters are serial: more ranks neither share nor repeat them. Messages are understood where
-/// every rank talks to ranks at the same distance (neighbours, in a line or a ring) or all talk to rank 0 (or it to
-/// all); collectives where all ranks take part. Everything else is refused.
+/// work of each other's instances in another order, so that they differ as instances do. More ranks neither share nor
+/// repeat serial blocks. Messages are understood where every rank talks to ranks at the same distance (neighbours, in
+/// a line or a ring) or all talk to rank 0 (or it to all); collectives where all ranks take part. Everything else is
+/// refused.
 class rank_changer {
  public:
   rank_changer(const run_log& log, const question& q, std::uint64_t seed) : log_(log), q_(q), random_(seed) {}
@@ -229,17 +230,6 @@ class rank_changer {
     return index(0, old_index) + (copied ? q - old_ + 1 : 0);
   }
 
-  // Blocks of one rank only, where there are several ranks.
-  [[gnu::cold]] void find_serial() {
-    std::vector<std::uint32_t> by(log_.blocks.size(), explain::key_map::none);
-    serial_.assign(log_.blocks.size(), old_ > 1 ? 1 : 0);
-    for (std::uint32_t l = 0; l != old_; ++l)
-      for (const activity& a : log_.lines[l])
-        for (const block_time& b : a.blocks) {
-          if (by[b.block] != explain::key_map::none && by[b.block] != l) serial_[b.block] = 0;
-          by[b.block] = l;
-        }
-  }
   void share(activity& a, double by, bool repeated) const {
     double serial = 0.0;
     for (block_time& b : a.blocks) {
@@ -252,7 +242,7 @@ class rank_changer {
 
   [[gnu::cold]] void lines(run_log& into) {
     if (new_ > old_) insertions();
-    find_serial();
+    serial_ = serial_blocks(log_);
     const double part = q_.fixed_total ? static_cast<double>(old_) / new_ : 1.0;
     into.lines.resize(new_);
     for (std::uint32_t q = 0; q != new_; ++q) {
