@@ -24,11 +24,11 @@ def case(program, arguments, ranks, question, changed, factor=1):
     CASES.append((program, arguments.split(), ranks, question, None if changed is None else changed.split(), factor))
 
 
-slow = "--speed 0.4 --iterations 40"  # long sleeps: waking up late matters less
-case("jacobi", slow, 4, "block interior x2", "--speed 0.8")
+slow = "--speed 0.3 --iterations 30"  # long sleeps: waking up late matters less
+case("jacobi", slow, 4, "block interior x2", "--speed 0.6")
 case("jacobi", slow, 4, "balance steps", "--even")
 case("jacobi", slow, 4, "ranks x2 weak", "", 2)
-case("jacobi", slow, 4, "ranks x2", "--speed 0.8", 2)
+case("jacobi", slow, 4, "ranks x2", "--speed 0.6", 2)
 case("jacobi", slow, 3, "ranks x1.333 weak", "", 4 / 3)
 for shape, arguments, ranks in [("sweep", "sweep --imbalance 0.3 --noise 0.2 --steps 12", 4),
                                 ("bulk", "bulk --imbalance 0.4 --noise 0.3", 4),
