@@ -131,8 +131,9 @@ class collective_book {
 
   /// The homes answer: those instances of which all participants have come, or with `rest` all. O(n log n) in
   /// the participants since the last call, plus what was left then.
-  template <class Outbox>
-  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to) {
+  /// `plan(instance, count, needs)` sees every instance that is answered.
+  template <class Outbox, class Plan>
+  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to, Plan&& plan) {
     if (here_.size() == seen_ && !rest) return;
     sort_rarely(here_, [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
@@ -151,6 +152,7 @@ class collective_book {
           put(out, p.location);
           put(out, a);
         });
+        plan(here_.data() + i, j - i, needs_);
         i = j;
       }
       for (; i != j; ++i) {

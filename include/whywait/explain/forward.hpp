@@ -154,6 +154,23 @@ class forward_pass {
     return links_.quiet();
   }
 
+  /// The paths of all locations.
+  critical_path take_path() const {
+    critical_path all;
+    for (const lane& l : lanes_) {
+      critical_path one;
+      l.path->report_path(one);
+      all.merge(std::move(one));
+    }
+    return all;
+  }
+  /// Where the waits of each location went, for the virtual clocks.
+  std::vector<std::vector<wait_note>> take_notes() {
+    std::vector<std::vector<wait_note>> all;
+    for (lane& l : lanes_) all.push_back(std::move(l.path->notes()));
+    return all;
+  }
+
   /// A packet of another rank: snapshots and acknowledgements.
   void receive(std::int32_t source, const unsigned char* data, std::size_t size) { links_.take(source, data, size); }
 
