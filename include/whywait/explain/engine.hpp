@@ -154,9 +154,14 @@ class rank_engine {
   // Stages 3 and 4.
   forward_pass& forward() noexcept { return *forward_; }
 
+  // With the virtual clocks: what the delays cost.
+  void begin_costs() { costs_ = forward_->begin_costs(*rank_); }
+  cost_pass& costs() noexcept { return *costs_; }
+
   // Stage 5: merging.
   void begin_merging() {
-    if (clocks_ != nullptr) clocks_->observe(forward_->take_notes(), forward_->take_path());
+    if (clocks_ != nullptr) clocks_->observe(forward_->take_notes(), forward_->take_path(), costs_->result());
+    costs_.reset();
     forward_.reset();
     for (const wait_class& c : classes_.classes()) totals_.waiting_ns += c.sum.wait_ns;
     merging_.reset(new merge_book(settings_, blocks_, classes_.classes()));
@@ -208,6 +213,7 @@ class rank_engine {
       for (const residual_term& t : e.residual) used.push_back(t.block);
     }
     for (const critical_block& c : result.critical_path) used.push_back(c.block);
+    for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
     if (clocks_ != nullptr) clocks_->mark_savings(result);
     sort_rarely(used);
     for (const block_meaning& m : meanings_) {
@@ -254,6 +260,7 @@ class rank_engine {
   class_book classes_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;
+  std::unique_ptr<cost_pass> costs_;
   std::unique_ptr<clock_stage> clocks_;
   std::vector<std::pair<std::int32_t, packet>> replies_;
   std::vector<message_match> matches_;

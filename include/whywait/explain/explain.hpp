@@ -15,6 +15,19 @@ namespace explain {
 
 namespace detail {
 
+/// What the delays cost: one pass backwards.
+template <class Transport, class At>
+void charge_delays(Transport& transport, std::size_t count, At&& at) {
+  for (std::size_t i = 0; i != count; ++i) at(static_cast<std::int32_t>(i)).begin_costs();
+  // Nobody begins before all are through with the pass before.
+  transport.minimum([](std::int32_t) { return std::int64_t{0}; });
+  transport.forward([&](std::int32_t i, auto&& post) { return at(i).costs().advance(post); },
+                    [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                      at(i).costs().receive(source, data, size);
+                    });
+  transport.minimum([](std::int32_t) { return std::int64_t{0}; });
+}
+
 /// The virtual clocks: one exchange, then as many forward passes and reductions as the questions need.
 template <class Transport, class At>
 void turn_clocks(Transport& transport, std::size_t count, std::int64_t earliest_ns, At&& at) {
@@ -95,6 +108,7 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
                       at(i).forward().receive(source, data, size);
                     });
 
+  if (settings.clocks) detail::charge_delays(transport, count, at);
   for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
     for (std::size_t i = 0; i != count; ++i) engines[i]->merging().propose();

@@ -107,6 +107,24 @@ struct critical_block {
   std::int64_t visits = 0;
 };
 
+/// What the delay that one block caused has cost in waiting (Boehme et al., ACM TOPC 2016).
+struct delay_cost {
+  core::stable_key block = 0;
+  std::int64_t short_ns = 0;  ///< waits for the one who ran it
+  std::int64_t long_ns = 0;   ///< waits for those who had waited for that one, and so on
+};
+
+/// Where the explained waits come from, in proportion. All short_ns, long_ns and nobody_ns together are all
+/// explained waits; so are direct, indirect and what was charged to nobody at once; so are propagating and terminal.
+struct delay_costs {
+  std::vector<delay_cost> blocks;   ///< most costly first
+  std::int64_t direct_ns = 0;       ///< because the causer computed longer
+  std::int64_t indirect_ns = 0;     ///< because the causer had waited itself
+  std::int64_t propagating_ns = 0;  ///< waits that made others wait later
+  std::int64_t terminal_ns = 0;     ///< waits that nobody else waited for
+  std::int64_t nobody_ns = 0;       ///< no difference was found (clock error, lost records)
+};
+
 /// What measurement did to the run, and what the run would have been without it (overhead 0).
 struct compensation {
   std::int64_t total_ns = 0;       ///< the run without measurement overhead
@@ -131,6 +149,7 @@ struct outcome {
   compensation without_overhead;
   efficiencies efficiency;
   std::vector<critical_block> critical_path;  ///< largest first
+  delay_costs costs;
   std::vector<what_if_answer> answers;     ///< to options::questions
   std::vector<what_if_answer> savings;     ///< the most costly blocks twice as fast, largest saving first
 };

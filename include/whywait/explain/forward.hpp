@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_FORWARD_HPP
 
 #include <whywait/explain/arrival.hpp>
+#include <whywait/explain/ledger/cost_pass.hpp>
 #include <whywait/explain/links.hpp>
 #include <whywait/explain/location_path.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -154,6 +155,19 @@ class forward_pass {
     return links_.quiet();
   }
 
+  /// Who waited for whom, for the costs of the delays.
+  std::unique_ptr<cost_pass> begin_costs(const rank_history& rank) {
+    std::unique_ptr<cost_pass> costs(new cost_pass(rank));
+    std::vector<cost_pass::caused> caused;
+    for (std::size_t l = 0; l != lanes_.size(); ++l) {
+      caused.clear();
+      for (const service& s : lanes_[l].services) {
+        caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
+      }
+      costs->expect(static_cast<std::uint16_t>(l), lanes_[l].path->arrivals(), caused);
+    }
+    return costs;
+  }
   /// The paths of all locations.
   critical_path take_path() const {
     critical_path all;

@@ -3,6 +3,7 @@
 
 #include <whywait/explain/ledger/clock_pass.hpp>
 #include <whywait/explain/ledger/critical_path.hpp>
+#include <whywait/explain/ledger/delay_costs.hpp>
 #include <whywait/explain/merging.hpp>
 
 #include <algorithm>
@@ -26,9 +27,10 @@ class clock_stage {
   meeting_book& meetings() noexcept { return meetings_; }
 
   // After the explanation of this rank.
-  void observe(std::vector<std::vector<wait_note>> notes, critical_path path) {
+  void observe(std::vector<std::vector<wait_note>> notes, critical_path path, cost_sums costs) {
     notes_ = std::move(notes);
     path_ = std::move(path);
+    costs_ = std::move(costs);
   }
   void place(const merge_book& merging) {
     for (std::size_t i = 0; i != merging.entries(); ++i) placed_.push_back(merging.placed(i));
@@ -93,6 +95,7 @@ class clock_stage {
     take();
     packet out = result_.pack();
     (plan_->compensates() ? path_ : critical_path{}).write(out);  // once
+    (plan_->compensates() ? costs_ : cost_sums{}).write(out);
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
@@ -100,6 +103,7 @@ class clock_stage {
     packet_reader in(data, size);
     result_.merge(in);
     path_.merge(critical_path::read(in));
+    costs_.merge(cost_sums::read(in));
   }
   /// On rank 0, after the reduction: keeps what this pass has found.
   void keep(std::int64_t earliest_ns) {
@@ -128,6 +132,7 @@ class clock_stage {
     result.efficiency = efficiency_;
     path_.join();
     result.critical_path = path_.present(locations_);
+    result.costs = costs_.present();
     for (std::size_t q = 1; q < ends_.size(); ++q) {  // the first is the ideal network
       auto& list = q <= settings_->questions.size() ? result.answers : result.savings;
       list.push_back({questions_[q], ends_[q], total_ns_ - ends_[q]});
@@ -178,6 +183,7 @@ class clock_stage {
   std::vector<std::vector<wait_note>> notes_;
   std::vector<class_clock> placed_, classes_;
   critical_path path_;
+  cost_sums costs_;
   std::vector<what_if> questions_;
   std::size_t asked_ = 0;
   std::unique_ptr<clock_plan> plan_;
