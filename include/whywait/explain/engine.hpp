@@ -72,7 +72,7 @@ class rank_engine {
       out.insert(out.end(), reply.second.begin(), reply.second.end());
     }
     replies_.clear();
-    collectives_.answer(settings_.threshold_ns, false, to, planner(to));
+    collectives_.answer(settings_.threshold_ns, false, to, meetings());
     messages_->pack_sends(to, room);
     collectives_.pack(to, room);
   }
@@ -80,7 +80,7 @@ class rank_engine {
   // Stage 2, produce: answers to collectives in which not all members took part.
   template <class Outbox>
   void conclude(Outbox&& to) {
-    collectives_.answer(settings_.threshold_ns, true, to, planner(to));
+    collectives_.answer(settings_.threshold_ns, true, to, meetings());
   }
 
   // Stages 1 and 2, consume.
@@ -223,27 +223,7 @@ class rank_engine {
   }
 
  private:
-  // Tells the members of a collective whom its virtual clocks concern.
-  template <class Outbox>
-  auto planner(Outbox& to) {
-    return [this, &to](const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) {
-      if (clocks_ == nullptr) return;
-      clocks_->meetings().plan(
-          rank_->rank, all, count, needs,
-          [&to](const participant& p, const clock_give& g) {
-            packet& out = to(p.world);
-            put(out, packet_part::give);
-            put(out, p.location);
-            put(out, g);
-          },
-          [&to](const participant& p) {
-            packet& out = to(p.world);
-            put(out, packet_part::need);
-            put(out, p.location);
-            put(out, p.record);
-          });
-    };
-  }
+  meeting_book* meetings() noexcept { return clocks_ == nullptr ? nullptr : &clocks_->meetings(); }
 
   void unique_meanings() {
     sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });

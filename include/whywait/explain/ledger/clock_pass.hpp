@@ -47,10 +47,10 @@ class clock_pass {
     for (bool moved = true; moved;) {
       moved = false;
       for (std::size_t l = 0; l != lanes_.size(); ++l) moved = run(l, post) || moved;
-      std::vector<reply> replies;
+      std::vector<meeting_book::reply> replies;
       replies.swap(replies_);
       moved = moved || !replies.empty();
-      for (const reply& r : replies) tell(r.rank, r.record, r.location, r.stamp, post);
+      for (const meeting_book::reply& r : replies) tell(r.rank, r.record, r.location, r.stamp, post);
     }
     for (const lane& l : lanes_) {
       if (l.at != done) return false;
@@ -90,12 +90,6 @@ class clock_pass {
     std::uint32_t wildcard_comm = 0;
     std::int32_t wildcard_tag = 0;
   };
-  struct reply {
-    std::int32_t rank;
-    std::uint32_t record, location;
-    clock_stamp stamp;
-  };
-
   template <class Post>
   void tell(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
     if (rank == rank_->rank) return deliver(target, slot, stamp);
@@ -108,11 +102,7 @@ class clock_pass {
 
   void deliver(std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp) {
     if ((slot & clock_give::to_meeting) != 0) {
-      meetings_->come(target, slot & ~clock_give::to_meeting, stamp,
-                      [this](std::int32_t rank, std::uint32_t record, std::uint32_t location, const clock_stamp& s) {
-                        replies_.push_back({rank, record, location, s});
-                      });
-      return;
+      return meetings_->come(target, slot & ~clock_give::to_meeting, stamp, replies_);
     }
     const std::vector<clock_need>& needs = book_->needs(slot);
     const auto at = std::lower_bound(needs.begin(), needs.end(), target,
@@ -234,7 +224,7 @@ class clock_pass {
   std::vector<lane> lanes_;
   std::vector<clock_stamp> stamps_;
   std::vector<std::uint32_t> free_;
-  std::vector<reply> replies_;
+  std::vector<meeting_book::reply> replies_;
   std::vector<std::int64_t> class_ns_;
   std::vector<quality> class_trust_;
   clock_result result_;

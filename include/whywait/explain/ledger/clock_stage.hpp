@@ -21,7 +21,7 @@ namespace explain {
 /// clocks; the first one has the compensation, the ideal network and the first questions. Not thread safe.
 class clock_stage {
  public:
-  clock_stage(const rank_history& rank, const options& settings) : rank_(&rank), settings_(&settings), needs_(rank) {}
+  clock_stage(const rank_history& rank, const options& settings) : rank_(&rank), settings_(&settings), needs_(rank), meetings_(rank.rank) {}
 
   need_book& needs() noexcept { return needs_; }
   meeting_book& meetings() noexcept { return meetings_; }

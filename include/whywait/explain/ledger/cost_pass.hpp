@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_LEDGER_COST_PASS_HPP
 
 #include <whywait/explain/arrival.hpp>
+#include <whywait/explain/key_map.hpp>
 #include <whywait/explain/ledger/delay_costs.hpp>
 #include <whywait/explain/ledger/own_time.hpp>
 
@@ -9,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,14 +45,14 @@ class cost_pass {
     std::vector<std::int64_t> go_ns;
     go_ns.reserve(here.records.size());
     location_walk walk(*rank_);
-    std::unordered_map<std::uint64_t, std::int64_t> aligned;  // partner, or communicator -> when
-    std::vector<std::uint32_t> groups;
+    alignment aligned;
     std::size_t a = 0, s = 0;
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
       walk.step(here.records[i]);
       for (; s != services.size() && services[s].record == i; ++s) {
-        ++l.expected[i];
-        aligned[partner(services[s].rank, services[s].location)] = walk.begin_ns();
+        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, {}});
+        ++l.expected.back().count;
+        aligned.at(partner(services[s].rank, services[s].location)) = walk.begin_ns();
       }
       std::int64_t go = walk.begin_ns();
       for (; a != arrivals.size() && arrivals[a].record == i; ++a) {
@@ -65,14 +65,16 @@ class cost_pass {
           k.at = w;
           k.begin_ns = walk.begin_ns();
           k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
-          k.since_ns = last_aligned(aligned, groups, w);
+          k.since_ns = last_aligned(aligned, w);
           l.waits.push_back(k);
-          aligned[partner(w.causer_rank, w.causer_location)] = w.need_ns;
+          aligned.at(partner(w.causer_rank, w.causer_location)) = w.need_ns;
         }
         if (w.has(arrival_flag::all)) {
           const std::uint32_t comm = here.records[i].comm;
-          if (std::find(groups.begin(), groups.end(), comm) == groups.end()) groups.push_back(comm);
-          aligned[group | comm] = w.need_ns;
+          if (std::find(aligned.groups.begin(), aligned.groups.end(), comm) == aligned.groups.end()) {
+            aligned.groups.push_back(comm);
+          }
+          aligned.at(group | comm) = w.need_ns;
         }
       }
       go_ns.push_back(go);
@@ -81,6 +83,7 @@ class cost_pass {
     for (std::size_t k = 0; k != l.waits.size(); ++k) l.waited[k + 1] = l.waited[k] + l.waits[k].ns;
     l.ends.assign(l.waits.size() + 1, 0);
     l.left = l.waits.size();
+    l.open = l.expected.size();
     l.record = here.records.size();
     l.time.reset(new own_time(*rank_, location, blocks_, std::move(go_ns)));
   }
@@ -106,14 +109,13 @@ class cost_pass {
       charge c;
       c.source = source;
       c.waiter = in.get<std::uint32_t>();
-      c.wait_ns = in.get<double>();
-      c.received_ns = in.get<double>();
-      c.since_ns = in.get<std::int64_t>();
-      for (auto n = in.get<std::uint32_t>(); n != 0; --n) {
-        const auto key = in.get<core::stable_key>();
-        c.profile.emplace_back(blocks_.intern(key), in.get<std::int64_t>());
-      }
-      lanes_.at(location).inbox[record].push_back(std::move(c));
+      const auto bytes = in.get<std::uint32_t>();
+      const unsigned char* rest = in.skip(bytes);
+      c.rest.assign(rest, rest + bytes);
+      std::vector<told>& expected = lanes_.at(location).expected;
+      const auto at = std::lower_bound(expected.begin(), expected.end(), record,
+                                       [](const told& t, std::uint32_t r) { return t.record < r; });
+      if (at != expected.end() && at->record == record) at->charges.push_back(std::move(c));
     }
   }
 
@@ -135,35 +137,47 @@ class cost_pass {
     std::int64_t begin_ns = 0, since_ns = INT64_MIN;
     double ns = 0;
   };
+  // What a waiter has told; the rest is read when its turn comes.
   struct charge {
     std::int32_t source = 0;
-    std::uint32_t waiter = 0;  ///< record of the waiter: a fixed order of sums
-    double wait_ns = 0, received_ns = 0;
-    std::int64_t since_ns = 0;
-    std::vector<std::pair<std::uint32_t, std::int64_t>> profile;
+    std::uint32_t waiter = 0;  ///< its record: sums are made in a fixed order
+    packet rest;
+  };
+  struct told {
+    std::uint32_t record, count;
+    std::vector<charge> charges;
   };
   struct lane {
     std::unique_ptr<own_time> time;
-    std::vector<wait> waits;      ///< by record
-    std::vector<double> waited;   ///< sums of the first n
-    std::vector<double> ends;     ///< rates that begin to hold no more below this wait
-    double rate = 0;              ///< what a nanosecond of the wait at hand has received
-    std::size_t left = 0, record = 0;
-    std::unordered_map<std::uint32_t, std::uint32_t> expected;
-    std::unordered_map<std::uint32_t, std::vector<charge>> inbox;
+    std::vector<wait> waits;     ///< by record
+    std::vector<double> waited;  ///< sums of the first n
+    std::vector<double> ends;    ///< rates that begin to hold no more below this wait
+    double rate = 0;             ///< what a nanosecond of the wait at hand has received
+    std::size_t left = 0, record = 0, open = 0;
+    std::vector<told> expected;  ///< by record
     bool own_done = false;
+  };
+  // When this location and others were last aligned: partners, or communicators.
+  struct alignment {
+    key_map numbers;
+    std::vector<std::int64_t> times;
+    std::vector<std::uint32_t> groups;
+
+    std::int64_t& at(std::uint64_t who) {
+      const auto fresh = static_cast<std::uint32_t>(times.size());
+      const std::uint32_t number = numbers.intern(who + 1, fresh);
+      if (number == fresh) times.push_back(INT64_MIN);
+      return times[number];
+    }
   };
 
   static std::uint64_t partner(std::int32_t rank, std::uint16_t location) noexcept {
     return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 16) | location;
   }
 
-  std::int64_t last_aligned(const std::unordered_map<std::uint64_t, std::int64_t>& aligned,
-                            const std::vector<std::uint32_t>& groups, const arrival& w) const {
-    std::int64_t latest = INT64_MIN;
-    const auto known = aligned.find(partner(w.causer_rank, w.causer_location));
-    if (known != aligned.end()) latest = known->second;
-    for (const std::uint32_t g : groups) {
+  std::int64_t last_aligned(alignment& aligned, const arrival& w) const {
+    std::int64_t latest = aligned.at(partner(w.causer_rank, w.causer_location));
+    for (const std::uint32_t g : aligned.groups) {
       const communicator& comm = rank_->communicators[g];
       const bool member = comm.world.empty()
                               ? w.causer_rank < comm.size
@@ -185,15 +199,15 @@ class cost_pass {
         if (l.left == 0) l.rate = 0;
       }
       l.own_done = true;
-      const auto expected = l.expected.find(here);
-      if (expected != l.expected.end()) {
-        const auto heard = l.inbox.find(here);
-        if (heard == l.inbox.end() || heard->second.size() != expected->second) return moved;
-        sort_rarely(heard->second, [](const charge& a, const charge& b) {
+      if (l.open != 0 && l.expected[l.open - 1].record == here) {
+        told& t = l.expected[l.open - 1];
+        if (t.charges.size() != t.count) return moved;
+        sort_rarely(t.charges, [](const charge& a, const charge& b) {
           return a.source != b.source ? a.source < b.source : a.waiter < b.waiter;
         });
-        for (const charge& c : heard->second) take(l, here, c);
-        l.inbox.erase(heard);
+        for (const charge& c : t.charges) take(l, here, packet_reader(c.rest.data(), c.rest.size()));
+        t.charges = {};
+        --l.open;
       }
       --l.record;
       l.own_done = false;
@@ -211,12 +225,14 @@ class cost_pass {
     put(out_, std::uint32_t{k.at.causer_location});
     put(out_, k.at.causer_record);
     put(out_, k.at.record);
+    std::uint32_t bytes = 3 * sizeof(std::int64_t);
+    for (const std::int64_t ns : until_) {
+      if (ns != 0) bytes += static_cast<std::uint32_t>(2 * sizeof(std::int64_t));
+    }
+    put(out_, bytes);
     put(out_, k.ns);
     put(out_, received);
     put(out_, k.since_ns);
-    std::uint32_t count = 0;
-    for (const std::int64_t ns : until_) count += ns != 0 ? 1 : 0;
-    put(out_, count);
     for (std::uint32_t b = 0; b != until_.size(); ++b) {
       if (until_[b] == 0) continue;
       put(out_, blocks_[b].block);
@@ -236,35 +252,39 @@ class cost_pass {
     for (std::size_t b = 0; b != std::min(since_.size(), until_.size()); ++b) until_[b] -= since_[b];
   }
 
-  void take(lane& l, std::uint32_t record, const charge& c) {
-    between(l, c.since_ns, record);
+  void take(lane& l, std::uint32_t record, packet_reader in) {
+    const auto wait_ns = in.get<double>();
+    const auto received_ns = in.get<double>();
+    const auto since_ns = in.get<std::int64_t>();
+    between(l, since_ns, record);
     std::int64_t more_ns = 0;
-    for (const auto& theirs : c.profile) {
-      if (theirs.first >= until_.size()) continue;
-      until_[theirs.first] -= theirs.second;
+    while (!in.empty()) {
+      const std::uint32_t b = blocks_.intern(in.get<core::stable_key>());
+      const auto ns = in.get<std::int64_t>();
+      if (b < until_.size()) until_[b] -= ns;
     }
     for (std::int64_t& ns : until_) {
       ns = std::max<std::int64_t>(ns, 0);
       more_ns += ns;
     }
     const auto first = std::lower_bound(l.waits.begin(), l.waits.begin() + static_cast<std::ptrdiff_t>(l.left),
-                                        c.since_ns, [](const wait& w, std::int64_t t) { return w.begin_ns < t; });
+                                        since_ns, [](const wait& w, std::int64_t t) { return w.begin_ns < t; });
     const auto from = static_cast<std::size_t>(first - l.waits.begin());
     const double waited = l.waited[l.left] - l.waited[from], whole = static_cast<double>(more_ns) + waited;
     if (whole <= 0) {
-      sums_.nobody_ns += c.wait_ns + c.received_ns;
+      sums_.nobody_ns += wait_ns + received_ns;
       return;
     }
     if (costs_.size() < until_.size()) costs_.resize(until_.size());
     for (std::size_t b = 0; b != until_.size(); ++b) {
       const double share = static_cast<double>(until_[b]) / whole;
-      costs_[b].first += c.wait_ns * share;
-      costs_[b].second += c.received_ns * share;
+      costs_[b].first += wait_ns * share;
+      costs_[b].second += received_ns * share;
     }
-    sums_.indirect_ns += c.wait_ns * waited / whole;
-    sums_.direct_ns += c.wait_ns * static_cast<double>(more_ns) / whole;
+    sums_.indirect_ns += wait_ns * waited / whole;
+    sums_.direct_ns += wait_ns * static_cast<double>(more_ns) / whole;
     if (waited > 0) {
-      const double rate = (c.wait_ns + c.received_ns) / whole;
+      const double rate = (wait_ns + received_ns) / whole;
       l.rate += rate;
       l.ends[from] += rate;
     }

@@ -22,11 +22,11 @@ namespace explain {
 /// Memory: 16 bytes per participant who needs; the stamps of a meeting while it is going on. Not thread safe.
 class meeting_book {
  public:
-  /// Plans one instance, sorted by rank, when all have come. `give(participant, clock_give)` tells a
-  /// contributor to whom it matters, `need(participant, home)` a waiter that a stamp will come for its record.
-  template <class Give, class Need>
-  void plan(std::int32_t own_rank, const participant* all, std::size_t count, const std::vector<std::int32_t>& needs,
-            Give&& give, Need&& need) {
+  explicit meeting_book(std::int32_t own_rank) : own_rank_(own_rank) {}
+
+  /// Plans one instance, sorted by rank, when all have come. Contributors are to hear to whom they matter, and
+  /// waiters that a stamp will come for their record.
+  [[gnu::cold]] void plan(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) {
     using core::call_role;
     if (count < 2) return;
     const call_role role = core::role_of(all[0].call);
@@ -53,18 +53,18 @@ class meeting_book {
       case call_role::barrier:
       case call_role::finalise:
         everybody();
-        return meet(own_rank, all, count, order, false, false, give, need);
+        return meet(all, count, order, false, false);
       case call_role::create:
         if (all[0].call == core::mpi_call::Comm_idup || !overlap) return;
         everybody();
-        return meet(own_rank, all, count, order, false, false, give, need);
+        return meet(all, count, order, false, false);
       case call_role::all_to_all: {
         if (!data) return;
         const bool together = overlap && !sparse;
         for (std::uint32_t i = 0; i != count; ++i) {
           if (together || has(all[i], core::sync_flag::contributes)) order.push_back(i);
         }
-        meet(own_rank, all, count, order, false, !together, give, need);
+        meet(all, count, order, false, !together);
         for (std::size_t i = 0; i != count; ++i) {
           if (!has(all[i], core::sync_flag::sparse)) continue;
           for (std::uint32_t k = 0; k != all[i].needs_count; ++k) {
@@ -94,10 +94,28 @@ class meeting_book {
         for (std::uint32_t i = 0; i != count; ++i) {
           if (has(all[i], core::sync_flag::contributes)) order.push_back(i);
         }
-        return meet(own_rank, all, count, order, true, true, give, need);
+        return meet(all, count, order, true, true);
       default:
         return;
     }
+  }
+
+  /// Tells what was planned since.
+  template <class Outbox>
+  void tell(Outbox&& to) {
+    for (const instruction& i : instructions_) {
+      packet& out = to(i.world);
+      if (i.gives) {
+        put(out, packet_part::give);
+        put(out, i.location);
+        put(out, i.give);
+      } else {
+        put(out, packet_part::need);
+        put(out, i.location);
+        put(out, i.give.record);
+      }
+    }
+    instructions_.clear();
   }
 
   /// Before every pass.
@@ -111,9 +129,15 @@ class meeting_book {
     }
   }
 
-  /// A contributor has come. `tell(rank, record, location, stamp)` for everybody who need not wait any longer.
-  template <class Tell>
-  void come(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, Tell&& tell) {
+  /// Somebody who need not wait any longer.
+  struct reply {
+    std::int32_t rank;
+    std::uint32_t record, location;
+    clock_stamp stamp;
+  };
+
+  /// A contributor has come. `replies` get who can go on because of that.
+  void come(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::vector<reply>& replies) {
     meeting& m = meetings_.at(number);
     if (m.stamps.empty()) {
       m.stamps.resize(m.contributors);
@@ -127,7 +151,7 @@ class meeting_book {
       m.latest.join(m.stamps[m.passed++]);
       for (; m.told != m.waiters.size() && m.waiters[m.told].first_n == m.passed; ++m.told) {
         const waiter& w = m.waiters[m.told];
-        tell(w.rank, w.record, w.location, m.latest);
+        replies.push_back({w.rank, w.record, w.location, m.latest});
       }
     }
     if (m.heard == m.contributors) {
@@ -155,6 +179,16 @@ class meeting_book {
     clock_stamp latest;
   };
 
+  struct instruction {
+    std::int32_t world;
+    std::uint16_t location;
+    bool gives;
+    clock_give give;
+  };
+
+  void give(const participant& p, const clock_give& g) { instructions_.push_back({p.world, p.location, true, g}); }
+  void need(const participant& p) { instructions_.push_back({p.world, p.location, false, {p.record, 0, 0, 0}}); }
+
   static bool has(const participant& p, unsigned flag) noexcept { return (p.flags & flag) != 0; }
   static std::size_t member(const participant* all, std::size_t count, std::int32_t rank) noexcept {
     const participant* at = std::lower_bound(all, all + count, rank,
@@ -163,9 +197,8 @@ class meeting_book {
   }
 
   // `by_rank`: a scan. `consumers_only`: not everybody needs the others.
-  template <class Give, class Need>
-  void meet(std::int32_t own_rank, const participant* all, std::size_t count, std::vector<std::uint32_t>& order,
-            bool by_rank, bool consumers_only, Give&& give, Need&& need) {
+  [[gnu::cold]] void meet(const participant* all, std::size_t count, std::vector<std::uint32_t>& order, bool by_rank,
+                          bool consumers_only) {
     if (order.empty()) return;
     if (!by_rank) {
       sort_rarely(order, [all](std::uint32_t a, std::uint32_t b) { return all[a].enter_ns < all[b].enter_ns; });
@@ -195,13 +228,15 @@ class meeting_book {
     m.contributors = most;
     for (std::uint32_t k = 0; k != most; ++k) {
       const participant& p = all[order[k]];
-      give(p, clock_give{p.record, own_rank, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
+      give(p, clock_give{p.record, own_rank_, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
     }
     sort_rarely(m.waiters, [](const waiter& a, const waiter& b) { return a.first_n < b.first_n; });
     meetings_.push_back(std::move(m));
   }
 
+  std::int32_t own_rank_;
   std::vector<meeting> meetings_;
+  std::vector<instruction> instructions_;
   std::size_t open_ = 0;
 };
 
