@@ -25,7 +25,7 @@ namespace explain {
 ///
 /// One pass backwards through the records; one message per wait, with the waiter's profile. A rank that comes to
 /// the beginning of a record waits until all those have told it who had waited for that. Free of deadlock as the
-/// forward pass is, with the time reversed. O(records + waits * (blocks + 64 records)).
+/// forward pass is, with the time reversed. O(records + waits * (blocks + 16 records)).
 class cost_pass {
  public:
   /// A wait that was caused by the beginning of one of this rank's records.

@@ -16,8 +16,8 @@ inline namespace v0 {
 namespace explain {
 
 /// What one location itself did in each block from the beginning up to an instant, without waiting. Instants are
-/// beginnings of calls and ends of waits. Memory: 16 bytes per record and the profile at every 64th; a question
-/// costs O(blocks + steps of 64 records). Not thread safe.
+/// beginnings of calls and ends of waits. Memory: 16 bytes per record and the profile at every 16th; a question
+/// costs O(blocks + steps of 16 records). Not thread safe.
 class own_time {
  public:
   using profile = std::vector<std::int64_t>;  ///< ns by number of the block
@@ -56,7 +56,7 @@ class own_time {
   }
 
  private:
-  static constexpr std::size_t spacing = 64;
+  static constexpr std::size_t spacing = 16;
 
   std::int64_t leave_ns(std::size_t i) const noexcept {
     const core::sync_record& r = here_->records[i];
