@@ -3,6 +3,7 @@
 
 #include <whywait/explain/collectives.hpp>
 #include <whywait/explain/key_map.hpp>
+#include <whywait/explain/ledger/meetings.hpp>
 #include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
@@ -131,8 +132,9 @@ class collective_book {
 
   /// The homes answer: those instances of which all participants have come, or with `rest` all. O(n log n) in
   /// the participants since the last call, plus what was left then.
+  /// `meetings`, if not null, plan every instance that is answered.
   template <class Outbox>
-  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to) {
+  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to, meeting_book* meetings) {
     if (here_.size() == seen_ && !rest) return;
     sort_rarely(here_, [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
@@ -151,6 +153,7 @@ class collective_book {
           put(out, p.location);
           put(out, a);
         });
+        if (meetings != nullptr) meetings->plan(here_.data() + i, j - i, needs_);
         i = j;
       }
       for (; i != j; ++i) {
@@ -161,6 +164,7 @@ class collective_book {
         needs.insert(needs.end(), first, first + static_cast<std::ptrdiff_t>(p.needs_count));
       }
     }
+    if (meetings != nullptr) meetings->tell(to);
     here_.resize(kept);
     needs_.swap(needs);
     seen_ = kept;

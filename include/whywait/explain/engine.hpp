@@ -4,6 +4,7 @@
 #include <whywait/explain/arrivals.hpp>
 #include <whywait/explain/collective_book.hpp>
 #include <whywait/explain/forward.hpp>
+#include <whywait/explain/ledger/clock_stage.hpp>
 #include <whywait/explain/merging.hpp>
 #include <whywait/explain/messages.hpp>
 #include <whywait/explain/presentation.hpp>
@@ -26,7 +27,13 @@ namespace explain {
 class rank_engine {
  public:
   rank_engine(const rank_history& rank, const options& settings)
-      : rank_(&rank), settings_(settings), messages_(new message_book(rank)), collectives_(rank), classes_(settings_) {}
+      : rank_(&rank),
+        settings_(settings),
+        messages_(new message_book(rank, settings.clocks)),
+        collectives_(rank),
+        classes_(settings_) {
+    if (settings_.clocks) clocks_.reset(new clock_stage(rank, settings_));
+  }
 
   // Stage 0: reads the records.
   void observe() {
@@ -65,7 +72,7 @@ class rank_engine {
       out.insert(out.end(), reply.second.begin(), reply.second.end());
     }
     replies_.clear();
-    collectives_.answer(settings_.threshold_ns, false, to);
+    collectives_.answer(settings_.threshold_ns, false, to, meetings());
     messages_->pack_sends(to, room);
     collectives_.pack(to, room);
   }
@@ -73,7 +80,7 @@ class rank_engine {
   // Stage 2, produce: answers to collectives in which not all members took part.
   template <class Outbox>
   void conclude(Outbox&& to) {
-    collectives_.answer(settings_.threshold_ns, true, to);
+    collectives_.answer(settings_.threshold_ns, true, to, meetings());
   }
 
   // Stages 1 and 2, consume.
@@ -91,6 +98,16 @@ class rank_engine {
         case packet_part::participation:
           collectives_.take(source, in);
           break;
+        case packet_part::give: {
+          const auto location = in.get<std::uint16_t>();
+          clocks_->needs().give(location, in.get<clock_give>());
+          break;
+        }
+        case packet_part::need: {
+          const auto location = in.get<std::uint16_t>();
+          clocks_->needs().need(location, in.get<std::uint32_t>());
+          break;
+        }
         default: {
           const auto location = in.get<std::uint16_t>();
           const auto a = in.get<arrival>();
@@ -124,6 +141,9 @@ class rank_engine {
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), settings_);
       std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, std::move(answers));
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
+      if (clocks_ != nullptr) {
+        clocks_->needs().messages(static_cast<std::uint16_t>(l), matches_.data() + first, last - first, arrivals);
+      }
       forward_->expect(static_cast<std::uint16_t>(l), std::move(arrivals));
       first = last;
     }
@@ -134,8 +154,14 @@ class rank_engine {
   // Stages 3 and 4.
   forward_pass& forward() noexcept { return *forward_; }
 
+  // With the virtual clocks: what the delays cost.
+  void begin_costs() { costs_ = forward_->begin_costs(*rank_); }
+  cost_pass& costs() noexcept { return *costs_; }
+
   // Stage 5: merging.
   void begin_merging() {
+    if (clocks_ != nullptr) clocks_->observe(forward_->take_notes(), forward_->take_path(), costs_->result());
+    costs_.reset();
     forward_.reset();
     for (const wait_class& c : classes_.classes()) totals_.waiting_ns += c.sum.wait_ns;
     merging_.reset(new merge_book(settings_, blocks_, classes_.classes()));
@@ -170,8 +196,16 @@ class rank_engine {
   }
   const outcome& totals() const noexcept { return totals_; }
 
+  // Stage 6: the virtual clocks, with what is known about the explanation.
+  clock_stage& clocks() noexcept { return *clocks_; }
+  void sum_classes() {
+    if (clocks_ != nullptr) clocks_->place(*merging_);
+    merging_->sum();
+  }
+
   outcome present_result() {
     outcome result = totals_;
+    if (clocks_ != nullptr) clocks_->report(result, merging_->merged());
     result.waits = present(merging_->merged(), settings_);
     unique_meanings();
     std::vector<core::stable_key> used;
@@ -181,6 +215,9 @@ class rank_engine {
         used.push_back(t.within);
       }
     }
+    for (const critical_block& c : result.critical_path) used.push_back(c.block);
+    for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
+    if (clocks_ != nullptr) clocks_->mark_savings(result);
     sort_rarely(used);
     for (const block_meaning& m : meanings_) {
       if (std::binary_search(used.begin(), used.end(), m.key)) result.meanings.push_back(m);
@@ -189,6 +226,8 @@ class rank_engine {
   }
 
  private:
+  meeting_book* meetings() noexcept { return clocks_ == nullptr ? nullptr : &clocks_->meetings(); }
+
   void unique_meanings() {
     sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
     meanings_.erase(std::unique(meanings_.begin(), meanings_.end(),
@@ -204,6 +243,8 @@ class rank_engine {
   class_book classes_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;
+  std::unique_ptr<cost_pass> costs_;
+  std::unique_ptr<clock_stage> clocks_;
   std::vector<std::pair<std::int32_t, packet>> replies_;
   std::vector<message_match> matches_;
   std::vector<std::vector<arrival>> answers_;

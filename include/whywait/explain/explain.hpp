@@ -14,6 +14,53 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
+namespace detail {
+
+/// What the delays cost: one pass backwards.
+template <class Transport, class At>
+void charge_delays(Transport& transport, std::size_t count, At&& at) {
+  for (std::size_t i = 0; i != count; ++i) at(static_cast<std::int32_t>(i)).begin_costs();
+  // Nobody begins before all are through with the pass before.
+  transport.minimum([](std::int32_t) { return std::int64_t{0}; });
+  transport.forward([&](std::int32_t i, auto&& post) { return at(i).costs().advance(post); },
+                    [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                      at(i).costs().receive(source, data, size);
+                    });
+  transport.minimum([](std::int32_t) { return std::int64_t{0}; });
+}
+
+/// The virtual clocks: one exchange, then as many forward passes and reductions as the questions need.
+template <class Transport, class At>
+void turn_clocks(Transport& transport, std::size_t count, std::int64_t earliest_ns, At&& at) {
+  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).clocks().needs().ask(to, room); },
+                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                       at(i).clocks().needs().take_wishes(source, packet_reader(data, size));
+                     });
+  transport.broadcast([&](std::int32_t i) { return at(i).clocks().choose(at(i).merging().merged()); },
+                      [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                        at(i).clocks().take_choice(data, size);
+                      });
+  for (;;) {
+    bool more = false;
+    for (std::size_t i = 0; i != count; ++i) more = at(static_cast<std::int32_t>(i)).clocks().next_pass() || more;
+    if (!more) return;
+    // Nobody begins before all have begun: what one sends belongs to this pass.
+    transport.minimum([](std::int32_t) { return std::int64_t{0}; });
+    transport.forward([&](std::int32_t i, auto&& post) { return at(i).clocks().pass().advance(post); },
+                      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
+                        at(i).clocks().pass().receive(data, size);
+                      });
+    transport.minimum([](std::int32_t) { return std::int64_t{0}; });
+    transport.reduce([&](std::int32_t i) { return at(i).clocks().pack_result(); },
+                     [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                       at(i).clocks().merge_result(data, size);
+                     });
+    for (std::size_t i = 0; i != count; ++i) at(static_cast<std::int32_t>(i)).clocks().keep(earliest_ns);
+  }
+}
+
+}  // namespace detail
+
 /// Says why the ranks waited: the one entry point of the room. Collective over the ranks of the transport,
 /// each of which brings the histories of the `count` ranks it hosts (1 under MPI, all in a simulation). The
 /// result is complete where rank 0 is hosted, elsewhere it holds the totals of the ranks below in the tree.
@@ -62,6 +109,7 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
                       at(i).forward().receive(source, data, size);
                     });
 
+  if (settings.clocks) detail::charge_delays(transport, count, at);
   for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
     for (std::size_t i = 0; i != count; ++i) engines[i]->merging().propose();
@@ -75,10 +123,11 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
                         });
     if (!any) break;
   }
-  for (std::size_t i = 0; i != count; ++i) engines[i]->merging().sum();
+  for (std::size_t i = 0; i != count; ++i) engines[i]->sum_classes();
   transport.reduce(
       [&](std::int32_t i) { return at(i).pack_result(); },
       [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
+  if (settings.clocks) detail::turn_clocks(transport, count, earliest_ns, at);
   if (count == 0) return {};
   return histories[0].rank == 0 ? engines[0]->present_result() : engines[0]->totals();
 }

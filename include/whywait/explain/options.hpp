@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_OPTIONS_HPP
 
 #include <whywait/explain/explanation.hpp>
+#include <whywait/explain/ledger/question.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,10 @@ struct options {
   double least_share = 0.01;          ///< presentation: terms below this part of a wait are dropped
   std::size_t listed_locations = 16;  ///< waiters and causers named per explanation
   observer* watch = nullptr;          ///< optional; borrowed
+  bool clocks = false;                ///< virtual clocks: compensation, efficiencies, savings; off they cost nothing
+  std::vector<what_if> questions;     ///< answered by the virtual clocks, in this order
+  std::size_t savings = 8;            ///< blocks for which "twice as fast" is asked by itself, most costly first
+  std::vector<call_overhead> overheads;  ///< calibrated, by core::mpi_call; beside what the records say
 };
 
 }  // namespace explain
