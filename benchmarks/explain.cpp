@@ -5,6 +5,7 @@
 // that of the processor time against the smallest size, `bytes_per_rank` what the process grew by while it explained. Up to 4096
 // ranks; WHYWAIT_BENCH_RANKS=65536 asks for more (2 GB). The names end in /1 where the virtual clocks run, too.
 #include <whywait/explain/explain.hpp>
+#include <whywait/explain/ledger/virtual_clocks.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 
 #include <benchmark/benchmark.h>
@@ -270,7 +271,7 @@ BENCHMARK(explain_million)->Unit(benchmark::kMillisecond)->Iterations(1);
 
 explain::options clocks(benchmark::State& state) {
   explain::options settings;
-  settings.clocks = state.range(1) != 0;
+  if (state.range(1) != 0) settings.clocks = &explain::virtual_clocks;
   return settings;
 }
 

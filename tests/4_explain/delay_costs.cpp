@@ -1,4 +1,5 @@
 #include <whywait/explain/explain.hpp>
+#include <whywait/explain/ledger/virtual_clocks.hpp>
 
 #include "reference_simulation.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 
 explain::options with_costs() {
   explain::options settings = run::exact();
-  settings.clocks = true;
+  settings.clocks = &explain::virtual_clocks;
   return settings;
 }
 

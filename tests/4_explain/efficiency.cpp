@@ -1,4 +1,5 @@
 #include <whywait/explain/explain.hpp>
+#include <whywait/explain/ledger/virtual_clocks.hpp>
 
 #include "histories.hpp"
 
@@ -18,7 +19,7 @@ struct expected {
 explain::outcome explained(run& r, const std::vector<std::int64_t>& ends) {
   for (int i = 0; i != r.ranks(); ++i) r[i].end_ns = ends[static_cast<std::size_t>(i)];
   explain::options settings = run::exact();
-  settings.clocks = true;
+  settings.clocks = &explain::virtual_clocks;
   return r.explain(settings);
 }
 
@@ -94,7 +95,7 @@ TEST_CASE("efficiency 8: balance within nodes and between them") {
   auto all = r.views();
   for (std::size_t i = 0; i != 4; ++i) all[i].node = i < 2 ? 0 : 1;
   explain::options settings = run::exact();
-  settings.clocks = true;
+  settings.clocks = &explain::virtual_clocks;
   explain::simulated_transport transport(4);
   const auto out = explain::explain(transport, all, settings);
   check(out.efficiency, {0.5, 1, 1});
@@ -123,7 +124,7 @@ TEST_CASE("calibrated constants count as overhead: before, inside and after the 
   r[0].call(mpi_call::Test, 200, 220).overhead = 7;
   r[0].end_ns = 300;
   explain::options settings = run::exact();
-  settings.clocks = true;
+  settings.clocks = &explain::virtual_clocks;
   settings.overheads.resize(static_cast<std::size_t>(mpi_call::count_));
   settings.overheads[static_cast<std::size_t>(mpi_call::Test)] = {5, 4, 3};
   const auto out = r.explain(settings);
@@ -138,7 +139,7 @@ TEST_CASE("overhead that does not fit into the time it was spent in is cut") {
   r[0].call(mpi_call::Test, 10, 12).overhead = 5000;
   r[0].end_ns = 20;
   explain::options settings = run::exact();
-  settings.clocks = true;
+  settings.clocks = &explain::virtual_clocks;
   CHECK(r.explain(settings).without_overhead.total_ns == 10);
 }
 
@@ -152,7 +153,7 @@ TEST_CASE("a wildcard that would have taken another message first is counted") {
   }
   for (int i = 0; i != 3; ++i) r[i].end_ns = 50;
   explain::options settings = run::exact();
-  settings.clocks = true;
+  settings.clocks = &explain::virtual_clocks;
   const auto out = r.explain(settings);
   CHECK(out.without_overhead.inversions == 1);
   int suspect = 0;

@@ -2,9 +2,9 @@
 #define WHYWAIT_EXPLAIN_ENGINE_HPP
 
 #include <whywait/explain/arrivals.hpp>
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/collective_book.hpp>
 #include <whywait/explain/forward.hpp>
-#include <whywait/explain/ledger/clock_stage.hpp>
 #include <whywait/explain/merging.hpp>
 #include <whywait/explain/messages.hpp>
 #include <whywait/explain/presentation.hpp>
@@ -26,14 +26,14 @@ namespace explain {
 /// begins, then 40 per wait and 24 per wait that this rank caused. Not thread safe.
 class rank_engine {
  public:
-  rank_engine(const rank_history& rank, const options& settings)
+  /// `clocks`: those of this rank, or null; borrowed.
+  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks)
       : rank_(&rank),
         settings_(settings),
-        messages_(new message_book(rank, settings.clocks)),
+        messages_(new message_book(rank, clocks != nullptr)),
         collectives_(rank),
-        classes_(settings_) {
-    if (settings_.clocks) clocks_.reset(new clock_stage(rank, settings_));
-  }
+        classes_(settings_),
+        clocks_(clocks) {}
 
   // Stage 0: reads the records.
   void observe() {
@@ -72,7 +72,7 @@ class rank_engine {
       out.insert(out.end(), reply.second.begin(), reply.second.end());
     }
     replies_.clear();
-    collectives_.answer(settings_.threshold_ns, false, to, meetings());
+    collectives_.answer(settings_.threshold_ns, false, to, clocks_);
     messages_->pack_sends(to, room);
     collectives_.pack(to, room);
   }
@@ -80,7 +80,7 @@ class rank_engine {
   // Stage 2, produce: answers to collectives in which not all members took part.
   template <class Outbox>
   void conclude(Outbox&& to) {
-    collectives_.answer(settings_.threshold_ns, true, to, meetings());
+    collectives_.answer(settings_.threshold_ns, true, to, clocks_);
   }
 
   // Stages 1 and 2, consume.
@@ -88,7 +88,7 @@ class rank_engine {
     packet_reader in(data, size);
     packet reply;
     while (!in.empty()) {
-      switch (in.get<std::uint32_t>()) {
+      switch (const auto part = in.get<std::uint32_t>()) {
         case packet_part::sends:
           messages_->match_sends(source, in, matches_, reply);
           break;
@@ -98,16 +98,10 @@ class rank_engine {
         case packet_part::participation:
           collectives_.take(source, in);
           break;
-        case packet_part::give: {
-          const auto location = in.get<std::uint16_t>();
-          clocks_->needs().give(location, in.get<clock_give>());
+        case packet_part::give:
+        case packet_part::need:
+          clocks_->hear(part, in);
           break;
-        }
-        case packet_part::need: {
-          const auto location = in.get<std::uint16_t>();
-          clocks_->needs().need(location, in.get<std::uint32_t>());
-          break;
-        }
         default: {
           const auto location = in.get<std::uint16_t>();
           const auto a = in.get<arrival>();
@@ -142,7 +136,7 @@ class rank_engine {
       std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, std::move(answers));
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
-        clocks_->needs().messages(static_cast<std::uint16_t>(l), matches_.data() + first, last - first, arrivals);
+        clocks_->messages(static_cast<std::uint16_t>(l), matches_.data() + first, last - first, arrivals);
       }
       forward_->expect(static_cast<std::uint16_t>(l), std::move(arrivals));
       first = last;
@@ -154,14 +148,8 @@ class rank_engine {
   // Stages 3 and 4.
   forward_pass& forward() noexcept { return *forward_; }
 
-  // With the virtual clocks: what the delays cost.
-  void begin_costs() { costs_ = forward_->begin_costs(*rank_); }
-  cost_pass& costs() noexcept { return *costs_; }
-
   // Stage 5: merging.
   void begin_merging() {
-    if (clocks_ != nullptr) clocks_->observe(forward_->take_notes(), forward_->take_path(), costs_->result());
-    costs_.reset();
     forward_.reset();
     for (const wait_class& c : classes_.classes()) totals_.waiting_ns += c.sum.wait_ns;
     merging_.reset(new merge_book(settings_, blocks_, classes_.classes()));
@@ -196,10 +184,8 @@ class rank_engine {
   }
   const outcome& totals() const noexcept { return totals_; }
 
-  // Stage 6: the virtual clocks, with what is known about the explanation.
-  clock_stage& clocks() noexcept { return *clocks_; }
   void sum_classes() {
-    if (clocks_ != nullptr) clocks_->place(*merging_);
+    if (clocks_ != nullptr) clocks_->classes(*merging_);
     merging_->sum();
   }
 
@@ -226,8 +212,6 @@ class rank_engine {
   }
 
  private:
-  meeting_book* meetings() noexcept { return clocks_ == nullptr ? nullptr : &clocks_->meetings(); }
-
   void unique_meanings() {
     sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
     meanings_.erase(std::unique(meanings_.begin(), meanings_.end(),
@@ -241,10 +225,9 @@ class rank_engine {
   collective_book collectives_;
   block_table blocks_;
   class_book classes_;
+  rank_clocks* clocks_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;
-  std::unique_ptr<cost_pass> costs_;
-  std::unique_ptr<clock_stage> clocks_;
   std::vector<std::pair<std::int32_t, packet>> replies_;
   std::vector<message_match> matches_;
   std::vector<std::vector<arrival>> answers_;

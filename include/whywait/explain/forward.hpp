@@ -2,7 +2,7 @@
 #define WHYWAIT_EXPLAIN_FORWARD_HPP
 
 #include <whywait/explain/arrival.hpp>
-#include <whywait/explain/ledger/cost_pass.hpp>
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/links.hpp>
 #include <whywait/explain/location_path.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -155,34 +155,16 @@ class forward_pass {
     return links_.quiet();
   }
 
-  /// Who waited for whom, for the costs of the delays.
-  std::unique_ptr<cost_pass> begin_costs(const rank_history& rank) {
-    std::unique_ptr<cost_pass> costs(new cost_pass(rank));
-    std::vector<cost_pass::caused> caused;
+  /// Afterwards, once: what the virtual clocks want to know about each location.
+  [[gnu::cold]] void report(rank_clocks& clocks) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
-      caused.clear();
+      explained_location what;
       for (const service& s : lanes_[l].services) {
-        caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
+        what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
       }
-      costs->expect(static_cast<std::uint16_t>(l), lanes_[l].path->arrivals(), caused);
+      lanes_[l].path->report(what);
+      clocks.explained(static_cast<std::uint16_t>(l), std::move(what));
     }
-    return costs;
-  }
-  /// The paths of all locations.
-  critical_path take_path() const {
-    critical_path all;
-    for (const lane& l : lanes_) {
-      critical_path one;
-      l.path->report_path(one);
-      all.merge(std::move(one));
-    }
-    return all;
-  }
-  /// Where the waits of each location went, for the virtual clocks.
-  std::vector<std::vector<wait_note>> take_notes() {
-    std::vector<std::vector<wait_note>> all;
-    for (lane& l : lanes_) all.push_back(std::move(l.path->notes()));
-    return all;
   }
 
   /// A packet of another rank: snapshots and acknowledgements.

@@ -2,7 +2,7 @@
 #define WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
 
 #include <whywait/explain/arrival.hpp>
-#include <whywait/explain/ledger/critical_path.hpp>
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/path_profile.hpp>
 #include <whywait/explain/snapshot.hpp>
 #include <whywait/explain/wait_class.hpp>
@@ -60,8 +60,11 @@ class location_path {
   std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
   bool partial() const noexcept { return here_->dropped > 0; }
 
-  /// At the end: the causal path profile and what the location itself did, if the virtual clocks ask for that.
-  void report_path(critical_path& into) const {
+  /// At the end, for the virtual clocks: the causal path profile, what the location itself did, where its waits went.
+  [[gnu::cold]] void report(explained_location& into) {
+    keep_spent();
+    into.arrivals = arrivals_.get();
+    into.notes = std::move(notes_);
     into.end_ns = now_ns_;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
@@ -70,9 +73,6 @@ class location_path {
       if (spent_[b] != 0) into.spent.push_back({(*blocks_)[b].block, spent_[b], 0});
     }
   }
-
-  /// Where the waits went, if the virtual clocks ask for that.
-  std::vector<wait_note>& notes() noexcept { return notes_; }
 
   /// What is known about the current record's wait, or null.
   const arrival* due() const noexcept {
@@ -128,6 +128,7 @@ class location_path {
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
     profile_.swap(incoming_);
+    if (settings_->clocks != nullptr) keep_spent();
     own_.assign(profile_.size(), 0);
     now_ns_ = std::max(now_ns_, a.need_ns);
     if (a.has(arrival_flag::all)) {
@@ -201,9 +202,12 @@ class location_path {
     profile_[block].work += work;
     own_[block] += ns;
     now_ns_ += ns;
-    if (!settings_->clocks || classes_ == nullptr) return;
-    if (block >= spent_.size()) spent_.resize(block + 1, 0);
-    spent_[block] += ns;
+  }
+
+  // What the location did itself since it last took over a path, before that is forgotten.
+  [[gnu::cold]] void keep_spent() {
+    if (spent_.size() < own_.size()) spent_.resize(own_.size(), 0);
+    for (std::size_t b = 0; b != own_.size(); ++b) spent_[b] += own_[b];
   }
 
   // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
@@ -269,7 +273,7 @@ class location_path {
   }
 
   void note(std::uint32_t number) {
-    if (settings_->clocks) notes_.push_back({instance_.record, number, instance_.wait_ns});
+    if (settings_->clocks != nullptr) notes_.push_back({instance_.record, number, instance_.wait_ns});
   }
 
   void describe(const arrival& a, std::int64_t wait_ns) {

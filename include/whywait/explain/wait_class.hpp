@@ -32,13 +32,6 @@ inline void add_share(std::vector<location_share>& list, const location_share& s
   add_share(list, {-1, 0, share.ns}, limit);
 }
 
-/// Where a wait of one record was put, so that what the virtual clocks say about it finds its way there.
-struct wait_note {
-  std::uint32_t record;
-  std::uint32_t number;  ///< of its class in the class book
-  std::int64_t wait_ns;
-};
-
 /// Waits of one location with one key and one shape, as they accumulate. `terms` holds every block.
 struct wait_class {
   enum kind_t : std::uint8_t { shaped, rest, shapeless };
@@ -59,8 +52,9 @@ class class_book {
   class_book(const options& settings) : settings_(&settings) {}
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`. Returns the number of its class.
-  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause, std::int64_t thread_of_waiter,
-           std::int64_t thread_of_causer, const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
+  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                    std::int64_t thread_of_waiter, std::int64_t thread_of_causer,
+                    const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
     double whole = 0;
     for (const residual_term& term : wait.terms) whole += static_cast<double>(std::abs(term.total_ns));
     if (shares_.size() < block_count) shares_.resize(block_count, 0);
@@ -88,7 +82,7 @@ class class_book {
 
   /// A wait that is only summed: below the threshold, or its cause came too late by the clocks.
   std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                       std::int64_t thread_of_waiter, std::int64_t thread_of_causer) {
+                                std::int64_t thread_of_waiter, std::int64_t thread_of_causer) {
     wait_class& into = find(wait, operation, cause, wait_class::shapeless);
     count(into.sum, wait, thread_of_waiter, thread_of_causer);
     into.sum.unexplained_ns += wait.wait_ns;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_LEDGER_CLOCK_PASS_HPP
 #define WHYWAIT_EXPLAIN_LEDGER_CLOCK_PASS_HPP
 
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/ledger/clock_result.hpp>
 #include <whywait/explain/ledger/location_clocks.hpp>
 #include <whywait/explain/ledger/meetings.hpp>

@@ -1,7 +1,9 @@
 #ifndef WHYWAIT_EXPLAIN_LEDGER_CLOCK_STAGE_HPP
 #define WHYWAIT_EXPLAIN_LEDGER_CLOCK_STAGE_HPP
 
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/ledger/clock_pass.hpp>
+#include <whywait/explain/ledger/cost_pass.hpp>
 #include <whywait/explain/ledger/critical_path.hpp>
 #include <whywait/explain/ledger/delay_costs.hpp>
 #include <whywait/explain/merging.hpp>
@@ -19,27 +21,51 @@ namespace explain {
 
 /// The virtual clocks of one rank, from who needs whom to the answers. Several passes if there are more questions than
 /// clocks; the first one has the compensation, the ideal network and the first questions. Not thread safe.
-class clock_stage {
+class clock_stage final : public rank_clocks {
  public:
-  clock_stage(const rank_history& rank, const options& settings) : rank_(&rank), settings_(&settings), needs_(rank), meetings_(rank.rank) {}
+  clock_stage(const rank_history& rank, const options& settings)
+      : rank_(&rank), settings_(&settings), needs_(rank), meetings_(rank.rank), cost_pass_(new cost_pass(rank)) {}
 
-  need_book& needs() noexcept { return needs_; }
-  meeting_book& meetings() noexcept { return meetings_; }
-
-  // After the explanation of this rank.
-  void observe(std::vector<std::vector<wait_note>> notes, critical_path path, cost_sums costs) {
-    notes_ = std::move(notes);
-    path_ = std::move(path);
-    costs_ = std::move(costs);
+  void meet(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) override {
+    meetings_.plan(all, count, needs);
   }
-  void place(const merge_book& merging) {
+  void tell(outbox_call to) override { meetings_.tell(to); }
+  void hear(std::uint32_t part, packet_reader& in) override {
+    const auto location = in.get<std::uint16_t>();
+    if (part == packet_part::give) {
+      needs_.give(location, in.get<clock_give>());
+    } else {
+      needs_.need(location, in.get<std::uint32_t>());
+    }
+  }
+  void messages(std::uint16_t location, const message_match* matches, std::size_t count,
+                const std::vector<arrival>& arrivals) override {
+    needs_.messages(location, matches, count, arrivals);
+  }
+  void explained(std::uint16_t location, explained_location what) override {
+    cost_pass_->expect(location, *what.arrivals, what.caused);
+    notes_.push_back(std::move(what.notes));
+    critical_path path;
+    path.end_ns = what.end_ns;
+    path.path = std::move(what.path);
+    path.spent = std::move(what.spent);
+    path_.merge(std::move(path));
+  }
+  cost_pass& costs() noexcept { return *cost_pass_; }
+  void keep_costs() {
+    costs_ = cost_pass_->result();
+    cost_pass_.reset();
+  }
+  need_book& needs() noexcept { return needs_; }
+  void classes(merge_book& merging) override {
+    merging_ = &merging;
     for (std::size_t i = 0; i != merging.entries(); ++i) placed_.push_back(merging.placed(i));
   }
 
   /// On rank 0: the blocks that explain most, to be asked about.
-  packet choose(const std::vector<merged_class>& merged) const {
+  packet choose() const {
     std::vector<std::pair<core::stable_key, std::int64_t>> blocks;
-    for (const merged_class& c : merged) {
+    for (const merged_class& c : merging_->merged()) {
       for (const residual_term& t : c.sum.residual) {
         if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
       }
@@ -126,7 +152,7 @@ class clock_stage {
   }
 
   /// Fills in what the clocks found. Before the classes are presented.
-  void report(outcome& result, std::vector<merged_class>& merged) {
+  void report(outcome& result, std::vector<merged_class>& merged) override {
     result.total_ns = total_ns_;
     result.without_overhead = without_;
     result.efficiency = efficiency_;
@@ -151,7 +177,7 @@ class clock_stage {
   }
 
   /// After the classes are presented: what each could save at most by its first block.
-  void mark_savings(outcome& result) const {
+  void mark_savings(outcome& result) const override {
     for (explanation& e : result.waits) {
       if (e.residual.empty()) continue;
       for (const what_if_answer& a : result.savings) {
@@ -180,6 +206,8 @@ class clock_stage {
   const options* settings_;
   need_book needs_;
   meeting_book meetings_;
+  std::unique_ptr<cost_pass> cost_pass_;
+  merge_book* merging_ = nullptr;
   std::vector<std::vector<wait_note>> notes_;
   std::vector<class_clock> placed_, classes_;
   critical_path path_;

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_LEDGER_COST_PASS_HPP
 
 #include <whywait/explain/arrival.hpp>
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/ledger/delay_costs.hpp>
 #include <whywait/explain/ledger/own_time.hpp>
@@ -28,17 +29,10 @@ namespace explain {
 /// forward pass is, with the time reversed. O(records + waits * (blocks + 16 records)).
 class cost_pass {
  public:
-  /// A wait that was caused by the beginning of one of this rank's records.
-  struct caused {
-    std::uint32_t record;
-    std::int32_t rank;
-    std::uint16_t location;
-  };
-
   explicit cost_pass(const rank_history& rank) : rank_(&rank) {}
 
   /// `arrivals`: who this location waited for; `services`: who waited for it; both by record.
-  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused>& services) {
+  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
     lanes_.emplace_back();
     lane& l = lanes_.back();
     const location_history& here = rank_->locations[location];

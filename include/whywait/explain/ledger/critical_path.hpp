@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_LEDGER_CRITICAL_PATH_HPP
 #define WHYWAIT_EXPLAIN_LEDGER_CRITICAL_PATH_HPP
 
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/merged_class.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -18,10 +19,7 @@ namespace explain {
 /// The causal path profile of the location that ended last is the critical path of the run; beside it what all
 /// locations together spent in each block (definitions 1.5). Merged up the tree; memory is the distinct blocks.
 struct critical_path {
-  struct entry {
-    core::stable_key block;
-    std::int64_t ns, visits;
-  };
+  using entry = block_time;
   std::int64_t end_ns = INT64_MIN;
   std::vector<entry> path, spent;  ///< by block once joined
 
