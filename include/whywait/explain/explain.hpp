@@ -18,7 +18,8 @@ namespace detail {
 
 [[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
                                           const options& settings) {
-  const std::unique_ptr<run_clocks> clocks = settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
+  const std::unique_ptr<run_clocks> clocks =
+      settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
   std::vector<std::unique_ptr<rank_engine>> engines;
   engines.reserve(count);
   for (std::size_t i = 0; i != count; ++i) {

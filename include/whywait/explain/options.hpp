@@ -66,7 +66,8 @@ struct options {
   double least_share = 0.01;          ///< presentation: terms below this part of a wait are dropped
   std::size_t listed_locations = 16;  ///< waiters and causers named per explanation
   observer* watch = nullptr;          ///< optional; borrowed
-  /// Virtual clocks: compensation, efficiencies, savings. On: &virtual_clocks of <whywait/explain/ledger/virtual_clocks.hpp>.
+  /// Virtual clocks: compensation, efficiencies, savings. Null: off, and not compiled. On: `&virtual_clocks` of
+  /// <whywait/explain/ledger/virtual_clocks.hpp>; the same on all ranks.
   make_clocks clocks = nullptr;
   std::vector<what_if> questions;     ///< answered by the virtual clocks, in this order
   std::size_t savings = 8;            ///< blocks for which "twice as fast" is asked by itself, most costly first

@@ -23,7 +23,8 @@ class borrowed<Result(Args...)> {
  public:
   template <class Function, std::enable_if_t<!std::is_same<std::decay_t<Function>, borrowed>::value, int> = 0>
   borrowed(Function&& function)
-      : function_(const_cast<void*>(static_cast<const void*>(&function))), call_([](void* self, Args... args) -> Result {
+      : function_(const_cast<void*>(static_cast<const void*>(&function))),
+        call_([](void* self, Args... args) -> Result {
           return (*static_cast<std::remove_reference_t<Function>*>(self))(std::forward<Args>(args)...);
         }) {}
   Result operator()(Args... args) const { return call_(function_, std::forward<Args>(args)...); }
