@@ -1,11 +1,25 @@
 // The explanation of synthetic runs over the simulated transport, all ranks in one thread: records per second
 // of all ranks together. Set up once, nothing of the generation is measured.
+//
+// explain_stencil and explain_tree show how it grows with the number of ranks, at 100 records a rank: `exponent` is
+// that of the processor time against the smallest size, `bytes_per_rank` what the process grew by while it explained. Up to 4096
+// ranks; WHYWAIT_BENCH_RANKS=65536 asks for more (2 GB). The names end in /1 where the virtual clocks run, too.
 #include <whywait/explain/explain.hpp>
+#include <whywait/explain/ledger/virtual_clocks.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 
 #include <benchmark/benchmark.h>
 
+#include <malloc.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <utility>
 #include <string>
 #include <vector>
 
@@ -57,7 +71,7 @@ std::vector<explain::rank_history> views(std::vector<rank_store>& stores) {
     explain::location_history l;
     l.records = {&s.records_chunk, 63, s.records.size()};
     l.steps = {&s.steps_chunk, 63, s.steps.size()};
-    for (const char* site : {"send", "receive", "barrier"}) l.call_sites.push_back(core::key_of(site));
+    for (const char* site : {"send", "receive", "barrier", "wait"}) l.call_sites.push_back(core::key_of(site));
     h.locations.push_back(l);
     explain::communicator world;
     world.id = 1;
@@ -110,14 +124,126 @@ std::vector<rank_store> ring(std::int32_t ranks, std::size_t steps) {
   return stores;
 }
 
-void run(benchmark::State& state, std::vector<rank_store> stores) {
+// Halo exchange with four neighbours on a torus: 11 steps of four Irecv, four Isend, Waitall; then an Allreduce.
+std::vector<rank_store> stencil(std::int32_t ranks) {
+  const auto n = static_cast<std::size_t>(ranks);
+  const auto side = static_cast<std::int32_t>(std::lround(std::sqrt(static_cast<double>(ranks))));
+  std::vector<rank_store> stores(n);
+  std::vector<std::uint64_t> now(n, 0), sent(n, 0);
+  std::uint64_t random = 1;
+  for (std::size_t step = 0; step != 11; ++step) {
+    for (std::size_t i = 0; i != n; ++i) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      sent[i] = now[i] + 5000 + (random >> 33) % 20000;
+    }
+    for (std::size_t i = 0; i != n; ++i) {
+      rank_store& s = stores[i];
+      if (step == 0) {
+        s.records.reserve(100);
+        s.steps.reserve(100);
+      }
+      const auto x = static_cast<std::int32_t>(i) % side, y = static_cast<std::int32_t>(i) / side;
+      const std::int32_t around[4] = {y * side + (x + 1) % side, y * side + (x + side - 1) % side,
+                                      (y + 1) % side * side + x, (y + side - 1) % side * side + x};
+      std::uint64_t leave = sent[i] + 200;
+      const auto first = static_cast<std::uint32_t>(s.records.size());
+      for (int k = 0; k != 4; ++k) {
+        const auto at = now[i] + static_cast<std::uint64_t>(10 * k);
+        add(s, mpi_call::Irecv, 0, 1, at, at + 5, around[k], flag::posts_receive | flag::complete, 1);
+      }
+      for (int k = 0; k != 4; ++k) {
+        const auto at = sent[i] + static_cast<std::uint64_t>(10 * k);
+        add(s, mpi_call::Isend, k == 0 ? at - now[i] - 100 : 0, 1 + static_cast<std::uint32_t>(step % 10), at, at + 5,
+            around[k], flag::posts_send | flag::complete, 0);
+        leave = std::max(leave, sent[static_cast<std::size_t>(around[k])] + 200);
+      }
+      add(s, mpi_call::Waitall, 0, 1, sent[i] + 50, leave, -1, 0, 3);
+      for (std::uint32_t k = 0; k != 8; ++k) s.records[first + k].completion = first + 8;
+      now[i] = leave;
+    }
+  }
+  const std::uint64_t last = *std::max_element(now.begin(), now.end());
+  for (std::size_t i = 0; i != n; ++i) {
+    add(stores[i], mpi_call::Allreduce, 0, 1, now[i], last + 1000, -1, flag::contributes | flag::consumes, 2);
+  }
+  return stores;
+}
+
+// 25 sums along a binomial tree and back, with blocking messages: 4 records a rank on average in each.
+std::vector<rank_store> tree(std::int32_t ranks) {
+  const auto n = static_cast<std::size_t>(ranks);
+  std::vector<rank_store> stores(n);
+  std::vector<std::uint64_t> now(n, 0);
+  const auto message = [&](std::size_t from, std::size_t to, std::uint64_t work, std::uint32_t block) {
+    const std::uint64_t begin = now[from] + work, receiving = now[to] + 100;
+    add(stores[from], mpi_call::Send, work, block, begin, begin + 50, static_cast<int>(to), sends, 0);
+    now[from] = begin + 50;
+    const std::uint64_t over = std::max(begin, receiving) + 100;
+    add(stores[to], mpi_call::Recv, 50, block, receiving, over, static_cast<int>(from), receives, 1);
+    now[to] = over;
+  };
+  std::uint64_t random = 1;
+  for (std::size_t round = 0; round != 25; ++round) {
+    const auto block = 1 + static_cast<std::uint32_t>(round % 10);
+    for (std::size_t step = 1; step < n; step *= 2) {
+      for (std::size_t i = step; i < n; i += 2 * step) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        message(i, i - step, 2000 + (random >> 33) % 20000, block);
+      }
+    }
+    std::size_t top = 1;
+    while (2 * top < n) top *= 2;
+    for (std::size_t step = top; step != 0; step /= 2) {
+      for (std::size_t i = 0; i + step < n; i += 2 * step) message(i, i + step, 100, block);
+    }
+  }
+  return stores;
+}
+
+// The most memory that the process has held since the peak was forgotten; 0 where the system does not say.
+void forget_peak() {
+  malloc_trim(0);
+  if (std::FILE* f = std::fopen("/proc/self/clear_refs", "w")) {
+    std::fputs("5", f);
+    std::fclose(f);
+  }
+}
+double peak_bytes() {
+  double kib = 0;
+  if (std::FILE* f = std::fopen("/proc/self/status", "r")) {
+    char line[256];
+    while (std::fgets(line, sizeof line, f) != nullptr) {
+      if (std::sscanf(line, "VmHWM: %lf", &kib) == 1) break;
+    }
+    std::fclose(f);
+  }
+  return kib * 1024;
+}
+
+// Of this thread: others may be busy, too.
+std::uint64_t cpu_ns() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// `series`: sizes that belong together, smallest first.
+void run(benchmark::State& state, std::vector<rank_store> stores, const explain::options& settings = {},
+         const std::string& series = "") {
+  static std::map<std::string, std::pair<double, double>> smallest;  // records and seconds of each series
   const std::vector<explain::rank_history> histories = views(stores);
   explain::simulated_transport transport(static_cast<std::int32_t>(stores.size()));
   std::int64_t records = 0;
   for (const rank_store& s : stores) records += static_cast<std::int64_t>(s.records.size());
+  forget_peak();
+  const double before = peak_bytes();
   explain::outcome out;
+  double seconds = 0;
   for (auto _ : state) {
-    out = explain::explain(transport, histories);
+    const std::uint64_t begin = cpu_ns();
+    out = explain::explain(transport, histories, settings);
+    const double took = static_cast<double>(cpu_ns() - begin) * 1e-9;
+    seconds = seconds == 0 ? took : std::min(seconds, took);
     benchmark::DoNotOptimize(out);
   }
   std::int64_t waits = 0;
@@ -126,6 +252,12 @@ void run(benchmark::State& state, std::vector<rank_store> stores) {
   state.counters["records"] = static_cast<double>(records);
   state.counters["waits"] = static_cast<double>(waits);
   state.counters["waiting_s"] = static_cast<double>(out.waiting_ns) * 1e-9;
+  if (series.empty()) return;
+  const auto first = smallest.emplace(series, std::make_pair(static_cast<double>(records), seconds)).first->second;
+  state.counters["bytes_per_rank"] = (peak_bytes() - before) / static_cast<double>(stores.size());
+  if (static_cast<double>(records) > first.first) {
+    state.counters["exponent"] = std::log(seconds / first.second) / std::log(static_cast<double>(records) / first.first);
+  }
 }
 
 void explain_ring(benchmark::State& state) {
@@ -136,6 +268,32 @@ BENCHMARK(explain_ring)->RangeMultiplier(4)->Range(2, 1024)->Unit(benchmark::kMi
 
 void explain_million(benchmark::State& state) { run(state, ping_pong(1000000)); }
 BENCHMARK(explain_million)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+explain::options clocks(benchmark::State& state) {
+  explain::options settings;
+  if (state.range(1) != 0) settings.clocks = &explain::virtual_clocks;
+  return settings;
+}
+
+void explain_stencil(benchmark::State& state) {
+  run(state, stencil(static_cast<std::int32_t>(state.range(0))), clocks(state),
+      "stencil" + std::to_string(state.range(1)));
+}
+
+void explain_tree(benchmark::State& state) {
+  run(state, tree(static_cast<std::int32_t>(state.range(0))), clocks(state), "tree" + std::to_string(state.range(1)));
+}
+
+void sizes(benchmark::internal::Benchmark* b) {
+  const char* wanted = std::getenv("WHYWAIT_BENCH_RANKS");
+  const std::int64_t most = wanted != nullptr ? std::atoll(wanted) : 4096;
+  for (const std::int64_t with_clocks : {0, 1}) {
+    for (std::int64_t ranks = 256; ranks <= most; ranks *= 4) b->Args({ranks, with_clocks});
+  }
+  b->Unit(benchmark::kMillisecond)->Iterations(1);
+}
+BENCHMARK(explain_stencil)->Apply(sizes);
+BENCHMARK(explain_tree)->Apply(sizes);
 
 }  // namespace
 

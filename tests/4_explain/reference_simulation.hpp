@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -46,18 +47,25 @@ struct shape {
   int ranks = 4;
   int events = 40;
   bool tails = true;  ///< transfer takes time
+  /// Everything is decided by the program, nothing by time: no wildcards, no Waitany, and a buffered send is over
+  /// at once and not completed together with others. So a changed run decides alike.
+  bool certain = false;
+  bool overhead = false;  ///< measurement costs time before every call
+  std::map<std::string, double> factors;  ///< block -> how long it takes instead of 1
+  double network = 1;                     ///< the same for the time inside calls that is not waiting
 };
 
 class program {
  public:
   program(std::uint64_t seed, shape s)
-      : random_(seed), shape_(s), data_(s.ranks), ranks_(static_cast<std::size_t>(s.ranks)) {
+      : random_(seed), shape_(std::move(s)), data_(shape_.ranks), ranks_(static_cast<std::size_t>(shape_.ranks)) {
+    for (int i = 0; i != shape_.ranks; ++i) durations_.emplace_back(seed * 1000 + static_cast<std::uint64_t>(i));
     groups_.push_back({});
-    for (int i = 0; i != s.ranks; ++i) groups_[0].push_back(i);
-    if (s.ranks > 2) {
+    for (int i = 0; i != shape_.ranks; ++i) groups_[0].push_back(i);
+    if (shape_.ranks > 2) {
       for (int g = 1; g != 3; ++g) add_group(g);
     }
-    for (int i = 0; i != s.ranks; ++i) {
+    for (int i = 0; i != shape_.ranks; ++i) {
       state& r = ranks_[static_cast<std::size_t>(i)];
       r.begin = r.now = pick(0, 50);
       data_[i].begin_ns = r.begin;
@@ -72,6 +80,15 @@ class program {
 
   run& histories() { return data_; }
   const std::vector<true_wait>& waits() const { return waits_; }
+  /// From the first begin to the last end.
+  std::int64_t total() const {
+    std::int64_t latest = 0;
+    for (int i = 0; i != shape_.ranks; ++i) latest = std::max(latest, elapsed(i));
+    return latest;
+  }
+  /// How long calls were blocked, for whomever; all ranks together.
+  std::int64_t blocked_ns() const { return blocked_ns_; }
+  std::int64_t overhead_ns() const { return overhead_ns_; }
   std::int64_t elapsed(int rank) const { return ranks_[static_cast<std::size_t>(rank)].now - earliest_; }
   std::int64_t call_ns(int rank, std::uint32_t record) {
     return static_cast<std::int64_t>(data_[rank].locations[0].records[record].duration);
@@ -137,7 +154,7 @@ class program {
     std::vector<op> ops;
     std::size_t next = 0;
     bool blocked = false, leaving = false;
-    std::int64_t enter = 0, over = 0;
+    std::int64_t enter = 0, over = 0, overhead = 0;
     std::vector<std::size_t> completed;  ///< requests that the current call completes
     std::uint32_t record = 0;            ///< of the current call
     std::vector<request> requests;
@@ -164,6 +181,14 @@ class program {
     return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
   }
   bool chance(int percent) { return pick(0, 99) < percent; }
+  // What a rank does between and in its calls must not depend on when others do something.
+  std::int64_t draw(int i, std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(durations_[static_cast<std::size_t>(i)]() %
+                                           static_cast<std::uint64_t>(high - low + 1));
+  }
+  static std::int64_t scaled(std::int64_t ns, double factor) {
+    return ns - std::llround((1 - factor) * static_cast<double>(ns));
+  }
   state& rank(int i) { return ranks_[static_cast<std::size_t>(i)]; }
 
   void add_group(int g) {
@@ -214,7 +239,7 @@ class program {
         op& q = push(b, how < 6 ? recv : irecv);
         q.peer = a;
         q.tag = tag;
-      } else if (type < 58) {  // a wildcard takes whoever comes first, so its senders must not block
+      } else if (type < 58 && !shape_.certain) {  // a wildcard takes whoever comes first, so its senders must not block
         op& s = push(a, send);
         s.peer = b;
         s.tag = 9;
@@ -230,7 +255,7 @@ class program {
           x.rendezvous = slow;
         }
       } else if (type < 84) {
-        push(a, chance(40) ? wait_any : chance(50) ? wait_some : wait_all);
+        push(a, chance(40) && !shape_.certain ? wait_any : chance(50) ? wait_some : wait_all);
       } else {
         static const std::array<mpi_call, 6> calls = {mpi_call::Barrier, mpi_call::Allreduce, mpi_call::Bcast,
                                                       mpi_call::Reduce,  mpi_call::Scan,      mpi_call::Exscan};
@@ -290,18 +315,24 @@ class program {
     if (r.next == r.ops.size()) return;
     const op& o = r.ops[r.next];
     std::int64_t t = r.now;
-    const std::int64_t steps = pick(0, 3);
+    const std::int64_t steps = draw(i, 0, 3);
     for (std::int64_t s = 0; s != steps; ++s) {
-      const std::string block = "block" + std::to_string(pick(0, 4));
-      const std::int64_t visits = pick(1, 5);
-      const std::int64_t ns = visits * pick(1, 60) + pick(0, 9);
-      const std::int64_t work = chance(30) ? pick(1, 20) : 0;
+      const std::string block = "block" + std::to_string(draw(i, 0, 4));
+      const std::int64_t visits = draw(i, 1, 5);
+      const std::int64_t each = draw(i, 1, 60);
+      const auto factor = shape_.factors.find(block);
+      const std::int64_t ns = scaled(visits * each + draw(i, 0, 9), factor == shape_.factors.end() ? 1 : factor->second);
+      const std::int64_t work = draw(i, 0, 99) < 30 ? draw(i, 1, 20) : 0;
       data_[i].step(block, static_cast<std::uint64_t>(ns), static_cast<std::uint64_t>(visits),
                     static_cast<std::uint64_t>(work));
       r.pieces.push_back({core::key_of(block.c_str()), {visits, ns, work}, -1});
       t += ns;
     }
-    const std::int64_t gap = chance(30) ? 0 : pick(1, 30);
+    std::int64_t gap = draw(i, 0, 99) < 30 ? 0 : draw(i, 1, 30);
+    const std::int64_t cost = draw(i, 0, 99) < 60 ? draw(i, 1, 90) : 0;
+    r.overhead = shape_.overhead ? cost : 0;
+    overhead_ns_ += r.overhead;
+    gap += r.overhead;
     const core::stable_key site = core::key_of(site_name(o).c_str());
     if (gap > 0) r.pieces.push_back({explain::between_key(r.previous_site, site), {1, gap, 0}, -1});
     r.previous_site = site;
@@ -315,6 +346,8 @@ class program {
     s.flags = static_cast<std::uint16_t>(flags);
     s.peer = peer;
     s.tag = tag;
+    s.overhead = static_cast<std::uint32_t>(r.overhead);
+    r.overhead = 0;
     r.positions[data_[i].last()] = r.pieces.size();
     return data_[i].last();
   }
@@ -385,13 +418,14 @@ class program {
     r.blocked = true;
     r.current.clear();
     const unsigned done = flag::complete;
+    const unsigned surely = o.rendezvous && shape_.certain ? unsigned{flag::synchronous} : 0u;
     switch (o.what) {
       case send:
-        r.record = write(i, mpi_call::Send, o, flag::posts_send | done, o.peer, o.tag);
+        r.record = write(i, mpi_call::Send, o, flag::posts_send | done | surely, o.peer, o.tag);
         r.current = {post_message(i, o, r.record)};
         break;
       case isend:
-        r.record = write(i, mpi_call::Isend, o, flag::posts_send, o.peer, o.tag);
+        r.record = write(i, mpi_call::Isend, o, flag::posts_send | surely, o.peer, o.tag);
         r.posted.push_back(post_message(i, o, r.record));
         break;
       case recv:
@@ -407,7 +441,7 @@ class program {
         r.record = write(i, mpi_call::Probe, o, 0, o.peer, o.tag);
         break;
       case exchange: {
-        const std::uint32_t s = write(i, mpi_call::Sendrecv, o, flag::posts_send, o.peer, o.tag);
+        const std::uint32_t s = write(i, mpi_call::Sendrecv, o, flag::posts_send | surely, o.peer, o.tag);
         const std::uint32_t q = write(i, mpi_call::Sendrecv, o, flag::posts_receive, o.peer, o.tag);
         r.current = {post_message(i, o, s), post_receive(i, o, q)};
         r.record = write(i, mpi_call::Sendrecv, o, 0, -1, 0);
@@ -418,14 +452,16 @@ class program {
       case wait_some:
         r.record = write(i, mpi_call::Wait, o, 0, -1, 0);
         if (!r.posted.empty()) {
-          const auto k = pick(0, static_cast<std::int64_t>(r.posted.size()) - 1);
+          const auto k = draw(i, 0, static_cast<std::int64_t>(r.posted.size()) - 1);
           r.current = {r.posted[static_cast<std::size_t>(k)]};
         }
         break;
       case wait_all:
       case wait_any:
         r.record = write(i, o.what == wait_all ? mpi_call::Waitall : mpi_call::Waitany, o, 0, -1, 0);
-        r.current = r.posted;
+        for (const std::size_t q : r.posted) {
+          if (!shape_.certain || !r.requests[q].sending || r.requests[q].rendezvous) r.current.push_back(q);
+        }
         break;
       case collective: {
         unsigned data = flag::contributes | flag::consumes;
@@ -460,6 +496,7 @@ class program {
       if (seen == r.unexpected.end()) return false;
       const request& m = rank(seen->first).requests[seen->second];
       const std::int64_t until = std::max(r.enter, m.posted);
+      blocked_ns_ += until - r.enter;
       if (m.posted > r.enter) note_wait(explain::pattern::late_sender, i, seen->first, m.record, m.posted);
       leave(i, until);
       return true;
@@ -479,8 +516,13 @@ class program {
     }
     // Decided when it leaves: a receive posted until then counts, even if the send was buffered.
     r.completed = completed;
-    r.over = ready + tail();
+    const bool buffered = std::any_of(completed.begin(), completed.end(), [&r](std::size_t q) {
+      return r.requests[q].sending && !r.requests[q].rendezvous;
+    });
+    const std::int64_t transfer = tail(i);
+    r.over = ready + (buffered && shape_.certain ? 0 : transfer);
     r.leaving = true;
+    blocked_ns_ += ready - r.enter;
     return true;
   }
 
@@ -553,12 +595,13 @@ class program {
     }
     const int group = m.all ? o.group * 100000 + r.turns[o.group] : -1;
     if (cause != i) note_wait(why, i, cause, m.entered[cause].second, latest, group);
+    blocked_ns_ += latest - r.enter;
     ++r.turns[o.group];
     leave(i, latest);
     return true;
   }
 
-  std::int64_t tail() { return shape_.tails ? pick(1, 8) : 0; }
+  std::int64_t tail(int i) { return shape_.tails ? scaled(draw(i, 1, 8), shape_.network) : 0; }
 
   void note_wait(explain::pattern why, int i, int causer, std::uint32_t causer_record, std::int64_t until,
                  int group = -1) {
@@ -580,7 +623,7 @@ class program {
     waits_.push_back(w);
   }
 
-  void leave(int i, std::int64_t ready) { finish(i, ready + tail()); }
+  void leave(int i, std::int64_t ready) { finish(i, ready + tail(i)); }
 
   void finish(int i, std::int64_t over) {
     state& r = rank(i);
@@ -635,7 +678,8 @@ class program {
   std::map<std::pair<int, int>, meeting> meetings_;
   std::vector<true_wait> waits_;
   std::map<std::size_t, profile> explained_;
-  std::int64_t earliest_ = 0;
+  std::int64_t earliest_ = 0, blocked_ns_ = 0, overhead_ns_ = 0;
+  std::vector<std::mt19937_64> durations_;
 };
 
 }  // namespace reference

@@ -23,7 +23,9 @@ namespace endpoint_flag {
 enum : std::uint16_t {
   ambiguous = 1u << 0,  ///< the order on its channel is not certain
   partial = 1u << 1,    ///< its rank lost records
-  late_only = 1u << 2   ///< a send: only a receive posted later can have made it wait
+  late_only = 1u << 2,  ///< a send: only a receive posted later can have made it wait
+  synchronous = 1u << 3,  ///< a send that surely was not buffered
+  wildcard = 1u << 4      ///< received from any source
 };
 }
 

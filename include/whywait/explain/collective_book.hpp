@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_COLLECTIVE_BOOK_HPP
 #define WHYWAIT_EXPLAIN_COLLECTIVE_BOOK_HPP
 
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/collectives.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -131,8 +132,9 @@ class collective_book {
 
   /// The homes answer: those instances of which all participants have come, or with `rest` all. O(n log n) in
   /// the participants since the last call, plus what was left then.
+  /// `clocks`, if not null, hear of every instance that is answered.
   template <class Outbox>
-  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to) {
+  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to, rank_clocks* clocks) {
     if (here_.size() == seen_ && !rest) return;
     sort_rarely(here_, [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
@@ -151,6 +153,7 @@ class collective_book {
           put(out, p.location);
           put(out, a);
         });
+        if (clocks != nullptr) clocks->meet(here_.data() + i, j - i, needs_);
         i = j;
       }
       for (; i != j; ++i) {
@@ -161,6 +164,7 @@ class collective_book {
         needs.insert(needs.end(), first, first + static_cast<std::ptrdiff_t>(p.needs_count));
       }
     }
+    if (clocks != nullptr) clocks->tell(to);
     here_.resize(kept);
     needs_.swap(needs);
     seen_ = kept;

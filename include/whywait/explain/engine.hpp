@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_ENGINE_HPP
 
 #include <whywait/explain/arrivals.hpp>
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/collective_book.hpp>
 #include <whywait/explain/forward.hpp>
 #include <whywait/explain/merging.hpp>
@@ -25,8 +26,14 @@ namespace explain {
 /// begins, then 40 per wait and 24 per wait that this rank caused. Not thread safe.
 class rank_engine {
  public:
-  rank_engine(const rank_history& rank, const options& settings)
-      : rank_(&rank), settings_(settings), messages_(new message_book(rank)), collectives_(rank), classes_(settings_) {}
+  /// `clocks`: those of this rank, or null; borrowed.
+  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks)
+      : rank_(&rank),
+        settings_(settings),
+        messages_(new message_book(rank, clocks != nullptr)),
+        collectives_(rank),
+        classes_(settings_),
+        clocks_(clocks) {}
 
   // Stage 0: reads the records.
   void observe() {
@@ -65,7 +72,7 @@ class rank_engine {
       out.insert(out.end(), reply.second.begin(), reply.second.end());
     }
     replies_.clear();
-    collectives_.answer(settings_.threshold_ns, false, to);
+    collectives_.answer(settings_.threshold_ns, false, to, clocks_);
     messages_->pack_sends(to, room);
     collectives_.pack(to, room);
   }
@@ -73,7 +80,7 @@ class rank_engine {
   // Stage 2, produce: answers to collectives in which not all members took part.
   template <class Outbox>
   void conclude(Outbox&& to) {
-    collectives_.answer(settings_.threshold_ns, true, to);
+    collectives_.answer(settings_.threshold_ns, true, to, clocks_);
   }
 
   // Stages 1 and 2, consume.
@@ -81,7 +88,7 @@ class rank_engine {
     packet_reader in(data, size);
     packet reply;
     while (!in.empty()) {
-      switch (in.get<std::uint32_t>()) {
+      switch (const auto part = in.get<std::uint32_t>()) {
         case packet_part::sends:
           messages_->match_sends(source, in, matches_, reply);
           break;
@@ -90,6 +97,10 @@ class rank_engine {
           break;
         case packet_part::participation:
           collectives_.take(source, in);
+          break;
+        case packet_part::give:
+        case packet_part::need:
+          clocks_->hear(part, in);
           break;
         default: {
           const auto location = in.get<std::uint16_t>();
@@ -124,6 +135,9 @@ class rank_engine {
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), settings_);
       std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, std::move(answers));
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
+      if (clocks_ != nullptr) {
+        clocks_->messages(static_cast<std::uint16_t>(l), matches_.data() + first, last - first, arrivals);
+      }
       forward_->expect(static_cast<std::uint16_t>(l), std::move(arrivals));
       first = last;
     }
@@ -170,8 +184,14 @@ class rank_engine {
   }
   const outcome& totals() const noexcept { return totals_; }
 
+  void sum_classes() {
+    if (clocks_ != nullptr) clocks_->classes(*merging_);
+    merging_->sum();
+  }
+
   outcome present_result() {
     outcome result = totals_;
+    if (clocks_ != nullptr) clocks_->report(result, merging_->merged());
     result.waits = present(merging_->merged(), settings_);
     unique_meanings();
     std::vector<core::stable_key> used;
@@ -181,6 +201,9 @@ class rank_engine {
         used.push_back(t.within);
       }
     }
+    for (const critical_block& c : result.critical_path) used.push_back(c.block);
+    for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
+    if (clocks_ != nullptr) clocks_->mark_savings(result);
     sort_rarely(used);
     for (const block_meaning& m : meanings_) {
       if (std::binary_search(used.begin(), used.end(), m.key)) result.meanings.push_back(m);
@@ -202,6 +225,7 @@ class rank_engine {
   collective_book collectives_;
   block_table blocks_;
   class_book classes_;
+  rank_clocks* clocks_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;
   std::vector<std::pair<std::int32_t, packet>> replies_;

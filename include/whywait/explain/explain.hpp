@@ -14,6 +14,69 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
+namespace detail {
+
+[[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
+                                          const options& settings) {
+  const std::unique_ptr<run_clocks> clocks =
+      settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
+  std::vector<std::unique_ptr<rank_engine>> engines;
+  engines.reserve(count);
+  for (std::size_t i = 0; i != count; ++i) {
+    engines.emplace_back(new rank_engine(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i)));
+  }
+  const auto at = [&engines](std::int32_t i) -> rank_engine& { return *engines[static_cast<std::size_t>(i)]; };
+
+  const std::int64_t earliest_ns =
+      transport.minimum([&](std::int32_t i) { return histories[static_cast<std::size_t>(i)].begin_ns; });
+  for (std::size_t i = 0; i != count; ++i) engines[i]->observe();
+  const auto hear = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+    at(i).hear(source, data, size);
+  };
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).announce(to, room); }, hear);
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t) { at(i).conclude(to); }, hear);
+  for (std::size_t i = 0; i != count; ++i) engines[i]->decide(earliest_ns);
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().request(to, room); },
+                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                       at(i).forward().take_requests(source, packet_reader(data, size));
+                     });
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().promise(to, room); },
+                     [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
+                       at(i).forward().take_promises(packet_reader(data, size));
+                     });
+  transport.forward([&](std::int32_t i, post_call post) { return at(i).forward().advance(post); },
+                    [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                      at(i).forward().receive(source, data, size);
+                    });
+
+  if (clocks != nullptr) {
+    for (std::size_t i = 0; i != count; ++i) engines[i]->forward().report(clocks->of(i));
+    clocks->charge_delays(transport);
+  }
+  for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
+  for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
+    for (std::size_t i = 0; i != count; ++i) engines[i]->merging().propose();
+    transport.reduce(
+        [&](std::int32_t i) { return at(i).merging().pack(); },
+        [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
+    bool any = false;
+    transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
+                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                          any = at(i).merging().settle(round, data, size) || any;
+                        });
+    if (!any) break;
+  }
+  for (std::size_t i = 0; i != count; ++i) engines[i]->sum_classes();
+  transport.reduce(
+      [&](std::int32_t i) { return at(i).pack_result(); },
+      [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
+  if (clocks != nullptr) clocks->turn(transport, earliest_ns);
+  if (count == 0) return {};
+  return histories[0].rank == 0 ? engines[0]->present_result() : engines[0]->totals();
+}
+
+}  // namespace detail
+
 /// Says why the ranks waited: the one entry point of the room. Collective over the ranks of the transport,
 /// each of which brings the histories of the `count` ranks it hosts (1 under MPI, all in a simulation). The
 /// result is complete where rank 0 is hosted, elsewhere it holds the totals of the ranks below in the tree.
@@ -35,52 +98,8 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
   if (count != static_cast<std::size_t>(transport.hosted())) {
     throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
   }
-  std::vector<std::unique_ptr<rank_engine>> engines;
-  engines.reserve(count);
-  for (std::size_t i = 0; i != count; ++i) engines.emplace_back(new rank_engine(histories[i], settings));
-  const auto at = [&engines](std::int32_t i) -> rank_engine& { return *engines[static_cast<std::size_t>(i)]; };
-
-  const std::int64_t earliest_ns =
-      transport.minimum([&](std::int32_t i) { return histories[static_cast<std::size_t>(i)].begin_ns; });
-  for (std::size_t i = 0; i != count; ++i) engines[i]->observe();
-  const auto hear = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-    at(i).hear(source, data, size);
-  };
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).announce(outbox_call(to), room); }, hear);
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).conclude(outbox_call(to)); }, hear);
-  for (std::size_t i = 0; i != count; ++i) engines[i]->decide(earliest_ns);
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().request(outbox_call(to), room); },
-                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                       at(i).forward().take_requests(source, packet_reader(data, size));
-                     });
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().promise(outbox_call(to), room); },
-                     [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-                       at(i).forward().take_promises(packet_reader(data, size));
-                     });
-  transport.forward([&](std::int32_t i, auto&& post) { return at(i).forward().advance(post_call(post)); },
-                    [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                      at(i).forward().receive(source, data, size);
-                    });
-
-  for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
-  for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
-    for (std::size_t i = 0; i != count; ++i) engines[i]->merging().propose();
-    transport.reduce(
-        [&](std::int32_t i) { return at(i).merging().pack(); },
-        [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
-    bool any = false;
-    transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
-                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          any = at(i).merging().settle(round, data, size) || any;
-                        });
-    if (!any) break;
-  }
-  for (std::size_t i = 0; i != count; ++i) engines[i]->merging().sum();
-  transport.reduce(
-      [&](std::int32_t i) { return at(i).pack_result(); },
-      [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
-  if (count == 0) return {};
-  return histories[0].rank == 0 ? engines[0]->present_result() : engines[0]->totals();
+  transport_calls_of<Transport> calls(transport);
+  return detail::explain_over(calls, histories, count, settings);
 }
 
 /// The same for the usual case of one rank per process.

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_EXPLANATION_HPP
 
 #include <whywait/core/stable_key.hpp>
+#include <whywait/explain/ledger/question.hpp>
 #include <whywait/explain/picture.hpp>
 
 #include <cstdint>
@@ -110,9 +111,47 @@ struct explanation {
   std::int64_t first_ns = 0;       ///< shared time of the first instance: canonical order
   wait_sample longest;             ///< the longest that has an explanation of its own
   wait_picture picture;            ///< of that one; empty unless WHYWAIT_PATH=order
+  std::int64_t compensated_ns = 0; ///< what wait_ns would have been without measurement overhead (options::clocks)
+  quality compensated_trust = quality::exact;
+  std::int64_t saving_ns = 0;      ///< the run would be shorter by this if its first block were twice as fast
   std::vector<residual_term> residual;   ///< largest |total_ns| first
   std::vector<location_share> waiters;   ///< most first, bounded; the rest in rank -1
   std::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
+};
+
+/// One block of the critical path of the run.
+struct critical_block {
+  core::stable_key block = 0;
+  std::int64_t ns = 0;            ///< time in it on the critical path; all blocks add up to the time of the run
+  std::int64_t imbalance_ns = 0;  ///< what is more than the mean of all locations
+  std::int64_t visits = 0;
+};
+
+/// What the delay that one block caused has cost in waiting (Boehme et al., ACM TOPC 2016).
+struct delay_cost {
+  core::stable_key block = 0;
+  std::int64_t short_ns = 0;  ///< waits for the one who ran it
+  std::int64_t long_ns = 0;   ///< waits for those who had waited for that one, and so on
+};
+
+/// Where the explained waits come from, in proportion. All short_ns, long_ns and nobody_ns together are all
+/// explained waits; so are direct, indirect and what was charged to nobody at once; so are propagating and terminal.
+struct delay_costs {
+  std::vector<delay_cost> blocks;   ///< most costly first
+  std::int64_t direct_ns = 0;       ///< because the causer computed longer
+  std::int64_t indirect_ns = 0;     ///< because the causer had waited itself
+  std::int64_t propagating_ns = 0;  ///< waits that made others wait later
+  std::int64_t terminal_ns = 0;     ///< waits that nobody else waited for
+  std::int64_t nobody_ns = 0;       ///< no difference was found (clock error, lost records)
+};
+
+/// What measurement did to the run, and what the run would have been without it (overhead 0).
+struct compensation {
+  std::int64_t total_ns = 0;       ///< the run without measurement overhead
+  std::int64_t waiting_ns = 0;     ///< sum of all waits without it
+  std::int64_t overhead_ns = 0;    ///< measurement overhead executed by all locations
+  std::int64_t bound_ns = 0;       ///< overhead on the measured critical path: it made the run longer by no more (C3)
+  std::int64_t inversions = 0;     ///< wildcard receives that would have taken another message first
 };
 
 /// The outcome of one analysis, complete on rank 0, elsewhere empty but for the own totals.
@@ -126,6 +165,13 @@ struct outcome {
   std::int64_t longest_ns = 0;             ///< recorded time of the longest location
   std::int64_t clock_violations = 0;       ///< causes that arrived after their waiter had left
   std::int64_t unmatched = 0;              ///< postings without a partner
+  std::int64_t total_ns = 0;               ///< from the first begin to the last end (options::clocks; so all below)
+  compensation without_overhead;
+  efficiencies efficiency;
+  std::vector<critical_block> critical_path;  ///< largest first
+  delay_costs costs;
+  std::vector<what_if_answer> answers;     ///< to options::questions
+  std::vector<what_if_answer> savings;     ///< the most costly blocks twice as fast, largest saving first
 };
 
 }  // namespace explain

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_FORWARD_HPP
 
 #include <whywait/explain/arrival.hpp>
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/links.hpp>
 #include <whywait/explain/location_path.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -152,6 +153,18 @@ class forward_pass {
       if (l.path_at != done || l.scout_at != done) return false;
     }
     return links_.quiet();
+  }
+
+  /// Afterwards, once: what the virtual clocks want to know about each location.
+  [[gnu::cold]] void report(rank_clocks& clocks) {
+    for (std::size_t l = 0; l != lanes_.size(); ++l) {
+      explained_location what;
+      for (const service& s : lanes_[l].services) {
+        what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
+      }
+      lanes_[l].path->report(what);
+      clocks.explained(static_cast<std::uint16_t>(l), std::move(what));
+    }
   }
 
   /// A packet of another rank: snapshots and acknowledgements.

@@ -88,6 +88,7 @@ class counted_code {
 struct rank_history {
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
+  std::int32_t node = -1;     ///< machine it runs on, numbered alike on all ranks; -1: unknown
   clock_map clock;
   std::int64_t begin_ns = 0;  ///< shared time at which recording began (leave of MPI_Init)
   std::int64_t end_ns = 0;    ///< shared time at which it ended (enter of MPI_Finalize or of the analysis)

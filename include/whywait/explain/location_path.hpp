@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
 
 #include <whywait/explain/arrival.hpp>
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/path_profile.hpp>
 #include <whywait/explain/snapshot.hpp>
 #include <whywait/explain/wait_class.hpp>
@@ -59,6 +60,20 @@ class location_path {
   std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
   bool partial() const noexcept { return here_->dropped > 0; }
 
+  /// At the end, for the virtual clocks: the causal path profile, what the location itself did, where its waits went.
+  [[gnu::cold]] void report(explained_location& into) {
+    keep_spent();
+    into.arrivals = arrivals_.get();
+    into.notes = std::move(notes_);
+    into.end_ns = now_ns_;
+    for (std::uint32_t b = 0; b != profile_.size(); ++b) {
+      if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
+    }
+    for (std::uint32_t b = 0; b != spent_.size(); ++b) {
+      if (spent_[b] != 0) into.spent.push_back({(*blocks_)[b].block, spent_[b], 0});
+    }
+  }
+
   /// What is known about the current record's wait, or null.
   const arrival* due() const noexcept {
     return at_ < arrivals_->size() && (*arrivals_)[at_].record == next_ ? &(*arrivals_)[at_] : nullptr;
@@ -113,6 +128,7 @@ class location_path {
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
     profile_.swap(incoming_);
+    if (settings_->clocks != nullptr) keep_spent();
     own_.assign(profile_.size(), 0);
     now_ns_ = std::max(now_ns_, a.need_ns);
     if (a.has(arrival_flag::all)) {
@@ -138,7 +154,7 @@ class location_path {
       describe(a, wait_ns);
       instance_.explained = false;
       instance_.terms.clear();
-      classes_->add_unexplained(instance_, site_of(*here_, r), a.site, index_, a.causer_location);
+      note(classes_->add_unexplained(instance_, site_of(*here_, r), a.site, index_, a.causer_location));
       if (settings_->watch != nullptr) settings_->watch->wait(instance_);
     }
     const std::int64_t rest_ns = walk_.leave_ns() - now_ns_;
@@ -186,6 +202,12 @@ class location_path {
     profile_[block].work += work;
     own_[block] += ns;
     now_ns_ += ns;
+  }
+
+  // What the location did itself since it last took over a path, before that is forgotten.
+  [[gnu::cold]] void keep_spent() {
+    if (spent_.size() < own_.size()) spent_.resize(own_.size(), 0);
+    for (std::size_t b = 0; b != own_.size(); ++b) spent_[b] += own_[b];
   }
 
   // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
@@ -250,6 +272,10 @@ class location_path {
     return number;
   }
 
+  void note(std::uint32_t number) {
+    if (settings_->clocks != nullptr) notes_.push_back({instance_.record, number, instance_.wait_ns});
+  }
+
   void describe(const arrival& a, std::int64_t wait_ns) {
     instance_.why = a.why;
     instance_.trust = a.trust;
@@ -303,7 +329,8 @@ class location_path {
       term_blocks_.push_back(b);
     }
     const core::sync_record& r = here_->records[next_];
-    classes_->add(instance_, site_of(*here_, r), a.site, index_, a.causer_location, term_blocks_, blocks_->size());
+    note(classes_->add(instance_, site_of(*here_, r), a.site, index_, a.causer_location, term_blocks_,
+                       blocks_->size()));
     if (settings_->watch != nullptr) settings_->watch->wait(instance_);
   }
 
@@ -346,12 +373,13 @@ class location_path {
   std::shared_ptr<const std::vector<arrival>> arrivals_;
   std::size_t at_ = 0;
   path_profile profile_, incoming_;
-  std::vector<std::int64_t> own_, incoming_own_;
+  std::vector<std::int64_t> own_, incoming_own_, spent_;
   alignments aligned_;
   std::vector<known> translation_;
   std::vector<std::uint32_t> step_blocks_, call_blocks_, term_blocks_;
   key_map between_blocks_;
   wait_instance instance_;
+  std::vector<wait_note> notes_;
 };
 
 }  // namespace explain

@@ -85,6 +85,14 @@ void get_all(packet_reader& in, std::vector<T>& values) {
   return l;
 }
 
+/// What the virtual clocks say about one class.
+struct class_clock {
+  core::stable_key key = 0;
+  std::uint32_t slot = 0;
+  quality trust = quality::exact;
+  std::int64_t ns = 0;  ///< its waits without measurement overhead
+};
+
 /// A class of the whole run on its way up to rank 0. Sums only, so the order of merging does not matter.
 struct merged_class {
   core::stable_key key = 0;
@@ -109,6 +117,8 @@ struct merged_class {
     sum.wrong_order_ns += from.wrong_order_ns;
     sum.indirect_ns += from.indirect_ns;
     sum.unexplained_ns += from.unexplained_ns;
+    sum.compensated_ns += from.compensated_ns;
+    sum.compensated_trust = std::max(sum.compensated_trust, from.compensated_trust);
     sum.first_ns = std::min(sum.first_ns, from.first_ns);
     if (from.longest.outweighs(sum.longest)) sum.longest = from.longest;
     for (const location_share& s : from.waiters) add_share(sum.waiters, s);

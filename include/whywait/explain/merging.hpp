@@ -74,6 +74,15 @@ class merge_book {
     return !best_.empty();
   }
 
+  /// After the rounds, before `sum`: where class `number` of this rank belongs.
+  class_clock placed(std::size_t number) const {
+    class_clock c;
+    c.key = entries_[number].leader.key;
+    c.slot = entries_[number].slot == open ? settings_->classes_per_key : entries_[number].slot;
+    return c;
+  }
+  std::size_t entries() const noexcept { return entries_.size(); }
+
   /// After the rounds: sums of this rank, then of everything that `add` brings.
   void sum() {
     for (std::size_t i = 0; i != entries_.size(); ++i) {

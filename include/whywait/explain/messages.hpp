@@ -24,7 +24,9 @@ namespace explain {
 /// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
 class message_book {
  public:
-  explicit message_book(const rank_history& rank) : rank_(&rank) {
+  /// `all_synchronous`: a synchronous send hears of its receive even if that was posted in time.
+  explicit message_book(const rank_history& rank, bool all_synchronous = false)
+      : rank_(&rank), all_synchronous_(all_synchronous) {
     for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
   }
 
@@ -238,6 +240,8 @@ class message_book {
     e.record = p.record;
     e.location = p.location;
     if (r.has(core::sync_flag::ambiguous)) e.flags = endpoint_flag::ambiguous;
+    if (r.has(core::sync_flag::synchronous)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::synchronous);
+    if (r.has(core::sync_flag::any_source)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::wildcard);
     if (partial_) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::partial);
     return e;
   }
@@ -252,6 +256,7 @@ class message_book {
   // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
   bool late_only(const posted& p) const noexcept {
     const core::sync_record& r = record(p);
+    if (all_synchronous_ && r.has(core::sync_flag::synchronous)) return false;
     if (core::role_of(r.call) == core::call_role::send) return true;
     const location_history& here = rank_->locations[p.location];
     return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&
@@ -287,7 +292,7 @@ class message_book {
   channels send_channels_, receive_channels_;
   std::vector<std::uint32_t> open_;  ///< channels with sends that the receiver has not been told of
   std::int64_t unmatched_ = 0, receives_left_ = 0;
-  bool partial_ = false;
+  bool partial_ = false, all_synchronous_;
 };
 
 }  // namespace explain

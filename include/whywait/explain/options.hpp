@@ -2,14 +2,24 @@
 #define WHYWAIT_EXPLAIN_OPTIONS_HPP
 
 #include <whywait/explain/explanation.hpp>
+#include <whywait/explain/ledger/question.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace explain {
+
+struct options;
+struct rank_history;
+class run_clocks;
+
+/// Makes virtual clocks for the ranks that a process hosts; borrows all it is given.
+using make_clocks = std::unique_ptr<run_clocks> (*)(const rank_history* histories, std::size_t count,
+                                                    const options& settings);
 
 /// One wait, before merging.
 struct wait_instance {
@@ -56,6 +66,12 @@ struct options {
   double least_share = 0.01;          ///< presentation: terms below this part of a wait are dropped
   std::size_t listed_locations = 16;  ///< waiters and causers named per explanation
   observer* watch = nullptr;          ///< optional; borrowed
+  /// Virtual clocks: compensation, efficiencies, savings. Null: off, and not compiled. On: `&virtual_clocks` of
+  /// <whywait/explain/ledger/virtual_clocks.hpp>; the same on all ranks.
+  make_clocks clocks = nullptr;
+  std::vector<what_if> questions;     ///< answered by the virtual clocks, in this order
+  std::size_t savings = 8;            ///< blocks for which "twice as fast" is asked by itself, most costly first
+  std::vector<call_overhead> overheads;  ///< calibrated, by core::mpi_call; beside what the records say
 };
 
 }  // namespace explain

@@ -3,41 +3,86 @@
 
 #include <whywait/explain/packet.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-// What a transport hands to the engine, behind one type each: so the engine is compiled once, however many transports
-// a program uses. They borrow what they are made of.
+// A transport, and what it and the engine hand to each other, behind one type each: so the engine and its stages are
+// compiled once, however many transports a program uses.
 
-/// to(rank): the packet that goes to that rank.
-class outbox_call {
+/// A function that is only borrowed: whatever it is made of must live until the last call.
+template <class Signature>
+class borrowed;
+template <class Result, class... Args>
+class borrowed<Result(Args...)> {
  public:
-  template <class To>
-  explicit outbox_call(To& to)
-      : to_(&to), call_([](void* self, std::int32_t rank) -> packet& { return (*static_cast<To*>(self))(rank); }) {}
-  packet& operator()(std::int32_t rank) const { return call_(to_, rank); }
+  template <class Function, std::enable_if_t<!std::is_same<std::decay_t<Function>, borrowed>::value, int> = 0>
+  borrowed(Function&& function)
+      : function_(const_cast<void*>(static_cast<const void*>(&function))),
+        call_([](void* self, Args... args) -> Result {
+          return (*static_cast<std::remove_reference_t<Function>*>(self))(std::forward<Args>(args)...);
+        }) {}
+  Result operator()(Args... args) const { return call_(function_, std::forward<Args>(args)...); }
 
  private:
-  void* to_;
-  packet& (*call_)(void*, std::int32_t);
+  void* function_;
+  Result (*call_)(void*, Args...);
 };
 
+/// to(rank): the packet that goes to that rank.
+using outbox_call = borrowed<packet&(std::int32_t)>;
 /// post(rank, packet): sends it on its way now.
-class post_call {
+using post_call = borrowed<void(std::int32_t, const packet&)>;
+
+/// Any transport; `explain` says what its functions do.
+class transport_calls {
  public:
-  template <class Post>
-  explicit post_call(Post& post)
-      : post_(&post), call_([](void* self, std::int32_t rank, const packet& data) {
-          (*static_cast<Post*>(self))(rank, data);
-        }) {}
-  void operator()(std::int32_t rank, const packet& data) const { call_(post_, rank, data); }
+  using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
+  using receive_call = borrowed<void(std::int32_t, std::int32_t, const unsigned char*, std::size_t)>;
+  using pack_call = borrowed<packet(std::int32_t)>;
+
+  virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
+  virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
+  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
+  virtual void reduce(pack_call pack, take_call merge) = 0;
+  virtual void broadcast(pack_call pack, take_call take) = 0;
+
+  /// Returns when all ranks have come here.
+  void meet() {
+    minimum([](std::int32_t) { return std::int64_t{0}; });
+  }
+
+ protected:
+  ~transport_calls() = default;
+};
+
+/// That of one type; borrows it.
+template <class Transport>
+class transport_calls_of final : public transport_calls {
+ public:
+  explicit transport_calls_of(Transport& transport) : transport_(&transport) {}
+
+  [[gnu::cold]] std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override {
+    return transport_->minimum(value);
+  }
+  [[gnu::cold]] void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce,
+                              receive_call consume) override {
+    transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); },
+                         consume);
+  }
+  [[gnu::cold]] void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
+    transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
+  }
+  [[gnu::cold]] void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
+  [[gnu::cold]] void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
 
  private:
-  void* post_;
-  void (*call_)(void*, std::int32_t, const packet&);
+  Transport* transport_;
 };
 
 }  // namespace explain

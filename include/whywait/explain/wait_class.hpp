@@ -51,9 +51,10 @@ class class_book {
  public:
   class_book(const options& settings) : settings_(&settings) {}
 
-  /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`.
-  void add(const wait_instance& wait, core::stable_key operation, core::stable_key cause, std::int64_t thread_of_waiter,
-           std::int64_t thread_of_causer, const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
+  /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`. Returns the number of its class.
+  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                    std::int64_t thread_of_waiter, std::int64_t thread_of_causer,
+                    const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
     double whole = 0;
     for (const residual_term& term : wait.terms) whole += static_cast<double>(std::abs(term.total_ns));
     if (shares_.size() < block_count) shares_.resize(block_count, 0);
@@ -76,14 +77,16 @@ class class_book {
       }
       into.sum.indirect_ns += wait.terms[i].inherited_ns;
     }
+    return static_cast<std::uint32_t>(&into - classes_.data());
   }
 
   /// A wait that is only summed: below the threshold, or its cause came too late by the clocks.
-  void add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                       std::int64_t thread_of_waiter, std::int64_t thread_of_causer) {
+  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                                std::int64_t thread_of_waiter, std::int64_t thread_of_causer) {
     wait_class& into = find(wait, operation, cause, wait_class::shapeless);
     count(into.sum, wait, thread_of_waiter, thread_of_causer);
     into.sum.unexplained_ns += wait.wait_ns;
+    return static_cast<std::uint32_t>(&into - classes_.data());
   }
 
   std::vector<wait_class>& classes() noexcept { return classes_; }

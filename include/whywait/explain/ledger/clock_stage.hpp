@@ -1,0 +1,231 @@
+#ifndef WHYWAIT_EXPLAIN_LEDGER_CLOCK_STAGE_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_CLOCK_STAGE_HPP
+
+#include <whywait/explain/clocks.hpp>
+#include <whywait/explain/ledger/clock_pass.hpp>
+#include <whywait/explain/ledger/cost_pass.hpp>
+#include <whywait/explain/ledger/critical_path.hpp>
+#include <whywait/explain/ledger/delay_costs.hpp>
+#include <whywait/explain/merging.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The virtual clocks of one rank, from who needs whom to the answers. Several passes if there are more questions than
+/// clocks; the first one has the compensation, the ideal network and the first questions. Not thread safe.
+class clock_stage final : public rank_clocks {
+ public:
+  clock_stage(const rank_history& rank, const options& settings)
+      : rank_(&rank), settings_(&settings), needs_(rank), meetings_(rank.rank), cost_pass_(new cost_pass(rank)) {}
+
+  void meet(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) override {
+    meetings_.plan(all, count, needs);
+  }
+  void tell(outbox_call to) override { meetings_.tell(to); }
+  void hear(std::uint32_t part, packet_reader& in) override {
+    const auto location = in.get<std::uint16_t>();
+    if (part == packet_part::give) {
+      needs_.give(location, in.get<clock_give>());
+    } else {
+      needs_.need(location, in.get<std::uint32_t>());
+    }
+  }
+  void messages(std::uint16_t location, const message_match* matches, std::size_t count,
+                const std::vector<arrival>& arrivals) override {
+    needs_.messages(location, matches, count, arrivals);
+  }
+  void explained(std::uint16_t location, explained_location what) override {
+    cost_pass_->expect(location, *what.arrivals, what.caused);
+    notes_.push_back(std::move(what.notes));
+    critical_path path;
+    path.end_ns = what.end_ns;
+    path.path = std::move(what.path);
+    path.spent = std::move(what.spent);
+    path_.merge(std::move(path));
+  }
+  cost_pass& costs() noexcept { return *cost_pass_; }
+  void keep_costs() {
+    costs_ = cost_pass_->result();
+    cost_pass_.reset();
+  }
+  need_book& needs() noexcept { return needs_; }
+  void classes(merge_book& merging) override {
+    merging_ = &merging;
+    for (std::size_t i = 0; i != merging.entries(); ++i) placed_.push_back(merging.placed(i));
+  }
+
+  /// On rank 0: the blocks that explain most, to be asked about.
+  packet choose() const {
+    std::vector<std::pair<core::stable_key, std::int64_t>> blocks;
+    for (const merged_class& c : merging_->merged()) {
+      for (const residual_term& t : c.sum.residual) {
+        if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
+      }
+    }
+    sort_rarely(blocks);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+      if (kept != 0 && blocks[kept - 1].first == blocks[i].first) {
+        blocks[kept - 1].second += blocks[i].second;
+      } else {
+        blocks[kept++] = blocks[i];
+      }
+    }
+    blocks.resize(kept);
+    sort_rarely(blocks, [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
+    packet out;
+    for (std::size_t i = 0; i != std::min(blocks.size(), settings_->savings); ++i) put(out, blocks[i].first);
+    return out;
+  }
+  void take_choice(const unsigned char* data, std::size_t size) {
+    what_if ideal;
+    ideal.changes.push_back({network_key(), 0.0});
+    questions_.push_back(ideal);
+    questions_.insert(questions_.end(), settings_->questions.begin(), settings_->questions.end());
+    packet_reader in(data, size);
+    while (!in.empty()) {
+      what_if faster;
+      faster.changes.push_back({in.get<core::stable_key>(), 0.5});
+      questions_.push_back(faster);
+    }
+  }
+
+  /// Begins the next pass; false if every question has been put, which all ranks find alike.
+  bool next_pass() {
+    const bool first = pass_ == nullptr;
+    if (first) {
+      needs_.seal();
+      pass_.reset(new clock_pass(*rank_, needs_, meetings_, notes_));
+    }
+    if (asked_ == questions_.size()) return false;
+    const std::size_t count = std::min(questions_.size() - asked_, most_clocks - (first ? 1 : 0));
+    plan_.reset(new clock_plan(*rank_, *settings_, questions_.data() + asked_, count, first));
+    asked_ += count;
+    pass_->begin(*plan_);
+    return true;
+  }
+  clock_pass& pass() noexcept { return *pass_; }
+
+  // After a pass.
+  packet pack_result() {
+    take();
+    packet out = result_.pack();
+    (plan_->compensates() ? path_ : critical_path{}).write(out);  // once
+    (plan_->compensates() ? costs_ : cost_sums{}).write(out);
+    return out;
+  }
+  void merge_result(const unsigned char* data, std::size_t size) {
+    take();
+    packet_reader in(data, size);
+    result_.merge(in);
+    path_.merge(critical_path::read(in));
+    costs_.merge(cost_sums::read(in));
+  }
+  /// On rank 0, after the reduction: keeps what this pass has found.
+  void keep(std::int64_t earliest_ns) {
+    take();
+    taken_ = false;
+    earliest_ns_ = earliest_ns;
+    std::size_t clock = 0;
+    if (ends_.empty()) {
+      without_.total_ns = result_.ends[clock++] - earliest_ns;
+      without_.waiting_ns = result_.waiting_ns;
+      without_.overhead_ns = result_.executed_ns;
+      without_.bound_ns = result_.bound_ns;
+      without_.inversions = result_.inversions;
+      total_ns_ = result_.measured_end_ns - earliest_ns;
+      efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock]);
+      locations_ = result_.locations;
+      classes_ = result_.classes;
+    }
+    for (; ends_.size() != asked_; ++clock) ends_.push_back(result_.ends[clock] - earliest_ns);
+  }
+
+  /// Fills in what the clocks found. Before the classes are presented.
+  void report(outcome& result, std::vector<merged_class>& merged) override {
+    result.total_ns = total_ns_;
+    result.without_overhead = without_;
+    result.efficiency = efficiency_;
+    path_.join();
+    result.critical_path = path_.present(locations_);
+    result.costs = costs_.present();
+    for (std::size_t q = 1; q < ends_.size(); ++q) {  // the first is the ideal network
+      auto& list = q <= settings_->questions.size() ? result.answers : result.savings;
+      list.push_back({questions_[q], ends_[q], total_ns_ - ends_[q]});
+    }
+    sort_rarely(result.savings,
+                [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+    for (merged_class& m : merged) {
+      const auto at =
+          std::lower_bound(classes_.begin(), classes_.end(), m, [](const class_clock& c, const merged_class& k) {
+            return c.key != k.key ? c.key < k.key : c.slot < k.slot;
+          });
+      if (at == classes_.end() || at->key != m.key || at->slot != m.slot) continue;
+      m.sum.compensated_ns = at->ns;
+      m.sum.compensated_trust = std::max(at->trust, m.sum.trust);
+    }
+  }
+
+  /// After the classes are presented: what each could save at most by its first block.
+  void mark_savings(outcome& result) const override {
+    for (explanation& e : result.waits) {
+      if (e.residual.empty()) continue;
+      for (const what_if_answer& a : result.savings) {
+        if (a.question.changes[0].block == e.residual[0].block) e.saving_ns = a.saving_ns;
+      }
+    }
+  }
+
+ private:
+  // The own result, once per pass.
+  void take() {
+    if (taken_) return;
+    taken_ = true;
+    result_ = pass_->result();
+    if (!plan_->compensates()) return;
+    for (std::size_t i = 0; i != pass_->class_ns().size(); ++i) {
+      class_clock c = placed_[i];
+      c.ns = pass_->class_ns()[i];
+      c.trust = pass_->class_trust()[i];
+      result_.classes.push_back(c);
+    }
+    result_.join();
+  }
+
+  const rank_history* rank_;
+  const options* settings_;
+  need_book needs_;
+  meeting_book meetings_;
+  std::unique_ptr<cost_pass> cost_pass_;
+  merge_book* merging_ = nullptr;
+  std::vector<std::vector<wait_note>> notes_;
+  std::vector<class_clock> placed_, classes_;
+  critical_path path_;
+  cost_sums costs_;
+  std::vector<what_if> questions_;
+  std::size_t asked_ = 0;
+  std::unique_ptr<clock_plan> plan_;
+  std::unique_ptr<clock_pass> pass_;
+  clock_result result_;
+  bool taken_ = false;
+  std::vector<std::int64_t> ends_;  ///< of every question
+  compensation without_;
+  efficiencies efficiency_;
+  std::int64_t total_ns_ = 0, earliest_ns_ = 0, locations_ = 0;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

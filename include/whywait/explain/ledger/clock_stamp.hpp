@@ -1,0 +1,71 @@
+#ifndef WHYWAIT_EXPLAIN_LEDGER_CLOCK_STAMP_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_CLOCK_STAMP_HPP
+
+#include <whywait/explain/ledger/delay_rule.hpp>
+#include <whywait/explain/packet.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Most hypotheses of one pass; more are answered in further passes.
+constexpr std::size_t most_clocks = 16;
+
+/// What travels from one who is needed to one who needs it: when it happened, and when it would have under
+/// each hypothesis. Several that are needed together become one: the latest decides.
+struct clock_stamp {
+  std::int64_t ready_ns = INT64_MIN;  ///< in the measured run
+  std::int64_t bound_ns = 0;          ///< overhead on the measured critical path into it
+  clock_bank<most_clocks> at;         ///< under each hypothesis
+
+  static clock_stamp never() noexcept {
+    clock_stamp s;
+    s.at.clock.fill(-never_ns);
+    return s;
+  }
+  void join(const clock_stamp& o) noexcept {
+    if (o.ready_ns == ready_ns) bound_ns = std::min(bound_ns, o.bound_ns);
+    if (o.ready_ns > ready_ns) {
+      ready_ns = o.ready_ns;
+      bound_ns = o.bound_ns;
+    }
+    at = most(at, o.at);
+  }
+};
+
+/// Only the clocks in use travel.
+inline void put_stamp(packet& out, const clock_stamp& s, std::size_t clocks) {
+  const std::size_t at = out.size(), bytes = clocks * sizeof(std::int64_t);
+  out.resize(at + 2 * sizeof(std::int64_t) + bytes);
+  unsigned char* to = out.data() + at;
+  std::memcpy(to, &s.ready_ns, sizeof s.ready_ns);
+  std::memcpy(to + sizeof s.ready_ns, &s.bound_ns, sizeof s.bound_ns);
+  std::memcpy(to + 2 * sizeof(std::int64_t), s.at.clock.data(), bytes);
+}
+inline clock_stamp get_stamp(packet_reader& in, std::size_t clocks) {
+  clock_stamp s = clock_stamp::never();
+  s.ready_ns = in.get<std::int64_t>();
+  s.bound_ns = in.get<std::int64_t>();
+  const std::size_t bytes = clocks * sizeof(std::int64_t);
+  std::memcpy(s.at.clock.data(), in.skip(bytes), bytes);
+  return s;
+}
+
+/// "When this record begins, tell them": one who is needed, as its own rank keeps it, and as it is asked for.
+struct clock_give {
+  std::uint32_t record;
+  std::int32_t rank;     ///< who is told
+  std::uint32_t target;  ///< its need, or its meeting
+  std::uint32_t slot;    ///< location of the need; with `to_meeting`: place in the meeting
+  static constexpr std::uint32_t to_meeting = 0x80000000u;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

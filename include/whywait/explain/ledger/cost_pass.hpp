@@ -1,0 +1,300 @@
+#ifndef WHYWAIT_EXPLAIN_LEDGER_COST_PASS_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_COST_PASS_HPP
+
+#include <whywait/explain/arrival.hpp>
+#include <whywait/explain/clocks.hpp>
+#include <whywait/explain/key_map.hpp>
+#include <whywait/explain/ledger/delay_costs.hpp>
+#include <whywait/explain/ledger/own_time.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What the delays cost: Scalasca's view (Boehme et al., ACM TOPC 2016; definitions 1.5), which divides every wait by
+/// proportion, beside the exact path view of the explanation. For a wait k of p on q, since they were last aligned:
+/// D = what q did more than p, block by block; W = what q waited meanwhile. Of k's time, and of the cost that k
+/// received itself because others waited for p later, D / (D + W) is charged to the blocks of q (short-term and
+/// long-term), the rest is received by the waits of q. Conserved: all costs together are all explained waits.
+///
+/// One pass backwards through the records; one message per wait, with the waiter's profile. A rank that comes to
+/// the beginning of a record waits until all those have told it who had waited for that. Free of deadlock as the
+/// forward pass is, with the time reversed. O(records + waits * (blocks + 16 records)).
+class cost_pass {
+ public:
+  explicit cost_pass(const rank_history& rank) : rank_(&rank) {}
+
+  /// `arrivals`: who this location waited for; `services`: who waited for it; both by record.
+  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
+    lanes_.emplace_back();
+    lane& l = lanes_.back();
+    const location_history& here = rank_->locations[location];
+    std::vector<std::int64_t> go_ns;
+    go_ns.reserve(here.records.size());
+    location_walk walk(*rank_);
+    alignment aligned;
+    std::size_t a = 0, s = 0;
+    for (std::uint32_t i = 0; i != here.records.size(); ++i) {
+      walk.step(here.records[i]);
+      for (; s != services.size() && services[s].record == i; ++s) {
+        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, {}});
+        ++l.expected.back().count;
+        aligned.at(partner(services[s].rank, services[s].location)) = walk.begin_ns();
+      }
+      std::int64_t go = walk.begin_ns();
+      for (; a != arrivals.size() && arrivals[a].record == i; ++a) {
+        const arrival& w = arrivals[a];
+        const std::int64_t wait_ns = std::min(w.need_ns, walk.leave_ns()) - walk.begin_ns();
+        if (wait_ns > 0) go = std::max(go, walk.begin_ns() + wait_ns);
+        if (!w.has(arrival_flag::adopt)) continue;
+        if (!w.has(arrival_flag::last)) {
+          wait k;  // also one of no length: the causer counts on being told
+          k.at = w;
+          k.begin_ns = walk.begin_ns();
+          k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
+          k.since_ns = last_aligned(aligned, w);
+          l.waits.push_back(k);
+          aligned.at(partner(w.causer_rank, w.causer_location)) = w.need_ns;
+        }
+        if (w.has(arrival_flag::all)) {
+          const std::uint32_t comm = here.records[i].comm;
+          if (std::find(aligned.groups.begin(), aligned.groups.end(), comm) == aligned.groups.end()) {
+            aligned.groups.push_back(comm);
+          }
+          aligned.at(group | comm) = w.need_ns;
+        }
+      }
+      go_ns.push_back(go);
+    }
+    l.waited.assign(l.waits.size() + 1, 0);
+    for (std::size_t k = 0; k != l.waits.size(); ++k) l.waited[k + 1] = l.waited[k] + l.waits[k].ns;
+    l.ends.assign(l.waits.size() + 1, 0);
+    l.left = l.waits.size();
+    l.open = l.expected.size();
+    l.record = here.records.size();
+    l.time.reset(new own_time(*rank_, location, blocks_, std::move(go_ns)));
+  }
+
+  /// Runs every location back as far as it gets. True when all have come to their beginning.
+  template <class Post>
+  bool advance(Post&& post) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (lane& l : lanes_) moved = run(l, post) || moved;
+    }
+    for (const lane& l : lanes_) {
+      if (l.record != 0) return false;
+    }
+    return true;
+  }
+
+  void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
+    packet_reader in(data, size);
+    while (!in.empty()) {
+      const auto location = in.get<std::uint32_t>();
+      const auto record = in.get<std::uint32_t>();
+      charge c;
+      c.source = source;
+      c.waiter = in.get<std::uint32_t>();
+      const auto bytes = in.get<std::uint32_t>();
+      const unsigned char* rest = in.skip(bytes);
+      c.rest.assign(rest, rest + bytes);
+      std::vector<told>& expected = lanes_.at(location).expected;
+      const auto at = std::lower_bound(expected.begin(), expected.end(), record,
+                                       [](const told& t, std::uint32_t r) { return t.record < r; });
+      if (at != expected.end() && at->record == record) at->charges.push_back(std::move(c));
+    }
+  }
+
+  cost_sums result() {
+    for (std::uint32_t b = 0; b != costs_.size(); ++b) {
+      if (costs_[b].first != 0 || costs_[b].second != 0) {
+        sums_.blocks.push_back({blocks_[b].block, costs_[b].first, costs_[b].second});
+      }
+    }
+    sums_.join();
+    return std::move(sums_);
+  }
+
+ private:
+  static constexpr std::uint64_t group = std::uint64_t{1} << 63;
+
+  struct wait {
+    arrival at;
+    std::int64_t begin_ns = 0, since_ns = INT64_MIN;
+    double ns = 0;
+  };
+  // What a waiter has told; the rest is read when its turn comes.
+  struct charge {
+    std::int32_t source = 0;
+    std::uint32_t waiter = 0;  ///< its record: sums are made in a fixed order
+    packet rest;
+  };
+  struct told {
+    std::uint32_t record, count;
+    std::vector<charge> charges;
+  };
+  struct lane {
+    std::unique_ptr<own_time> time;
+    std::vector<wait> waits;     ///< by record
+    std::vector<double> waited;  ///< sums of the first n
+    std::vector<double> ends;    ///< rates that begin to hold no more below this wait
+    double rate = 0;             ///< what a nanosecond of the wait at hand has received
+    std::size_t left = 0, record = 0, open = 0;
+    std::vector<told> expected;  ///< by record
+    bool own_done = false;
+  };
+  // When this location and others were last aligned: partners, or communicators.
+  struct alignment {
+    key_map numbers;
+    std::vector<std::int64_t> times;
+    std::vector<std::uint32_t> groups;
+
+    std::int64_t& at(std::uint64_t who) {
+      const auto fresh = static_cast<std::uint32_t>(times.size());
+      const std::uint32_t number = numbers.intern(who + 1, fresh);
+      if (number == fresh) times.push_back(INT64_MIN);
+      return times[number];
+    }
+  };
+
+  static std::uint64_t partner(std::int32_t rank, std::uint16_t location) noexcept {
+    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 16) | location;
+  }
+
+  std::int64_t last_aligned(alignment& aligned, const arrival& w) const {
+    std::int64_t latest = aligned.at(partner(w.causer_rank, w.causer_location));
+    for (const std::uint32_t g : aligned.groups) {
+      const communicator& comm = rank_->communicators[g];
+      const bool member = comm.world.empty()
+                              ? w.causer_rank < comm.size
+                              : std::find(comm.world.begin(), comm.world.end(), w.causer_rank) != comm.world.end();
+      if (member) latest = std::max(latest, aligned.at(group | g));
+    }
+    return latest;
+  }
+
+  template <class Post>
+  bool run(lane& l, Post&& post) {
+    bool moved = false;
+    while (l.record != 0) {
+      const auto here = static_cast<std::uint32_t>(l.record - 1);
+      // Backwards: first the record's own waits, then those who needed its beginning.
+      while (!l.own_done && l.left != 0 && l.waits[l.left - 1].at.record == here) {
+        tell(l, l.waits[l.left - 1], post);
+        l.rate -= l.ends[--l.left];
+        if (l.left == 0) l.rate = 0;
+      }
+      l.own_done = true;
+      if (l.open != 0 && l.expected[l.open - 1].record == here) {
+        told& t = l.expected[l.open - 1];
+        if (t.charges.size() != t.count) return moved;
+        sort_rarely(t.charges, [](const charge& a, const charge& b) {
+          return a.source != b.source ? a.source < b.source : a.waiter < b.waiter;
+        });
+        for (const charge& c : t.charges) take(l, here, packet_reader(c.rest.data(), c.rest.size()));
+        t.charges = {};
+        --l.open;
+      }
+      --l.record;
+      l.own_done = false;
+      moved = true;
+    }
+    return moved;
+  }
+
+  template <class Post>
+  void tell(lane& l, const wait& k, Post&& post) {
+    const double received = std::max(0.0, l.rate * k.ns);
+    (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
+    between(l, k.since_ns, k.at.record);
+    out_.clear();
+    put(out_, std::uint32_t{k.at.causer_location});
+    put(out_, k.at.causer_record);
+    put(out_, k.at.record);
+    std::uint32_t bytes = 3 * sizeof(std::int64_t);
+    for (const std::int64_t ns : until_) {
+      if (ns != 0) bytes += static_cast<std::uint32_t>(2 * sizeof(std::int64_t));
+    }
+    put(out_, bytes);
+    put(out_, k.ns);
+    put(out_, received);
+    put(out_, k.since_ns);
+    for (std::uint32_t b = 0; b != until_.size(); ++b) {
+      if (until_[b] == 0) continue;
+      put(out_, blocks_[b].block);
+      put(out_, until_[b]);
+    }
+    if (k.at.causer_rank == rank_->rank) {
+      receive(rank_->rank, out_.data(), out_.size());
+    } else {
+      post(k.at.causer_rank, out_);
+    }
+  }
+
+  // What the location did from `since_ns` to the beginning of `record`, into until_.
+  void between(const lane& l, std::int64_t since_ns, std::uint32_t record) {
+    l.time->at_record(record, until_);
+    l.time->at_time(since_ns, since_);
+    for (std::size_t b = 0; b != std::min(since_.size(), until_.size()); ++b) until_[b] -= since_[b];
+  }
+
+  void take(lane& l, std::uint32_t record, packet_reader in) {
+    const auto wait_ns = in.get<double>();
+    const auto received_ns = in.get<double>();
+    const auto since_ns = in.get<std::int64_t>();
+    between(l, since_ns, record);
+    std::int64_t more_ns = 0;
+    while (!in.empty()) {
+      const std::uint32_t b = blocks_.intern(in.get<core::stable_key>());
+      const auto ns = in.get<std::int64_t>();
+      if (b < until_.size()) until_[b] -= ns;
+    }
+    for (std::int64_t& ns : until_) {
+      ns = std::max<std::int64_t>(ns, 0);
+      more_ns += ns;
+    }
+    const auto first = std::lower_bound(l.waits.begin(), l.waits.begin() + static_cast<std::ptrdiff_t>(l.left),
+                                        since_ns, [](const wait& w, std::int64_t t) { return w.begin_ns < t; });
+    const auto from = static_cast<std::size_t>(first - l.waits.begin());
+    const double waited = l.waited[l.left] - l.waited[from], whole = static_cast<double>(more_ns) + waited;
+    if (whole <= 0) {
+      sums_.nobody_ns += wait_ns + received_ns;
+      return;
+    }
+    if (costs_.size() < until_.size()) costs_.resize(until_.size());
+    for (std::size_t b = 0; b != until_.size(); ++b) {
+      const double share = static_cast<double>(until_[b]) / whole;
+      costs_[b].first += wait_ns * share;
+      costs_[b].second += received_ns * share;
+    }
+    sums_.indirect_ns += wait_ns * waited / whole;
+    sums_.direct_ns += wait_ns * static_cast<double>(more_ns) / whole;
+    if (waited > 0) {
+      const double rate = (wait_ns + received_ns) / whole;
+      l.rate += rate;
+      l.ends[from] += rate;
+    }
+  }
+
+  const rank_history* rank_;
+  block_table blocks_;
+  std::vector<lane> lanes_;
+  std::vector<std::pair<double, double>> costs_;  ///< short and long term, by number of the block
+  cost_sums sums_;
+  own_time::profile until_, since_;
+  packet out_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,85 @@
+#ifndef WHYWAIT_EXPLAIN_LEDGER_CRITICAL_PATH_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_CRITICAL_PATH_HPP
+
+#include <whywait/explain/clocks.hpp>
+#include <whywait/explain/explanation.hpp>
+#include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/sorting.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The causal path profile of the location that ended last is the critical path of the run; beside it what all
+/// locations together spent in each block (definitions 1.5). Merged up the tree; memory is the distinct blocks.
+struct critical_path {
+  using entry = block_time;
+  std::int64_t end_ns = INT64_MIN;
+  std::vector<entry> path, spent;  ///< by block once joined
+
+  [[gnu::cold]] void merge(critical_path&& o) {
+    if (o.end_ns > end_ns) {  // on a tie the lower rank stays
+      end_ns = o.end_ns;
+      path = std::move(o.path);
+    }
+    spent.insert(spent.end(), o.spent.begin(), o.spent.end());
+    join();
+  }
+  /// Steps of one block in several regions become one.
+  [[gnu::cold]] void join() {
+    for (std::vector<entry>* list : {&path, &spent}) {
+      sort_rarely(*list, [](const entry& a, const entry& b) { return a.block < b.block; });
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i != list->size(); ++i) {
+        if (kept != 0 && (*list)[kept - 1].block == (*list)[i].block) {
+          (*list)[kept - 1].ns += (*list)[i].ns;
+          (*list)[kept - 1].visits += (*list)[i].visits;
+        } else {
+          (*list)[kept++] = (*list)[i];
+        }
+      }
+      list->resize(kept);
+    }
+  }
+
+  [[gnu::cold]] void write(packet& out) const {
+    put(out, end_ns);
+    put_all(out, path);
+    put_all(out, spent);
+  }
+  [[gnu::cold]] static critical_path read(packet_reader& in) {
+    critical_path c;
+    c.end_ns = in.get<std::int64_t>();
+    get_all(in, c.path);
+    get_all(in, c.spent);
+    return c;
+  }
+
+  /// Largest first. `imbalance_ns`: what the path has more of a block than the mean of all locations.
+  [[gnu::cold]] std::vector<critical_block> present(std::int64_t locations) const {
+    std::vector<critical_block> result;
+    for (const entry& e : path) {
+      const auto at = std::lower_bound(spent.begin(), spent.end(), e.block,
+                                       [](const entry& s, core::stable_key block) { return s.block < block; });
+      const std::int64_t all = at != spent.end() && at->block == e.block ? at->ns : 0;
+      const std::int64_t mean = locations > 0 ? all / locations : 0;
+      result.push_back({e.block, e.ns, std::max<std::int64_t>(0, e.ns - mean), e.visits});
+    }
+    sort_rarely(result, [](const critical_block& a, const critical_block& b) {
+      return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
+    });
+    return result;
+  }
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,207 @@
+#ifndef WHYWAIT_EXPLAIN_LEDGER_LOCATION_CLOCKS_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_LOCATION_CLOCKS_HPP
+
+#include <whywait/explain/blocks.hpp>
+#include <whywait/explain/ledger/clock_stamp.hpp>
+#include <whywait/explain/options.hpp>
+#include <whywait/explain/walk.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What the clocks of one pass assume, prepared for one rank. Clock 0 of the first pass is compensation: without
+/// measurement overhead; clock 1 the ideal network; the others are questions.
+class clock_plan {
+ public:
+  /// `first`: the first pass, which compensates. `questions`: at most most_clocks.
+  clock_plan(const rank_history& rank, const options& settings, const what_if* questions, std::size_t count,
+             bool first)
+      : overheads_(&settings.overheads), compensates_(first), clocks_(count + (first ? 1 : 0)) {
+    by_block_.resize(rank.blocks.size());
+    for (std::size_t q = 0; q != count; ++q) {
+      const std::size_t clock = q + (first ? 1 : 0);
+      for (const change& c : questions[q].changes) {
+        if (c.block == network_key()) {
+          saved_on_network_[clock] = 1 - c.factor;
+          continue;
+        }
+        const auto fresh = static_cast<std::uint32_t>(asked_.size());
+        const std::uint32_t number = numbers_.intern(c.block, fresh);
+        if (number == fresh) asked_.emplace_back();
+        asked_[number].push_back({clock, 1 - c.factor});
+      }
+    }
+    for (std::size_t b = 1; b < rank.blocks.size(); ++b) by_block_[b] = numbers_.find(rank.blocks[b]);
+  }
+
+  std::size_t clocks() const noexcept { return clocks_; }
+  bool compensates() const noexcept { return compensates_; }
+  bool asks() const noexcept { return !asked_.empty(); }
+
+  void spend_block(std::uint32_t block, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
+    if (by_block_[block] != key_map::none) save(by_block_[block], ns, x);
+  }
+  void spend_key(core::stable_key key, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
+    const std::uint32_t number = numbers_.find(key);
+    if (number != key_map::none) save(number, ns, x);
+  }
+  void spend_network(std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
+    for (std::size_t h = 0; h != clocks_; ++h) x[h] += share(saved_on_network_[h], ns);
+  }
+  call_overhead overhead(core::mpi_call call) const noexcept {
+    const auto at = static_cast<std::size_t>(call);
+    return at < overheads_->size() ? (*overheads_)[at] : call_overhead{};
+  }
+
+ private:
+  struct saving {
+    std::size_t clock;
+    double part;  ///< of the time that would not be spent; negative: it would take longer
+  };
+
+  static std::int64_t share(double part, std::int64_t ns) noexcept {
+    return part == 0 ? 0 : std::llround(part * static_cast<double>(ns));
+  }
+  void save(std::uint32_t number, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
+    for (const saving& s : asked_[number]) x[s.clock] += share(s.part, ns);
+  }
+
+  const std::vector<call_overhead>* overheads_;
+  bool compensates_;
+  std::size_t clocks_;
+  std::array<double, most_clocks> saved_on_network_{};
+  key_map numbers_;
+  std::vector<std::vector<saving>> asked_;
+  std::vector<std::uint32_t> by_block_;
+};
+
+/// The delays of one location on its way through its records: the rule of delay_rule.hpp for all hypotheses. An
+/// event is the moment from which a call is no longer blocked; its inputs are the beginnings of the calls that it
+/// needed. What comes after (transfer, library) is the location's own again.
+class location_clocks {
+ public:
+  location_clocks(const rank_history& rank, std::uint16_t location, const clock_plan& plan)
+      : rank_(&rank), here_(&rank.locations[location]), plan_(&plan), walk_(rank), now_ns_(rank.begin_ns) {}
+
+  /// Goes to the beginning of the next record; at the end takes the last steps and returns false.
+  bool begin_next() {
+    if (next_ >= here_->records.size()) {
+      compute(here_->steps.size(), std::max(rank_->end_ns, now_ns_), none, 0);
+      return false;
+    }
+    const core::sync_record& r = here_->records[next_];
+    walk_.step(r);
+    const auto recorded = std::llround(static_cast<double>(r.overhead) * rank_->clock.ns_per_tick);
+    compute(r.steps, walk_.begin_ns(), r.site, recorded + plan_->overhead(r.call).before_ns);
+    return true;
+  }
+
+  std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
+
+  clock_stamp stamp() const noexcept {
+    clock_stamp s;
+    s.ready_ns = now_ns_;
+    s.bound_ns = bound_ns_;
+    s.at = without(now_ns_, delay_);
+    return s;
+  }
+
+  /// How long a call was blocked, and how long it would have been under clock 0.
+  struct blocked {
+    std::int64_t measured_ns, without_ns;
+  };
+
+  /// The rest of the current call. `needed`: what it needed, all joined, or null. `measured_ns`: how long it is
+  /// said to have waited.
+  blocked finish_record(const clock_stamp* needed, std::int64_t measured_ns) {
+    const core::sync_record& r = here_->records[next_];
+    blocked waited{measured_ns, measured_ns};  // nobody is known who could be blamed: it stays
+    if (needed != nullptr) {
+      const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, walk_.leave_ns()));
+      delay_rule<clock_bank<most_clocks>> rule(delay_, go_ns - now_ns_);
+      rule.input(without(go_ns, needed->at), 0);
+      delay_ = rule.delay();
+      waited = {go_ns - now_ns_, rule.wait()[0]};
+      if (go_ns > now_ns_) {
+        bound_ns_ = needed->bound_ns;
+      } else if (needed->ready_ns == go_ns) {
+        bound_ns_ = std::min(bound_ns_, needed->bound_ns);
+      }
+      now_ns_ = go_ns;
+    }
+    const std::int64_t tail_ns = walk_.leave_ns() - now_ns_;
+    plan_->spend_network(tail_ns, delay_);
+    if (plan_->asks() && tail_ns != 0) plan_->spend_key(call_key(site_of(*here_, r)), tail_ns, delay_);
+    const call_overhead cost = plan_->overhead(r.call);
+    overhead(std::min(cost.inside_ns, tail_ns));
+    after_ns_ = cost.after_ns;
+    now_ns_ = walk_.leave_ns();
+    previous_site_ = site_of(*here_, r);
+    previous_steps_ = r.steps;
+    ++next_;
+    return waited;
+  }
+
+  std::int64_t now_ns() const noexcept { return now_ns_; }
+  const clock_bank<most_clocks>& delay() const noexcept { return delay_; }
+  /// Overhead on the measured critical path to here.
+  std::int64_t bound_ns() const noexcept { return bound_ns_; }
+  /// Overhead executed by this location.
+  std::int64_t executed_ns() const noexcept { return executed_ns_; }
+  /// Time outside MPI calls.
+  std::int64_t useful_ns() const noexcept { return useful_ns_; }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  void overhead(std::int64_t ns) noexcept {
+    if (ns <= 0) return;
+    executed_ns_ += ns;
+    bound_ns_ += ns;
+    if (plan_->compensates()) delay_[0] += ns;
+  }
+
+  // As location_path does it: what does not fit is cut. `site` none: the end of recording.
+  void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, std::int64_t overhead_ns) {
+    useful_ns_ += until_ns - now_ns_;
+    overhead(std::min(overhead_ns + after_ns_, until_ns - now_ns_));
+    after_ns_ = 0;
+    if (plan_->asks()) {
+      std::int64_t left_ns = until_ns - now_ns_;
+      for (std::uint64_t s = previous_steps_; s < std::min(steps_end, here_->steps.size()); ++s) {
+        const core::path_step& step = here_->steps[s];
+        if (step.block == 0 || step.block >= rank_->blocks.size()) continue;
+        const auto ns = std::min(std::llround(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick),
+                                 static_cast<long long>(left_ns));
+        left_ns -= ns;
+        plan_->spend_block(step.block, ns, delay_);
+      }
+      const core::stable_key to = site < here_->call_sites.size() ? here_->call_sites[site] : 0;
+      if (left_ns > 0) plan_->spend_key(between_key(previous_site_, to), left_ns, delay_);
+    }
+    now_ns_ = until_ns;
+  }
+
+  const rank_history* rank_;
+  const location_history* here_;
+  const clock_plan* plan_;
+  location_walk walk_;
+  std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, useful_ns_ = 0, after_ns_ = 0;
+  std::uint64_t next_ = 0, previous_steps_ = 0;
+  core::stable_key previous_site_ = 0;
+  clock_bank<most_clocks> delay_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,86 @@
+#ifndef WHYWAIT_EXPLAIN_LEDGER_VIRTUAL_CLOCKS_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_VIRTUAL_CLOCKS_HPP
+
+#include <whywait/explain/clocks.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/ledger/clock_stage.hpp>
+#include <whywait/explain/options.hpp>
+#include <whywait/explain/transport_calls.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+namespace detail {
+
+class clock_stages final : public run_clocks {
+ public:
+  clock_stages(const rank_history* histories, std::size_t count, const options& settings) {
+    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings));
+  }
+
+  rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
+
+  // One pass backwards.
+  [[gnu::cold]] void charge_delays(transport_calls& transport) override {
+    transport.meet();  // nobody begins before all are through with the pass before
+    transport.forward([&](std::int32_t i, post_call post) { return at(i).costs().advance(post); },
+                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                        at(i).costs().receive(source, data, size);
+                      });
+    transport.meet();
+    for (const auto& s : stages_) s->keep_costs();
+  }
+
+  // One exchange, then as many forward passes and reductions as the questions need.
+  [[gnu::cold]] void turn(transport_calls& transport, std::int64_t earliest_ns) override {
+    transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).needs().ask(to, room); },
+                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                         at(i).needs().take_wishes(source, packet_reader(data, size));
+                       });
+    transport.broadcast([&](std::int32_t i) { return at(i).choose(); },
+                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                          at(i).take_choice(data, size);
+                        });
+    for (;;) {
+      bool more = false;
+      for (const auto& s : stages_) more = s->next_pass() || more;
+      if (!more) return;
+      transport.meet();  // nobody begins before all have begun: what one sends belongs to this pass
+      transport.forward([&](std::int32_t i, post_call post) { return at(i).pass().advance(post); },
+                        [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
+                          at(i).pass().receive(data, size);
+                        });
+      transport.meet();
+      transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
+                       [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                         at(i).merge_result(data, size);
+                       });
+      for (const auto& s : stages_) s->keep(earliest_ns);
+    }
+  }
+
+ private:
+  clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
+
+  std::vector<std::unique_ptr<clock_stage>> stages_;
+};
+
+}  // namespace detail
+
+/// For `options::clocks`: the virtual clocks of an explanation. Compiling them takes 0.6 times as long as the rest of the
+/// engine, so only who includes this pays for them. Cost at run time: docs/explain.md. Throws std::bad_alloc.
+[[gnu::cold]] inline std::unique_ptr<run_clocks> virtual_clocks(const rank_history* histories, std::size_t count,
+                                                                const options& settings) {
+  return std::unique_ptr<run_clocks>(new detail::clock_stages(histories, count, settings));
+}
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,180 @@
+#include <whywait/explain/explain.hpp>
+#include <whywait/explain/ledger/virtual_clocks.hpp>
+
+#include "histories.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace histories;
+
+namespace {
+
+struct expected {
+  double load_balance, serialisation, transfer;
+};
+
+// Every rank ends with its last call, or where `ends` says.
+explain::outcome explained(run& r, const std::vector<std::int64_t>& ends) {
+  for (int i = 0; i != r.ranks(); ++i) r[i].end_ns = ends[static_cast<std::size_t>(i)];
+  explain::options settings = run::exact();
+  settings.clocks = &explain::virtual_clocks;
+  return r.explain(settings);
+}
+
+void check(const explain::efficiencies& e, const expected& by_hand) {
+  CHECK(e.load_balance == doctest::Approx(by_hand.load_balance));
+  CHECK(e.serialisation == doctest::Approx(by_hand.serialisation));
+  CHECK(e.transfer == doctest::Approx(by_hand.transfer));
+  CHECK(e.communication == doctest::Approx(by_hand.serialisation * by_hand.transfer));
+  CHECK(e.parallel == doctest::Approx(by_hand.load_balance * by_hand.serialisation * by_hand.transfer));
+}
+
+}  // namespace
+
+TEST_CASE("efficiency 1: equal work and no communication is perfect") {
+  run r(2);
+  check(explained(r, {100, 100}).efficiency, {1, 1, 1});
+}
+
+TEST_CASE("efficiency 2, oracle: useful 8, 6, 4, 6 in 10, on an ideal network 9") {
+  run r(4);
+  r[0].send(5, 5, 1);
+  r[1].receive(2, 6, 0);  // the message takes 1
+  const auto out = explained(r, {8, 10, 4, 6});
+  check(out.efficiency, {0.75, 8.0 / 9, 0.9});
+  CHECK(out.efficiency.communication == doctest::Approx(0.8));
+  CHECK(out.efficiency.parallel == doctest::Approx(0.6));
+}
+
+TEST_CASE("efficiency 3: unequal work at a barrier is load balance alone") {
+  run r(2);
+  r[0].collective(mpi_call::Barrier, 10, 20);
+  r[1].collective(mpi_call::Barrier, 20, 20);
+  check(explained(r, {20, 20}).efficiency, {0.75, 1, 1});
+}
+
+TEST_CASE("efficiency 4: time in calls that wait for nobody is transfer alone") {
+  run r(2);
+  r[0].send(10, 20, 1);
+  r[1].send(10, 20, 0);
+  check(explained(r, {20, 20}).efficiency, {1, 1, 0.5});
+}
+
+TEST_CASE("efficiency 5: one after the other is serialisation alone") {
+  run r(2);
+  r[0].send(10, 10, 1);
+  r[1].receive(0, 10, 0);
+  check(explained(r, {10, 20}).efficiency, {1, 0.5, 1});
+}
+
+TEST_CASE("efficiency 6: a pipeline of three") {
+  run r(3);
+  r[0].send(10, 10, 1);
+  r[1].receive(0, 10, 0);
+  r[1].send(20, 20, 2);
+  r[2].receive(0, 20, 1);
+  check(explained(r, {10, 20, 30}).efficiency, {1, 1.0 / 3, 1});
+}
+
+TEST_CASE("efficiency 7: one after the other, and the message takes time") {
+  run r(2);
+  r[0].send(10, 10, 1);
+  r[1].receive(0, 15, 0);
+  check(explained(r, {10, 25}).efficiency, {1, 0.5, 0.8});
+}
+
+TEST_CASE("efficiency 8: balance within nodes and between them") {
+  run r(4);
+  const std::int64_t useful[] = {8, 4, 2, 2};
+  for (int i = 0; i != 4; ++i) {
+    r[i].collective(mpi_call::Barrier, static_cast<std::uint64_t>(useful[i]), 8);
+    r[i].end_ns = 8;
+  }
+  auto all = r.views();
+  for (std::size_t i = 0; i != 4; ++i) all[i].node = i < 2 ? 0 : 1;
+  explain::options settings = run::exact();
+  settings.clocks = &explain::virtual_clocks;
+  explain::simulated_transport transport(4);
+  const auto out = explain::explain(transport, all, settings);
+  check(out.efficiency, {0.5, 1, 1});
+  CHECK(out.efficiency.balance_in_nodes == doctest::Approx(0.75));
+  CHECK(out.efficiency.balance_between_nodes == doctest::Approx(4.0 / 6));
+  CHECK(explained(r, {8, 8, 8, 8}).efficiency.balance_in_nodes == 0);  // no node is known
+}
+
+TEST_CASE("efficiency 9: a collective that takes time after the last has come") {
+  run r(2);
+  r[0].collective(mpi_call::Allreduce, 10, 12);
+  r[1].collective(mpi_call::Allreduce, 6, 12);
+  check(explained(r, {12, 12}).efficiency, {0.8, 1, 10.0 / 12});
+}
+
+TEST_CASE("efficiency 10: a synchronous send that waits for its receiver") {
+  run r(2);
+  r[0].send(4, 10, 1).flags |= flag::synchronous;
+  r[1].receive(10, 10, 0);
+  check(explained(r, {16, 12}).efficiency, {11.0 / 12, 12.0 / 16, 1});
+}
+
+TEST_CASE("calibrated constants count as overhead: before, inside and after the call") {
+  run r(1);
+  r[0].call(mpi_call::Test, 100, 120);
+  r[0].call(mpi_call::Test, 200, 220).overhead = 7;
+  r[0].end_ns = 300;
+  explain::options settings = run::exact();
+  settings.clocks = &explain::virtual_clocks;
+  settings.overheads.resize(static_cast<std::size_t>(mpi_call::count_));
+  settings.overheads[static_cast<std::size_t>(mpi_call::Test)] = {5, 4, 3};
+  const auto out = r.explain(settings);
+  CHECK(out.total_ns == 300);
+  CHECK(out.without_overhead.overhead_ns == 2 * (5 + 4 + 3) + 7);
+  CHECK(out.without_overhead.total_ns == 300 - 31);
+  CHECK(out.without_overhead.bound_ns == 31);
+}
+
+TEST_CASE("overhead that does not fit into the time it was spent in is cut") {
+  run r(1);
+  r[0].call(mpi_call::Test, 10, 12).overhead = 5000;
+  r[0].end_ns = 20;
+  explain::options settings = run::exact();
+  settings.clocks = &explain::virtual_clocks;
+  CHECK(r.explain(settings).without_overhead.total_ns == 10);
+}
+
+TEST_CASE("a wildcard that would have taken another message first is counted") {
+  run r(3);
+  r[1].send(30, 30, 0);
+  r[2].send(40, 40, 0).overhead = 25;  // without overhead it is sent at 15, before the other
+  for (int k = 0; k != 2; ++k) {
+    sync_record& q = r[0].receive(k == 0 ? 5 : 31, k == 0 ? 31 : 41, k + 1);
+    q.flags |= flag::any_source;
+  }
+  for (int i = 0; i != 3; ++i) r[i].end_ns = 50;
+  explain::options settings = run::exact();
+  settings.clocks = &explain::virtual_clocks;
+  const auto out = r.explain(settings);
+  CHECK(out.without_overhead.inversions == 1);
+  int suspect = 0;
+  for (const auto& e : out.waits) suspect += e.compensated_trust == explain::quality::order_suspect ? 1 : 0;
+  CHECK(suspect == 1);
+}
+
+TEST_CASE("savings are asked for by themselves: the block that explains most, twice as fast") {
+  run r(2);
+  r[0].step("slow", 80);
+  r[0].step("other", 20);
+  r[0].send(100, 100, 1);
+  r[1].step("other", 20);
+  r[1].receive(20, 100, 0);
+  const auto out = explained(r, {100, 100});
+  REQUIRE(out.savings.size() == 1);
+  CHECK(out.savings[0].question.changes[0].block == core::key_of("slow"));
+  CHECK(out.savings[0].saving_ns == 40);
+  CHECK(out.waits[0].saving_ns == 40);
+  REQUIRE(out.critical_path.size() == 2);
+  CHECK(out.critical_path[0].block == core::key_of("slow"));
+  CHECK(out.critical_path[0].imbalance_ns == 40);  // 80 on the path, 40 on average
+  CHECK(out.critical_path[1].imbalance_ns == 0);
+}
