@@ -155,6 +155,60 @@ constexpr stable_key key_of(const char* text) noexcept {
 
 #endif
 
+// ---- whywait/explain/ledger/question.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_QUESTION_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_QUESTION_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Stands for a block where the network is meant: all time inside MPI calls that is not waiting for others.
+constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e6574776f726bu); }
+
+/// "`block` takes `factor` times as long": 0.5 twice as fast, 0 for nothing.
+struct change {
+  core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
+  double factor = 1.0;
+};
+
+/// A question to the run: what if all these changes were made at once?
+struct what_if {
+  std::vector<change> changes;
+};
+
+/// The answer: exact for the recorded matching and order of events; a bound if the program decides by time
+/// (wildcards, dynamic scheduling) or if the network is shared.
+struct what_if_answer {
+  what_if question;
+  std::int64_t total_ns = 0;   ///< how long the run would have been
+  std::int64_t saving_ns = 0;  ///< the run without changes minus that
+};
+
+/// What one call of a wrapper costs, calibrated: before the call's own time stamp, between its two stamps, and
+/// after them (overhead 3.2: o_pre, o_in, o_post).
+struct call_overhead {
+  std::int64_t before_ns = 0, inside_ns = 0, after_ns = 0;
+};
+
+/// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
+/// communication = serialisation * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
+struct efficiencies {
+  double parallel = 0;       ///< mean useful time / time of the run
+  double load_balance = 0;   ///< mean useful time / longest useful time
+  double communication = 0;  ///< longest useful time / time of the run
+  double serialisation = 0;  ///< longest useful time / time of the run on an ideal network
+  double transfer = 0;       ///< time of the run on an ideal network / time of the run
+  double balance_in_nodes = 0;       ///< largest mean of a node / longest useful time; 0 if no node is known
+  double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/picture.hpp
 #ifndef WHYWAIT_EXPLAIN_PICTURE_HPP
 #define WHYWAIT_EXPLAIN_PICTURE_HPP
@@ -311,9 +365,47 @@ struct explanation {
   std::int64_t first_ns = 0;       ///< shared time of the first instance: canonical order
   wait_sample longest;             ///< the longest that has an explanation of its own
   wait_picture picture;            ///< of that one; empty unless WHYWAIT_PATH=order
+  std::int64_t compensated_ns = 0; ///< what wait_ns would have been without measurement overhead (options::clocks)
+  quality compensated_trust = quality::exact;
+  std::int64_t saving_ns = 0;      ///< the run would be shorter by this if its first block were twice as fast
   std::vector<residual_term> residual;   ///< largest |total_ns| first
   std::vector<location_share> waiters;   ///< most first, bounded; the rest in rank -1
   std::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
+};
+
+/// One block of the critical path of the run.
+struct critical_block {
+  core::stable_key block = 0;
+  std::int64_t ns = 0;            ///< time in it on the critical path; all blocks add up to the time of the run
+  std::int64_t imbalance_ns = 0;  ///< what is more than the mean of all locations
+  std::int64_t visits = 0;
+};
+
+/// What the delay that one block caused has cost in waiting (Boehme et al., ACM TOPC 2016).
+struct delay_cost {
+  core::stable_key block = 0;
+  std::int64_t short_ns = 0;  ///< waits for the one who ran it
+  std::int64_t long_ns = 0;   ///< waits for those who had waited for that one, and so on
+};
+
+/// Where the explained waits come from, in proportion. All short_ns, long_ns and nobody_ns together are all
+/// explained waits; so are direct, indirect and what was charged to nobody at once; so are propagating and terminal.
+struct delay_costs {
+  std::vector<delay_cost> blocks;   ///< most costly first
+  std::int64_t direct_ns = 0;       ///< because the causer computed longer
+  std::int64_t indirect_ns = 0;     ///< because the causer had waited itself
+  std::int64_t propagating_ns = 0;  ///< waits that made others wait later
+  std::int64_t terminal_ns = 0;     ///< waits that nobody else waited for
+  std::int64_t nobody_ns = 0;       ///< no difference was found (clock error, lost records)
+};
+
+/// What measurement did to the run, and what the run would have been without it (overhead 0).
+struct compensation {
+  std::int64_t total_ns = 0;       ///< the run without measurement overhead
+  std::int64_t waiting_ns = 0;     ///< sum of all waits without it
+  std::int64_t overhead_ns = 0;    ///< measurement overhead executed by all locations
+  std::int64_t bound_ns = 0;       ///< overhead on the measured critical path: it made the run longer by no more (C3)
+  std::int64_t inversions = 0;     ///< wildcard receives that would have taken another message first
 };
 
 /// The outcome of one analysis, complete on rank 0, elsewhere empty but for the own totals.
@@ -327,6 +419,13 @@ struct outcome {
   std::int64_t longest_ns = 0;             ///< recorded time of the longest location
   std::int64_t clock_violations = 0;       ///< causes that arrived after their waiter had left
   std::int64_t unmatched = 0;              ///< postings without a partner
+  std::int64_t total_ns = 0;               ///< from the first begin to the last end (options::clocks; so all below)
+  compensation without_overhead;
+  efficiencies efficiency;
+  std::vector<critical_block> critical_path;  ///< largest first
+  delay_costs costs;
+  std::vector<what_if_answer> answers;     ///< to options::questions
+  std::vector<what_if_answer> savings;     ///< the most costly blocks twice as fast, largest saving first
 };
 
 }  // namespace explain
@@ -356,7 +455,9 @@ namespace endpoint_flag {
 enum : std::uint16_t {
   ambiguous = 1u << 0,  ///< the order on its channel is not certain
   partial = 1u << 1,    ///< its rank lost records
-  late_only = 1u << 2   ///< a send: only a receive posted later can have made it wait
+  late_only = 1u << 2,  ///< a send: only a receive posted later can have made it wait
+  synchronous = 1u << 3,  ///< a send that surely was not buffered
+  wildcard = 1u << 4      ///< received from any source
 };
 }
 
@@ -733,6 +834,7 @@ class counted_code {
 struct rank_history {
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
+  std::int32_t node = -1;     ///< machine it runs on, numbered alike on all ranks; -1: unknown
   clock_map clock;
   std::int64_t begin_ns = 0;  ///< shared time at which recording began (leave of MPI_Init)
   std::int64_t end_ns = 0;    ///< shared time at which it ended (enter of MPI_Finalize or of the analysis)
@@ -755,6 +857,14 @@ struct rank_history {
 namespace whywait {
 inline namespace v0 {
 namespace explain {
+
+struct options;
+struct rank_history;
+class run_clocks;
+
+/// Makes virtual clocks for the ranks that a process hosts; borrows all it is given.
+using make_clocks = std::unique_ptr<run_clocks> (*)(const rank_history* histories, std::size_t count,
+                                                    const options& settings);
 
 /// One wait, before merging.
 struct wait_instance {
@@ -801,6 +911,12 @@ struct options {
   double least_share = 0.01;          ///< presentation: terms below this part of a wait are dropped
   std::size_t listed_locations = 16;  ///< waiters and causers named per explanation
   observer* watch = nullptr;          ///< optional; borrowed
+  /// Virtual clocks: compensation, efficiencies, savings. Null: off, and not compiled. On: `&virtual_clocks` of
+  /// <whywait/explain/ledger/virtual_clocks.hpp>; the same on all ranks.
+  make_clocks clocks = nullptr;
+  std::vector<what_if> questions;     ///< answered by the virtual clocks, in this order
+  std::size_t savings = 8;            ///< blocks for which "twice as fast" is asked by itself, most costly first
+  std::vector<call_overhead> overheads;  ///< calibrated, by core::mpi_call; beside what the records say
 };
 
 }  // namespace explain
@@ -1045,7 +1161,7 @@ using packet = std::vector<unsigned char>;
 
 /// What a packet of the first exchanges holds next; a std::uint32_t before each part.
 namespace packet_part {
-enum : std::uint32_t { sends = 1, receives, participation, answer };
+enum : std::uint32_t { sends = 1, receives, participation, answer, give, need };
 }
 
 namespace detail {
@@ -1091,6 +1207,179 @@ class packet_reader {
  private:
   const unsigned char* at_;
   const unsigned char* end_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/transport_calls.hpp
+#ifndef WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
+#define WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+// A transport, and what it and the engine hand to each other, behind one type each: so the engine and its stages are
+// compiled once, however many transports a program uses.
+
+/// A function that is only borrowed: whatever it is made of must live until the last call.
+template <class Signature>
+class borrowed;
+template <class Result, class... Args>
+class borrowed<Result(Args...)> {
+ public:
+  template <class Function, std::enable_if_t<!std::is_same<std::decay_t<Function>, borrowed>::value, int> = 0>
+  borrowed(Function&& function)
+      : function_(const_cast<void*>(static_cast<const void*>(&function))),
+        call_([](void* self, Args... args) -> Result {
+          return (*static_cast<std::remove_reference_t<Function>*>(self))(std::forward<Args>(args)...);
+        }) {}
+  Result operator()(Args... args) const { return call_(function_, std::forward<Args>(args)...); }
+
+ private:
+  void* function_;
+  Result (*call_)(void*, Args...);
+};
+
+/// to(rank): the packet that goes to that rank.
+using outbox_call = borrowed<packet&(std::int32_t)>;
+/// post(rank, packet): sends it on its way now.
+using post_call = borrowed<void(std::int32_t, const packet&)>;
+
+/// Any transport; `explain` says what its functions do.
+class transport_calls {
+ public:
+  using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
+  using receive_call = borrowed<void(std::int32_t, std::int32_t, const unsigned char*, std::size_t)>;
+  using pack_call = borrowed<packet(std::int32_t)>;
+
+  virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
+  virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
+  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
+  virtual void reduce(pack_call pack, take_call merge) = 0;
+  virtual void broadcast(pack_call pack, take_call take) = 0;
+
+  /// Returns when all ranks have come here.
+  void meet() {
+    minimum([](std::int32_t) { return std::int64_t{0}; });
+  }
+
+ protected:
+  ~transport_calls() = default;
+};
+
+/// That of one type; borrows it.
+template <class Transport>
+class transport_calls_of final : public transport_calls {
+ public:
+  explicit transport_calls_of(Transport& transport) : transport_(&transport) {}
+
+  [[gnu::cold]] std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override {
+    return transport_->minimum(value);
+  }
+  [[gnu::cold]] void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce,
+                              receive_call consume) override {
+    transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); },
+                         consume);
+  }
+  [[gnu::cold]] void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
+    transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
+  }
+  [[gnu::cold]] void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
+  [[gnu::cold]] void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
+
+ private:
+  Transport* transport_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/clocks.hpp
+#ifndef WHYWAIT_EXPLAIN_CLOCKS_HPP
+#define WHYWAIT_EXPLAIN_CLOCKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+struct arrival;
+struct message_match;
+struct merged_class;
+struct outcome;
+struct participant;
+class merge_book;
+
+// What the explanation tells the virtual clocks (ledger/virtual_clocks.hpp), so that a program which does not ask for
+// them does not compile them. Called once per stage, location or collective operation, never per record.
+
+/// Where a wait of one record was put, so that what the virtual clocks say about it finds its way there.
+struct wait_note {
+  std::uint32_t record;
+  std::uint32_t number;  ///< of its class in the class book
+  std::int64_t wait_ns;
+};
+
+/// A wait that was caused by the beginning of one of this location's records.
+struct caused_wait {
+  std::uint32_t record;
+  std::int32_t rank;       ///< who waited
+  std::uint16_t location;
+};
+
+/// Time in one block.
+struct block_time {
+  core::stable_key block;
+  std::int64_t ns, visits;
+};
+
+/// What is known about one location after the forward pass.
+struct explained_location {
+  const std::vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
+  std::vector<caused_wait> caused;                 ///< who waited for it, by record
+  std::vector<wait_note> notes;                    ///< by record
+  std::int64_t end_ns = INT64_MIN;
+  std::vector<block_time> path, spent;  ///< its causal path into its end; what it did itself (visits 0)
+};
+
+/// The virtual clocks of one rank, as its engine sees them, in the order of the calls.
+class rank_clocks {
+ public:
+  virtual ~rank_clocks() = default;
+
+  /// One collective operation of which this rank is the home: all who took part, by rank.
+  virtual void meet(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) = 0;
+  /// Tells them what follows from that: packet_part::give and need, for `hear` there.
+  virtual void tell(outbox_call to) = 0;
+  virtual void hear(std::uint32_t part, packet_reader& in) = 0;
+  /// The messages of one location by record, and what made it wait.
+  virtual void messages(std::uint16_t location, const message_match* matches, std::size_t count,
+                        const std::vector<arrival>& arrivals) = 0;
+  /// Every location in turn, after the forward pass.
+  virtual void explained(std::uint16_t location, explained_location what) = 0;
+  /// Before the classes are summed; borrowed.
+  virtual void classes(merge_book& merging) = 0;
+  /// On rank 0: before the classes are presented, and after that.
+  virtual void report(outcome& result, std::vector<merged_class>& merged) = 0;
+  virtual void mark_savings(outcome& result) const = 0;
+};
+
+/// The virtual clocks of all ranks that a process hosts.
+class run_clocks {
+ public:
+  virtual ~run_clocks() = default;
+  virtual rank_clocks& of(std::size_t hosted) = 0;
+  /// What the delays cost; after the forward pass. Collective.
+  virtual void charge_delays(transport_calls& transport) = 0;
+  /// Puts all questions; after the classes were summed up. Collective.
+  virtual void turn(transport_calls& transport, std::int64_t earliest_ns) = 0;
 };
 
 }  // namespace explain
@@ -1591,8 +1880,9 @@ class collective_book {
 
   /// The homes answer: those instances of which all participants have come, or with `rest` all. O(n log n) in
   /// the participants since the last call, plus what was left then.
+  /// `clocks`, if not null, hear of every instance that is answered.
   template <class Outbox>
-  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to) {
+  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to, rank_clocks* clocks) {
     if (here_.size() == seen_ && !rest) return;
     sort_rarely(here_, [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
@@ -1611,6 +1901,7 @@ class collective_book {
           put(out, p.location);
           put(out, a);
         });
+        if (clocks != nullptr) clocks->meet(here_.data() + i, j - i, needs_);
         i = j;
       }
       for (; i != j; ++i) {
@@ -1621,6 +1912,7 @@ class collective_book {
         needs.insert(needs.end(), first, first + static_cast<std::ptrdiff_t>(p.needs_count));
       }
     }
+    if (clocks != nullptr) clocks->tell(to);
     here_.resize(kept);
     needs_.swap(needs);
     seen_ = kept;
@@ -2163,9 +2455,10 @@ class class_book {
  public:
   class_book(const options& settings) : settings_(&settings) {}
 
-  /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`.
-  void add(const wait_instance& wait, core::stable_key operation, core::stable_key cause, std::int64_t thread_of_waiter,
-           std::int64_t thread_of_causer, const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
+  /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`. Returns the number of its class.
+  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                    std::int64_t thread_of_waiter, std::int64_t thread_of_causer,
+                    const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
     double whole = 0;
     for (const residual_term& term : wait.terms) whole += static_cast<double>(std::abs(term.total_ns));
     if (shares_.size() < block_count) shares_.resize(block_count, 0);
@@ -2188,14 +2481,16 @@ class class_book {
       }
       into.sum.indirect_ns += wait.terms[i].inherited_ns;
     }
+    return static_cast<std::uint32_t>(&into - classes_.data());
   }
 
   /// A wait that is only summed: below the threshold, or its cause came too late by the clocks.
-  void add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                       std::int64_t thread_of_waiter, std::int64_t thread_of_causer) {
+  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                                std::int64_t thread_of_waiter, std::int64_t thread_of_causer) {
     wait_class& into = find(wait, operation, cause, wait_class::shapeless);
     count(into.sum, wait, thread_of_waiter, thread_of_causer);
     into.sum.unexplained_ns += wait.wait_ns;
+    return static_cast<std::uint32_t>(&into - classes_.data());
   }
 
   std::vector<wait_class>& classes() noexcept { return classes_; }
@@ -2358,6 +2653,20 @@ class location_path {
   std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
   bool partial() const noexcept { return here_->dropped > 0; }
 
+  /// At the end, for the virtual clocks: the causal path profile, what the location itself did, where its waits went.
+  [[gnu::cold]] void report(explained_location& into) {
+    keep_spent();
+    into.arrivals = arrivals_.get();
+    into.notes = std::move(notes_);
+    into.end_ns = now_ns_;
+    for (std::uint32_t b = 0; b != profile_.size(); ++b) {
+      if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
+    }
+    for (std::uint32_t b = 0; b != spent_.size(); ++b) {
+      if (spent_[b] != 0) into.spent.push_back({(*blocks_)[b].block, spent_[b], 0});
+    }
+  }
+
   /// What is known about the current record's wait, or null.
   const arrival* due() const noexcept {
     return at_ < arrivals_->size() && (*arrivals_)[at_].record == next_ ? &(*arrivals_)[at_] : nullptr;
@@ -2412,6 +2721,7 @@ class location_path {
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
     profile_.swap(incoming_);
+    if (settings_->clocks != nullptr) keep_spent();
     own_.assign(profile_.size(), 0);
     now_ns_ = std::max(now_ns_, a.need_ns);
     if (a.has(arrival_flag::all)) {
@@ -2437,7 +2747,7 @@ class location_path {
       describe(a, wait_ns);
       instance_.explained = false;
       instance_.terms.clear();
-      classes_->add_unexplained(instance_, site_of(*here_, r), a.site, index_, a.causer_location);
+      note(classes_->add_unexplained(instance_, site_of(*here_, r), a.site, index_, a.causer_location));
       if (settings_->watch != nullptr) settings_->watch->wait(instance_);
     }
     const std::int64_t rest_ns = walk_.leave_ns() - now_ns_;
@@ -2485,6 +2795,12 @@ class location_path {
     profile_[block].work += work;
     own_[block] += ns;
     now_ns_ += ns;
+  }
+
+  // What the location did itself since it last took over a path, before that is forgotten.
+  [[gnu::cold]] void keep_spent() {
+    if (spent_.size() < own_.size()) spent_.resize(own_.size(), 0);
+    for (std::size_t b = 0; b != own_.size(); ++b) spent_[b] += own_[b];
   }
 
   // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
@@ -2549,6 +2865,10 @@ class location_path {
     return number;
   }
 
+  void note(std::uint32_t number) {
+    if (settings_->clocks != nullptr) notes_.push_back({instance_.record, number, instance_.wait_ns});
+  }
+
   void describe(const arrival& a, std::int64_t wait_ns) {
     instance_.why = a.why;
     instance_.trust = a.trust;
@@ -2602,7 +2922,8 @@ class location_path {
       term_blocks_.push_back(b);
     }
     const core::sync_record& r = here_->records[next_];
-    classes_->add(instance_, site_of(*here_, r), a.site, index_, a.causer_location, term_blocks_, blocks_->size());
+    note(classes_->add(instance_, site_of(*here_, r), a.site, index_, a.causer_location, term_blocks_,
+                       blocks_->size()));
     if (settings_->watch != nullptr) settings_->watch->wait(instance_);
   }
 
@@ -2645,12 +2966,13 @@ class location_path {
   std::shared_ptr<const std::vector<arrival>> arrivals_;
   std::size_t at_ = 0;
   path_profile profile_, incoming_;
-  std::vector<std::int64_t> own_, incoming_own_;
+  std::vector<std::int64_t> own_, incoming_own_, spent_;
   alignments aligned_;
   std::vector<known> translation_;
   std::vector<std::uint32_t> step_blocks_, call_blocks_, term_blocks_;
   key_map between_blocks_;
   wait_instance instance_;
+  std::vector<wait_note> notes_;
 };
 
 }  // namespace explain
@@ -2800,6 +3122,18 @@ class forward_pass {
       if (l.path_at != done || l.scout_at != done) return false;
     }
     return links_.quiet();
+  }
+
+  /// Afterwards, once: what the virtual clocks want to know about each location.
+  [[gnu::cold]] void report(rank_clocks& clocks) {
+    for (std::size_t l = 0; l != lanes_.size(); ++l) {
+      explained_location what;
+      for (const service& s : lanes_[l].services) {
+        what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
+      }
+      lanes_[l].path->report(what);
+      clocks.explained(static_cast<std::uint16_t>(l), std::move(what));
+    }
   }
 
   /// A packet of another rank: snapshots and acknowledgements.
@@ -3008,6 +3342,14 @@ void get_all(packet_reader& in, std::vector<T>& values) {
   return l;
 }
 
+/// What the virtual clocks say about one class.
+struct class_clock {
+  core::stable_key key = 0;
+  std::uint32_t slot = 0;
+  quality trust = quality::exact;
+  std::int64_t ns = 0;  ///< its waits without measurement overhead
+};
+
 /// A class of the whole run on its way up to rank 0. Sums only, so the order of merging does not matter.
 struct merged_class {
   core::stable_key key = 0;
@@ -3032,6 +3374,8 @@ struct merged_class {
     sum.wrong_order_ns += from.wrong_order_ns;
     sum.indirect_ns += from.indirect_ns;
     sum.unexplained_ns += from.unexplained_ns;
+    sum.compensated_ns += from.compensated_ns;
+    sum.compensated_trust = std::max(sum.compensated_trust, from.compensated_trust);
     sum.first_ns = std::min(sum.first_ns, from.first_ns);
     if (from.longest.outweighs(sum.longest)) sum.longest = from.longest;
     for (const location_share& s : from.waiters) add_share(sum.waiters, s);
@@ -3163,6 +3507,15 @@ class merge_book {
     return !best_.empty();
   }
 
+  /// After the rounds, before `sum`: where class `number` of this rank belongs.
+  class_clock placed(std::size_t number) const {
+    class_clock c;
+    c.key = entries_[number].leader.key;
+    c.slot = entries_[number].slot == open ? settings_->classes_per_key : entries_[number].slot;
+    return c;
+  }
+  std::size_t entries() const noexcept { return entries_.size(); }
+
   /// After the rounds: sums of this rank, then of everything that `add` brings.
   void sum() {
     for (std::size_t i = 0; i != entries_.size(); ++i) {
@@ -3247,7 +3600,9 @@ namespace explain {
 /// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
 class message_book {
  public:
-  explicit message_book(const rank_history& rank) : rank_(&rank) {
+  /// `all_synchronous`: a synchronous send hears of its receive even if that was posted in time.
+  explicit message_book(const rank_history& rank, bool all_synchronous = false)
+      : rank_(&rank), all_synchronous_(all_synchronous) {
     for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
   }
 
@@ -3461,6 +3816,8 @@ class message_book {
     e.record = p.record;
     e.location = p.location;
     if (r.has(core::sync_flag::ambiguous)) e.flags = endpoint_flag::ambiguous;
+    if (r.has(core::sync_flag::synchronous)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::synchronous);
+    if (r.has(core::sync_flag::any_source)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::wildcard);
     if (partial_) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::partial);
     return e;
   }
@@ -3475,6 +3832,7 @@ class message_book {
   // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
   bool late_only(const posted& p) const noexcept {
     const core::sync_record& r = record(p);
+    if (all_synchronous_ && r.has(core::sync_flag::synchronous)) return false;
     if (core::role_of(r.call) == core::call_role::send) return true;
     const location_history& here = rank_->locations[p.location];
     return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&
@@ -3510,7 +3868,7 @@ class message_book {
   channels send_channels_, receive_channels_;
   std::vector<std::uint32_t> open_;  ///< channels with sends that the receiver has not been told of
   std::int64_t unmatched_ = 0, receives_left_ = 0;
-  bool partial_ = false;
+  bool partial_ = false, all_synchronous_;
 };
 
 }  // namespace explain
@@ -3641,8 +3999,14 @@ namespace explain {
 /// begins, then 40 per wait and 24 per wait that this rank caused. Not thread safe.
 class rank_engine {
  public:
-  rank_engine(const rank_history& rank, const options& settings)
-      : rank_(&rank), settings_(settings), messages_(new message_book(rank)), collectives_(rank), classes_(settings_) {}
+  /// `clocks`: those of this rank, or null; borrowed.
+  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks)
+      : rank_(&rank),
+        settings_(settings),
+        messages_(new message_book(rank, clocks != nullptr)),
+        collectives_(rank),
+        classes_(settings_),
+        clocks_(clocks) {}
 
   // Stage 0: reads the records.
   void observe() {
@@ -3681,7 +4045,7 @@ class rank_engine {
       out.insert(out.end(), reply.second.begin(), reply.second.end());
     }
     replies_.clear();
-    collectives_.answer(settings_.threshold_ns, false, to);
+    collectives_.answer(settings_.threshold_ns, false, to, clocks_);
     messages_->pack_sends(to, room);
     collectives_.pack(to, room);
   }
@@ -3689,7 +4053,7 @@ class rank_engine {
   // Stage 2, produce: answers to collectives in which not all members took part.
   template <class Outbox>
   void conclude(Outbox&& to) {
-    collectives_.answer(settings_.threshold_ns, true, to);
+    collectives_.answer(settings_.threshold_ns, true, to, clocks_);
   }
 
   // Stages 1 and 2, consume.
@@ -3697,7 +4061,7 @@ class rank_engine {
     packet_reader in(data, size);
     packet reply;
     while (!in.empty()) {
-      switch (in.get<std::uint32_t>()) {
+      switch (const auto part = in.get<std::uint32_t>()) {
         case packet_part::sends:
           messages_->match_sends(source, in, matches_, reply);
           break;
@@ -3706,6 +4070,10 @@ class rank_engine {
           break;
         case packet_part::participation:
           collectives_.take(source, in);
+          break;
+        case packet_part::give:
+        case packet_part::need:
+          clocks_->hear(part, in);
           break;
         default: {
           const auto location = in.get<std::uint16_t>();
@@ -3740,6 +4108,9 @@ class rank_engine {
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), settings_);
       std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, std::move(answers));
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
+      if (clocks_ != nullptr) {
+        clocks_->messages(static_cast<std::uint16_t>(l), matches_.data() + first, last - first, arrivals);
+      }
       forward_->expect(static_cast<std::uint16_t>(l), std::move(arrivals));
       first = last;
     }
@@ -3786,8 +4157,14 @@ class rank_engine {
   }
   const outcome& totals() const noexcept { return totals_; }
 
+  void sum_classes() {
+    if (clocks_ != nullptr) clocks_->classes(*merging_);
+    merging_->sum();
+  }
+
   outcome present_result() {
     outcome result = totals_;
+    if (clocks_ != nullptr) clocks_->report(result, merging_->merged());
     result.waits = present(merging_->merged(), settings_);
     unique_meanings();
     std::vector<core::stable_key> used;
@@ -3797,6 +4174,9 @@ class rank_engine {
         used.push_back(t.within);
       }
     }
+    for (const critical_block& c : result.critical_path) used.push_back(c.block);
+    for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
+    if (clocks_ != nullptr) clocks_->mark_savings(result);
     sort_rarely(used);
     for (const block_meaning& m : meanings_) {
       if (std::binary_search(used.begin(), used.end(), m.key)) result.meanings.push_back(m);
@@ -3818,6 +4198,7 @@ class rank_engine {
   collective_book collectives_;
   block_table blocks_;
   class_book classes_;
+  rank_clocks* clocks_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;
   std::vector<std::pair<std::int32_t, packet>> replies_;
@@ -3833,51 +4214,6 @@ class rank_engine {
 
 #endif
 
-// ---- whywait/explain/transport_calls.hpp
-#ifndef WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
-#define WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-// What a transport hands to the engine, behind one type each: so the engine is compiled once, however many transports
-// a program uses. They borrow what they are made of.
-
-/// to(rank): the packet that goes to that rank.
-class outbox_call {
- public:
-  template <class To>
-  explicit outbox_call(To& to)
-      : to_(&to), call_([](void* self, std::int32_t rank) -> packet& { return (*static_cast<To*>(self))(rank); }) {}
-  packet& operator()(std::int32_t rank) const { return call_(to_, rank); }
-
- private:
-  void* to_;
-  packet& (*call_)(void*, std::int32_t);
-};
-
-/// post(rank, packet): sends it on its way now.
-class post_call {
- public:
-  template <class Post>
-  explicit post_call(Post& post)
-      : post_(&post), call_([](void* self, std::int32_t rank, const packet& data) {
-          (*static_cast<Post*>(self))(rank, data);
-        }) {}
-  void operator()(std::int32_t rank, const packet& data) const { call_(post_, rank, data); }
-
- private:
-  void* post_;
-  void (*call_)(void*, std::int32_t, const packet&);
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/explain.hpp
 #ifndef WHYWAIT_EXPLAIN_EXPLAIN_HPP
 #define WHYWAIT_EXPLAIN_EXPLAIN_HPP
@@ -3885,6 +4221,69 @@ class post_call {
 namespace whywait {
 inline namespace v0 {
 namespace explain {
+
+namespace detail {
+
+[[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
+                                          const options& settings) {
+  const std::unique_ptr<run_clocks> clocks =
+      settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
+  std::vector<std::unique_ptr<rank_engine>> engines;
+  engines.reserve(count);
+  for (std::size_t i = 0; i != count; ++i) {
+    engines.emplace_back(new rank_engine(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i)));
+  }
+  const auto at = [&engines](std::int32_t i) -> rank_engine& { return *engines[static_cast<std::size_t>(i)]; };
+
+  const std::int64_t earliest_ns =
+      transport.minimum([&](std::int32_t i) { return histories[static_cast<std::size_t>(i)].begin_ns; });
+  for (std::size_t i = 0; i != count; ++i) engines[i]->observe();
+  const auto hear = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+    at(i).hear(source, data, size);
+  };
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).announce(to, room); }, hear);
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t) { at(i).conclude(to); }, hear);
+  for (std::size_t i = 0; i != count; ++i) engines[i]->decide(earliest_ns);
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().request(to, room); },
+                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                       at(i).forward().take_requests(source, packet_reader(data, size));
+                     });
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().promise(to, room); },
+                     [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
+                       at(i).forward().take_promises(packet_reader(data, size));
+                     });
+  transport.forward([&](std::int32_t i, post_call post) { return at(i).forward().advance(post); },
+                    [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                      at(i).forward().receive(source, data, size);
+                    });
+
+  if (clocks != nullptr) {
+    for (std::size_t i = 0; i != count; ++i) engines[i]->forward().report(clocks->of(i));
+    clocks->charge_delays(transport);
+  }
+  for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
+  for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
+    for (std::size_t i = 0; i != count; ++i) engines[i]->merging().propose();
+    transport.reduce(
+        [&](std::int32_t i) { return at(i).merging().pack(); },
+        [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
+    bool any = false;
+    transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
+                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                          any = at(i).merging().settle(round, data, size) || any;
+                        });
+    if (!any) break;
+  }
+  for (std::size_t i = 0; i != count; ++i) engines[i]->sum_classes();
+  transport.reduce(
+      [&](std::int32_t i) { return at(i).pack_result(); },
+      [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
+  if (clocks != nullptr) clocks->turn(transport, earliest_ns);
+  if (count == 0) return {};
+  return histories[0].rank == 0 ? engines[0]->present_result() : engines[0]->totals();
+}
+
+}  // namespace detail
 
 /// Says why the ranks waited: the one entry point of the room. Collective over the ranks of the transport,
 /// each of which brings the histories of the `count` ranks it hosts (1 under MPI, all in a simulation). The
@@ -3907,52 +4306,8 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
   if (count != static_cast<std::size_t>(transport.hosted())) {
     throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
   }
-  std::vector<std::unique_ptr<rank_engine>> engines;
-  engines.reserve(count);
-  for (std::size_t i = 0; i != count; ++i) engines.emplace_back(new rank_engine(histories[i], settings));
-  const auto at = [&engines](std::int32_t i) -> rank_engine& { return *engines[static_cast<std::size_t>(i)]; };
-
-  const std::int64_t earliest_ns =
-      transport.minimum([&](std::int32_t i) { return histories[static_cast<std::size_t>(i)].begin_ns; });
-  for (std::size_t i = 0; i != count; ++i) engines[i]->observe();
-  const auto hear = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-    at(i).hear(source, data, size);
-  };
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).announce(outbox_call(to), room); }, hear);
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).conclude(outbox_call(to)); }, hear);
-  for (std::size_t i = 0; i != count; ++i) engines[i]->decide(earliest_ns);
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().request(outbox_call(to), room); },
-                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                       at(i).forward().take_requests(source, packet_reader(data, size));
-                     });
-  transport.exchange([&](std::int32_t i, auto&& to, std::size_t room) { at(i).forward().promise(outbox_call(to), room); },
-                     [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-                       at(i).forward().take_promises(packet_reader(data, size));
-                     });
-  transport.forward([&](std::int32_t i, auto&& post) { return at(i).forward().advance(post_call(post)); },
-                    [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                      at(i).forward().receive(source, data, size);
-                    });
-
-  for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
-  for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
-    for (std::size_t i = 0; i != count; ++i) engines[i]->merging().propose();
-    transport.reduce(
-        [&](std::int32_t i) { return at(i).merging().pack(); },
-        [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
-    bool any = false;
-    transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
-                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          any = at(i).merging().settle(round, data, size) || any;
-                        });
-    if (!any) break;
-  }
-  for (std::size_t i = 0; i != count; ++i) engines[i]->merging().sum();
-  transport.reduce(
-      [&](std::int32_t i) { return at(i).pack_result(); },
-      [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
-  if (count == 0) return {};
-  return histories[0].rank == 0 ? engines[0]->present_result() : engines[0]->totals();
+  transport_calls_of<Transport> calls(transport);
+  return detail::explain_over(calls, histories, count, settings);
 }
 
 /// The same for the usual case of one rank per process.
@@ -10056,7 +10411,7 @@ namespace core {
 // What stands in a file of kept_file: a header, then pages of the process, and a log that says at which address
 // of the process each of them was, like the program headers of a core file. Pointers in them are those of the process.
 
-constexpr char kept_magic[8] = {'w', 'h', 'y', 'w', 'a', 'i', 't', '1'};
+__attribute__((visibility("hidden"))) inline constexpr char kept_magic[8] = {'w', 'h', 'y', 'w', 'a', 'i', 't', '1'};
 
 /// Pages that lay side by side in the process and lie so in the file.
 struct kept_extent {
@@ -16757,57 +17112,6 @@ namespace detail {
 
 #endif
 
-// ---- whywait/predict/detail/random.hpp
-#ifndef WHYWAIT_PREDICT_DETAIL_RANDOM_HPP
-#define WHYWAIT_PREDICT_DETAIL_RANDOM_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace predict {
-namespace detail {
-
-/// xoshiro256++ (Blackman and Vigna 2019), seeded by splitmix64: the same numbers on every platform.
-class random_source {
- public:
-  explicit random_source(std::uint64_t seed) noexcept {
-    for (std::uint64_t& word : s_) {
-      std::uint64_t z = seed += 0x9e3779b97f4a7c15u;
-      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-      z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-      word = z ^ (z >> 31);
-    }
-  }
-
-  std::uint64_t bits() noexcept {
-    const std::uint64_t result = rotated(s_[0] + s_[3], 23) + s_[0];
-    const std::uint64_t t = s_[1] << 17;
-    s_[2] ^= s_[0];
-    s_[3] ^= s_[1];
-    s_[1] ^= s_[2];
-    s_[0] ^= s_[3];
-    s_[2] ^= t;
-    s_[3] = rotated(s_[3], 45);
-    return result;
-  }
-  /// In [0, 1).
-  double uniform() noexcept { return static_cast<double>(bits() >> 11) * 0x1p-53; }
-  /// Mean 1.
-  double exponential() noexcept { return -std::log1p(-uniform()); }
-  /// 0 ... n-1; n small against 2^53.
-  std::uint32_t below(std::uint32_t n) noexcept { return static_cast<std::uint32_t>(uniform() * n); }
-
- private:
-  static std::uint64_t rotated(std::uint64_t x, int k) noexcept { return x << k | x >> (64 - k); }
-  std::uint64_t s_[4];
-};
-
-}  // namespace detail
-}  // namespace predict
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/predict/error.hpp
 #ifndef WHYWAIT_PREDICT_ERROR_HPP
 #define WHYWAIT_PREDICT_ERROR_HPP
@@ -16874,6 +17178,325 @@ class prediction_error : public std::runtime_error {
   std::size_t column_ = npos;
 };
 
+}  // namespace predict
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/predict/run_log.hpp
+#ifndef WHYWAIT_PREDICT_RUN_LOG_HPP
+#define WHYWAIT_PREDICT_RUN_LOG_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace predict {
+
+/// Time in one named block during one activity.
+struct block_time {
+  std::uint32_t block = 0;  ///< in run_log::blocks
+  double seconds = 0.0;
+};
+
+/// A task instance: computation up to a synchronising call, then the call itself without its waiting.
+struct activity {
+  std::uint32_t label = 0;              ///< in run_log::labels: what code, by what call it ends
+  double work_seconds = 0.0;            ///< before the call
+  double call_seconds = 0.0;            ///< in the call, waiting for others excluded
+  std::vector<block_time> blocks = {};  ///< parts of the work; the rest has no name
+  double wake_seconds = 0.0;            ///< how late the call noticed that it could go on, after waiting
+  double waited_seconds = 0.0;          ///< so long; who waits less is late by less
+};
+
+/// A place in the log: activity `index` of line `line`.
+struct place {
+  std::uint32_t line = 0;
+  std::uint32_t index = 0;
+};
+
+/// A message leaves when the call of `from` begins; the call of `to` cannot end before it is there. A message with
+/// `rendezvous` does not leave before the call of `posted` has begun, and the call of `done` cannot end before it has
+/// arrived.
+struct message_edge {
+  place from, to;
+  double bytes = 0.0;
+  double seconds = 0.0;      ///< from leaving to arrival, without waiting
+  bool rendezvous = false;   ///< too large to be buffered, or synchronous
+  place posted = {}, done = {};  ///< the calls that post the receive and complete the send; with rendezvous only
+};
+
+/// A collective: the calls of `out` cannot end before all calls of `in` have begun and `seconds` have passed.
+struct sync_edge {
+  std::uint32_t label = 0;  ///< in run_log::labels
+  std::vector<place> in, out;
+  double seconds = 0.0;
+  bool prefix = false;  ///< a scan: the i-th of `out` needs only the first i of `in`, which are the same places
+};
+
+/// What a run did, waiting excluded: the input of replay, algebra and learning. A line is what one thread of one
+/// rank did, in order. Plain data: write it by hand, or see records.hpp.
+struct run_log {
+  std::vector<std::string> labels;
+  std::vector<std::string> blocks;
+  std::vector<std::vector<activity>> lines;
+  std::vector<message_edge> messages;
+  std::vector<sync_edge> syncs;
+  std::vector<std::int32_t> ranks;  ///< of each line; empty: line i is rank i
+  std::string open;                 ///< why the program would do other things at other times; empty: it would not
+  double measured_seconds = 0.0;    ///< what the run really took; 0: unknown
+  std::vector<std::string> doubts;  ///< what was dropped or not understood while the log was made
+
+  std::uint32_t label(const std::string& name) { return index_of(labels, name); }
+  std::uint32_t block(const std::string& name) { return index_of(blocks, name); }
+
+  /// Appends an activity to a line and says where it stands.
+  place add(std::uint32_t line, activity a) {
+    if (line >= lines.size()) lines.resize(line + 1);
+    lines[line].push_back(std::move(a));
+    return {line, static_cast<std::uint32_t>(lines[line].size() - 1)};
+  }
+
+  /// Throws P022 for places that do not exist and times that are not finite numbers of at least 0.
+  [[gnu::cold]] void check() const {
+    auto good = [](double t) { return t >= 0.0 && std::isfinite(t); };
+    for (const auto& line : lines)
+      for (const activity& a : line) {
+        bool fine = good(a.work_seconds) && good(a.call_seconds) && good(a.wake_seconds) && good(a.waited_seconds) &&
+                    a.label < labels.size();
+        for (const block_time& b : a.blocks) fine = fine && good(b.seconds) && b.block < blocks.size();
+        if (!fine) throw prediction_error(fault::log, "an activity has a negative time or an unknown label or block");
+      }
+    auto exists = [&](const place& p) { return p.line < lines.size() && p.index < lines[p.line].size(); };
+    for (const message_edge& m : messages)
+      if (!exists(m.from) || !exists(m.to) || !good(m.seconds) || !good(m.bytes) ||
+          (m.rendezvous && (!exists(m.posted) || !exists(m.done))))
+        throw prediction_error(fault::log,
+                               "a message from or to an activity that does not exist, or with a negative time");
+    for (const sync_edge& s : syncs) {
+      bool fine = good(s.seconds) && s.label < labels.size() && (!s.prefix || s.in.size() == s.out.size());
+      for (const auto* side : {&s.in, &s.out})
+        for (const place& p : *side) fine = fine && exists(p);
+      if (!fine)
+        throw prediction_error(fault::log, "a collective of activities that do not exist, or with a negative time");
+    }
+  }
+
+ private:
+  static std::uint32_t index_of(std::vector<std::string>& names, const std::string& name) {
+    for (std::size_t i = 0; i != names.size(); ++i)
+      if (names[i] == name) return static_cast<std::uint32_t>(i);
+    names.push_back(name);
+    return static_cast<std::uint32_t>(names.size() - 1);
+  }
+};
+
+}  // namespace predict
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/predict/serial_blocks.hpp
+#ifndef WHYWAIT_PREDICT_SERIAL_BLOCKS_HPP
+#define WHYWAIT_PREDICT_SERIAL_BLOCKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace predict {
+
+/// Which blocks are serial: of several ranks one does at least 99 % of their time (others may enter them, and find
+/// nothing to do). Neither balance nor more ranks share such work. O(length of the log).
+[[gnu::cold]] inline std::vector<char> serial_blocks(const run_log& log) {
+  std::vector<double> all(log.blocks.size(), 0.0), most(log.blocks.size(), 0.0), mine;
+  for (const auto& line : log.lines) {
+    mine.assign(log.blocks.size(), 0.0);
+    for (const activity& a : line)
+      for (const block_time& b : a.blocks) mine[b.block] += b.seconds;
+    for (std::size_t b = 0; b != mine.size(); ++b) {
+      all[b] += mine[b];
+      most[b] = std::max(most[b], mine[b]);
+    }
+  }
+  std::vector<char> serial(log.blocks.size(), 0);
+  for (std::size_t b = 0; b != serial.size(); ++b)
+    serial[b] = log.lines.size() > 1 && all[b] > 0.0 && most[b] >= 0.99 * all[b] ? 1 : 0;
+  return serial;
+}
+
+}  // namespace predict
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/predict/balance.hpp
+#ifndef WHYWAIT_PREDICT_BALANCE_HPP
+#define WHYWAIT_PREDICT_BALANCE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace predict {
+namespace detail {
+
+/// Evens the work of a log out, kind by kind. A kind is a named block, wherever between its calls a rank runs it; what
+/// has no name is of one kind with what else ends by the same call. Serial blocks stay where they are.
+class balancer {
+ public:
+  explicit balancer(const run_log& log)
+      : log_(log), kinds_(log.blocks.size() + log.labels.size()), serial_(serial_blocks(log)),
+        unnamed_(log.blocks.size(), 0) {}
+
+  /// Every line that has work of a kind does the mean of its total, spread over the line as it was.
+  [[gnu::cold]] void totals(run_log& into) const {
+    std::vector<double> sum(kinds_, 0.0), mine;
+    std::vector<std::size_t> lines(kinds_, 0), instances;
+    const auto count = [&](const std::vector<activity>& line) {
+      mine.assign(kinds_, 0.0);
+      instances.assign(kinds_, 0);
+      for (activity a : line)
+        change(a, [&](std::size_t kind, double seconds) {
+          mine[kind] += seconds;
+          ++instances[kind];
+          return seconds;
+        });
+    };
+    for (const auto& line : log_.lines) {
+      count(line);
+      for (std::size_t k = 0; k != kinds_; ++k) {
+        sum[k] += mine[k];
+        lines[k] += instances[k] != 0;
+      }
+    }
+    for (auto& line : into.lines) {
+      count(line);
+      for (activity& a : line)
+        change(a, [&](std::size_t kind, double seconds) {
+          const double mean = sum[kind] / static_cast<double>(lines[kind]);
+          return mine[kind] > 0.0 ? seconds * mean / mine[kind] : mean / static_cast<double>(instances[kind]);
+        });
+    }
+  }
+
+  /// The k-th instances of a kind on all lines that have it do their mean each. False with a reason where lines have
+  /// different numbers of them.
+  [[gnu::cold]] bool steps(run_log& into, std::string& why_not) {
+    std::vector<std::vector<double>> sum(kinds_);
+    std::vector<std::size_t> at, lines, instances;
+    const auto add = [&] {
+      sum.assign(kinds_, {});
+      lines.assign(kinds_, 0);
+      instances.assign(kinds_, 0);
+      for (const auto& line : log_.lines) {
+        at.assign(kinds_, 0);
+        for (activity a : line)
+          change(a, [&](std::size_t kind, double seconds) {
+            lines[kind] += at[kind] == 0;
+            ++instances[kind];
+            if (at[kind] == sum[kind].size()) sum[kind].push_back(0.0);
+            sum[kind][at[kind]++] += seconds;
+            return seconds;
+          });
+      }
+    };
+    add();
+    // a block that some enter more often than others is told apart only by the call it ends by
+    for (std::size_t b = 0; b != unnamed_.size(); ++b) unnamed_[b] = instances[b] != lines[b] * sum[b].size();
+    add();
+    for (std::size_t l = 0; l != log_.labels.size(); ++l) {
+      const std::size_t kind = log_.blocks.size() + l;
+      if (instances[kind] == lines[kind] * sum[kind].size()) continue;
+      why_not = "ranks do not take the same number of steps (" + log_.labels[l] + ")";
+      return false;
+    }
+    for (auto& line : into.lines) {
+      at.assign(kinds_, 0);
+      for (activity& a : line)
+        change(a, [&](std::size_t kind, double) {
+          return sum[kind][at[kind]++] / static_cast<double>(lines[kind]);
+        });
+    }
+    return true;
+  }
+
+ private:
+  /// Gives each part of an activity, by its kind, the seconds that becomes(kind, seconds) says.
+  template <class Becomes>
+  void change(activity& a, Becomes&& becomes) const {
+    const auto apart = [this](const block_time& b) { return serial_[b.block] != 0 || unnamed_[b.block] == 0; };
+    double rest = a.work_seconds;
+    for (const block_time& b : a.blocks)
+      if (apart(b)) rest -= b.seconds;
+    rest = std::max(0.0, rest);
+    const double changed = becomes(log_.blocks.size() + a.label, rest);
+    a.work_seconds = changed;
+    for (block_time& b : a.blocks) {
+      if (!apart(b)) {
+        b.seconds = rest > 0.0 ? b.seconds * changed / rest : 0.0;
+        continue;
+      }
+      if (serial_[b.block] == 0) b.seconds = becomes(b.block, b.seconds);
+      a.work_seconds += b.seconds;
+    }
+  }
+
+  const run_log& log_;
+  std::size_t kinds_;
+  std::vector<char> serial_;
+  std::vector<char> unnamed_;  // blocks that count as if they had no name
+};
+
+}  // namespace detail
+}  // namespace predict
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/predict/detail/random.hpp
+#ifndef WHYWAIT_PREDICT_DETAIL_RANDOM_HPP
+#define WHYWAIT_PREDICT_DETAIL_RANDOM_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace predict {
+namespace detail {
+
+/// xoshiro256++ (Blackman and Vigna 2019), seeded by splitmix64: the same numbers on every platform.
+class random_source {
+ public:
+  explicit random_source(std::uint64_t seed) noexcept {
+    for (std::uint64_t& word : s_) {
+      std::uint64_t z = seed += 0x9e3779b97f4a7c15u;
+      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+      z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+      word = z ^ (z >> 31);
+    }
+  }
+
+  std::uint64_t bits() noexcept {
+    const std::uint64_t result = rotated(s_[0] + s_[3], 23) + s_[0];
+    const std::uint64_t t = s_[1] << 17;
+    s_[2] ^= s_[0];
+    s_[3] ^= s_[1];
+    s_[1] ^= s_[2];
+    s_[0] ^= s_[3];
+    s_[2] ^= t;
+    s_[3] = rotated(s_[3], 45);
+    return result;
+  }
+  /// In [0, 1).
+  double uniform() noexcept { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+  /// Mean 1.
+  double exponential() noexcept { return -std::log1p(-uniform()); }
+  /// 0 ... n-1; n small against 2^53.
+  std::uint32_t below(std::uint32_t n) noexcept { return static_cast<std::uint32_t>(uniform() * n); }
+
+ private:
+  static std::uint64_t rotated(std::uint64_t x, int k) noexcept { return x << k | x >> (64 - k); }
+  std::uint64_t s_[4];
+};
+
+}  // namespace detail
 }  // namespace predict
 }  // namespace v0
 }  // namespace whywait
@@ -17005,118 +17628,6 @@ struct question {
 
 #endif
 
-// ---- whywait/predict/run_log.hpp
-#ifndef WHYWAIT_PREDICT_RUN_LOG_HPP
-#define WHYWAIT_PREDICT_RUN_LOG_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace predict {
-
-/// Time in one named block during one activity.
-struct block_time {
-  std::uint32_t block = 0;  ///< in run_log::blocks
-  double seconds = 0.0;
-};
-
-/// A task instance: computation up to a synchronising call, then the call itself without its waiting.
-struct activity {
-  std::uint32_t label = 0;              ///< in run_log::labels: what code, by what call it ends
-  double work_seconds = 0.0;            ///< before the call
-  double call_seconds = 0.0;            ///< in the call, waiting for others excluded
-  std::vector<block_time> blocks = {};  ///< parts of the work; the rest has no name
-  double wake_seconds = 0.0;            ///< how late the call noticed that it could go on, after waiting
-  double waited_seconds = 0.0;          ///< so long; who waits less is late by less
-};
-
-/// A place in the log: activity `index` of line `line`.
-struct place {
-  std::uint32_t line = 0;
-  std::uint32_t index = 0;
-};
-
-/// A message leaves when the call of `from` begins; the call of `to` cannot end before it is there. A message with
-/// `rendezvous` does not leave before the call of `posted` has begun, and the call of `done` cannot end before it has
-/// arrived.
-struct message_edge {
-  place from, to;
-  double bytes = 0.0;
-  double seconds = 0.0;      ///< from leaving to arrival, without waiting
-  bool rendezvous = false;   ///< too large to be buffered, or synchronous
-  place posted = {}, done = {};  ///< the calls that post the receive and complete the send; with rendezvous only
-};
-
-/// A collective: the calls of `out` cannot end before all calls of `in` have begun and `seconds` have passed.
-struct sync_edge {
-  std::uint32_t label = 0;  ///< in run_log::labels
-  std::vector<place> in, out;
-  double seconds = 0.0;
-  bool prefix = false;  ///< a scan: the i-th of `out` needs only the first i of `in`, which are the same places
-};
-
-/// What a run did, waiting excluded: the input of replay, algebra and learning. A line is what one thread of one
-/// rank did, in order. Plain data: write it by hand, or see records.hpp.
-struct run_log {
-  std::vector<std::string> labels;
-  std::vector<std::string> blocks;
-  std::vector<std::vector<activity>> lines;
-  std::vector<message_edge> messages;
-  std::vector<sync_edge> syncs;
-  std::vector<std::int32_t> ranks;  ///< of each line; empty: line i is rank i
-  std::string open;                 ///< why the program would do other things at other times; empty: it would not
-  double measured_seconds = 0.0;    ///< what the run really took; 0: unknown
-  std::vector<std::string> doubts;  ///< what was dropped or not understood while the log was made
-
-  std::uint32_t label(const std::string& name) { return index_of(labels, name); }
-  std::uint32_t block(const std::string& name) { return index_of(blocks, name); }
-
-  /// Appends an activity to a line and says where it stands.
-  place add(std::uint32_t line, activity a) {
-    if (line >= lines.size()) lines.resize(line + 1);
-    lines[line].push_back(std::move(a));
-    return {line, static_cast<std::uint32_t>(lines[line].size() - 1)};
-  }
-
-  /// Throws P022 for places that do not exist and times that are not finite numbers of at least 0.
-  [[gnu::cold]] void check() const {
-    auto good = [](double t) { return t >= 0.0 && std::isfinite(t); };
-    for (const auto& line : lines)
-      for (const activity& a : line) {
-        bool fine = good(a.work_seconds) && good(a.call_seconds) && good(a.wake_seconds) && good(a.waited_seconds) &&
-                    a.label < labels.size();
-        for (const block_time& b : a.blocks) fine = fine && good(b.seconds) && b.block < blocks.size();
-        if (!fine) throw prediction_error(fault::log, "an activity has a negative time or an unknown label or block");
-      }
-    auto exists = [&](const place& p) { return p.line < lines.size() && p.index < lines[p.line].size(); };
-    for (const message_edge& m : messages)
-      if (!exists(m.from) || !exists(m.to) || !good(m.seconds) || !good(m.bytes) ||
-          (m.rendezvous && (!exists(m.posted) || !exists(m.done))))
-        throw prediction_error(fault::log,
-                               "a message from or to an activity that does not exist, or with a negative time");
-    for (const sync_edge& s : syncs) {
-      bool fine = good(s.seconds) && s.label < labels.size() && (!s.prefix || s.in.size() == s.out.size());
-      for (const auto* side : {&s.in, &s.out})
-        for (const place& p : *side) fine = fine && exists(p);
-      if (!fine)
-        throw prediction_error(fault::log, "a collective of activities that do not exist, or with a negative time");
-    }
-  }
-
- private:
-  static std::uint32_t index_of(std::vector<std::string>& names, const std::string& name) {
-    for (std::size_t i = 0; i != names.size(); ++i)
-      if (names[i] == name) return static_cast<std::uint32_t>(i);
-    names.push_back(name);
-    return static_cast<std::uint32_t>(names.size() - 1);
-  }
-};
-
-}  // namespace predict
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/predict/more_ranks.hpp
 #ifndef WHYWAIT_PREDICT_MORE_RANKS_HPP
 #define WHYWAIT_PREDICT_MORE_RANKS_HPP
@@ -17128,10 +17639,10 @@ namespace detail {
 
 /// The log of the same program on more or fewer ranks. A new rank does what a recorded one did, its *role*: the first
 /// and last ranks are the first and last again, those between are spread over those between. Ranks of one role do the
-/// work of each other's instances in another order, so that they differ as instances do. Blocks that only one rank
-/// enters are serial: more ranks neither share nor repeat them. Messages are understood where
-/// every rank talks to ranks at the same distance (neighbours, in a line or a ring) or all talk to rank 0 (or it to
-/// all); collectives where all ranks take part. Everything else is refused.
+/// work of each other's instances in another order, so that they differ as instances do. More ranks neither share nor
+/// repeat serial blocks. Messages are understood where every rank talks to ranks at the same distance (neighbours, in
+/// a line or a ring) or all talk to rank 0 (or it to all); collectives where all ranks take part. Everything else is
+/// refused.
 class rank_changer {
  public:
   rank_changer(const run_log& log, const question& q, std::uint64_t seed) : log_(log), q_(q), random_(seed) {}
@@ -17334,17 +17845,6 @@ class rank_changer {
     return index(0, old_index) + (copied ? q - old_ + 1 : 0);
   }
 
-  // Blocks of one rank only, where there are several ranks.
-  [[gnu::cold]] void find_serial() {
-    std::vector<std::uint32_t> by(log_.blocks.size(), explain::key_map::none);
-    serial_.assign(log_.blocks.size(), old_ > 1 ? 1 : 0);
-    for (std::uint32_t l = 0; l != old_; ++l)
-      for (const activity& a : log_.lines[l])
-        for (const block_time& b : a.blocks) {
-          if (by[b.block] != explain::key_map::none && by[b.block] != l) serial_[b.block] = 0;
-          by[b.block] = l;
-        }
-  }
   void share(activity& a, double by, bool repeated) const {
     double serial = 0.0;
     for (block_time& b : a.blocks) {
@@ -17357,7 +17857,7 @@ class rank_changer {
 
   [[gnu::cold]] void lines(run_log& into) {
     if (new_ > old_) insertions();
-    find_serial();
+    serial_ = serial_blocks(log_);
     const double part = q_.fixed_total ? static_cast<double>(old_) / new_ : 1.0;
     into.lines.resize(new_);
     for (std::uint32_t q = 0; q != new_; ++q) {
@@ -17506,7 +18006,7 @@ class log_changer {
         network_faster(into);
         return true;
       case question::kind::balance:
-        return q_.each_step ? balance_steps(into, why_not) : balance(into);
+        return balance(into, why_not);
       case question::kind::ranks:
         return rank_changer(log_, q_, seed_).apply(into, why_not);
       case question::kind::without:
@@ -17542,75 +18042,11 @@ class log_changer {
     for (sync_edge& s : into.syncs) s.seconds /= q_.factor;
   }
 
-  // Per label: every line that has it gets the mean total, spread over its activities as it was.
-  [[gnu::cold]] bool balance(run_log& into) const {
-    const std::size_t labels = log_.labels.size();
-    std::vector<double> sum(labels, 0.0), mine(labels);
-    std::vector<std::size_t> instances(labels), lines(labels, 0);
-    const auto count = [&](const std::vector<activity>& line) {
-      std::fill(mine.begin(), mine.end(), 0.0);
-      std::fill(instances.begin(), instances.end(), 0);
-      for (const activity& a : line) {
-        mine[a.label] += a.work_seconds;
-        ++instances[a.label];
-      }
-    };
-    for (const auto& line : log_.lines) {
-      count(line);
-      for (std::size_t l = 0; l != labels; ++l) {
-        sum[l] += mine[l];
-        lines[l] += instances[l] != 0;
-      }
-    }
-    for (auto& line : into.lines) {
-      count(line);
-      for (activity& a : line) {
-        const double mean = sum[a.label] / static_cast<double>(lines[a.label]);
-        if (mine[a.label] > 0.0) {
-          scale(a, mean / mine[a.label]);
-        } else {
-          a.work_seconds = mean / static_cast<double>(instances[a.label]);
-          a.blocks.clear();
-        }
-      }
-    }
+  [[gnu::cold]] bool balance(run_log& into, std::string& why_not) const {
+    balancer even(log_);
+    if (q_.each_step) return even.steps(into, why_not);
+    even.totals(into);
     return true;
-  }
-
-  // The k-th activities of a label on all lines that have it do their mean each.
-  [[gnu::cold]] bool balance_steps(run_log& into, std::string& why_not) const {
-    const std::size_t labels = log_.labels.size();
-    std::vector<std::vector<double>> sum(labels);
-    std::vector<std::size_t> at(labels), lines(labels, 0), instances(labels, 0);
-    for (const auto& line : log_.lines) {
-      std::fill(at.begin(), at.end(), 0);
-      for (const activity& a : line) {
-        lines[a.label] += at[a.label] == 0;
-        ++instances[a.label];
-        if (at[a.label] == sum[a.label].size()) sum[a.label].push_back(0.0);
-        sum[a.label][at[a.label]++] += a.work_seconds;
-      }
-    }
-    for (std::size_t l = 0; l != labels; ++l)
-      if (instances[l] != lines[l] * sum[l].size()) {
-        why_not = "ranks do not take the same number of steps (" + log_.labels[l] + ")";
-        return false;
-      }
-    for (auto& line : into.lines) {
-      std::fill(at.begin(), at.end(), 0);
-      for (activity& a : line) {
-        const double mean = sum[a.label][at[a.label]++] / static_cast<double>(lines[a.label]);
-        if (a.work_seconds > 0.0)
-          scale(a, mean / a.work_seconds);
-        else
-          a.work_seconds = mean;
-      }
-    }
-    return true;
-  }
-  static void scale(activity& a, double by) {
-    a.work_seconds *= by;
-    for (block_time& b : a.blocks) b.seconds *= by;
   }
 
   [[gnu::cold]] bool without(run_log& into, std::string& why_not) const {

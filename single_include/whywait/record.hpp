@@ -305,7 +305,7 @@ namespace core {
 // What stands in a file of kept_file: a header, then pages of the process, and a log that says at which address
 // of the process each of them was, like the program headers of a core file. Pointers in them are those of the process.
 
-constexpr char kept_magic[8] = {'w', 'h', 'y', 'w', 'a', 'i', 't', '1'};
+__attribute__((visibility("hidden"))) inline constexpr char kept_magic[8] = {'w', 'h', 'y', 'w', 'a', 'i', 't', '1'};
 
 /// Pages that lay side by side in the process and lie so in the file.
 struct kept_extent {
