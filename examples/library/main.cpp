@@ -1,10 +1,10 @@
-// A program that uses the library of this folder and turns its marks on by including <whywait/mpi.hpp>:
+// A program that uses the library of this folder and turns its marks on by being linked to ../observe.cpp:
 //
 //     mpirun -n 4 ./library             the report names the library's own region as the cause of its waiting
 //     mpirun -n 4 ./library 1e-12       a tolerance out of reach: the library's own rule says so
 #include "solver.hpp"
 
-#include <whywait/mpi.hpp>
+#include <mpi.h>
 
 #include <cstdio>
 #include <cstdlib>

@@ -2759,7 +2759,7 @@ struct opened {
 
 // Where a region is that is not recorded: the head of a location in which no frame is the innermost, so that the end
 // of a region needs no test for it.
-alignas(64) __attribute__((visibility("hidden"))) inline unsigned char nowhere[sizeof(location) - sizeof(path_recorder) -
+alignas(location) __attribute__((visibility("hidden"))) inline unsigned char nowhere[sizeof(location) - sizeof(path_recorder) -
                                                                              sizeof(name_cache) + 64] = {};
 inline opened not_recorded() noexcept {
   return {reinterpret_cast<location*>(nowhere), reinterpret_cast<path_recorder::frame*>(uintptr_t(1))};
