@@ -75,8 +75,10 @@ int main(int argc, char** argv) {
       "region pack 2 1:1\n"
       "region snapshot 1 0:1\n"
       "region write 2 0:3\n";
-  // whether the barrier itself is still part of what both ran depends on who came last to it
-  expect(rows == expected || rows == expected.substr(expected.find('\n') + 1), "the rows are those of the program");
+  // Whether the barrier itself, and the end of the round before it, are still part of what both ran depends on who came
+  // last to it, by nanoseconds.
+  expect(rows == expected || rows == expected.substr(expected.find('\n') + 1) || rows == "region round 0 1:1\n" + expected,
+         "the rows are those of the program");
   if (failures != 0) std::fprintf(stderr, "found:\n%s", rows.c_str());
   expect(snapshot >= 0.060 && snapshot < 0.3, "the snapshot took its 60 ms");
   expect(smooth_left >= 0.003 && smooth_right >= 0.003, "three times 1 ms of smoothing on both sides");
