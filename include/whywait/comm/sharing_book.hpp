@@ -32,6 +32,12 @@ struct shared_array {
   /// Standard error of the share of granules with a pattern: 0 if all are watched, else at most 0.5 sqrt((1 - f) / watched), with
   /// f the share that is watched (simple random sampling without replacement).
   double standard_error = 0;
+
+  static double error_of(std::uint64_t watched, std::uint64_t granules) noexcept {
+    if (watched >= granules || watched == 0) return 0;
+    const double share = static_cast<double>(watched) / static_cast<double>(granules);
+    return 0.5 * std::sqrt((1 - share) / static_cast<double>(watched));
+  }
 };
 
 /// Who shares what.
@@ -120,9 +126,7 @@ class sharing_book {
     for (std::size_t i = 0; i != arrays_.size(); ++i) {
       watched_array& a = arrays_[i];
       if (a.list.empty()) continue;
-      shared_array s{rank_->objects[i].key, a.count, a.list.size(), 0};
-      const double share = static_cast<double>(s.watched) / static_cast<double>(s.granules);
-      s.standard_error = s.watched == s.granules ? 0 : 0.5 * std::sqrt((1 - share) / static_cast<double>(s.watched));
+      const shared_array s{rank_->objects[i].key, a.count, a.list.size(), shared_array::error_of(a.list.size(), a.count)};
       out.arrays.push_back(s);
       for (std::size_t g = 0; g != a.list.size(); ++g) {
         a.list[g].history.close(UINT32_MAX);
