@@ -3,6 +3,7 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
+#include <whywait/report/communication_section.hpp>
 #include <whywait/report/json.hpp>
 
 #include <doctest/doctest.h>
@@ -23,6 +24,7 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +58,52 @@ std::string complaints(const json& document) {
     for (const std::string& part : error.context) out += part;
     out += ": " + error.description;
   }
+  return out;
+}
+
+/// Every field of what is said about data at least once.
+report::communication about_data() {
+  report::communication_class k;
+  k.data = "u";
+  k.region = "low side of dimension 0";
+  k.from = call("MPI_Send", "main/exchange", "src/halo.cpp", 131);
+  k.to = call("MPI_Recv", "main/exchange", "src/halo.cpp", 142);
+  k.origin = "mixed";
+  k.why = "of several origins";
+  k.count = 3;
+  k.bytes = 1536;
+  k.seconds = 0.5;
+  k.senders = {{0, 2}, {-1, 1}};
+  k.receivers = {{1, 3}};
+  k.shares = {{"produced", "relax", 512}, {"init", "", 1024}};
+  for (const char* p : {"relay_chain", "unchanged_data", "large_halo", "tiny_messages", "gather_then_scatter"})
+    k.problems.push_back({p, "what", "do", 3, 1536, 2, 1024, 0.25});
+  report::loop_use use;
+  use.loop = block("relax", "main/relax", "src/halo.cpp", 52);
+  use.schedule = "cyclic";
+  use.agreement = 1;
+  use.access = "contiguous";
+  use.remote_share = 0.75;
+  use.remote_elements_share = 0.7;
+  report::loop_use unclear = use;
+  unclear.remote_share.reset();
+  for (const char* change : {"schedule", "data", "both"}) {
+    report::placement_advice a;
+    a.change = change;
+    a.text = "loop";
+    use.better = a;
+  }
+  report::sharing_entry s;
+  s.data = "u";
+  s.pattern = "false sharing";
+  s.who = "thread";
+  s.standard_error = 0.01;
+  s.nodes = {{"", "", {}, {}, {}}, {"relax", "swept", {"relax"}, {0, 1}, {1}}};
+  s.transitions = {{0, 1, 7, 1.0}};
+  report::communication out;
+  out.classes = {k};
+  out.arrays = {{"u", {16, 64}, 8, "(block, *)", 0.999, {use, unclear}}};
+  out.sharing = {s};
   return out;
 }
 
@@ -93,6 +141,7 @@ report::result everything() {
   r.critical_path = {{{"block", std::string("compute_interior")}, {"seconds", 3.5}, {"visits", std::int64_t(7)}}};
   r.efficiency = {{"load_balance", 0.75}};
   r.overhead = {{"exact", true}};
+  r.communication = std::make_shared<report::communication_section>(about_data());
   whywait::predict::engine_answer replay;
   replay.engine = "replay";
   replay.seconds = 9.5;
@@ -150,6 +199,30 @@ TEST_CASE("last words say in which call a rank was, for whom and since when") {
   CHECK(text.find(" in MPI_Recv") != std::string::npos);
   CHECK(text.find("from rank 2 (tag 7)") != std::string::npos);
   CHECK(text.find("exchange 0 s (9 visits)") != std::string::npos);
+}
+
+TEST_CASE("what is said about data can be read back") {
+  const json document = json::parse(report::json_of(everything()));
+  const json& k = document["communication_classes"].at(0);
+  CHECK(k["data"] == "u");
+  CHECK(k["to"]["line"] == 142);
+  CHECK(k["shares"][0] == json({{"origin", "produced"}, {"name", "relax"}, {"bytes", 512}}));
+  CHECK(k["problems"].size() == 5);
+  CHECK(k["problems"][1]["needless_bytes"] == 1024);
+  const json& uses = document["distributions"].at(0)["uses"];
+  CHECK(document["distributions"][0]["extent"] == json({16, 64}));
+  CHECK(uses[0]["remote_share"] == 0.75);
+  CHECK(uses[0]["better"]["change"] == "both");
+  CHECK_FALSE(uses[1].contains("remote_share"));
+  const json& shared = document["sharing"].at(0);
+  CHECK(shared["nodes"][1]["readers"] == json({0, 1}));
+  CHECK(shared["transitions"][0]["share"] == 1.0);
+  json wrong = document;
+  wrong["sharing"][0]["pattern"] = "shared";
+  CHECK(complaints(wrong) != "");
+  wrong = document;
+  wrong["communication_classes"][0].erase("why");
+  CHECK(complaints(wrong) != "");
 }
 
 TEST_CASE("an empty report satisfies the schema and has all sections") {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -477,4 +478,17 @@ TEST_CASE("shapes of one wait are added up for the reader, and the sum still add
   for (const report::residual_entry& e : groups[0].sum.residual) sum += e.seconds;
   CHECK(sum == doctest::Approx(groups[0].sum.seconds).epsilon(1e-12));
   CHECK(has(report::text_of(r), "2 shapes of explanations added up"));
+}
+
+TEST_CASE("a section that only some programs have stands before what if, with or without waiting") {
+  struct own_section final : report::section {
+    std::string text(std::size_t columns) const override { return "\n    own, " + std::to_string(columns) + " columns\n"; }
+    void write(report::json_document&) const override {}
+  };
+  for (const bool waiting : {true, false}) {
+    report::result r = reported(waiting ? outcome({late_sender()}) : outcome({}), names(), facts());
+    CHECK_FALSE(has(report::text_of(r), "own, "));
+    r.communication = std::make_shared<own_section>();
+    CHECK(has(report::text_of(r), "\n    own, 80 columns\n\n    12345 MPI calls seen"));
+  }
 }

@@ -6,6 +6,7 @@
 #include <whywait/report/output_file.hpp>
 #include <whywait/report/picture_text.hpp>
 #include <whywait/report/prediction.hpp>
+#include <whywait/report/section.hpp>
 
 #include <cstddef>
 #include <string>
@@ -148,12 +149,18 @@ void write_thread_end(Writer& out, const thread_end& t) {
   out.end_array().end_object();
 }
 
+template <class Writer>
+void write_communication(Writer& out, const result& r) {
+  if (r.communication != nullptr) return r.communication->write(out);
+  for (const char* name : {"communication_classes", "distributions", "sharing"}) out.key(name).begin_array().end_array();
+}
+
 }  // namespace detail
 
 /// Writes a result as docs/schema.json describes. `sink` is called with (const char*, size_t).
 template <class Sink>
 void write_json(const result& r, Sink sink) {
-  json_writer<Sink> out(sink);
+  json_document out{json_sink(sink)};
   out.begin_object().member("schema", "whywait/1");
   detail::write_run(out, r.run);
   out.key("waits").begin_array();
@@ -164,9 +171,7 @@ void write_json(const result& r, Sink sink) {
   detail::write_row(out.key("efficiency"), r.efficiency);
   detail::write_row(out.key("overhead"), r.overhead);
   detail::write_rows(out, "delay_costs", r.delay_costs);
-  detail::write_rows(out, "communication_classes", r.communication_classes);
-  detail::write_rows(out, "distributions", r.distributions);
-  detail::write_rows(out, "sharing", r.sharing);
+  detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
   if (!r.last_words.empty()) {
     out.key("last_words").begin_array();

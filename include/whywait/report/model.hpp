@@ -3,9 +3,11 @@
 
 #include <whywait/predict/answer.hpp>
 #include <whywait/report/names.hpp>
+#include <whywait/report/section.hpp>
 #include <whywait/report/thread_end.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -156,9 +158,7 @@ struct result {
   row efficiency;
   row overhead;
   std::vector<row> delay_costs;
-  std::vector<row> communication_classes;
-  std::vector<row> distributions;
-  std::vector<row> sharing;
+  std::shared_ptr<const section> communication;  ///< a communication_section, of a program that registered data; else null
   prediction_section prediction;
   std::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty
 };

@@ -95,6 +95,7 @@ class text_writer {
       rest(groups.size() - shown, shown > 0, covered);
     }
     problems();
+    if (r_.communication != nullptr) out_ += r_.communication->text(o_.columns);
     out_ += prediction_text(r_.prediction, o_.columns);
     footer();
     return std::move(out_);

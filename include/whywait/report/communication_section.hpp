@@ -1,0 +1,31 @@
+#ifndef WHYWAIT_REPORT_COMMUNICATION_SECTION_HPP
+#define WHYWAIT_REPORT_COMMUNICATION_SECTION_HPP
+
+#include <whywait/report/communication_json.hpp>
+#include <whywait/report/communication_text.hpp>
+#include <whywait/report/section.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// What result::communication points to.
+class communication_section final : public section {
+ public:
+  explicit communication_section(communication c) : all(std::move(c)) {}
+
+  [[gnu::cold]] std::string text(std::size_t columns) const override { return communication_text(all, columns); }
+  [[gnu::cold]] void write(json_document& out) const override { write_communication(out, all); }
+
+  const communication all;
+};
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
