@@ -5,6 +5,7 @@
 #include <whywait/explain/ledger/question.hpp>
 #include <whywait/explain/picture.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -118,6 +119,9 @@ struct explanation {
   std::vector<location_share> waiters;   ///< most first, bounded; the rest in rank -1
   std::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
 };
+
+/// Of the blocks of the critical path, and of delay costs, this many are named; the others are added up.
+constexpr std::size_t most_listed_blocks = 32;
 
 /// One block of the critical path of the run.
 struct critical_block {
