@@ -5,6 +5,7 @@
 #include <whywait/explain/ledger/question.hpp>
 #include <whywait/explain/picture.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -119,6 +120,9 @@ struct explanation {
   std::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
 };
 
+/// Of the blocks of the critical path, and of delay costs, this many are named; the others are added up.
+constexpr std::size_t most_listed_blocks = 32;
+
 /// One block of the critical path of the run.
 struct critical_block {
   core::stable_key block = 0;
@@ -147,6 +151,7 @@ struct delay_costs {
 
 /// What measurement did to the run, and what the run would have been without it (overhead 0).
 struct compensation {
+  bool calibrated = false;         ///< options::overheads says what calls cost; else only what the records say is known
   std::int64_t total_ns = 0;       ///< the run without measurement overhead
   std::int64_t waiting_ns = 0;     ///< sum of all waits without it
   std::int64_t overhead_ns = 0;    ///< measurement overhead executed by all locations

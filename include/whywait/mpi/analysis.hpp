@@ -3,6 +3,7 @@
 
 #include <whywait/core/complaint.hpp>
 #include <whywait/explain/explain.hpp>
+#include <whywait/explain/ledger/virtual_clocks.hpp>
 #include <whywait/mpi/advising.hpp>
 #include <whywait/mpi/code_lines.hpp>
 #include <whywait/mpi/facts.hpp>
@@ -16,6 +17,7 @@
 #include <whywait/report/json.hpp>
 #include <whywait/report/text.hpp>
 #include <whywait/sync/mpi/collect.hpp>
+#include <whywait/sync/mpi/node.hpp>
 #include <whywait/sync/mpi/transport.hpp>
 
 #include <algorithm>
@@ -34,7 +36,8 @@ namespace mpi {
 /// Explains everything recorded so far: records -> explanation -> names -> rules -> report, the whole way of the data.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 [[gnu::cold]] inline report::result analyse(sync::mpi::state& process) {
-  const sync::mpi::collected_process all = sync::mpi::collect(process, sync::mpi::finish_clock(process));
+  sync::mpi::collected_process all = sync::mpi::collect(process, sync::mpi::finish_clock(process));
+  all.node = sync::mpi::node_of(process.tool_comm);
   report::run_facts facts = gather_facts(process, all, process.tool_comm);
   const report::code_blocks code(process.registry->sources, code_that_ran(all),
                                  common_filter(process.registry->config, process.tool_comm));
@@ -45,6 +48,7 @@ namespace mpi {
   explain::options settings;
   settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
   settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
+  settings.clocks = &explain::virtual_clocks;
   sync::mpi_transport transport(process.tool_comm);
   explain::outcome found = explain::explain(transport, history.view(), settings);
   gather_pictures(found, history.view(), process.registry->config.path_order, process.tool_comm);

@@ -45,6 +45,7 @@ class process_history {
     if (code_ != nullptr) history_.code = code_->code();
     history_.rank = all.rank;
     history_.ranks = all.ranks;
+    history_.node = all.node;
     history_.clock = {all.clock.origin, all.clock.ns_per_tick, all.clock.offset_ns};
     history_.begin_ns = history_.clock(all.begin_ticks);
     history_.end_ns = history_.clock(all.end_ticks);

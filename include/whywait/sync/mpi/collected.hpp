@@ -43,6 +43,7 @@ struct collected_communicator {
 struct collected_process {
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
+  std::int32_t node = -1;  ///< machine that the process runs on, numbered alike on all ranks (node_of); -1: unknown
   shared_clock clock;
   std::uint64_t begin_ticks = 0;
   std::uint64_t end_ticks = 0;   ///< of recording: earlier than MPI_Finalize if memory ran out
