@@ -71,7 +71,6 @@ struct options {
   make_clocks clocks = nullptr;
   std::vector<what_if> questions;     ///< answered by the virtual clocks, in this order
   std::size_t savings = 8;            ///< blocks for which "twice as fast" is asked by itself, most costly first
-  std::vector<call_overhead> overheads;  ///< calibrated, by core::mpi_call; beside what the records say
 };
 
 }  // namespace explain
