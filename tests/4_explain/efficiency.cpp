@@ -126,7 +126,7 @@ TEST_CASE("calibrated constants count as overhead: before, inside and after the 
   explain::options settings = run::exact();
   settings.clocks = &explain::virtual_clocks;
   std::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
-  each[static_cast<std::size_t>(mpi_call::Test)] = {5, 4, 3, 6};
+  each[static_cast<std::size_t>(mpi_call::Test)] = {5, 3, 1, 3, 6, 0};
   r[0].locations[0].call_overheads = each;
   const auto out = r.explain(settings);
   CHECK(out.without_overhead.error_ns == 2 * 6);

@@ -189,7 +189,7 @@ class program {
   static constexpr std::int64_t mark_ns = 2;  // of one visit
   static core::call_overhead cost_of(mpi_call call) {
     const auto c = static_cast<int>(call);
-    return {3.0 + c % 5, 4.0 + c % 11, 1.0 + c % 3, 2.0};
+    return {3.0 + c % 5, 4.0 + c % 11, 1.0 + c % 4, 1.0 + c % 3, 2.0, 0.0};
   }
   std::int64_t constant(double part) const { return shape_.constants ? std::llround(part) : 0; }
   mpi_call call_of(const op& o) const {
@@ -368,7 +368,7 @@ class program {
     if (gap > 0) r.pieces.push_back({explain::between_key(r.previous_site, site), {1, gap, 0}, -1});
     r.previous_site = site;
     const core::call_overhead each = cost_of(call_of(o));
-    overhead_ns_ += constant(each.before_ns + each.inside_ns + each.after_ns);
+    overhead_ns_ += constant(each.before_ns + each.inside_ns + each.back_ns + each.after_ns);
     r.enter = t + gap + constant(each.before_ns + each.inside_ns);
   }
 
@@ -661,6 +661,7 @@ class program {
   void finish(int i, std::int64_t over) {
     state& r = rank(i);
     sync_record& s = data_[i].locations[0].records[r.record];
+    over += constant(cost_of(s.call).back_ns);
     s.duration = static_cast<std::uint64_t>(over) - s.begin;
     if (s.duration != 0) {
       const core::stable_key site = data_[i].locations[0].sites[s.site];

@@ -97,12 +97,12 @@ class location_clocks {
     const core::sync_record& r = here_->records[next_];
     walk_.step(r);
     cost_ = overhead_of(*here_, r.call);
-    const double sum_ns = cost_.before_ns + cost_.inside_ns + cost_.after_ns;
+    const double sum_ns = cost_.before_ns + cost_.inside_ns + cost_.back_ns + cost_.after_ns;
     uncertain_ = sum_ns > 0 ? cost_.error_ns / sum_ns : 0;
     if (r.has(core::sync_flag::timed)) {
-      for (double* part : {&cost_.before_ns, &cost_.inside_ns, &cost_.after_ns}) {
-        *part += here_->mark_overheads.reading_ns;
-      }
+      cost_.before_ns += cost_.reading_ns;
+      cost_.inside_ns += cost_.reading_ns;
+      cost_.after_ns += 2 * cost_.reading_ns;
     }
     before_ns_ = static_cast<double>(r.overhead) * rank_->clock.ns_per_tick;
     compute(r.steps, walk_.begin_ns(), r.site);
@@ -153,6 +153,7 @@ class location_clocks {
     const std::int64_t tail_ns = walk_.leave_ns() - now_ns_;
     plan_->spend_network(tail_ns, delay_);
     if (plan_->asks() && tail_ns != 0) plan_->spend_key(call_key(site_of(*here_, r)), tail_ns, delay_);
+    spend(cost_.back_ns, tail_ns, uncertain_);
     after_ns_ = cost_.after_ns;
     after_uncertain_ = uncertain_;
     now_ns_ = walk_.leave_ns();
