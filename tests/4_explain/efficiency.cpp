@@ -125,9 +125,11 @@ TEST_CASE("calibrated constants count as overhead: before, inside and after the 
   r[0].end_ns = 300;
   explain::options settings = run::exact();
   settings.clocks = &explain::virtual_clocks;
-  settings.overheads.resize(static_cast<std::size_t>(mpi_call::count_));
-  settings.overheads[static_cast<std::size_t>(mpi_call::Test)] = {5, 4, 3};
+  std::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
+  each[static_cast<std::size_t>(mpi_call::Test)] = {5, 3, 1, 3, 6, 0};
+  r[0].locations[0].call_overheads = each;
   const auto out = r.explain(settings);
+  CHECK(out.without_overhead.error_ns == 2 * 6);
   CHECK(out.total_ns == 300);
   CHECK(out.without_overhead.overhead_ns == 2 * (5 + 4 + 3) + 7);
   CHECK(out.without_overhead.total_ns == 300 - 31);

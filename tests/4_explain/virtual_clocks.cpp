@@ -67,6 +67,28 @@ TEST_CASE("compensation of random programs gives the run without overhead, to th
   CHECK(changed > 200);
 }
 
+TEST_CASE("so does compensation of what wrappers and marks cost: before, inside and after the call") {
+  std::int64_t inflation = 0, changed = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    CAPTURE(seed);
+    reference::shape shape = random_shape(seed);
+    reference::program truth(seed, shape);
+    shape.constants = true;
+    shape.overhead = seed % 2 == 0;
+    reference::program measured(seed, shape);
+    const auto out = measured.histories().explain(with_clocks());
+    REQUIRE(out.total_ns == measured.total());
+    REQUIRE(out.without_overhead.total_ns == truth.total());
+    REQUIRE(out.without_overhead.waiting_ns == truth.blocked_ns());
+    REQUIRE(out.without_overhead.overhead_ns == measured.overhead_ns());
+    REQUIRE(out.total_ns - out.without_overhead.total_ns <= out.without_overhead.bound_ns);  // C3
+    inflation += measured.total() - truth.total();
+    changed += measured.blocked_ns() != truth.blocked_ns() ? 1 : 0;
+  }
+  CHECK(inflation > 0);
+  CHECK(changed > 200);
+}
+
 TEST_CASE("what-if answers are what the changed program does, to the nanosecond") {
   const std::vector<std::pair<std::string, double>> asked = {{"block0", 0.5}, {"block1", 0}, {"block2", 2.5}};
   int saved = 0;

@@ -156,7 +156,8 @@ struct compensation {
   std::int64_t waiting_ns = 0;     ///< sum of all waits without it
   std::int64_t overhead_ns = 0;    ///< measurement overhead executed by all locations
   std::int64_t bound_ns = 0;       ///< overhead on the measured critical path: it made the run longer by no more (C3)
-  std::int64_t inversions = 0;     ///< wildcard receives that would have taken another message first
+  std::int64_t error_ns = 0;       ///< total_ns may be wrong by this: constants along the worst path, clocks (C4)
+  std::int64_t inversions = 0;     ///< wildcards and Waitany that would have taken another message first
 };
 
 /// The outcome of one analysis, complete on rank 0, elsewhere empty but for the own totals.

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_HISTORY_HPP
 
 #include <whywait/core/chunked_view.hpp>
+#include <whywait/core/overhead.hpp>
 #include <whywait/core/path_order.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
@@ -46,8 +47,16 @@ struct location_history {
   std::vector<core::stable_key> call_sites;       ///< meaning of sync_record::site
   core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order, by record
   core::chunked_view<const core::order_node> order_nodes;   ///< meaning of order_segment::first
+  std::vector<core::call_overhead> call_overheads;  ///< by core::mpi_call, beside what the records say; empty: none
+  core::mark_overhead mark_overheads{};             ///< the same for marks
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
 };
+
+/// What recording a call costs at this location; nothing if it is not known.
+inline core::call_overhead overhead_of(const location_history& location, core::mpi_call call) noexcept {
+  const auto at = static_cast<std::size_t>(call);
+  return at < location.call_overheads.size() ? location.call_overheads[at] : core::call_overhead{};
+}
 
 /// Steps of code that the compiler counts: what is counted (an arc of the control flow, an address) is not what a
 /// reader is told (lines), but a linear form of it. Numbers beyond those of marked places.

@@ -72,7 +72,6 @@ struct options {
   std::vector<what_if> questions;     ///< answered by the virtual clocks, in this order
   std::size_t savings = 8;            ///< "twice as fast" is asked by itself for so many blocks that explain most,
                                       ///< and half as many of the critical path
-  std::vector<call_overhead> overheads;  ///< calibrated, by core::mpi_call; beside what the records say
 };
 
 }  // namespace explain

@@ -99,6 +99,8 @@ class process_history {
       location.needs = from.needs;
       location.order = from.order;
       location.order_nodes = from.order_nodes;
+      location.call_overheads = from.call_overheads;
+      location.mark_overheads = from.mark_overheads;
       location.dropped = from.lost_records + from.lost_steps;
       for (std::uint32_t number = 0; number < from.sites->size(); ++number) {
         location.call_sites.push_back(key_of_call(*from.sites, number));

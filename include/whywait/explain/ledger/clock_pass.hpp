@@ -161,6 +161,7 @@ class clock_pass {
     std::int64_t measured_ns = 0;
     const std::size_t first = l.note;
     for (; l.note != notes.size() && notes[l.note].record == record; ++l.note) measured_ns += notes[l.note].wait_ns;
+    measured_ns = std::max<std::int64_t>(0, measured_ns - l.clocks.inside_ns());
     const clock_stamp* stamp = nullptr;
     bool inverted = false;
     if (need != nullptr) {
@@ -209,6 +210,7 @@ class clock_pass {
     const location_clocks& c = l.clocks;
     result_.ends = most(result_.ends, without(c.now_ns(), c.delay()));
     result_.add_end(c.now_ns(), c.bound_ns());
+    result_.error_ns = std::max(result_.error_ns, c.error_ns());
     result_.executed_ns += c.executed_ns();
     result_.useful_ns += c.useful_ns();
     result_.most_useful_ns = std::max(result_.most_useful_ns, c.useful_ns());

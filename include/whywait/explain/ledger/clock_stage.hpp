@@ -119,7 +119,7 @@ class clock_stage final : public rank_clocks {
     }
     if (asked_ == questions_.size()) return false;
     const std::size_t count = std::min(questions_.size() - asked_, most_clocks - (first ? 1 : 0));
-    plan_.reset(new clock_plan(*rank_, *settings_, questions_.data() + asked_, count, first));
+    plan_.reset(new clock_plan(*rank_, questions_.data() + asked_, count, first));
     asked_ += count;
     pass_->begin(*plan_);
     return true;
@@ -152,6 +152,7 @@ class clock_stage final : public rank_clocks {
       without_.waiting_ns = result_.waiting_ns;
       without_.overhead_ns = result_.executed_ns;
       without_.bound_ns = result_.bound_ns;
+      without_.error_ns = result_.error_ns + 2 * settings_->clock_error_ns;
       without_.inversions = result_.inversions;
       total_ns_ = result_.measured_end_ns - earliest_ns;
       efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock]);

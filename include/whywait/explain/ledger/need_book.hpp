@@ -9,6 +9,7 @@
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -116,11 +117,15 @@ class need_book {
     const message_match* earliest = nullptr;
     bool buffered = false;
     const bool any = role == core::call_role::complete_any;
+    // Who came before the wrapper was through did not keep MPI waiting.
+    const std::int64_t given_ns =
+        walk.begin_ns() +
+        std::llround(overhead_of(rank_->locations[location], rank_->locations[location].records[record].call).inside_ns);
     for (const message_match* m = first; m != last; ++m) {
       const bool sure = m->receiving || (m->partner.flags & endpoint_flag::synchronous) != 0;
       const bool blamed = cause != nullptr && cause->causer_rank == m->rank &&
                           cause->causer_record == m->partner.record &&
-                          cause->causer_location == m->partner.location;
+                          cause->causer_location == m->partner.location && m->partner.begin_ns > given_ns;
       if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged by what is known here
       if (!sure && !blamed) {
         buffered = true;

@@ -3,6 +3,7 @@
 
 #include <whywait/record/kept_details.hpp>
 #include <whywait/sync/mpi/collected.hpp>
+#include <whywait/sync/mpi/own_costs.hpp>
 #include <whywait/sync/mpi/state.hpp>
 
 #include <cstdint>
@@ -52,6 +53,8 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
     const thread_state* const thread = static_cast<thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
     if (thread == nullptr) continue;
     to.sites = &thread->sites;
+    to.call_overheads = call_costs(thread->timing, process.calibrated, clock.ns_per_tick);
+    to.mark_overheads = mark_costs(process.calibrated, clock.ns_per_tick);
     to.folded = thread->folded;
     to.lost_records = thread->lost_records;
     to.lost_steps = thread->lost_steps;

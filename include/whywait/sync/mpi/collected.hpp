@@ -2,6 +2,7 @@
 #define WHYWAIT_SYNC_MPI_COLLECTED_HPP
 
 #include <whywait/core/chunked_view.hpp>
+#include <whywait/core/overhead.hpp>
 #include <whywait/core/path_order.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
@@ -25,6 +26,8 @@ struct collected_location {
   core::chunked_view<const core::order_node> order_nodes;
   const call_site_table* sites = nullptr;     ///< meaning of sync_record::site; null: it never called MPI
   const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), order lost; or null
+  std::vector<core::call_overhead> call_overheads;  ///< what recording its calls cost lately, by core::mpi_call
+  core::mark_overhead mark_overheads{};             ///< what its marks cost
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
   std::uint64_t mismatched_ends = 0;

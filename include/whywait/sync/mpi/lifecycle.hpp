@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_SYNC_MPI_LIFECYCLE_HPP
 #define WHYWAIT_SYNC_MPI_LIFECYCLE_HPP
 
+#include <whywait/sync/mpi/calibration.hpp>
 #include <whywait/sync/mpi/call.hpp>
 #include <whywait/sync/mpi/facts.hpp>
 #include <whywait/sync/mpi/last_words.hpp>
@@ -115,6 +116,7 @@ inline void open_state(core::mpi_call what, caller from) noexcept {
   find_shared_handles(*process);
   process->communicators.bind(bits_of(MPI_COMM_WORLD), learn_communicator(*process, MPI_COMM_WORLD));
   process->communicators.bind(bits_of(MPI_COMM_SELF), learn_communicator(*process, MPI_COMM_SELF));
+  calibrate(*process);
   join_job(*process);
   if (process->hook.on_start != nullptr) process->hook.on_start(*process);
   process->start_anchor = core::clock_anchor::take();

@@ -11,6 +11,7 @@
 #include <whywait/sync/mpi/kept_facts.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/requests.hpp>
+#include <whywait/sync/mpi/self_timing.hpp>
 #include <whywait/sync/mpi/spin_lock.hpp>
 
 #include <new>
@@ -60,6 +61,7 @@ struct thread_state : thread_facts {
   } types[16];
   void* scratch;            // for arrays of requests; grows outside the common case
   uint64_t scratch_bytes;
+  self_timing timing;       ///< what the wrappers cost here
 };
 
 /// What the wrappers of a process share: core::registry::extension[0].
@@ -80,6 +82,7 @@ struct state : process_facts {
   MPI_Group world_group;
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;
+  calibration calibrated;
   hooks hook;
   core::registry* registry;
 
