@@ -25,7 +25,9 @@ enum : uint16_t {
   matched = 1u << 10,       ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
   ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
   failed = 1u << 12,        ///< MPI returned an error
-  synchronous = 1u << 13    ///< Ssend family: completes only when the receive has begun
+  synchronous = 1u << 13,   ///< Ssend family: completes only when the receive has begun
+  resolved = 1u << 14,      ///< a wildcard whose `peer` and `tag` are known although no call has completed it yet
+  met = 1u << 15            ///< carried over from an earlier epoch, where its message was matched
 };
 }
 

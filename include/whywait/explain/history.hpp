@@ -47,6 +47,7 @@ struct location_history {
   core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order, by record
   core::chunked_view<const core::order_node> order_nodes;   ///< meaning of order_segment::first
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
+  std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before
 };
 
 /// Steps of code that the compiler counts: what is counted (an arc of the control flow, an address) is not what a
@@ -96,6 +97,11 @@ struct rank_history {
   std::vector<communicator> communicators;        ///< meaning of sync_record::comm
   std::vector<core::stable_key> blocks;           ///< meaning of path_step::block; [0] is unused
   counted_code code;                              ///< meaning of those beyond `blocks`
+  // An epoch of a longer run (folding.hpp): from one operation that synchronised all ranks to the next.
+  bool continued = false;        ///< all ranks were in step at `begin_ns`
+  bool continues = false;        ///< they are again at `end_ns`, and records go on: nothing is later than that
+  std::int64_t before_ns = 0;    ///< time of this rank that earlier epochs had
+  std::uint32_t posted_before = 0;  ///< the last ordinal of earlier epochs
 };
 
 }  // namespace explain
