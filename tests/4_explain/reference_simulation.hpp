@@ -54,6 +54,7 @@ struct shape {
   /// Every call costs its wrapper time before, inside and after it, and every mark something: constants that the
   /// histories name. What is inside comes before MPI has the call.
   bool constants = false;
+  bool apart = false;     ///< some buffered messages are received much later than they were sent
   std::map<std::string, double> factors;  ///< block -> how long it takes instead of 1
   double network = 1;                     ///< the same for the time inside calls that is not waiting
 };
@@ -247,14 +248,31 @@ class program {
     return rank(r).ops.back();
   }
 
+  void receive_apart(std::vector<std::pair<int, int>>& apart) {
+    op& q = push(apart.front().second, chance(50) ? recv : irecv);
+    q.peer = apart.front().first;
+    q.tag = 7;
+    apart.erase(apart.begin());
+  }
+
   // One global order of events, appended to the ranks involved: such a program cannot deadlock.
   void generate() {
+    std::vector<std::pair<int, int>> apart;
     for (int e = 0; e != shape_.events; ++e) {
       const int a = static_cast<int>(pick(0, shape_.ranks - 1));
       int b = static_cast<int>(pick(0, shape_.ranks - 2));
       if (b >= a) ++b;
       const std::int64_t type = pick(0, 99);
-      if (type < 50) {
+      if (shape_.apart && chance(30)) {
+        if (chance(60) || apart.empty()) {
+          op& s = push(a, chance(50) ? send : isend);
+          s.peer = b;
+          s.tag = 7;
+          apart.push_back({a, b});
+        } else {
+          receive_apart(apart);
+        }
+      } else if (type < 50) {
         op& s = push(a, chance(50) ? send : isend);
         s.peer = b;
         s.tag = static_cast<int>(pick(0, 1));
@@ -301,6 +319,7 @@ class program {
         }
       }
     }
+    while (!apart.empty()) receive_apart(apart);
     for (int i = 0; i != shape_.ranks; ++i) push(i, wait_all);
     for (int i = 0; i != shape_.ranks; ++i) push(i, collective).call = mpi_call::Finalize;
   }

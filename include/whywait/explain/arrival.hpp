@@ -31,6 +31,8 @@ enum : std::uint16_t {
 
 /// A message as one of its two sides sees it: the call that completed it here, the instant that it needed there.
 struct message_match {
+  static constexpr std::uint32_t nowhere = 0xffffffffu;  ///< record of a partner in an earlier epoch
+
   endpoint partner;
   std::uint32_t record = 0;    ///< record here that completed the operation
   std::int32_t rank = 0;       ///< the partner's world rank

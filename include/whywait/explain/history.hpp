@@ -50,6 +50,7 @@ struct location_history {
   std::vector<core::call_overhead> call_overheads;  ///< by core::mpi_call, beside what the records say; empty: none
   core::mark_overhead mark_overheads{};             ///< the same for marks
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
+  std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before
 };
 
 /// What recording a call costs at this location; nothing if it is not known.
@@ -105,6 +106,11 @@ struct rank_history {
   std::vector<communicator> communicators;        ///< meaning of sync_record::comm
   std::vector<core::stable_key> blocks;           ///< meaning of path_step::block; [0] is unused
   counted_code code;                              ///< meaning of those beyond `blocks`
+  // An epoch of a longer run (folding.hpp): from one operation that synchronised all ranks to the next.
+  bool continued = false;        ///< all ranks were in step at `begin_ns`
+  bool continues = false;        ///< they are again at `end_ns`, and records go on: nothing is later than that
+  std::int64_t before_ns = 0;    ///< time of this rank that earlier epochs had
+  std::uint32_t posted_before = 0;  ///< the last ordinal of earlier epochs
 };
 
 }  // namespace explain

@@ -42,23 +42,6 @@ void write_advice(Writer& out, const char* name, const std::vector<advice_entry>
 }
 
 template <class Writer>
-void write_row(Writer& out, const row& r) {
-  out.begin_object();
-  for (const auto& [name, value] : r) {
-    out.key(name);
-    std::visit([&out](const auto& v) { out.value(v); }, value);
-  }
-  out.end_object();
-}
-
-template <class Writer>
-void write_rows(Writer& out, const char* name, const std::vector<row>& rows) {
-  out.key(name).begin_array();
-  for (const row& r : rows) write_row(out, r);
-  out.end_array();
-}
-
-template <class Writer>
 void write_residual(Writer& out, const residual_entry& r) {
   write_block(out, r);
   out.member("seconds", r.seconds).member("visits_seconds", r.visits_seconds).member("speed_seconds", r.speed_seconds);

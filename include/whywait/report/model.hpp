@@ -128,10 +128,6 @@ struct wait_entry {
   [[gnu::noinline]] ~wait_entry() = default;
 };
 
-/// A row of a section that another room fills: named values in the order they are written.
-using row_value = std::variant<bool, std::int64_t, double, std::string>;
-using row = std::vector<std::pair<std::string, row_value>>;
-
 /// The answers to WHYWAIT_WHATIF.
 struct prediction_section {
   double measured_seconds = 0;  ///< of the run, or of the part of it that was asked about
