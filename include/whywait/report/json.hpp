@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace whywait {
