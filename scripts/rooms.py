@@ -38,7 +38,7 @@ UMBRELLAS = {
     "benchmark.hpp": set(),
 }
 # The ones that single_include offers as one file.
-SINGLE_HEADERS = ["record.hpp", "mpi.hpp", "whywait.hpp", "coverage.hpp", "left_behind.hpp"]
+SINGLE_HEADERS = ["record.hpp", "data.hpp", "mpi.hpp", "whywait.hpp", "coverage.hpp", "left_behind.hpp"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION_OPENS = re.compile(r"^\s*#\s*if")

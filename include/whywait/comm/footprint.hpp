@@ -88,7 +88,7 @@ class footprint_book {
 
   void take(const core::data_record& r) {
     const bool iterates = r.op == core::data_op::iterations;
-    if (r.op != core::data_op::read && r.op != core::data_op::write && !iterates) return;
+    if ((r.op != core::data_op::read && r.op != core::data_op::write && !iterates) || r.has(core::data_flag::sampled)) return;
     if (r.object >= rank_->objects.size() || r.site >= rank_->sites.size() || (r.object == 0 && !iterates)) return;
     const auto kind = iterates                             ? footprint_kind::iterations
                       : r.op == core::data_op::read        ? footprint_kind::read

@@ -5,6 +5,7 @@
 #include <whywait/comm/region.hpp>
 #include <whywait/comm/sharing_graph.hpp>
 #include <whywait/comm/thread_order.hpp>
+#include <whywait/core/data_sample.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -62,11 +63,10 @@ class sharing_book {
     for (std::size_t i = 0; i != rank.objects.size(); ++i) {
       if (rank.objects[i].key == 0) continue;
       watched_array& a = arrays_[i];
-      a.count = (rank.objects[i].bytes() + options_.granule_bytes - 1) / options_.granule_bytes;
-      a.every = (a.count + options_.most_granules - 1) / options_.most_granules;
-      if (a.every == 0) continue;
-      // One granule of each `every` in a row, chosen by hash: no pattern of the program falls in with it.
-      a.list.resize(static_cast<std::size_t>((a.count + a.every - 1) / a.every));
+      a.sample = core::data_sample(rank.objects[i].bytes(), options_.granule_bytes, options_.most_granules);
+      a.count = a.sample.count();
+      a.every = a.sample.every();
+      a.list.resize(static_cast<std::size_t>(a.sample.rows()));
     }
   }
 
@@ -163,6 +163,7 @@ class sharing_book {
     std::size_t most_writes = 32;
   };
   struct watched_array {
+    core::data_sample sample{0};  // the rule of the recorder, which may have recorded only these
     std::uint64_t count = 0, every = 0;
     std::vector<granule> list;
   };
@@ -174,8 +175,7 @@ class sharing_book {
     return below_last & ~((std::uint64_t{1} << first) - 1);
   }
   std::uint64_t chosen(const watched_array& a, std::size_t object, std::uint64_t row) const noexcept {
-    const std::uint64_t room = std::min(a.every, a.count - row * a.every);
-    return row * a.every + (a.every == 1 ? 0 : core::combine(row, object) % room);
+    return a.sample.chosen(object, row);
   }
   bool watched(std::size_t object, std::uint64_t g) const noexcept {
     const watched_array& a = arrays_[object];

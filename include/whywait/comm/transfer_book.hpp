@@ -36,6 +36,7 @@ class transfer_book {
       ++dropped_;
       return true;
     }
+    if (r.has(core::data_flag::sampled)) return true;  // says not all that was touched: for sharing_book only
     switch (r.op) {
       case core::data_op::read: here_.read(r); return true;
       case core::data_op::write: here_.write(r); return true;

@@ -17,6 +17,7 @@ struct data_object {
   uint32_t element_bytes = 1;
   uint16_t dimensions = 1;
   bool buffer = false;  ///< only carries other data (WHYWAIT_PACKS): never named as what is sent, if that is known
+  bool sampled = false; ///< tracked accesses are recorded of a sample of granules only (core/data_sample.hpp)
   bool global = false;  ///< `first` and `whole` are declared: this rank holds a part of a distributed array
   uint64_t extent[most_dimensions] = {1, 1, 1, 1};  ///< elements, slowest dimension first (C order)
   uint64_t first[most_dimensions] = {0, 0, 0, 0};   ///< index in the whole array of the first element here
@@ -59,7 +60,9 @@ enum : uint8_t {
   /// A read-modify-write that commutes with others of its kind.
   update = 1u << 5,
   /// Made with atomic operations.
-  atomic = 1u << 6
+  atomic = 1u << 6,
+  /// Of an array of which tracked accesses are recorded by sample: says who shares, not what all was touched.
+  sampled = 1u << 7
 };
 }
 

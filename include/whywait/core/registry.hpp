@@ -50,7 +50,7 @@ struct registry {
   uint32_t location_count;
   void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: nobody reads them
   uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
-  void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
+  void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
   code_source* sources;       ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;      ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;         ///< what all of its modules read

@@ -32,7 +32,7 @@ struct location : core::location_base {
   mismatch first_mismatch{};                    ///< the first of them
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
   bool looking_up = false;                      ///< the number of a place is being looked up
-  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI
+  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
   path_recorder path;
   name_cache names;

@@ -140,6 +140,8 @@ class call {
   }
 
   uint64_t begun_at() const noexcept { return begin_; }
+  /// Number of its call site, once it has left.
+  uint32_t site() const noexcept { return site_; }
   uint64_t duration() const noexcept { return duration_; }
   void duration(uint64_t ticks) noexcept { duration_ = ticks; }
 

@@ -2,7 +2,9 @@
 #define WHYWAIT_SYNC_MPI_COLLECTIVES_HPP
 
 #include <whywait/sync/mpi/call.hpp>
+#include <whywait/sync/mpi/data_collectives.hpp>
 #include <whywait/sync/mpi/facts.hpp>
+#include <whywait/sync/mpi/part.hpp>
 
 #include <stdint.h>
 
@@ -15,24 +17,6 @@ namespace mpi {
 
 // Blocking collectives and the calls that make and free communicators. Who needs whom follows from what each
 // rank sends and receives; arguments that MPI does not read on a rank are not read here either.
-
-/// One buffer argument of a collective: `counts` (with `types` or `type`) if it differs from rank to rank.
-struct part {
-  const void* buffer;
-  int count;
-  const int* counts;
-  MPI_Datatype type;
-  const MPI_Datatype* types;
-};
-inline part one(const void* buffer, int count, MPI_Datatype type) noexcept {
-  return part{buffer, count, nullptr, type, nullptr};
-}
-inline part each(const void* buffer, const int* counts, MPI_Datatype type) noexcept {
-  return part{buffer, 0, counts, type, nullptr};
-}
-inline part each(const void* buffer, const int* counts, const MPI_Datatype* types) noexcept {
-  return part{buffer, 0, counts, MPI_DATATYPE_NULL, types};
-}
 
 /// The argument of a collective that decides how its data flows; computed after the call.
 struct flow {
@@ -78,6 +62,19 @@ __attribute__((noinline)) inline bool store_needs(thread_state& thread, const pa
 
 }  // namespace detail
 
+namespace detail {
+
+/// Which registered data it moved.
+template <class Facts>
+__attribute__((noinline, cold)) inline void tell_data(call& here, const core::sync_record& r, const Facts& facts) noexcept {
+  if (r.comm == communicator_table::none || here.process().communicators[r.comm].inter) return;
+  const known_communicator& known = here.process().communicators[r.comm];
+  data_of_collective out(here, r, known.rank, known.size);
+  facts.tell(out);
+}
+
+}  // namespace detail
+
 /// A blocking collective. `facts(thread, rank, size)` gives its flow; `sparse` is the receive argument of
 /// MPI_Alltoallv/w, else empty.
 template <core::mpi_call C, class Pass, class Facts>
@@ -111,12 +108,14 @@ inline int collective(caller from, Pass& pass, MPI_Comm comm, const Facts& facts
     }
   }
   here.finish();
+  if (watches_data(here)) detail::tell_data(here, *r, facts);
   return code;
 }
 
 /// MPI_Barrier.
 struct barrier_facts {
   flow operator()(thread_state&, int, int) const noexcept { return {0, true, -1}; }
+  void tell(data_of_collective&) const noexcept {}
 };
 
 /// MPI_Bcast.
@@ -126,6 +125,10 @@ struct broadcast_facts {
   flow operator()(thread_state& t, int rank, int) const noexcept {
     const uint64_t bytes = detail::bytes_for(t, data, 0);
     return {rank == root ? bytes : 0, rank != root && bytes != 0, root};
+  }
+  void tell(data_of_collective& out) const noexcept {
+    if (out.rank == root) out.send_to_all(data);
+    else out.receive_from(root, data);
   }
 };
 
@@ -137,26 +140,54 @@ struct scatter_facts {
     if (rank == root) return {detail::bytes_for_all(t, sent, size), false, root};
     return {0, detail::bytes_for(t, received, 0) != 0, root};
   }
+  void tell(data_of_collective& out) const noexcept {
+    if (out.rank == root) {
+      out.send_parts(sent);
+      out.keep(sent, out.rank, received, 0);
+    } else {
+      out.receive_from(root, received);
+    }
+  }
 };
 
 /// MPI_Reduce, MPI_Gather, MPI_Gatherv.
 struct gather_facts {
   part sent, received;
   int root;
+  bool combines;
   flow operator()(thread_state& t, int rank, int size) const noexcept {
     const bool in_place = sent.buffer == MPI_IN_PLACE;
     if (rank != root) return {detail::bytes_for(t, sent, 0), false, root};
     return {in_place ? detail::bytes_for(t, received, rank) : detail::bytes_for(t, sent, 0),
             detail::bytes_for_all(t, received, size) != 0, root};
   }
+  void tell(data_of_collective& out) const noexcept {
+    if (combines) {
+      if (out.rank == root) out.receive_combined(received);
+      else out.send_to(root, sent);
+    } else if (out.rank == root) {
+      out.receive_parts(received);
+      out.keep(sent, 0, received, out.rank);
+    } else {
+      out.send_to(root, sent);
+    }
+  }
 };
 
 /// MPI_Allgather(v), MPI_Allreduce: each rank sends one part to all.
 struct all_facts {
   part sent, received;
+  bool combines;
   flow operator()(thread_state& t, int rank, int size) const noexcept {
     const part& own = sent.buffer == MPI_IN_PLACE ? received : sent;
     return {detail::bytes_for(t, own, rank), detail::bytes_for_all(t, received, size) != 0, -1};
+  }
+  void tell(data_of_collective& out) const noexcept {
+    const bool in_place = sent.buffer == MPI_IN_PLACE;
+    out.send_to_all(in_place ? received : sent, in_place && !combines ? out.rank : 0);
+    if (combines) return out.receive_combined(received);
+    out.receive_parts(received);
+    if (!in_place) out.keep(sent, 0, received, out.rank);
   }
 };
 
@@ -167,22 +198,37 @@ struct exchange_facts {
     const part& own = sent.buffer == MPI_IN_PLACE ? received : sent;
     return {detail::bytes_for_all(t, own, size), detail::bytes_for_all(t, received, size) != 0, -1};
   }
+  void tell(data_of_collective& out) const noexcept {
+    const bool in_place = sent.buffer == MPI_IN_PLACE;
+    out.send_parts(in_place ? received : sent);
+    out.receive_parts(received);
+    if (!in_place) out.keep(sent, out.rank, received, out.rank);
+  }
 };
 
 /// MPI_Reduce_scatter(_block).
 struct reduce_scatter_facts {
-  part received;
+  part sent, received;
   flow operator()(thread_state& t, int rank, int size) const noexcept {
     return {detail::bytes_for_all(t, received, size), detail::bytes_for(t, received, rank) != 0, -1};
+  }
+  void tell(data_of_collective& out) const noexcept {
+    out.send_parts(sent);
+    out.receive_combined(received, received.counts != nullptr ? out.rank : 0);
   }
 };
 
 /// MPI_Scan, MPI_Exscan.
 struct scan_facts {
-  part data;
+  part sent, data;
   flow operator()(thread_state& t, int rank, int) const noexcept {
     const uint64_t bytes = detail::bytes_for(t, data, 0);
     return {bytes, bytes != 0 && rank != 0, -1};
+  }
+  void tell(data_of_collective& out) const noexcept {
+    const part& own = sent.buffer == MPI_IN_PLACE ? data : sent;
+    for (int i = out.rank + 1; i < out.size; ++i) out.send_to(i, own);
+    for (int i = 0; i < out.rank; ++i) out.receive_from(i, data, core::data_flag::combines);
   }
 };
 

@@ -36,11 +36,14 @@ inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, 
     if (code != MPI_SUCCESS && !took_message(code)) flags |= flag::failed;
     if (p->wildcard && status != nullptr && (flags & (flag::cancelled | flag::failed)) == 0) resolve(r, *status);
     r->flags = static_cast<uint16_t>(r->flags | flags);
+    if (__builtin_expect(p->watched, 0) && (flags & flag::cancelled) == 0)
+      leave_received(here, *r, index, !lost, p->region->what, status);
   }
   if (p->needs_status()) {
     if (p->wildcard) --process.open_wildcards;
     if (p->cancel_seen) --process.open_wildcards;
-    p->wildcard = p->cancel_seen = false;
+    if (p->watched) --process.open_wildcards;
+    p->wildcard = p->cancel_seen = p->watched = false;
   }
   if (p->new_comm != nullptr) {  // MPI_Comm_idup: only now the handle exists
     process.communicators.bind(bits_of(*static_cast<MPI_Comm*>(p->new_comm)), p->comm);
@@ -54,6 +57,7 @@ inline void finish_request(call& here, pending* p, uint32_t index, bool lost, co
   complete_posting(here, p, index, lost, status, code);
   p->record = nullptr;
   if (p->persistent) return;
+  if (__builtin_expect(p->region != nullptr, 0)) drop_region(here.process(), p->region);
   here.process().requests.unlink(p);
   if (p->holders == 0) here.process().requests.recycle(p);
 }
@@ -367,10 +371,12 @@ inline int free_request(caller from, Pass& pass, MPI_Request* request) {
     return code;
   }
   core::sync_record* const r = p->record;
-  if (r != nullptr && !r->has(flag::complete) && (p->needs_status()))
+  if (r != nullptr && !r->has(flag::complete) && (p->wildcard || p->cancel_seen))
     r->flags = static_cast<uint16_t>(r->flags | flag::ambiguous);
   if (p->wildcard) --here.process().open_wildcards;
   if (p->cancel_seen) --here.process().open_wildcards;
+  if (p->watched) --here.process().open_wildcards;
+  if (p->region != nullptr) detail::drop_region(here.process(), p->region);
   if (p->holders == 0) here.process().requests.recycle(p);
   return code;
 }

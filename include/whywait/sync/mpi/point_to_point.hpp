@@ -2,9 +2,9 @@
 #define WHYWAIT_SYNC_MPI_POINT_TO_POINT_HPP
 
 #include <whywait/sync/mpi/call.hpp>
+#include <whywait/sync/mpi/data_regions.hpp>
 #include <whywait/sync/mpi/facts.hpp>
 
-#include <sched.h>
 #include <stdint.h>
 
 #ifndef WHYWAIT_DISABLE
@@ -14,7 +14,7 @@ inline namespace v0 {
 namespace sync {
 namespace mpi {
 
-// Blocking point-to-point calls and probes. `from` says who called, `pass` makes the
+// Blocking point-to-point calls. `from` says who called, `pass` makes the
 // call that the program asked for, with the arguments as they are at that moment.
 //
 // Ordinals must follow the order in which MPI sees the operations (overhead.md 4.3). While one thread calls
@@ -125,6 +125,7 @@ inline int send(caller from, Pass& pass, const void* buffer, int count, MPI_Data
   if (core::sync_record* r = here.store(flags, posting)) {
     detail::describe(here, r, e, bytes_of(here.thread(), count, type));
     here.finish_completed(r);
+    if (watches_data(here)) detail::send_data(here, *r, buffer, count, type);
   }
   return code;
 }
@@ -136,7 +137,7 @@ inline int receive(caller from, Pass& pass, void* buffer, int count, MPI_Datatyp
   call here(C, from);
   if (!here) return pass();
   MPI_Status own;
-  if (status == MPI_STATUS_IGNORE && detail::is_wildcard(e)) status = &own;
+  if (status == MPI_STATUS_IGNORE && (detail::is_wildcard(e) || watches_data(here))) status = &own;
   here.begin();
   here.about(bits_of(e.comm), e.peer, e.tag);
   const bool several = here.several();
@@ -159,6 +160,8 @@ inline int receive(caller from, Pass& pass, void* buffer, int count, MPI_Datatyp
     detail::describe(here, r, e, bytes_of(here.thread(), count, type));
     if (status != MPI_STATUS_IGNORE) detail::resolve(r, *status);
     here.finish_completed(r);
+    if (watches_data(here) && status != MPI_STATUS_IGNORE)
+      detail::receive_data(here, *r, here.next_index() - 1, buffer, count, type, status);
   }
   return code;
 }
@@ -167,12 +170,13 @@ inline int receive(caller from, Pass& pass, void* buffer, int count, MPI_Datatyp
 /// `post(MPI_Request*)`: posts receive and send, for the case of several threads; the one buffer of
 /// MPI_Sendrecv_replace does not allow that, so there the order is not known then.
 template <core::mpi_call C, class Pass, class Post>
-inline int exchange(caller from, Pass& pass, Post&& post, int send_count, MPI_Datatype send_type, envelope to,
-                    int receive_count, MPI_Datatype receive_type, envelope source, MPI_Status*& status) {
+inline int exchange(caller from, Pass& pass, Post&& post, const void* send_buffer, int send_count,
+                    MPI_Datatype send_type, envelope to, void* receive_buffer, int receive_count,
+                    MPI_Datatype receive_type, envelope source, MPI_Status*& status) {
   call here(C, from);
   if (!here) return pass();
   MPI_Status own;
-  if (status == MPI_STATUS_IGNORE && detail::is_wildcard(source)) status = &own;
+  if (status == MPI_STATUS_IGNORE && (detail::is_wildcard(source) || watches_data(here))) status = &own;
   here.begin();
   here.about(bits_of(source.comm), source.peer, source.tag);
   const bool several = here.several();
@@ -205,13 +209,16 @@ inline int exchange(caller from, Pass& pass, Post&& post, int send_count, MPI_Da
   const uint64_t duration = here.duration();
   const uint32_t whole = here.next_index() + 2;
   here.duration(0);
-  if (core::sync_record* r = here.store(common | flag::posts_send, posting)) {
-    detail::describe(here, r, to, bytes_of(here.thread(), send_count, send_type));
-    r->completion = whole;
-    r->completed_by = here.where().index;
+  core::sync_record* const sent = here.store(common | flag::posts_send, posting);
+  if (sent != nullptr) {
+    detail::describe(here, sent, to, bytes_of(here.thread(), send_count, send_type));
+    sent->completion = whole;
+    sent->completed_by = here.where().index;
     here.finish();
+    if (watches_data(here)) detail::send_data(here, *sent, send_buffer, send_count, send_type);
   }
-  if (core::sync_record* r = here.store(common | flag::posts_receive, posting + 1)) {
+  core::sync_record* const received = here.store(common | flag::posts_receive, posting + 1);
+  if (core::sync_record* const r = received) {
     detail::describe(here, r, source, bytes_of(here.thread(), receive_count, receive_type));
     if (status != MPI_STATUS_IGNORE) detail::resolve(r, *status);
     r->completion = whole;
@@ -223,167 +230,8 @@ inline int exchange(caller from, Pass& pass, Post&& post, int send_count, MPI_Da
     r->comm = index_of(here.thread(), to.comm);
     r->bytes = bytes_of(here.thread(), send_count, send_type);
     here.finish();
-  }
-  return code;
-}
-
-namespace detail {
-
-/// Remembers the ordinal of a matched probe for the receive of its message.
-inline void keep_message(call& here, MPI_Message message, uint32_t posting, const MPI_Status& status,
-                         MPI_Comm comm) noexcept {
-  const uint32_t index = index_of(here.thread(), comm);
-  guard_if guard(here.process().lock, here.several());
-  pending* const p = here.process().messages.add(bits_of(message));
-  if (p == nullptr) return;
-  p->posting = posting;
-  p->peer = status.MPI_SOURCE;
-  p->tag = status.MPI_TAG;
-  p->comm = index;
-}
-
-/// What the matched probe of a message said; false if no wrapper saw it. The entry is used up.
-inline bool take_message(call& here, uint64_t handle, pending& found) noexcept {
-  guard_if guard(here.process().lock, here.several());
-  pending* const p = here.process().messages.find(handle);
-  if (p == nullptr) return false;
-  here.process().messages.unlink(p);
-  found.posting = p->posting;
-  found.peer = p->peer;
-  found.tag = p->tag;
-  found.comm = p->comm;
-  here.process().messages.recycle(p);
-  return true;
-}
-
-inline void store_probe(call& here, unsigned flags, uint32_t posting, const envelope& e,
-                        const MPI_Status& status) noexcept {
-  core::sync_record* const r = here.store(flags, posting);
-  if (r == nullptr) return;
-  describe(here, r, e, 0);
-  resolve(r, status);
-  here.finish_completed(r);
-}
-
-}  // namespace detail
-
-/// MPI_Probe. Its ordinal tells which later receive takes the message it saw.
-template <core::mpi_call C, class Pass>
-inline int probe(caller from, Pass& pass, envelope e, MPI_Status*& status) {
-  call here(C, from);
-  if (!here) return pass();
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  here.begin();
-  here.about(bits_of(e.comm), e.peer, e.tag);
-  const uint32_t posting = here.process().take_posting();
-  const int code = pass();
-  here.leave();
-  if (code == MPI_SUCCESS) detail::store_probe(here, 0, posting, e, *status);
-  else here.refuse();
-  return code;
-}
-
-/// MPI_Mprobe: takes the message out of the queue, so it takes the receive's place in the posting order. With
-/// several threads it polls, for nothing else gives ordinal and match in one step.
-template <core::mpi_call C, class Pass>
-inline int matched_probe(caller from, Pass& pass, envelope e, MPI_Message* message, MPI_Status*& status) {
-  call here(C, from);
-  if (!here) return pass();
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  here.begin();
-  here.about(bits_of(e.comm), e.peer, e.tag);
-  uint32_t posting = 0;
-  int code = MPI_SUCCESS;
-  if (__builtin_expect(here.several(), 0)) {
-    for (int found = 0; found == 0 && code == MPI_SUCCESS;) {
-      {
-        guard_if guard(here.process().lock, true);
-        code = PMPI_Improbe(e.peer, e.tag, e.comm, &found, message, status);
-        if (found != 0) posting = here.process().take_posting();
-      }
-      if (found == 0) sched_yield();
-    }
-  } else {
-    posting = here.process().take_posting();
-    code = pass();
-  }
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    here.refuse();
-    return code;
-  }
-  if (*message != MPI_MESSAGE_NO_PROC) detail::keep_message(here, *message, posting, *status, e.comm);
-  detail::store_probe(here, flag::matched, posting, e, *status);
-  return code;
-}
-
-/// MPI_Iprobe: counted; leaves a record only when it found a message.
-template <core::mpi_call C, class Pass>
-inline int test_probe(caller from, Pass& pass, envelope e, int* found, MPI_Status*& status) {
-  call here(C, from);
-  if (!here) return pass();
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  const int code = pass();
-  if (code != MPI_SUCCESS || *found == 0) {
-    ++here.thread().failed_polls;
-    return code;
-  }
-  here.happened_now();
-  detail::store_probe(here, 0, here.process().take_posting(), e, *status);
-  return code;
-}
-
-/// MPI_Improbe.
-template <core::mpi_call C, class Pass>
-inline int test_matched_probe(caller from, Pass& pass, envelope e, int* found, MPI_Message* message,
-                              MPI_Status*& status) {
-  call here(C, from);
-  if (!here) return pass();
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  uint32_t posting = 0;
-  int code;
-  {
-    guard_if guard(here.process().lock, here.several());
-    code = pass();
-    if (code == MPI_SUCCESS && *found != 0) posting = here.process().take_posting();
-  }
-  if (posting == 0) {
-    ++here.thread().failed_polls;
-    return code;
-  }
-  here.happened_now();
-  if (*message != MPI_MESSAGE_NO_PROC) detail::keep_message(here, *message, posting, *status, e.comm);
-  detail::store_probe(here, flag::matched, posting, e, *status);
-  return code;
-}
-
-/// MPI_Mrecv: the posting is that of the probe which matched the message.
-template <core::mpi_call C, class Pass>
-inline int matched_receive(caller from, Pass& pass, int count, MPI_Datatype type, MPI_Message* message) {
-  call here(C, from);
-  if (!here) return pass();
-  const uint64_t handle = bits_of(*message);
-  const bool null = *message == MPI_MESSAGE_NO_PROC;
-  pending known{};
-  const bool found = !null && detail::take_message(here, handle, known);
-  here.begin();
-  const int code = pass();
-  here.leave();
-  if (code != MPI_SUCCESS && !took_message(code)) {
-    here.refuse();
-    return code;
-  }
-  const unsigned flags = found ? flag::posts_receive | flag::matched : null ? unsigned(flag::proc_null) : 0u;
-  if (core::sync_record* r = here.store(flags, known.posting)) {
-    r->bytes = bytes_of(here.thread(), count, type);
-    r->peer = found ? known.peer : -1;
-    r->tag = found ? known.tag : -1;
-    r->comm = found ? known.comm : 0;
-    here.finish_completed(r);
+    if (watches_data(here) && received != nullptr && status != MPI_STATUS_IGNORE)
+      detail::receive_data(here, *received, whole, receive_buffer, receive_count, receive_type, status);
   }
   return code;
 }

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_SYNC_MPI_POSTING_HPP
 #define WHYWAIT_SYNC_MPI_POSTING_HPP
 
-#include <whywait/sync/mpi/point_to_point.hpp>
+#include <whywait/sync/mpi/probes.hpp>
 #include <whywait/sync/mpi/request_room.hpp>
 
 #include <stdint.h>
@@ -24,6 +24,8 @@ inline void file_request(call& here, pending* p, core::sync_record* r, uint32_t 
   p->location = here.where().index;
   p->wildcard = r->has(flag::posts_receive) && r->has(flag::any_source | flag::any_tag);
   if (p->wildcard) ++here.process().open_wildcards;
+  p->watched = p->region != nullptr && r->has(flag::posts_receive);
+  if (__builtin_expect(p->watched, 0)) ++here.process().open_wildcards;
 }
 
 /// The record of a posting, before MPI's request is filed. Null if it is lost.
@@ -60,7 +62,7 @@ inline bool has_twin(pending* const* entries, int count, int i) noexcept {
 
 /// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` says posts_send or posts_receive.
 template <core::mpi_call C, class Pass>
-inline int post(caller from, Pass& pass, unsigned flags, int count, MPI_Datatype type, envelope e,
+inline int post(caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type, envelope e,
                 MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
@@ -84,20 +86,27 @@ inline int post(caller from, Pass& pass, unsigned flags, int count, MPI_Datatype
   if (C == core::mpi_call::Issend) flags |= flag::synchronous;
   flags |= detail::if_overtaken(here, several);
   if (core::sync_record* r = detail::store_posting(here, flags, posting, e, bytes_of(here.thread(), count, type))) {
+    const bool watched = watches_data(here);
+    message_region* const region = __builtin_expect(watched && entry != nullptr && (flags & flag::posts_receive) != 0, 0)
+                                       ? detail::keep_region(here, buffer, count, type)
+                                       : nullptr;
     if (entry == nullptr) {
       here.finish_completed(r);
     } else {
       guard_if guard(here.process().lock, several);
+      entry->region = region;
       detail::file_request(here, entry, r, here.next_index());
       here.finish();
     }
+    if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0))
+      detail::send_data(here, *r, buffer, count, type);
   }
   return code;
 }
 
 /// MPI_Imrecv: the ordinal is that of the matched probe.
 template <core::mpi_call C, class Pass>
-inline int post_matched(caller from, Pass& pass, int count, MPI_Datatype type, MPI_Message* message,
+inline int post_matched(caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type, MPI_Message* message,
                         MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
@@ -119,12 +128,14 @@ inline int post_matched(caller from, Pass& pass, int count, MPI_Datatype type, M
   r->peer = found ? known.peer : -1;
   r->tag = found ? known.tag : -1;
   r->comm = found ? known.comm : 0;
+  message_region* const region = watches_data(here) && found ? detail::keep_region(here, buffer, count, type) : nullptr;
   guard_if guard(here.process().lock, here.several());
   pending* const entry =
       detail::complete_at_once(here, *request) ? nullptr : here.process().requests.add(bits_of(*request));
   if (entry == nullptr) {
     here.finish_completed(r);
   } else {
+    entry->region = region;
     detail::file_request(here, entry, r, here.next_index());
     here.finish();
   }
@@ -133,7 +144,7 @@ inline int post_matched(caller from, Pass& pass, int count, MPI_Datatype type, M
 
 /// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
 template <core::mpi_call C, class Pass>
-inline int prepare(caller from, Pass& pass, unsigned flags, int count, MPI_Datatype type, envelope e,
+inline int prepare(caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type, envelope e,
                    MPI_Request* request) {
   call here(C, from);
   if (!here) return pass();
@@ -145,9 +156,11 @@ inline int prepare(caller from, Pass& pass, unsigned flags, int count, MPI_Datat
   if (e.peer == MPI_PROC_NULL) flags |= flag::proc_null;
   if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
   if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
+  message_region* const region = watches_data(here) ? detail::keep_region(here, buffer, count, type) : nullptr;
   guard_if guard(here.process().lock, here.several());
   pending* const p = here.process().requests.add(bits_of(*request));
   if (p == nullptr) return code;
+  p->region = region;
   p->persistent = true;
   p->flags = static_cast<uint16_t>(flags);
   p->bytes = bytes;
@@ -204,6 +217,8 @@ inline int start(caller from, Pass& pass, int count, MPI_Request* requests) {
     guard_if guard(here.process().lock, several);
     detail::file_request(here, p, r, here.next_index());
     here.finish();
+    if (__builtin_expect(p->region != nullptr && !p->watched, 0))
+      detail::leave_sent(here, *r, here.next_index(), p->region->what);
   }
   return code;
 }

@@ -14,11 +14,14 @@ inline namespace v0 {
 namespace sync {
 namespace mpi {
 
+struct message_region;  // data_regions.hpp
+
 /// What is known of an MPI_Request (or MPI_Message) between the call that made it and the one that ends it.
 struct pending : boost::intrusive::unordered_set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
   uint64_t handle;
   core::sync_record* record;  ///< posting to complete; null: inactive, or its record was lost
   void* new_comm;             ///< MPI_Comm_idup: where MPI will put the handle
+  message_region* region;     ///< of a registered array, which it sends or receives; null: none
   uint64_t bytes;
   uint32_t index;             ///< of `record` in its location
   uint32_t location;          ///< index of the location that posted
@@ -32,8 +35,9 @@ struct pending : boost::intrusive::unordered_set_base_hook<boost::intrusive::lin
   bool linked;
   bool wildcard;              ///< active, and its status is needed: source or tag are not known yet
   bool cancel_seen;           ///< its status is needed: MPI_Cancel was called on it
+  bool watched;               ///< active, and its status is needed: how much of `region` was received
 
-  bool needs_status() const noexcept { return wildcard || cancel_seen; }
+  bool needs_status() const noexcept { return wildcard || cancel_seen || watched; }
 };
 
 namespace detail {

@@ -25,6 +25,7 @@ namespace sync {
 namespace mpi {
 
 struct state;
+struct message_data;  // data_regions.hpp
 
 /// Why a process leaves without MPI_Finalize.
 enum class end_reason : uint8_t { abort, exit, signal };
@@ -78,6 +79,7 @@ struct state : process_facts {
   core::kept_modules modules;
   MPI_Comm tool_comm;       ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
   MPI_Group world_group;
+  message_data* data;       ///< null until a message is looked for in a registered array
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;
   hooks hook;

@@ -7,6 +7,7 @@
 #include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/point_to_point.hpp>
 #include <whywait/sync/mpi/posting.hpp>
+#include <whywait/sync/mpi/probes.hpp>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -23,7 +24,7 @@
   X(Recv, (void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status),        \
     (buf, count, type, source, tag, comm, status), receive, (, buf, count, type, {source, tag, comm}, status))      \
   X(Mrecv, (void* buf, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status),                     \
-    (buf, count, type, message, status), matched_receive, (, count, type, message))                                 \
+    (buf, count, type, message, status), matched_receive, (, buf, count, type, message, status))                                 \
   X(Sendrecv,                                                                                                       \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,               \
      int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status),             \
@@ -34,12 +35,12 @@
       return posted != MPI_SUCCESS                                                                                  \
                  ? posted                                                                                           \
                  : PMPI_Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &requests[1]);                     \
-    }, sendcount, sendtype, {dest, sendtag, comm}, recvcount, recvtype, {source, recvtag, comm}, status))           \
+    }, sendbuf, sendcount, sendtype, {dest, sendtag, comm}, recvbuf, recvcount, recvtype, {source, recvtag, comm}, status)) \
   X(Sendrecv_replace,                                                                                               \
     (void* buf, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,        \
      MPI_Status* status),                                                                                           \
     (buf, count, type, dest, sendtag, source, recvtag, comm, status), exchange,                                     \
-    (, [](MPI_Request*) { return MPI_SUCCESS; }, count, type, {dest, sendtag, comm}, count, type,                   \
+    (, [](MPI_Request*) { return MPI_SUCCESS; }, buf, count, type, {dest, sendtag, comm}, buf, count, type,         \
      {source, recvtag, comm}, status))                                                                              \
   X(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status), (source, tag, comm, status), probe,            \
     (, {source, tag, comm}, status))                                                                                \
@@ -52,7 +53,7 @@
   WHYWAIT_MPI_POSTS(X, const void*, dest, post, posts_send, Isend, Ibsend, Issend, Irsend)                          \
   WHYWAIT_MPI_POST(X, void*, source, post, posts_receive, Irecv)                                                    \
   X(Imrecv, (void* buf, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request),                  \
-    (buf, count, type, message, request), post_matched, (, count, type, message, request))                          \
+    (buf, count, type, message, request), post_matched, (, buf, count, type, message, request))                        \
   WHYWAIT_MPI_POSTS(X, const void*, dest, prepare, posts_send, Send_init, Bsend_init, Ssend_init, Rsend_init)       \
   WHYWAIT_MPI_POST(X, void*, source, prepare, posts_receive, Recv_init)                                             \
   X(Start, (MPI_Request * request), (request), start, (, 1, request))                                               \
@@ -88,34 +89,34 @@
     (const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf,         \
      int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),                                                \
     (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm), collective,                  \
-    (, comm, scatter_facts{each(sendbuf, sendcounts, sendtype), one(recvbuf, recvcount, recvtype), root}))          \
+    (, comm, scatter_facts{each(sendbuf, sendcounts, displs, sendtype), one(recvbuf, recvcount, recvtype), root}))          \
   X(Reduce,                                                                                                         \
     (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),         \
     (sendbuf, recvbuf, count, type, op, root, comm), collective,                                                    \
-    (, comm, gather_facts{one(sendbuf, count, type), one(recvbuf, count, type), root}))                             \
+    (, comm, gather_facts{one(sendbuf, count, type), one(recvbuf, count, type), root, true}))                             \
   X(Gather,                                                                                                         \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
      MPI_Datatype recvtype, int root, MPI_Comm comm),                                                               \
     (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), collective,                           \
-    (, comm, gather_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), root}))             \
+    (, comm, gather_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), root, false}))             \
   X(Gatherv,                                                                                                        \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],              \
      const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm),                                           \
     (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm), collective,                  \
-    (, comm, gather_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, recvtype), root}))           \
+    (, comm, gather_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), root, false}))           \
   X(Allreduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),        \
     (sendbuf, recvbuf, count, type, op, comm), collective,                                                          \
-    (, comm, all_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))                                      \
+    (, comm, all_facts{one(sendbuf, count, type), one(recvbuf, count, type), true}))                                      \
   X(Allgather,                                                                                                      \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
      MPI_Datatype recvtype, MPI_Comm comm),                                                                         \
     (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), collective,                                 \
-    (, comm, all_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype)}))                      \
+    (, comm, all_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), false}))                      \
   X(Allgatherv,                                                                                                     \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],              \
      const int displs[], MPI_Datatype recvtype, MPI_Comm comm),                                                     \
     (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), collective,                        \
-    (, comm, all_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, recvtype)}))                    \
+    (, comm, all_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), false}))                    \
   X(Alltoall,                                                                                                       \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
      MPI_Datatype recvtype, MPI_Comm comm),                                                                         \
@@ -125,26 +126,26 @@
     (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,        \
      const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm),                            \
     (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), collective,             \
-    (, comm, exchange_facts{each(sendbuf, sendcounts, sendtype), each(recvbuf, recvcounts, recvtype)},              \
-     each(recvbuf, recvcounts, recvtype)))                                                                          \
+    (, comm, exchange_facts{each(sendbuf, sendcounts, sdispls, sendtype), each(recvbuf, recvcounts, rdispls, recvtype)},              \
+     each(recvbuf, recvcounts, rdispls, recvtype)))                                                                          \
   X(Alltoallw,                                                                                                      \
     (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],              \
      void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),    \
     (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), collective,           \
-    (, comm, exchange_facts{each(sendbuf, sendcounts, sendtypes), each(recvbuf, recvcounts, recvtypes)},            \
-     each(recvbuf, recvcounts, recvtypes)))                                                                         \
+    (, comm, exchange_facts{each(sendbuf, sendcounts, sdispls, sendtypes), each(recvbuf, recvcounts, rdispls, recvtypes)},            \
+     each(recvbuf, recvcounts, rdispls, recvtypes)))                                                                         \
   X(Reduce_scatter,                                                                                                 \
     (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),      \
     (sendbuf, recvbuf, recvcounts, type, op, comm), collective,                                                     \
-    (, comm, reduce_scatter_facts{each(recvbuf, recvcounts, type)}))                                                \
+    (, comm, reduce_scatter_facts{each(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvcounts, nullptr, type), each(recvbuf, recvcounts, nullptr, type)}))                                                \
   X(Reduce_scatter_block,                                                                                           \
     (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype type, MPI_Op op, MPI_Comm comm),               \
     (sendbuf, recvbuf, recvcount, type, op, comm), collective,                                                      \
-    (, comm, reduce_scatter_facts{one(recvbuf, recvcount, type)}))                                                  \
+    (, comm, reduce_scatter_facts{one(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvcount, type), one(recvbuf, recvcount, type)}))                                                  \
   X(Scan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),             \
-    (sendbuf, recvbuf, count, type, op, comm), collective, (, comm, scan_facts{one(recvbuf, count, type)}))         \
+    (sendbuf, recvbuf, count, type, op, comm), collective, (, comm, scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))         \
   X(Exscan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),           \
-    (sendbuf, recvbuf, count, type, op, comm), collective, (, comm, scan_facts{one(recvbuf, count, type)}))         \
+    (sendbuf, recvbuf, count, type, op, comm), collective, (, comm, scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))         \
   X(Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), create, (, comm, newcomm))                      \
   X(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm), create,          \
     (, comm, newcomm))                                                                                              \
@@ -190,7 +191,7 @@
   WHYWAIT_MPI_SEND(X, a) WHYWAIT_MPI_SEND(X, b) WHYWAIT_MPI_SEND(X, c) WHYWAIT_MPI_SEND(X, d)
 #define WHYWAIT_MPI_POST(X, pointer, peer, role, kind, name)                                               \
   X(name, (pointer buf, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request), \
-    (buf, count, type, peer, tag, comm, request), role, (, flag::kind, count, type, {peer, tag, comm}, request))
+    (buf, count, type, peer, tag, comm, request), role, (, flag::kind, buf, count, type, {peer, tag, comm}, request))
 #define WHYWAIT_MPI_POSTS(X, pointer, peer, role, kind, a, b, c, d)                                     \
   WHYWAIT_MPI_POST(X, pointer, peer, role, kind, a) WHYWAIT_MPI_POST(X, pointer, peer, role, kind, b)   \
   WHYWAIT_MPI_POST(X, pointer, peer, role, kind, c) WHYWAIT_MPI_POST(X, pointer, peer, role, kind, d)
