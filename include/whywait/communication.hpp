@@ -1,0 +1,26 @@
+#ifndef WHYWAIT_COMMUNICATION_HPP
+#define WHYWAIT_COMMUNICATION_HPP
+
+/// Include this in one file of an MPI program that registers data (<whywait/data.hpp>), best beside <whywait/mpi.hpp> in a file of
+/// its own: then the report says why data was sent, where it is and who shares it. Without it, and without registered
+/// data, nothing of that is compiled or run. It takes a compiler about as long again as half of <whywait/mpi.hpp>.
+
+#include <whywait/mpi/communication.hpp>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+namespace detail {
+
+inline const bool analyses_data = (maker_of_data_analysis = &make_communication_analysis, true);
+
+}  // namespace detail
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
