@@ -6,6 +6,7 @@
 #include <whywait/explain/ledger/virtual_clocks.hpp>
 #include <whywait/mpi/advising.hpp>
 #include <whywait/mpi/code_lines.hpp>
+#include <whywait/mpi/data_analysis.hpp>
 #include <whywait/mpi/facts.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/keys.hpp>
@@ -24,6 +25,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -49,6 +51,8 @@ namespace mpi {
   settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
   settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
   settings.clocks = &explain::virtual_clocks;
+  const std::unique_ptr<data_analysis> data = analysis_of_data(process, history.view(), facts.warnings);
+  if (data != nullptr) settings.watch = data->watch();
   sync::mpi_transport transport(process.tool_comm);
   explain::outcome found = explain::explain(transport, history.view(), settings);
   gather_pictures(found, history.view(), process.registry->config.path_order, process.tool_comm);
@@ -58,6 +62,7 @@ namespace mpi {
   if (process.rank == 0)
     said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
   report::result result = report::assemble(found, names, std::move(facts), said);
+  if (data != nullptr) result.communication = data->result(&gather_names, history, result.run.warnings);
   answer_questions(process, history, process.tool_comm, result);
   return result;
 }

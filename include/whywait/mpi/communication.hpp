@@ -11,6 +11,7 @@
 #include <whywait/report/communication_section.hpp>
 #include <whywait/sync/mpi/transport.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,15 +29,14 @@ namespace mpi {
 /// names -> the section of the report.
 class communication_analysis final : public data_analysis {
  public:
-  [[gnu::cold]] communication_analysis(sync::mpi::state& process, const sync::mpi::collected_process& all,
-                                       const explain::rank_history& own)
-      : comm_(process.tool_comm), own_(own), data_(data_of(process, all)), waits_(own) {}
+  [[gnu::cold]] communication_analysis(sync::mpi::state& process, const explain::rank_history& own)
+      : comm_(process.tool_comm), data_(collect_data(process, own, &lost_)), waits_(own) {}
 
   explain::observer* watch() override { return &waits_; }
 
   [[gnu::cold]] std::shared_ptr<const report::section> result(name_gatherer gather, const process_history& history,
                                                               std::vector<std::string>& warnings) override {
-    add_times();
+    add_waits();
     sync::mpi_transport transport(comm_);
     const comm::classified classes = comm::classify(transport, &data_, 1);
     const comm::placement_report placed = comm::examine(transport, &data_, 1);
@@ -44,8 +44,10 @@ class communication_analysis final : public data_analysis {
     const comm::sharing_report shared = sharing_of_threads(transport, options);
     const report::names names =
         gather(data_.rank == 0 ? report::keys_of(classes, placed, {&shared}) : std::vector<core::stable_key>(), history, comm_);
+    std::uint64_t losses[] = {lost_.records, lost_.registrations, lost_.unknown_ranges, lost_.unordered}, sums[4] = {};
+    PMPI_Reduce(losses, sums, 4, MPI_UINT64_T, MPI_SUM, 0, comm_);
     if (data_.rank != 0) return nullptr;
-    warn(classes, shared, warnings);
+    warn(classes, shared, {sums[0], sums[1], sums[2], sums[3]}, warnings);
     const report::data_naming named(names);
     report::communication found;
     report::add_classes(found, classes, named);
@@ -55,15 +57,10 @@ class communication_analysis final : public data_analysis {
   }
 
  private:
-  // What the calls took that completed transfers, and how long of it they waited.
-  void add_times() {
-    for (std::size_t l = 0; l < data_.locations.size() && l < own_.locations.size(); ++l) {
-      if (data_.locations[l].records.size() == 0) continue;
-      const auto& records = own_.locations[l].records;
-      const std::vector<std::int64_t>& waits = waits_.of(l);
-      data_.locations[l].calls.resize(records.size());
-      for (std::size_t i = 0; i != records.size(); ++i)
-        data_.locations[l].calls[i] = {std::llround(static_cast<double>(records[i].duration) * own_.clock.ns_per_tick), waits[i]};
+  void add_waits() {
+    for (std::size_t l = 0; l != data_.locations.size(); ++l) {
+      std::vector<comm::call_time>& calls = data_.locations[l].calls;
+      for (std::size_t i = 0; i != calls.size(); ++i) calls[i].wait_ns = waits_.of(l)[i];
     }
   }
 
@@ -84,12 +81,27 @@ class communication_analysis final : public data_analysis {
     return found;
   }
 
-  static void warn(const comm::classified& classes, const comm::sharing_report& shared, std::vector<std::string>& warnings) {
+  static void warn(const comm::classified& classes, const comm::sharing_report& shared, const data_losses& lost,
+                   std::vector<std::string>& warnings) {
+    const auto amount = [](std::uint64_t n, const char* one, const char* many) {
+      return comm::detail::count_text(static_cast<std::int64_t>(n), one, many);
+    };
+    if (lost.records != 0)
+      warnings.push_back(amount(lost.records, "record", "records") +
+                         " of data found no memory, so that less is known than happened; give more than WHYWAIT_MEMORY allows");
+    if (lost.registrations != 0)
+      warnings.push_back(amount(lost.registrations, "array was", "arrays were") + " not registered, for there are too many");
+    if (lost.unknown_ranges != 0)
+      warnings.push_back(amount(lost.unknown_ranges, "range was", "ranges were") + " said to be read or written, but in no registered array");
+    if (lost.unordered != 0)
+      warnings.push_back(amount(lost.unordered, "message", "messages") +
+                         " with registered data could not be followed: the memory for calls was used up");
     if (classes.unmatched != 0)
       warnings.push_back(comm::detail::count_text(classes.unmatched, "transfer", "transfers") +
                          " of registered data could not be followed: the other side's buffer is in no registered array");
-    if (classes.dropped + static_cast<std::int64_t>(shared.dropped) != 0)
-      warnings.push_back(comm::detail::count_text(classes.dropped + static_cast<std::int64_t>(shared.dropped), "record", "records") +
+    const std::int64_t dropped = std::max(classes.dropped, static_cast<std::int64_t>(shared.dropped)) - static_cast<std::int64_t>(lost.unordered);
+    if (dropped > 0)
+      warnings.push_back(comm::detail::count_text(dropped, "record", "records") +
                          " of data were left out: they name an array, a place or a rank that is not known");
     if (classes.coarse != 0)
       warnings.push_back("the history of " + comm::detail::count_text(classes.coarse, "array", "arrays") +
@@ -97,15 +109,14 @@ class communication_analysis final : public data_analysis {
   }
 
   MPI_Comm comm_;
-  const explain::rank_history& own_;
+  data_losses lost_;
   comm::rank_data data_;
   explain::wait_list waits_;
 };
 
 [[gnu::cold]] inline std::unique_ptr<data_analysis> make_communication_analysis(sync::mpi::state& process,
-                                                                               const sync::mpi::collected_process& all,
                                                                                const explain::rank_history& own) {
-  return std::make_unique<communication_analysis>(process, all, own);
+  return std::make_unique<communication_analysis>(process, own);
 }
 
 }  // namespace mpi

@@ -3,10 +3,11 @@
 
 #include <whywait/core/registry.hpp>
 #include <whywait/core/stable_key.hpp>
+#include <whywait/explain/history.hpp>
 #include <whywait/explain/options.hpp>
+#include <whywait/record/data/state.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/section.hpp>
-#include <whywait/sync/mpi/collected.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/state.hpp>
 
@@ -41,8 +42,7 @@ class data_analysis {
                                                         std::vector<std::string>& warnings) = 0;
 };
 
-using data_analysis_maker = std::unique_ptr<data_analysis> (*)(sync::mpi::state& process, const sync::mpi::collected_process& all,
-                                                               const explain::rank_history& own);
+using data_analysis_maker = std::unique_ptr<data_analysis> (*)(sync::mpi::state& process, const explain::rank_history& own);
 
 namespace detail {
 /// Set before main by <whywait/communication.hpp>, if that is anywhere.
@@ -50,14 +50,13 @@ __attribute__((visibility("default"))) inline data_analysis_maker maker_of_data_
 }  // namespace detail
 
 /// The analysis of data; null if no rank registered any, or if one cannot analyse it: then a warning says why. Collective.
-[[gnu::cold]] inline std::unique_ptr<data_analysis> analysis_of_data(sync::mpi::state& process, const sync::mpi::collected_process& all,
-                                                                     const explain::rank_history& own,
+[[gnu::cold]] inline std::unique_ptr<data_analysis> analysis_of_data(sync::mpi::state& process, const explain::rank_history& own,
                                                                      std::vector<std::string>& warnings) {
   const bool registered = record::data::state_of(*process.registry) != nullptr;
   int facts[] = {registered ? 1 : 0, detail::maker_of_data_analysis == nullptr ? 1 : 0};
   PMPI_Allreduce(MPI_IN_PLACE, facts, 2, MPI_INT, MPI_MAX, process.tool_comm);
   if (facts[0] == 0) return nullptr;
-  if (facts[1] == 0) return detail::maker_of_data_analysis(process, all, own);
+  if (facts[1] == 0) return detail::maker_of_data_analysis(process, own);
   warnings.push_back(
       "data was registered, but nothing is said about it: #include <whywait/communication.hpp> in one file of the program, "
       "beside <whywait/mpi.hpp>");

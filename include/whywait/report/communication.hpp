@@ -116,7 +116,7 @@ struct sharing_entry {
 struct communication {
   std::vector<communication_class> classes;  ///< most waiting first, then most bytes
   std::vector<array_placement> arrays;       ///< most remote first
-  std::vector<sharing_entry> sharing;        ///< most misses first
+  std::vector<sharing_entry> sharing;        ///< what several are at at once first, then by misses
 };
 
 }  // namespace report

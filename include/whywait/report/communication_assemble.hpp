@@ -197,7 +197,14 @@ namespace detail {
   for (const std::size_t a : order) to.arrays.push_back(std::move(arrays[a]));
 }
 
-/// Adds who shares memory; `who` says what the threads of the report are: "thread", or "rank".
+/// Whether threads are at such data at the same time, so that the hardware moves it to and fro at single accesses: one miss of
+/// such a pattern stands for many.
+[[gnu::cold]] inline bool meets(const std::string& pattern) {
+  return pattern == "false sharing" || pattern == "write-shared" || pattern == "synchronisation";
+}
+
+/// Adds who shares memory: what several are at at once first, then by misses. `who` says what the threads of the report are:
+/// "thread", or "rank".
 [[gnu::cold]] inline void add_sharing(communication& to, const comm::sharing_report& found, const comm::sharing_options& options,
                                       const char* who, const data_naming& names) {
   const auto numbers = [](std::uint64_t bits) {
@@ -216,12 +223,14 @@ namespace detail {
     e.first_granule = static_cast<std::int64_t>(g.first_granule);
     e.granule_bytes = options.granule_bytes;
     e.misses = g.graph.misses();
+    std::uint64_t watched = 0, granules = 0;  // of all arrays that were registered by that name there
     for (const comm::shared_array& a : found.arrays) {
-      if (a.array != g.array) continue;
-      e.granules_watched = static_cast<std::int64_t>(a.watched);
-      e.granules_of_array = static_cast<std::int64_t>(a.granules);
-      e.standard_error = a.standard_error;
+      watched += a.array == g.array ? a.watched : 0;
+      granules += a.array == g.array ? a.granules : 0;
     }
+    e.granules_watched = static_cast<std::int64_t>(watched);
+    e.granules_of_array = static_cast<std::int64_t>(granules);
+    e.standard_error = comm::shared_array::error_of(watched, granules);
     std::vector<std::uint32_t> nodes = g.graph.nodes();
     if (nodes.empty() || nodes[0] != 0) nodes.insert(nodes.begin(), 0);
     const auto place_in_list = [&nodes](std::uint32_t n) {
@@ -244,6 +253,9 @@ namespace detail {
       e.transitions.push_back({place_in_list(x.from), place_in_list(x.to), x.count, g.graph.frequency(x.from, x.to)});
     to.sharing.push_back(std::move(e));
   }
+  explain::sort_rarely(to.sharing, [](const sharing_entry& a, const sharing_entry& b) {
+    return meets(a.pattern) != meets(b.pattern) ? meets(a.pattern) : a.misses > b.misses;
+  });
 }
 
 /// Every key that a reader has to be told the name of, sorted.

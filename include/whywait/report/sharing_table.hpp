@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_SHARING_TABLE_HPP
 #define WHYWAIT_REPORT_SHARING_TABLE_HPP
 
+#include <whywait/explain/sorting.hpp>
 #include <whywait/report/communication.hpp>
 #include <whywait/report/table.hpp>
 #include <whywait/report/units.hpp>
@@ -94,6 +95,7 @@ namespace detail {
     else patterns.emplace_back(s.pattern, s.granules);
   }
   if (any == nullptr || sum == 0) return {};
+  explain::sort_rarely(patterns, [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text = "`" + printable(data) + "`: ";
   for (std::size_t i = 0; i != patterns.size(); ++i)
     text += (i == 0 ? "" : ", ") + patterns[i].first + " " + percent(static_cast<double>(patterns[i].second) / static_cast<double>(sum));
@@ -126,7 +128,8 @@ namespace detail {
     const std::string head = "`" + printable(s.data) + "`: " + s.pattern + " in " +
                              counted(s.granules, "piece") + ", " + counted(s.misses, "miss", "misses");
     out += wrap(head, columns, pad_left(std::to_string(++tables), 6) + " ", std::string(10, ' ')) + sharing_table(s, columns);
-    if (!s.advice.empty()) out += wrap("try: " + printable(s.advice), columns, std::string(8, ' '), std::string(13, ' '));
+    const bool inherent = s.pattern.compare(0, 17, "producer-consumer") == 0;  // one memory is how they tell each other
+    if (!s.advice.empty() && !inherent) out += wrap("try: " + printable(s.advice), columns, std::string(8, ' '), std::string(13, ' '));
   }
   if (more != 0) out += std::string(8, ' ') + counted(static_cast<std::int64_t>(more), "more group") + " of pieces (the JSON file has all)\n";
   return out;
