@@ -5,6 +5,7 @@
 #include <whywait/explain/explain.hpp>
 #include <whywait/explain/ledger/virtual_clocks.hpp>
 #include <whywait/mpi/advising.hpp>
+#include <whywait/mpi/asking.hpp>
 #include <whywait/mpi/code_lines.hpp>
 #include <whywait/mpi/data_analysis.hpp>
 #include <whywait/mpi/facts.hpp>
@@ -53,6 +54,8 @@ namespace mpi {
   settings.clocks = &explain::virtual_clocks;
   const std::unique_ptr<data_analysis> data = analysis_of_data(process, history.view(), facts.warnings);
   if (data != nullptr) settings.watch = data->watch();
+  const asked_questions asked = read_questions(process, history, process.tool_comm);
+  settings.questions = asked.clocks;
   sync::mpi_transport transport(process.tool_comm);
   explain::outcome found = explain::explain(transport, history.view(), settings);
   gather_pictures(found, history.view(), process.registry->config.path_order, process.tool_comm);
@@ -63,7 +66,7 @@ namespace mpi {
     said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
   report::result result = report::assemble(found, names, std::move(facts), said);
   if (data != nullptr) result.communication = data->result(&gather_names, history, result.run.warnings);
-  answer_questions(process, history, process.tool_comm, result);
+  answer_questions(process, history, process.tool_comm, asked, found, result);
   return result;
 }
 
