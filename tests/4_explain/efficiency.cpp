@@ -163,7 +163,7 @@ TEST_CASE("a wildcard that would have taken another message first is counted") {
   CHECK(suspect == 1);
 }
 
-TEST_CASE("savings are asked for by themselves: the block that explains most, twice as fast") {
+TEST_CASE("savings are asked for by themselves: blocks that explain most, and others of the path, twice as fast") {
   run r(2);
   r[0].step("slow", 80);
   r[0].step("other", 20);
@@ -171,9 +171,11 @@ TEST_CASE("savings are asked for by themselves: the block that explains most, tw
   r[1].step("other", 20);
   r[1].receive(20, 100, 0);
   const auto out = explained(r, {100, 100});
-  REQUIRE(out.savings.size() == 1);
+  REQUIRE(out.savings.size() == 2);
   CHECK(out.savings[0].question.changes[0].block == core::key_of("slow"));
   CHECK(out.savings[0].saving_ns == 40);
+  CHECK(out.savings[1].question.changes[0].block == core::key_of("other"));  // it explains nothing
+  CHECK(out.savings[1].saving_ns == 10);
   CHECK(out.waits[0].saving_ns == 40);
   REQUIRE(out.critical_path.size() == 2);
   CHECK(out.critical_path[0].block == core::key_of("slow"));

@@ -2,7 +2,9 @@
 #define WHYWAIT_REPORT_MODEL_HPP
 
 #include <whywait/predict/answer.hpp>
+#include <whywait/report/named_block.hpp>
 #include <whywait/report/names.hpp>
+#include <whywait/report/run_ledger.hpp>
 #include <whywait/report/thread_end.hpp>
 
 #include <cstdint>
@@ -48,12 +50,7 @@ struct location_seconds {
 };
 
 /// One block of an explanation: what the late side ran more (or less, negative) than the waiting side.
-struct residual_entry {
-  std::string kind;    ///< region, step, waiting, between, call, startup, other
-  std::string block;   ///< name, or for derived blocks a phrase: "between MPI_Waitall at step (halo.cpp:20) and ..."
-  std::string within;  ///< of an untimed step: the region around it
-  place where;         ///< of the block; of a derived block the call site at its end
-  std::optional<place> from;     ///< between: the call site at its begin (nothing: since MPI_Init)
+struct residual_entry : named_block {
   double seconds = 0;            ///< visits_seconds + speed_seconds
   double visits_seconds = 0;     ///< because it was entered more or fewer times, or on one side only
   double speed_seconds = 0;      ///< because each visit took longer or shorter
@@ -61,14 +58,6 @@ struct residual_entry {
   std::int64_t causer_visits = 0, waiter_visits = 0;
   std::int64_t causer_work = 0, waiter_work = 0;
   double causer_seconds = 0, waiter_seconds = 0;
-
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
-  residual_entry() = default;
-  [[gnu::noinline]] residual_entry(const residual_entry&) = default;
-  [[gnu::noinline]] residual_entry(residual_entry&&) = default;
-  [[gnu::noinline]] residual_entry& operator=(const residual_entry&) = default;
-  [[gnu::noinline]] residual_entry& operator=(residual_entry&&) = default;
-  [[gnu::noinline]] ~residual_entry() = default;
 };
 
 /// A problem that a rule found: what to do about it, and an upper bound of what that may save.
@@ -119,6 +108,8 @@ struct wait_entry {
   place operation;                                 ///< the call that waited
   place cause;                                     ///< the call that came late
   std::optional<double> compensated_seconds;       ///< without the cost of measuring; nothing: not computed
+  std::string compensated_quality;                 ///< how sure that is; empty: not computed
+  std::optional<double> saving_seconds;            ///< the run is shorter by this if its first block takes half the time
   double unexplained_seconds = 0;                  ///< remainder; holds the terms that were too small to list
   double indirect_seconds = 0;                     ///< sum of the inherited parts
   std::vector<residual_entry> residual;            ///< largest first
@@ -152,10 +143,7 @@ struct result {
   run_facts run;
   std::vector<wait_entry> waits;  ///< most costly first
   std::vector<advice_entry> problems;  ///< those that belong to no single wait; most saving first
-  std::vector<row> critical_path;
-  row efficiency;
-  row overhead;
-  std::vector<row> delay_costs;
+  run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   std::vector<row> communication_classes;
   std::vector<row> distributions;
   std::vector<row> sharing;

@@ -62,7 +62,7 @@ class clock_stage final : public rank_clocks {
     for (std::size_t i = 0; i != merging.entries(); ++i) placed_.push_back(merging.placed(i));
   }
 
-  /// On rank 0: the blocks that explain most, to be asked about.
+  /// On rank 0: the blocks to be asked about, those that explain most, then half as many others on its own path.
   packet choose() const {
     std::vector<std::pair<core::stable_key, std::int64_t>> blocks;
     for (const merged_class& c : merging_->merged()) {
@@ -83,8 +83,18 @@ class clock_stage final : public rank_clocks {
     sort_rarely(blocks, [](const auto& a, const auto& b) {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
+    blocks.resize(std::min(blocks.size(), settings_->savings));
+    std::vector<block_time> path = path_.path;
+    sort_rarely(path, [](const block_time& a, const block_time& b) {
+      return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
+    });
+    const std::size_t most = blocks.size() + settings_->savings / 2;
+    for (std::size_t i = 0; i != path.size() && blocks.size() < most && path[i].ns > 0; ++i) {
+      const auto same = [&](const auto& b) { return b.first == path[i].block; };
+      if (std::none_of(blocks.begin(), blocks.end(), same)) blocks.emplace_back(path[i].block, 0);
+    }
     packet out;
-    for (std::size_t i = 0; i != std::min(blocks.size(), settings_->savings); ++i) put(out, blocks[i].first);
+    for (const auto& b : blocks) put(out, b.first);
     return out;
   }
   void take_choice(const unsigned char* data, std::size_t size) {
@@ -156,6 +166,9 @@ class clock_stage final : public rank_clocks {
   void report(outcome& result, std::vector<merged_class>& merged) override {
     result.total_ns = total_ns_;
     result.without_overhead = without_;
+    for (const location_history& l : rank_->locations) {
+      result.without_overhead.calibrated = result.without_overhead.calibrated || !l.call_overheads.empty();
+    }
     result.efficiency = efficiency_;
     path_.join();
     result.critical_path = path_.present(locations_);
