@@ -5,6 +5,7 @@
 #include <whywait/explain/explain.hpp>
 #include <whywait/explain/ledger/virtual_clocks.hpp>
 #include <whywait/mpi/advising.hpp>
+#include <whywait/mpi/asking.hpp>
 #include <whywait/mpi/code_lines.hpp>
 #include <whywait/mpi/facts.hpp>
 #include <whywait/mpi/history.hpp>
@@ -49,6 +50,8 @@ namespace mpi {
   settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
   settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
   settings.clocks = &explain::virtual_clocks;
+  const asked_questions asked = read_questions(process, history, process.tool_comm);
+  settings.questions = asked.clocks;
   sync::mpi_transport transport(process.tool_comm);
   explain::outcome found = explain::explain(transport, history.view(), settings);
   gather_pictures(found, history.view(), process.registry->config.path_order, process.tool_comm);
@@ -58,7 +61,7 @@ namespace mpi {
   if (process.rank == 0)
     said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
   report::result result = report::assemble(found, names, std::move(facts), said);
-  answer_questions(process, history, process.tool_comm, result);
+  answer_questions(process, history, process.tool_comm, asked, found, result);
   return result;
 }
 

@@ -72,6 +72,14 @@ class process_history {
     }
     return found;
   }
+  /// The regions and steps that have this name. Reads debug information if the compiler made functions regions.
+  [[gnu::cold]] std::vector<core::stable_key> blocks_called(const std::string& name) const {
+    std::vector<core::stable_key> found;
+    report::symboliser symbols("libdw.so.1", modules_);
+    for (std::uint32_t number = 1; number < sites_.size(); ++number)
+      if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
+    return found;
+  }
   bool knows(core::stable_key key) const {
     return meanings_.count(key) != 0 || (code_ != nullptr && code_->find(key) != nullptr);
   }

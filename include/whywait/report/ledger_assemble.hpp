@@ -23,7 +23,8 @@ namespace detail {
   return {};
 }
 
-[[gnu::cold]] inline void list_critical_path(const explain::outcome& found, const name_resolver& resolve, run_ledger& out) {
+[[gnu::cold]] inline void list_critical_path(const explain::outcome& found, const name_resolver& resolve,
+                                             run_ledger& out) {
   explain::critical_block others;
   for (const explain::critical_block& c : found.critical_path) {
     if (c.ns == 0) continue;  // untimed
@@ -50,7 +51,8 @@ namespace detail {
   e.visits = others.visits;
 }
 
-[[gnu::cold]] inline void list_delay_costs(const explain::delay_costs& costs, const name_resolver& resolve, run_ledger& out) {
+[[gnu::cold]] inline void list_delay_costs(const explain::delay_costs& costs, const name_resolver& resolve,
+                                           run_ledger& out) {
   explain::delay_cost others;
   for (const explain::delay_cost& c : costs.blocks) {
     if (c.short_ns == 0 && c.long_ns == 0) continue;

@@ -17,7 +17,7 @@ struct critical_entry : named_block {
   double seconds = 0;            ///< in it on the critical path
   double imbalance_seconds = 0;  ///< what is more than the mean of all locations
   std::int64_t visits = 0;
-  std::optional<double> saving_seconds;  ///< the run would be shorter by this if it took half the time; nothing: not asked
+  std::optional<double> saving_seconds;  ///< the run is shorter by this if it takes half the time; nothing: not asked
 };
 
 /// A block and the waiting that its delays cost, by proportion (Boehme et al., ACM TOPC 2016).
