@@ -129,6 +129,7 @@ inline void with_ledger(explain::outcome& o) {
   o.without_overhead.waiting_ns = o.waiting_ns - second;
   o.without_overhead.overhead_ns = 900000000;
   o.without_overhead.bound_ns = 500000000;
+  o.without_overhead.error_ns = 20000000;
   o.without_overhead.calibrated = true;
   o.efficiency = {0.6, 0.75, 0.8, 0.889, 0.9, 0, 0};
   o.critical_path = {{compute, 9 * second, 2 * second, 9000}, {pack, 3 * second, 0, 2600}, {call_key, 400000000, 0, 7}};

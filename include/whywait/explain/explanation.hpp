@@ -151,7 +151,7 @@ struct delay_costs {
 
 /// What measurement did to the run, and what the run would have been without it (overhead 0).
 struct compensation {
-  bool calibrated = false;         ///< what calls cost is known; else only what the records say
+  bool calibrated = false;         ///< what calls cost is known (location_history); else only what the records say
   std::int64_t total_ns = 0;       ///< the run without measurement overhead
   std::int64_t waiting_ns = 0;     ///< sum of all waits without it
   std::int64_t overhead_ns = 0;    ///< measurement overhead executed by all locations

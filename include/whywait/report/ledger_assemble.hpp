@@ -82,7 +82,8 @@ namespace detail {
   out.efficiency = found.efficiency;
   const explain::compensation& without = found.without_overhead;
   out.overhead = {without.calibrated,           seconds_of(without.overhead_ns), seconds_of(without.bound_ns),
-                  seconds_of(without.total_ns), seconds_of(without.waiting_ns),  without.inversions};
+                  seconds_of(without.total_ns), seconds_of(without.waiting_ns),  seconds_of(without.error_ns),
+                  without.inversions};
   list_critical_path(found, resolve, out);
   list_delay_costs(found.costs, resolve, out);
   out.delays = {seconds_of(found.costs.direct_ns), seconds_of(found.costs.indirect_ns),

@@ -27,9 +27,11 @@ namespace detail {
 [[gnu::cold]] inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;
   if (!o.calibrated || !(r.seconds > 0)) return {};
-  const std::string bound = "at most " + duration(o.bound_seconds, 2) + " (" + percent(o.bound_seconds / r.seconds) + ")";
-  if (o.bound_seconds < 0.01 * r.seconds) return "measuring made the run longer by " + bound;
-  std::string text = "without measuring the run would have taken " + duration(o.without_seconds) + ", with " +
+  const double most = o.bound_seconds + o.error_seconds;
+  const std::string bound = "at most " + duration(most, 2) + " (" + percent(most / r.seconds) + ")";
+  if (most < 0.01 * r.seconds) return "measuring made the run longer by " + bound;
+  std::string text = "without measuring the run would have taken " + duration(o.without_seconds) + " (± " + duration(o.error_seconds, 2) +
+                     "), with " +
                      duration(o.waiting_without_seconds) + " of waiting: measuring took " + duration(o.seconds, 2) +
                      " on all ranks and made the run longer by " + bound;
   if (o.inversions > 0)

@@ -33,6 +33,7 @@ struct overhead_section {
   double bound_seconds = 0;           ///< of it on the critical path: the run became longer by no more
   double without_seconds = 0;         ///< the run without it
   double waiting_without_seconds = 0; ///< all waiting without it
+  double error_seconds = 0;           ///< by how much bound_seconds and without_seconds may be wrong
   std::int64_t inversions = 0;        ///< wildcard receives that would have taken another message first
 };
 

@@ -166,8 +166,9 @@ class clock_stage final : public rank_clocks {
   void report(outcome& result, std::vector<merged_class>& merged) override {
     result.total_ns = total_ns_;
     result.without_overhead = without_;
-    result.without_overhead.calibrated = std::any_of(
-        rank_->locations.begin(), rank_->locations.end(), [](const auto& l) { return !l.call_overheads.empty(); });
+    for (const location_history& l : rank_->locations) {
+      result.without_overhead.calibrated = result.without_overhead.calibrated || !l.call_overheads.empty();
+    }
     result.efficiency = efficiency_;
     path_.join();
     result.critical_path = path_.present(locations_);
