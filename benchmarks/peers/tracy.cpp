@@ -3,12 +3,23 @@
 
 #include <tracy/Tracy.hpp>
 
+#include <sys/resource.h>
+
 namespace {
+
+std::uint64_t regions = 0;
+
+std::uint64_t resident() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
 
 void region(std::uint64_t times) {
   for (std::uint64_t i = 0; i < times; ++i) {
     ZoneScopedN("tracy");
   }
+  regions += times;
 }
 
 }  // namespace
@@ -21,5 +32,11 @@ int main(int argc, char** argv) {
 #else
   rows.add("tracy", region);
 #endif
-  return rows.main(argc, argv);
+  const std::uint64_t before = resident();
+  const int result = rows.main(argc, argv);
+#ifndef TRACY_ON_DEMAND
+  if (const std::uint64_t grown = resident() - before; grown < regions * 64)  // two queue items of 32 bytes
+    return std::fprintf(stderr, "Tracy grew by %" PRIu64 " bytes for %" PRIu64 " regions\n", grown, regions), 1;
+#endif
+  return result;
 }
