@@ -5,8 +5,13 @@
 
 namespace {
 
+std::uint64_t regions = 0, bytes = 0;
+
 struct discard {
-  discard& write(const char*, std::streamsize) { return *this; }
+  discard& write(const char*, std::streamsize size) {
+    bytes += static_cast<std::uint64_t>(size);
+    return *this;
+  }
 };
 
 binlog::Session& session() {
@@ -34,6 +39,7 @@ void with_counter(std::uint64_t times) {
     harness::barrier();
     BINLOG_CREATE_SOURCE_AND_EVENT(to, binlog::Severity::info, main, harness::counter(), "end");
   }
+  regions += times;
 }
 void by_default(std::uint64_t times) {
   for (std::uint64_t i = 0; i < times; ++i) {
@@ -41,6 +47,7 @@ void by_default(std::uint64_t times) {
     harness::barrier();
     BINLOG_INFO("end");
   }
+  regions += times;
 }
 
 }  // namespace
@@ -50,5 +57,8 @@ int main(int argc, char** argv) {
   rows.add("floor", harness::floor);
   rows.add("binlog_rdtsc", with_counter, 2000, drain);
   rows.add("binlog", by_default, 2000, drain_default);
-  return rows.main(argc, argv);
+  const int result = rows.main(argc, argv);
+  if (bytes < regions * 40)  // size, source and clock of two events
+    return std::fprintf(stderr, "binlog wrote %" PRIu64 " bytes for %" PRIu64 " regions\n", bytes, regions), 1;
+  return result;
 }

@@ -1,4 +1,5 @@
-// quill, LOG_INFO into a bounded queue that drops, with the time stamp counter; its own thread writes to nowhere.
+// quill, LOG_INFO into a bounded queue that drops, with the time stamp counter; its own thread formats, counts and
+// discards.
 #include "../harness.hpp"
 
 #include <quill/Backend.h>
@@ -7,7 +8,7 @@
 #include <quill/Logger.h>
 #include <quill/sinks/NullSink.h>
 
-#include <unistd.h>
+#include <atomic>
 
 namespace {
 
@@ -20,6 +21,16 @@ struct options {
 };
 using frontend = quill::FrontendImpl<options>;
 quill::LoggerImpl<options>* logger;
+std::uint64_t logged = 0;
+std::atomic<std::uint64_t> written{0};
+
+struct counting_sink : quill::NullSink {
+  void write_log(const quill::MacroMetadata*, std::uint64_t, std::string_view, std::string_view, const std::string&,
+                 std::string_view, quill::LogLevel, std::string_view, std::string_view,
+                 const std::vector<std::pair<std::string, std::string>>*, std::string_view, std::string_view) override {
+    written.fetch_add(1, std::memory_order_relaxed);
+  }
+};
 
 void region(std::uint64_t times) {
   for (std::uint64_t i = 0; i < times; ++i) {
@@ -27,15 +38,20 @@ void region(std::uint64_t times) {
     harness::barrier();
     LOG_INFO(logger, "end");
   }
+  logged += 2 * times;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   quill::Backend::start();
-  logger = frontend::create_or_get_logger("root", frontend::create_or_get_sink<quill::NullSink>("sink"));
+  logger = frontend::create_or_get_logger("root", frontend::create_or_get_sink<counting_sink>("sink"));
   harness::table rows;
   rows.add("floor", harness::floor);
-  rows.add("quill", region, 2000, [] { usleep(3000); });
-  return rows.main(argc, argv);
+  rows.add("quill", region, 2000, [] { logger->flush_log(); });
+  const int result = rows.main(argc, argv);
+  logger->flush_log();
+  if (written != logged)
+    return std::fprintf(stderr, "quill wrote %" PRIu64 " of %" PRIu64 " messages\n", written.load(), logged), 1;
+  return result;
 }

@@ -1,4 +1,4 @@
-// spall.h with a buffer of 64 KiB and a writer that discards.
+// spall.h with a buffer of 64 KiB and a writer that counts the bytes and discards them.
 #include "../harness.hpp"
 
 #include <spall.h>
@@ -8,7 +8,12 @@ namespace {
 SpallProfile profile;
 SpallBuffer buffer;
 
-bool discard(SpallProfile*, const void*, size_t) { return true; }
+std::uint64_t regions = 0, bytes = 0;
+
+bool discard(SpallProfile*, const void*, size_t size) {
+  bytes += size;
+  return true;
+}
 bool nothing(SpallProfile*) { return true; }
 void close(SpallProfile*) {}
 
@@ -18,6 +23,7 @@ void region(std::uint64_t times) {
     harness::barrier();
     spall_buffer_end(&profile, &buffer, harness::counter());
   }
+  regions += times;
 }
 
 }  // namespace
@@ -31,5 +37,10 @@ int main(int argc, char** argv) {
   harness::table rows;
   rows.add("floor", harness::floor);
   rows.add("spall", region);
-  return rows.main(argc, argv);
+  bytes = 0;  // what opening has written
+  const int result = rows.main(argc, argv);
+  spall_buffer_flush(&profile, &buffer);
+  if (bytes < regions * (sizeof(SpallBeginEvent) + 5 + sizeof(SpallEndEvent)))
+    return std::fprintf(stderr, "spall wrote %" PRIu64 " bytes for %" PRIu64 " regions\n", bytes, regions), 1;
+  return result;
 }
