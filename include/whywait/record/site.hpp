@@ -36,7 +36,9 @@ struct site {
 
  private:
   __attribute__((noinline, cold)) uint32_t look_up() noexcept {
-    const uint32_t found = core::the_registry()->sites.intern(kind, name, file, line);
+    core::registry* const registry = core::the_registry();
+    if (registry == nullptr || !registry->config.enable) return core::site_table::overflow;  // see detail::off_here
+    const uint32_t found = registry->sites.intern(kind, name, file, line);
     __atomic_store_n(&place, record::path_recorder::place_of(found), __ATOMIC_RELAXED);
     return found;
   }

@@ -112,7 +112,7 @@ WHYWAIT_NO_COVERAGE __attribute__((noinline, cold)) inline bool open_thread(thre
     const core::code_source* const source = module.source;
     if (source == nullptr || !here.counts.open(source->count)) return false;  // silent for good
     here.base = source->base;
-  } else if (record::detail::here != nullptr) {
+  } else if (record::detail::is_off(record::detail::here)) {
     return false;  // switched off
   }
   here.silent = false;
