@@ -80,7 +80,7 @@ TEST_CASE("with recording switched off there is no location, and marking is harm
     work(1);
     end("not recorded");
     CHECK(record::this_location() == nullptr);
-    CHECK(place.known_place() == 0);
+    CHECK(place.known_id() == 0);
   }).join();
   registry.config.enable = true;
   CHECK(registry.location_count == before);

@@ -71,11 +71,17 @@ struct path_head {
   path_frame* top;
   path_frame* fast_end;  ///< what is entered from here on is entered and left the slow way
 
-  /// What is found by marks that lie `place` bytes behind the begin of the profile.
+  /// Where a block lies behind the begin of the head.
+  static constexpr uint32_t place_of(uint32_t block) noexcept {
+    return uint32_t(sizeof(path_head)) + block * uint32_t(sizeof(path_entry));
+  }
+  static constexpr uint32_t block_at(uint32_t place) noexcept {
+    return (place - uint32_t(sizeof(path_head))) / uint32_t(sizeof(path_entry));
+  }
   path_entry* at_place(uint32_t place) noexcept {
-    char* begin = reinterpret_cast<char*>(this) + place;
-    __asm__("" : "+r"(begin));  // one register: a sum in memory with two costs more
-    return reinterpret_cast<path_entry*>(begin + sizeof(path_head));
+    char* block = reinterpret_cast<char*>(this) + place;
+    __asm__("" : "+r"(block));  // in one register: an address of two in what changes memory costs more
+    return reinterpret_cast<path_entry*>(block);
   }
   /// Asked for by `enter`.
   bool enters_fast() const noexcept { return top < fast_end; }

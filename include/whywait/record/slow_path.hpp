@@ -55,7 +55,7 @@ uint32_t number_by(location& at, Look&& look) noexcept {
   return found;
 }
 inline uint32_t number_of(location& at, site& place) noexcept {
-  return place.known_place() != 0 ? place.id() : number_by(at, [&] { return place.id(); });
+  return place.known_id() != 0 ? place.id() : number_by(at, [&] { return place.id(); });
 }
 inline uint32_t number_of(location& at, site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
   return number_by(at, [&] { return at.names.find(core::the_registry()->sites, kind, name, file, line); });
