@@ -74,21 +74,33 @@ class counted_code {
     const term* end() const noexcept { return last; }
   };
 
-  /// Numbers must come in ascending order, each once.
-  void add(std::uint32_t number, const std::vector<term>& terms) {
+  /// Numbers must come in ascending order, each once. `line`: for the order of the path, the first number that is of the
+  /// same line; 0: not for it.
+  void add(std::uint32_t number, const std::vector<term>& terms, std::uint32_t line = 0) {
     numbers_.push_back(number);
+    lines_.push_back(line);
     terms_.insert(terms_.end(), terms.begin(), terms.end());
     ends_.push_back(terms_.size());
   }
   /// What a step stands for; nothing if it is not known. O(log numbers).
   range find(std::uint32_t number) const noexcept {
-    const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), number);
-    if (found == numbers_.end() || *found != number) return {nullptr, nullptr};
-    const auto at = static_cast<std::size_t>(found - numbers_.begin());
+    const std::size_t at = index_of(number);
+    if (at == numbers_.size()) return {nullptr, nullptr};
     return {terms_.data() + (at == 0 ? 0 : ends_[at - 1]), terms_.data() + ends_[at]};
+  }
+  /// The line of a step, named by its first number; 0 if it is not known. O(log numbers).
+  std::uint32_t line_of(std::uint32_t number) const noexcept {
+    const std::size_t at = index_of(number);
+    return at == numbers_.size() ? 0 : lines_[at];
   }
 
  private:
+  std::size_t index_of(std::uint32_t number) const noexcept {
+    const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), number);
+    return found == numbers_.end() || *found != number ? numbers_.size() : static_cast<std::size_t>(found - numbers_.begin());
+  }
+
+  std::vector<std::uint32_t> lines_;
   std::vector<std::uint32_t> numbers_;
   std::vector<std::size_t> ends_;
   std::vector<term> terms_;
