@@ -114,31 +114,44 @@ struct label_namer final : predict::key_namer {
 
 }  // namespace detail
 
-/// Answers the questions of WHYWAIT_WHATIF of rank 0 into `into.prediction` on rank 0. One broadcast of a number if
-/// there are none. Rank 0 keeps at most 2,000,000 calls of all ranks (about 250 bytes each); of a longer run it answers
-/// about the beginning and says so. Collective over `comm`.
-[[gnu::cold]] inline void answer_questions(const sync::mpi::state& process, const process_history& history, MPI_Comm comm,
-                                           report::result& into) {
+/// What the model is learnt from, gathered on rank 0: the calls up to the end of the first epoch.
+struct traced_calls {
+  std::vector<predict::traced_line> lines;
+  bool asked = false, gathered = false, all_of_them = true;
+};
+
+/// Gathers them if rank 0 has questions: at the end of the first epoch (`goes_on`: others follow) or of the run. One
+/// broadcast of a number if there are none. Rank 0 keeps at most 2,000,000 calls of all ranks (about 250 bytes each).
+/// Collective over `comm`.
+[[gnu::cold]] inline void gather_calls(const sync::mpi::state& process, const explain::rank_history& own, bool goes_on,
+                                       MPI_Comm comm, traced_calls& into) {
   constexpr std::uint64_t most_calls = 2000000;
-  std::vector<predict::question> questions;
-  if (process.rank == 0 && process.registry->config.whatif != nullptr)
-    questions = detail::questions_of(process.registry->config.whatif);
-  int asked = questions.empty() ? 0 : 1;
+  if (into.asked) return;
+  int asked = process.rank == 0 && process.registry->config.whatif != nullptr ? 1 : 0;
   PMPI_Bcast(&asked, 1, MPI_INT, 0, comm);
   if (asked == 0) return;
-  std::vector<predict::traced_line> lines;
-  bool all_of_them = true;
-  const bool gathered = detail::gather_lines(history.view(), comm, most_calls, lines, all_of_them);
-  const report::names names = gather_names(predict::keys_of(lines), history, comm);
+  into.asked = true;
+  into.gathered = detail::gather_lines(own, comm, most_calls, into.lines, into.all_of_them);
+  into.all_of_them = into.all_of_them && !goes_on;
+}
+
+/// Answers the questions of WHYWAIT_WHATIF of rank 0 into `into.prediction` on rank 0, from what was gathered; of a
+/// longer run it answers about the beginning and says so. Collective over `comm`.
+[[gnu::cold]] inline void answer_questions(const sync::mpi::state& process, const process_history& history, MPI_Comm comm,
+                                           traced_calls calls, report::result& into) {
+  if (!calls.asked) return;
+  const report::names names = gather_names(predict::keys_of(calls.lines), history, comm);
   if (process.rank != 0) return;
+  const std::vector<predict::question> questions = detail::questions_of(process.registry->config.whatif);
+  if (questions.empty()) return;
   try {
-    if (!gathered) throw predict::prediction_error(predict::fault::log, "a rank has no memory to send its calls");
-    const predict::run_log log = predict::join(std::move(lines), static_cast<const predict::key_namer&>(detail::label_namer(names)));
+    if (!calls.gathered) throw predict::prediction_error(predict::fault::log, "a rank has no memory to send its calls");
+    const predict::run_log log = predict::join(std::move(calls.lines), static_cast<const predict::key_namer&>(detail::label_namer(names)));
     into.prediction.answers = predict::ask(log, questions);
     for (const predict::answer& a : into.prediction.answers)
       if (!a.engines.empty()) into.prediction.unchanged_error = a.engines.front().baseline_error;
     into.prediction.measured_seconds = log.measured_seconds;
-    into.prediction.whole_run = all_of_them;
+    into.prediction.whole_run = calls.all_of_them;
   } catch (const std::exception& problem) {
     core::complain("no answer to WHYWAIT_WHATIF: ", problem.what());
   }

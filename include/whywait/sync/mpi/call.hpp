@@ -140,6 +140,7 @@ class call {
   }
 
   uint64_t begun_at() const noexcept { return begin_; }
+  uint32_t site() const noexcept { return site_; }
   uint64_t duration() const noexcept { return duration_; }
   void duration(uint64_t ticks) noexcept { duration_ = ticks; }
 
