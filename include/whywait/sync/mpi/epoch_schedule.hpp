@@ -13,7 +13,7 @@ namespace mpi {
 /// the schedule of a program that begins. One thread at a time.
 struct epoch_schedule {
   /// An epoch ends before records take more than this part of WHYWAIT_MEMORY: explaining them takes about as much again.
-  static constexpr uint32_t most_permille = 400;
+  static constexpr uint32_t most_ppm = 400000;
   static constexpr uint64_t longest = 128;  ///< operations between two comparisons
 
   uint64_t meetings;  ///< since the last epoch
@@ -34,14 +34,14 @@ struct epoch_schedule {
     ++epochs;
   }
 
-  /// After a comparison: whether the epoch is to end. `permille`: of the fullest process; `now`: whatever that is.
-  bool ends(uint32_t permille, bool now) noexcept {
-    const uint64_t each = permille / meetings + 1;  // of one meeting
-    if (now || permille + 2 * each > most_permille) {
+  /// After a comparison: whether the epoch is to end. `ppm`: of the fullest process; `now`: whatever that is.
+  bool ends(uint32_t ppm, bool now) noexcept {
+    const uint64_t each = ppm / meetings + 1;  // of one meeting
+    if (now || ppm + 2 * each > most_ppm) {
       end();
       return true;
     }
-    const uint64_t room = (most_permille - permille) / (2 * each);  // half of what is left
+    const uint64_t room = (most_ppm - ppm) / (2 * each);  // half of what is left
     const uint64_t twice = meetings < longest ? meetings : longest;
     waits = room < twice ? room : twice;
     if (waits != 0) --waits;

@@ -27,7 +27,7 @@ constexpr bool meets_all(core::mpi_call what) noexcept {
 
 namespace detail {
 
-/// The part of the memory that records take, in thousandths.
+/// The part of the memory that records take, in millionths.
 inline uint32_t fullness(const state& process) noexcept {
   uint64_t used = 0, ordered = 0;
   for (const core::location_base* l = __atomic_load_n(&process.registry->locations, __ATOMIC_ACQUIRE); l != nullptr;
@@ -38,7 +38,7 @@ inline uint32_t fullness(const state& process) noexcept {
     if (const record::kept_details* const more = record::kept_details::of(at))
       if (more->ordered) ordered += more->order.used_bytes();
   }
-  const auto part = [](uint64_t bytes, uint64_t limit) { return limit == 0 ? 0 : bytes * 1000 / limit; };
+  const auto part = [](uint64_t bytes, uint64_t limit) { return limit == 0 ? 0 : bytes * 1000000 / limit; };
   const uint64_t a = part(used, process.registry->memory.limit());
   const uint64_t b = part(ordered, process.registry->order_memory.limit());
   return static_cast<uint32_t>(a > b ? a : b);
