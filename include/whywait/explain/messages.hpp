@@ -60,6 +60,13 @@ class message_book {
     if (!probes && !r.has(sync_flag::posts_send | sync_flag::posts_receive)) return;
     if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return;
     if (r.comm >= rank_->communicators.size()) return;
+    // Nobody knows what a wildcard received that was freed or never completed.
+    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
+    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
+    if (!probes && wildcard && !completes && !r.has(sync_flag::resolved)) {
+      if (rank_->continues) carried_.push_back({index, location, false});
+      return;
+    }
     const communicator& comm = rank_->communicators[r.comm];
     const std::int32_t peer = world_rank(comm, r.peer);
     if (comm.id == 0 || peer < 0) return;
@@ -69,13 +76,6 @@ class message_book {
     }
     if (r.has(sync_flag::posts_send)) {
       add(sends_, send_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, receive});
-      return;
-    }
-    // Nobody knows what a wildcard received that was freed or never completed.
-    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
-    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
-    if (!probes && wildcard && !completes && !r.has(sync_flag::resolved)) {
-      if (rank_->continues) carried_.push_back({index, location, false});
       return;
     }
     const std::uint16_t kind = !probes ? receive : r.has(sync_flag::matched) ? matched_probe : plain_probe;

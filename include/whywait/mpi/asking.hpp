@@ -28,14 +28,16 @@ namespace mpi {
 /// savings that the report prints by itself are one number. The others imagine another program: the log answers them.
 struct asked_questions {
   std::vector<predict::question> all;
-  std::vector<explain::what_if> clocks;   ///< for explain::options::questions
+  std::vector<explain::what_if> clocks;   ///< for explain::options::questions; in each epoch the same ones
   std::vector<std::size_t> clock_of;      ///< of each of those: index in `all`
+  std::vector<bool> known;                ///< of each of those: whether it meant anything in any epoch
+  bool read = false;
 
   /// What the clocks said, for `predict::ask`.
   [[gnu::cold]] std::vector<predict::outside_answer> answers_in(const explain::outcome& found) const {
     std::vector<predict::outside_answer> out;
     for (std::size_t i = 0; i != std::min(clock_of.size(), found.answers.size()); ++i)
-      out.push_back({clock_of[i], "clocks", static_cast<double>(found.total_ns) * 1e-9,
+      if (known[i]) out.push_back({clock_of[i], "clocks", static_cast<double>(found.total_ns) * 1e-9,
                      static_cast<double>(found.answers[i].total_ns) * 1e-9});
     return out;
   }
@@ -102,37 +104,46 @@ struct meant_block {
 
 }  // namespace detail
 
-/// Reads the questions of rank 0; each that cannot be read gets one line. Costs one broadcast of a number if there are
-/// none. Collective over `comm`.
-[[gnu::cold]] inline asked_questions read_questions(const sync::mpi::state& process, const process_history& own,
-                                                    MPI_Comm comm) {
-  std::string text;
-  if (process.rank == 0 && process.registry->config.whatif != nullptr)
-    text = detail::readable_questions(process.registry->config.whatif);
-  int size = static_cast<int>(text.size());
-  PMPI_Bcast(&size, 1, MPI_INT, 0, comm);
-  asked_questions asked;
-  if (size == 0) return asked;
-  text.resize(static_cast<std::size_t>(size));
-  PMPI_Bcast(&text[0], size, MPI_CHAR, 0, comm);
-  asked.all = predict::parse_questions(text);
+/// Reads the questions of rank 0 the first time, each that cannot be read gets one line; and looks, each time, which
+/// blocks of an epoch they mean. Costs one broadcast of a number if there are none. Collective over `comm`.
+[[gnu::cold]] inline void ask_again(asked_questions& asked, const sync::mpi::state& process, const process_history& own,
+                                    MPI_Comm comm) {
+  if (!asked.read) {
+    std::string text;
+    if (process.rank == 0 && process.registry->config.whatif != nullptr)
+      text = detail::readable_questions(process.registry->config.whatif);
+    int size = static_cast<int>(text.size());
+    PMPI_Bcast(&size, 1, MPI_INT, 0, comm);
+    if (size != 0) {
+      text.resize(static_cast<std::size_t>(size));
+      PMPI_Bcast(&text[0], size, MPI_CHAR, 0, comm);
+      asked.all = predict::parse_questions(text);
+    }
+    asked.read = true;
+  }
+  if (asked.all.empty()) return;
   const std::vector<detail::meant_block> blocks = detail::find_blocks(asked.all, own, comm);
+  asked.clocks.clear();
+  asked.clock_of.clear();
   for (std::size_t q = 0; q != asked.all.size(); ++q) {
     explain::what_if put;
-    bool known = true;
+    bool about_this_program = true, meant = true;
     for (std::size_t c = 0; c != 1 + asked.all[q].also.size(); ++c) {
       const predict::question& one = c == 0 ? asked.all[q] : asked.all[q].also[c - 1];
+      using kind = predict::question::kind;
+      about_this_program = about_this_program && (one.what == kind::network || one.what == kind::block);
       const std::size_t before = put.changes.size();
-      if (one.what == predict::question::kind::network) put.changes.push_back({explain::network_key(), 1.0 / one.factor});
+      if (one.what == kind::network) put.changes.push_back({explain::network_key(), 1.0 / one.factor});
       for (const detail::meant_block& b : blocks)
         if (b.question == q && b.change == c) put.changes.push_back({b.block, 1.0 / one.factor});
-      known = known && put.changes.size() != before;  // else the log may: it also knows code by the call that ends it
+      meant = meant && put.changes.size() != before;  // else the log may: it also knows code by the call that ends it
     }
-    if (!known) continue;
+    if (!about_this_program) continue;
+    if (asked.known.size() == asked.clocks.size()) asked.known.push_back(false);
+    asked.known[asked.clocks.size()] = asked.known[asked.clocks.size()] || meant;
     asked.clocks.push_back(std::move(put));
     asked.clock_of.push_back(q);
   }
-  return asked;
 }
 
 }  // namespace mpi

@@ -49,6 +49,14 @@ class process_history {
     history_.clock = {all.clock.origin, all.clock.ns_per_tick, all.clock.offset_ns};
     history_.begin_ns = history_.clock(all.begin_ticks);
     history_.end_ns = history_.clock(all.end_ticks);
+    if (all.in_part) {
+      history_.continued = all.epoch.continued;
+      history_.continues = all.epoch.continues;
+      history_.begin_ns = all.epoch.begin_ns;
+      history_.end_ns = all.epoch.end_ns;
+      history_.before_ns = all.epoch.before_ns;
+      history_.posted_before = all.epoch.posted_before;
+    }
     add_blocks();
     for (const sync::mpi::collected_communicator& c : all.communicators)
       history_.communicators.push_back({c.id, c.size, c.rank, c.inter, c.world});
@@ -109,7 +117,8 @@ class process_history {
       location.order_nodes = from.order_nodes;
       location.call_overheads = from.call_overheads;
       location.mark_overheads = from.mark_overheads;
-      location.dropped = from.lost_records + from.lost_steps;
+      location.dropped = from.lost_records + from.lost_steps - from.lost_before;
+      location.carried = from.carried;
       for (std::uint32_t number = 0; number < from.sites->size(); ++number) {
         location.call_sites.push_back(key_of_call(*from.sites, number));
         meanings_.emplace(location.call_sites.back(), meaning{from.sites, number});

@@ -95,32 +95,45 @@ struct label_namer final : predict::key_namer {
 
 }  // namespace detail
 
-/// Answers questions to the run into `into.prediction` on rank 0, which keeps at most 2,000,000 calls of all ranks for
-/// that (about 250 bytes each); of a longer run the log answers about the beginning and says so. `found`: of an analysis
-/// that put them to the clocks, too. Does nothing if there are none. Collective over `comm`.
-[[gnu::cold]] inline void answer_questions(const sync::mpi::state& process, const process_history& history, MPI_Comm comm,
-                                           const asked_questions& asked, const explain::outcome& found,
-                                           report::result& into) {
-  constexpr std::uint64_t most_calls = 2000000;
-  if (asked.all.empty()) return;
+/// What the model is learnt from, gathered on rank 0: the calls up to the end of the first epoch.
+struct traced_calls {
   std::vector<predict::traced_line> lines;
-  bool all_of_them = true;
-  const bool gathered = detail::gather_lines(history.view(), comm, most_calls, lines, all_of_them);
-  const report::names names = gather_names(predict::keys_of(lines), history, comm);
+  bool asked = false, gathered = false, all_of_them = true;
+};
+
+/// Gathers them at the end of the first epoch (`goes_on`: others follow) or of the run, if there are questions. Rank 0
+/// keeps at most 2,000,000 calls of all ranks (about 250 bytes each). Collective over `comm`.
+[[gnu::cold]] inline void gather_calls(const explain::rank_history& own, const asked_questions& asked, bool goes_on,
+                                       MPI_Comm comm, traced_calls& into) {
+  constexpr std::uint64_t most_calls = 2000000;
+  if (into.asked || asked.all.empty()) return;
+  into.asked = true;
+  into.gathered = detail::gather_lines(own, comm, most_calls, into.lines, into.all_of_them);
+  into.all_of_them = into.all_of_them && !goes_on;
+}
+
+/// Answers questions to the run into `into.prediction` on rank 0, from what was gathered; of a longer run the log answers
+/// about the beginning and says so. `found`: of an analysis that put them to the clocks, too. Does nothing if there are
+/// none. Collective over `comm`.
+[[gnu::cold]] inline void answer_questions(const sync::mpi::state& process, const process_history& history, MPI_Comm comm,
+                                           traced_calls calls, const asked_questions& asked,
+                                           const explain::outcome& found, report::result& into) {
+  if (!calls.asked) return;
+  const report::names names = gather_names(predict::keys_of(calls.lines), history, comm);
   if (process.rank != 0) return;
   try {
-    if (!gathered) throw predict::prediction_error(predict::fault::log, "a rank has no memory to send its calls");
-    const predict::run_log log = predict::join(std::move(lines), static_cast<const predict::key_namer&>(detail::label_namer(names)));
+    if (!calls.gathered) throw predict::prediction_error(predict::fault::log, "a rank has no memory to send its calls");
+    const predict::run_log log = predict::join(std::move(calls.lines), static_cast<const predict::key_namer&>(detail::label_namer(names)));
     predict::ask_options options;
     options.outside = asked.answers_in(found);
     into.prediction.answers = predict::ask(log, asked.all, options);
     for (predict::answer& a : into.prediction.answers)
-      if (!all_of_them && a.engine == "clocks")
+      if (!calls.all_of_them && a.engine == "clocks")
         a.notes.push_back("this answer is about the whole run, which took " + report::duration(a.measured_seconds));
     for (const predict::answer& a : into.prediction.answers)
       if (!a.engines.empty()) into.prediction.unchanged_error = a.engines.front().baseline_error;
     into.prediction.measured_seconds = log.measured_seconds;
-    into.prediction.whole_run = all_of_them;
+    into.prediction.whole_run = calls.all_of_them;
   } catch (const std::exception& problem) {
     core::complain("no answer to WHYWAIT_WHATIF: ", problem.what());
   }

@@ -329,7 +329,8 @@ class text_writer {
 
   void footer() {
     const run_facts& run = r_.run;
-    std::string text = counted(run.mpi_calls, "MPI call") + " seen, clock error ";
+    std::string text = counted(run.mpi_calls, "MPI call") + " seen" +
+                       (run.epochs > 1 ? " in " + counted(run.epochs, "epoch") : "") + ", clock error ";
     text += std::isfinite(run.clock_error_seconds) ? duration(run.clock_error_seconds, 2) : "unknown";
     text +=
         ", " + counted(run.dropped_events, "event") + " dropped, " + counted(run.unmatched, "message") + " unmatched";

@@ -35,6 +35,11 @@ class data_thread {
     where_ = &where;
     return records.open(process.memory);
   }
+  /// The reader's, while the thread does not record: what it has read is over.
+  void forget() noexcept {
+    records.rewind();
+    numbered = 0;
+  }
   data_state& process() const noexcept { return *process_; }
   location& where() const noexcept { return *where_; }
 
@@ -260,12 +265,12 @@ __attribute__((noinline)) inline data_thread* find_thread() noexcept {
 
 /// What the calling thread records about data; null if nothing is recorded or no array was ever registered. About 1 ns.
 __attribute__((always_inline)) inline data_thread* this_thread() noexcept {
-  location* const at = record::detail::here;
-  if (__builtin_expect(record::detail::is_fast(at), 1)) {
+  location* const at = record::detail::here->owner;
+  if (__builtin_expect(at != nullptr, 1)) {
     data_thread* const known = static_cast<data_thread*>(at->extension[detail::thread_slot]);
     if (__builtin_expect(known != nullptr, 1)) return known;
   }
-  return at == record::detail::off() ? nullptr : detail::find_thread();
+  return record::detail::is_off(record::detail::here) ? nullptr : detail::find_thread();
 }
 
 }  // namespace data

@@ -21,7 +21,7 @@ namespace detail {
 class recorder_for_trial {
  public:
   explicit recorder_for_trial(state& process) noexcept
-      : process_(process), fast_(record::detail::here), slow_(record::detail::slow_here), posting_(process.last_posting) {
+      : process_(process), here_(record::detail::here), posting_(process.last_posting) {
     void* const pages = core::map_pages(sizeof(record::location), false);
     void* const facts = core::map_pages(sizeof(thread_state), true);
     if (pages == nullptr || facts == nullptr) {
@@ -36,10 +36,12 @@ class recorder_for_trial {
     thread_->communicator_index = communicator_table::none;
     usable_ = at_->syncs.open(memory_) && at_->steps.open(memory_) && at_->needs.open(memory_) && thread_->sites.open();
     at_->path.open(core::cycle_clock::now());
+    at_->path.head().owner = at_;
     at_->extension[0] = thread_;
+    const record::location* const own = here_->owner;
+    if (own != nullptr && own->decoy != nullptr) usable_ = usable_ && record::detail::make_decoy(*at_);
     if (!usable_) return;
-    if (record::detail::is_fast(fast_)) record::detail::here = at_;
-    else record::detail::slow_here = at_;
+    record::detail::here = at_->decoy != nullptr ? at_->decoy : &at_->path.head();
     __atomic_store_n(&process.running, true, __ATOMIC_RELEASE);
   }
   ~recorder_for_trial() {
@@ -48,8 +50,8 @@ class recorder_for_trial {
       __atomic_store_n(&process_.running, false, __ATOMIC_RELEASE);
       process_.last_posting = posting_;
     }
-    record::detail::here = fast_;
-    record::detail::slow_here = slow_;
+    record::detail::here = here_;
+    core::unmap_pages(at_->decoy, sizeof(record::detail::no_profile));
     at_->syncs.release();
     at_->steps.release();
     at_->needs.release();
@@ -70,7 +72,7 @@ class recorder_for_trial {
 
  private:
   state& process_;
-  record::location *const fast_, *const slow_;
+  record::path_head* const here_;
   const uint32_t posting_;
   core::memory_budget memory_;
   record::location* at_ = nullptr;
@@ -130,9 +132,9 @@ inline void take_least(calibration& found, const self_timing& timed, bool first)
 inline void try_marks(calibration& found, uint64_t latest) noexcept {
   constexpr uint32_t times = 64, batches = 16;
   site place(site_kind::region, "whywait");
-  place.place = record::path_recorder::place_of(1);  // a number of the trial's own profile
+  place.place = record::path_head::place_of(1);  // a number of the trial's own profile
   site step(site_kind::step, "whywait");
-  step.place = record::path_recorder::place_of(2);
+  step.place = record::path_head::place_of(2);
   uint64_t regions[batches], steps[batches], readings[batches];
   uint32_t done = 0;
   for (; done < batches && (done < 2 || core::cycle_clock::now() < latest); ++done) {

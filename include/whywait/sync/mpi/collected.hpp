@@ -30,6 +30,8 @@ struct collected_location {
   core::mark_overhead mark_overheads{};             ///< what its marks cost
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
+  std::uint64_t lost_before = 0;  ///< of both, in earlier epochs
+  std::uint64_t carried = 0;      ///< the first of `records`: out of earlier epochs
   std::uint64_t mismatched_ends = 0;
 };
 
@@ -58,6 +60,17 @@ struct collected_process {
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
   std::uint64_t lost_orders = 0;   ///< segments whose order had no memory
+  std::uint64_t closings = 0;      ///< how often memory ran out in earlier epochs
+  std::uint64_t first_closed_ticks = 0;  ///< when it first did; 0: never
+
+  /// The epoch that the records are from, in shared time; without pauses, for `clock` counts none (mpi/epochs.hpp).
+  struct part {
+    bool continued = false, continues = false;  ///< all ranks met at its begin, and at its end
+    std::int64_t begin_ns = 0, end_ns = 0, before_ns = 0;
+    std::uint32_t posted_before = 0;
+  };
+  part epoch;
+  bool in_part = false;            ///< whether `epoch` says anything; else it is the whole run
 };
 
 }  // namespace mpi
