@@ -193,6 +193,8 @@ class path_recorder {
 
   /// Site number of the innermost region; 0 outside any.
   uint32_t innermost() const noexcept { return number(top_->region); }
+  /// The same as an address: to see whether it has changed.
+  const entry* innermost_entry() const noexcept { return top_->region; }
   uint32_t depth() const noexcept { return static_cast<uint32_t>(top_ - frames_) + deeper_; }
   /// What `enter_fast` returned or would have returned at that depth, and back: for the slow way, where a frame is
   /// only a name. Its last bit is free.

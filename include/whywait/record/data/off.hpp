@@ -36,11 +36,11 @@ class data {
 };
 
 template <class... Ranges>
-WHYWAIT_DETAIL_NOTHING inline void reads(const loop&, const Ranges&...) noexcept {}
+WHYWAIT_DETAIL_NOTHING inline void reads(const loop&, Ranges...) noexcept {}
 template <class... Ranges>
-WHYWAIT_DETAIL_NOTHING inline void writes(const loop&, const Ranges&...) noexcept {}
+WHYWAIT_DETAIL_NOTHING inline void writes(const loop&, Ranges...) noexcept {}
 template <class... Ranges>
-WHYWAIT_DETAIL_NOTHING inline void iterations(const loop&, const Ranges&...) noexcept {}
+WHYWAIT_DETAIL_NOTHING inline void iterations(const loop&, Ranges...) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void packs(const void*, const data_range&) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void unpacks(const void*, const data_range&) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void synchronise(const char*, const char* = nullptr, uint32_t = 0) noexcept {}

@@ -44,12 +44,11 @@ class data_thread {
     const uint64_t address = reinterpret_cast<uintptr_t>(pointer);
     run& r = runs_[static_cast<unsigned>(how)][set_of(address)][0];
     const uint64_t end = address + bytes;
-    const uint32_t block = where_->path.innermost();
-    if (__builtin_expect(r.takes(address, end, block), 1)) {
-      if (end > r.end) r.end = end;
+    if (__builtin_expect(r.takes(address, end, where_->path.innermost_entry()), 1)) {
+      if (__builtin_expect(end > r.end, 1)) r.end = end;
       return;
     }
-    touch_elsewhere(how, address, bytes, block);
+    touch_elsewhere(how, address, bytes);
   }
 
   /// Makes a record of all that is gathered. Before anything that orders threads or moves data.
@@ -88,17 +87,18 @@ class data_thread {
   static constexpr unsigned most_turns = 64;
 
   // Bytes touched one after the other, for one block. Free: begin > every address, so that nothing is in it.
-  struct run {
+  struct alignas(64) run {
     uint64_t begin = ~uint64_t(0);
     uint64_t end = ~uint64_t(0);
     uint64_t limit = 0;   // it may grow to here
     uint64_t floor = 0;   // and down to here
     uint64_t base = 0;    // where its object was
+    const path_recorder::entry* by = nullptr;  // the innermost region
     uint32_t object = 0;  // 0: not recorded, for it is not in the sample
-    uint32_t block = 0;
+    uint32_t block = 0;   // number of that region
 
-    bool takes(uint64_t from, uint64_t to, uint32_t by) const noexcept {
-      return from - begin <= end - begin && to <= limit && by == block;
+    bool takes(uint64_t from, uint64_t to, const path_recorder::entry* region) const noexcept {
+      return from - begin <= end - begin && to <= limit && region == by;
     }
   };
   // What has left the runs, for one array, kind of access and block. `what`: all but the region.
@@ -107,17 +107,19 @@ class data_thread {
     gathering bytes;
   };
   static constexpr unsigned sets = 16, ways = 4, most_gathered = 8;
+  static_assert(sets == 1u << 4, "see set_of");
 
   // Streams through neighbouring rows, of any power of two in length, mostly get sets of their own.
   static unsigned set_of(uint64_t address) noexcept {
-    return static_cast<unsigned>((address >> 9) ^ (address >> 13) ^ (address >> 17) ^ (address >> 21)) & (sets - 1);
+    return static_cast<unsigned>(((address >> 9) * 0x9e3779b97f4a7c15u) >> 60);
   }
 
   // In the first run of its set it is not: in another, or in a new one.
-  __attribute__((noinline)) void touch_elsewhere(access how, uint64_t address, uint32_t bytes, uint32_t block) noexcept {
+  __attribute__((noinline)) void touch_elsewhere(access how, uint64_t address, uint32_t bytes) noexcept {
+    const path_recorder::entry* const by = where_->path.innermost_entry();
     run* const set = runs_[static_cast<unsigned>(how)][set_of(address)];
     unsigned way = 0;
-    while (way != ways && !set[way].takes(address, address + bytes, block)) ++way;
+    while (way != ways && !set[way].takes(address, address + bytes, by)) ++way;
     if (way != ways) {
       if (address + bytes > set[way].end) set[way].end = address + bytes;
       const run found = set[way];
@@ -125,21 +127,22 @@ class data_thread {
       set[0] = found;
       return;
     }
-    if (address + bytes == set[0].begin && set[0].block == block && set[0].object != 0 && address >= set[0].floor) {
+    if (address + bytes == set[0].begin && set[0].by == by && set[0].object != 0 && address >= set[0].floor) {
       set[0].begin = address;  // downwards
       return;
     }
     evict(how, set[ways - 1]);
     for (way = ways - 1; way != 0; --way) set[way] = set[way - 1];
-    begin_run(how, set[0] = run(), address, bytes, block);
+    begin_run(how, set[0] = run(), address, bytes);
   }
 
-  void begin_run(access how, run& r, uint64_t address, uint32_t bytes, uint32_t block) noexcept {
+  void begin_run(access how, run& r, uint64_t address, uint32_t bytes) noexcept {
     address_piece around;
     const uint32_t number = process_->objects.find(reinterpret_cast<const void*>(address), around);
     if (number == 0) return;
     busy_ = true;
-    r.block = block;
+    r.by = where_->path.innermost_entry();
+    r.block = where_->path.innermost();
     r.object = number;
     r.begin = address;
     r.end = address + bytes;
@@ -249,23 +252,24 @@ __attribute__((noinline, cold)) inline data_thread* open_thread(location* at) no
   return made;
 }
 
+// Per module and thread, once it is known. In the child of a fork it still means what was the parent's, which nobody
+// reads there.
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local data_thread* here = nullptr;
+
 __attribute__((noinline)) inline data_thread* find_thread() noexcept {
   location* const at = this_location();
   if (at == nullptr) return nullptr;
   data_thread* const known = static_cast<data_thread*>(at->extension[thread_slot]);
-  return known != nullptr ? known : open_thread(at);
+  return here = known != nullptr ? known : open_thread(at);
 }
 
 }  // namespace detail
 
 /// What the calling thread records about data; null if nothing is recorded or no array was ever registered. About 1 ns.
 __attribute__((always_inline)) inline data_thread* this_thread() noexcept {
-  location* const at = record::detail::here;
-  if (__builtin_expect(record::detail::is_fast(at), 1)) {
-    data_thread* const known = static_cast<data_thread*>(at->extension[detail::thread_slot]);
-    if (__builtin_expect(known != nullptr, 1)) return known;
-  }
-  return at == record::detail::off() ? nullptr : detail::find_thread();
+  data_thread* const known = detail::here;
+  if (__builtin_expect(known != nullptr, 1)) return known;
+  return record::detail::here == record::detail::off() ? nullptr : detail::find_thread();
 }
 
 }  // namespace data

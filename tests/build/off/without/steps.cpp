@@ -30,6 +30,15 @@ int solve(int steps) {
 }
 #endif
 
+#ifndef ONLY_MACROS
+void smooth(double* to, const double* from, long count);
+void smooth(double* to, const double* from, long count) {
+  for (long i = 1; i < count; ++i) to[i] = 2.0 * from[i];
+  to[0] = to[1];
+  to[2] += 1.0;
+}
+#endif
+
 #ifdef HAS_MPI
 int exchange(int* value, MPI_Comm comm);
 int exchange(int* value, MPI_Comm comm) {

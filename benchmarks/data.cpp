@@ -1,0 +1,231 @@
+// What it costs to follow data, in one run, in random order; the plain loop beside each tracked one.
+//
+//   bench_data --benchmark_repetitions=15 --benchmark_enable_random_interleaving=true
+//
+//   address_lookup/n   which of n registered arrays an address lies in, addresses in random order
+//   lookup_in_set/n    the same with Boost.Intrusive's set, which needs a lock beside it
+//   reads_event        WHYWAIT_READS of one range
+//   sync_event         WHYWAIT_SYNC
+//   register           WHYWAIT_DATA among 1000, of an array that is known
+//   copy, stencil, update, gather (+ _one_by_one, _tracked, _unregistered)
+//                      a plain loop over an array in the first cache, which the compiler makes vectors or one copy of; the same
+//                      with every access made singly; through array_view, recorded; where the array is not registered
+//
+// Records are thrown away before each repetition.
+
+#include <whywait/data.hpp>
+#include <whywait/record.hpp>
+
+#include <benchmark/benchmark.h>
+#include <boost/intrusive/set.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace {
+
+namespace data = whywait::record::data;
+
+const bool listening = (whywait::record::listen(), true);
+
+constexpr int rows = 32, columns = 64;
+double in[rows * columns], out[rows * columns], other_in[rows * columns], other_out[rows * columns];
+std::uint32_t order[rows * columns];
+
+void forget_records() {
+  auto* const here = data::this_thread();
+  if (here == nullptr) return;
+  here->flush();
+  here->records.release();
+  here->records.open(here->process().memory);
+}
+
+std::vector<std::uint64_t> addresses(std::int64_t arrays) {
+  std::mt19937_64 random(7);
+  std::vector<std::uint64_t> list(1 << 14);
+  for (std::uint64_t& a : list) a = 4096 * (1 + random() % static_cast<std::uint64_t>(arrays)) + random() % 2000;
+  return list;
+}
+const void* at(std::uint64_t address) { return reinterpret_cast<const void*>(static_cast<std::uintptr_t>(address)); }
+
+void address_lookup(benchmark::State& state) {
+  const std::unique_ptr<data::data_objects> all(new data::data_objects());
+  all->open();
+  whywait::core::data_object o;
+  o.extent[0] = 2000;
+  for (std::int64_t i = 1; i <= state.range(0); ++i) {
+    o.key = static_cast<std::uint64_t>(i);
+    all->add(1, at(4096 * static_cast<std::uint64_t>(i)), o);
+  }
+  const std::vector<std::uint64_t> list = addresses(state.range(0));
+  std::size_t i = 0;
+  for (auto _ : state) {
+    data::address_piece around;
+    benchmark::DoNotOptimize(all->find(at(list[i]), around));
+    i = (i + 1) & (list.size() - 1);
+  }
+  all->release();
+}
+BENCHMARK(address_lookup)->Arg(10)->Arg(1000)->Arg(10000);
+
+struct node : boost::intrusive::set_base_hook<> {
+  std::uint64_t begin, end;
+  bool operator<(const node& o) const { return begin < o.begin; }
+};
+void lookup_in_set(benchmark::State& state) {
+  std::deque<node> nodes(static_cast<std::size_t>(state.range(0)));
+  boost::intrusive::set<node> all;
+  for (std::size_t i = 0; i != nodes.size(); ++i) {
+    nodes[i].begin = 4096 * (i + 1);
+    nodes[i].end = nodes[i].begin + 2000;
+    all.insert(nodes[i]);
+  }
+  const std::vector<std::uint64_t> list = addresses(state.range(0));
+  std::size_t i = 0;
+  for (auto _ : state) {
+    auto found = all.upper_bound(list[i], [](const auto& a, const auto& b) {
+      if constexpr (std::is_same<std::decay_t<decltype(a)>, std::uint64_t>::value) return a < b.begin;
+      else return a.begin < b;
+    });
+    --found;
+    benchmark::DoNotOptimize(list[i] < found->end ? &*found : nullptr);
+    i = (i + 1) & (list.size() - 1);
+  }
+}
+BENCHMARK(lookup_in_set)->Arg(10)->Arg(1000)->Arg(10000);
+
+void reads_event(benchmark::State& state) {
+  WHYWAIT_DATA("in", in, rows, columns);
+  forget_records();
+  for (auto _ : state) WHYWAIT_READS("loop", whywait::range(in, rows, columns));
+}
+BENCHMARK(reads_event)->Iterations(150000);
+
+void sync_event(benchmark::State& state) {
+  WHYWAIT_DATA("in", in, rows, columns);
+  forget_records();
+  for (auto _ : state) WHYWAIT_SYNC("thing");
+}
+BENCHMARK(sync_event)->Iterations(150000);
+
+void register_known(benchmark::State& state) {
+  std::deque<whywait::data> kept;
+  static double many[1001];
+  for (int i = 0; i != 1000; ++i) kept.emplace_back("many", many + 1 + i, whywait::shape(1));
+  for (auto _ : state) {
+    WHYWAIT_DATA("passing", many, 1);
+    benchmark::DoNotOptimize(many);
+  }
+}
+BENCHMARK(register_known);
+
+// --- loops, plain and through views: T is double* or array_view<double>
+
+// One access after the other, as they stand in the program: a plain access that the compiler has not made part of a vector
+// or of one large copy.
+struct one_by_one {
+  double* at;
+  struct place {
+    double* at;
+    operator double() const {
+      double value = *at;
+      __asm__ volatile("" : "+x"(value));
+      return value;
+    }
+    void operator=(double value) const { *static_cast<volatile double*>(at) = value; }
+    void operator=(const place& other) const { *this = static_cast<double>(other); }
+    void operator+=(double value) const { *this = *this + value; }
+  };
+  place operator[](std::size_t i) const { return {at + i}; }
+  place operator[](int i) const { return {at + i}; }
+  place operator[](std::uint32_t i) const { return {at + i}; }
+};
+
+template <class View>
+__attribute__((noinline)) void copy(View to, View from) {
+  for (int i = 0; i != rows * columns; ++i) to[i] = from[i];
+}
+template <class View>
+__attribute__((noinline)) void stencil(View to, View from) {
+  for (int i = 1; i != rows - 1; ++i)
+    for (int j = 1; j != columns - 1; ++j)
+      to[i * columns + j] = 0.25 * (from[(i - 1) * columns + j] + from[(i + 1) * columns + j] + from[i * columns + j - 1] + from[i * columns + j + 1]);
+}
+template <class View>
+__attribute__((noinline)) void update(View to, View) {
+  for (int i = 0; i != rows * columns; ++i) to[i] += 1.0;
+}
+template <class View>
+__attribute__((noinline)) void gather(View to, View from) {
+  for (int i = 0; i != rows * columns; ++i) to[i] = from[order[i]];
+}
+
+void shuffle() {
+  std::mt19937 random(3);
+  for (int i = 0; i != rows * columns; ++i) order[i] = static_cast<std::uint32_t>(random() % (rows * columns));
+}
+
+template <void (*Loop)(double*, double*)>
+void plain(benchmark::State& state) {
+  shuffle();
+  for (auto _ : state) {
+    Loop(out, in);
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * rows * columns);
+}
+template <void (*Loop)(one_by_one, one_by_one)>
+void singly(benchmark::State& state) {
+  shuffle();
+  for (auto _ : state) {
+    Loop(one_by_one{out}, one_by_one{in});
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * rows * columns);
+}
+using view = whywait::array_view<double>;
+template <void (*Loop)(view, view)>
+void tracked(benchmark::State& state) {
+  WHYWAIT_DATA("in", in, rows, columns);
+  WHYWAIT_DATA("out", out, rows, columns);
+  shuffle();
+  forget_records();
+  for (auto _ : state) {
+    Loop(view(out, rows * columns), view(in, rows * columns));
+    data::this_thread()->flush();  // as any message or mark does
+    if (data::this_thread()->records.size() > 200000) {
+      state.PauseTiming();
+      forget_records();
+      state.ResumeTiming();
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * rows * columns);
+  state.counters["records_each"] = static_cast<double>(data::this_thread()->records.size());
+}
+template <void (*Loop)(view, view)>
+void unregistered(benchmark::State& state) {
+  for (auto _ : state) {
+    Loop(view(other_out, rows * columns), view(other_in, rows * columns));
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * rows * columns);
+}
+
+BENCHMARK_TEMPLATE(plain, copy<double*>)->Name("copy");
+BENCHMARK_TEMPLATE(singly, copy<one_by_one>)->Name("copy_one_by_one");
+BENCHMARK_TEMPLATE(tracked, copy<view>)->Name("copy_tracked");
+BENCHMARK_TEMPLATE(plain, stencil<double*>)->Name("stencil");
+BENCHMARK_TEMPLATE(singly, stencil<one_by_one>)->Name("stencil_one_by_one");
+BENCHMARK_TEMPLATE(tracked, stencil<view>)->Name("stencil_tracked");
+BENCHMARK_TEMPLATE(plain, update<double*>)->Name("update");
+BENCHMARK_TEMPLATE(singly, update<one_by_one>)->Name("update_one_by_one");
+BENCHMARK_TEMPLATE(tracked, update<view>)->Name("update_tracked");
+BENCHMARK_TEMPLATE(plain, gather<double*>)->Name("gather");
+BENCHMARK_TEMPLATE(singly, gather<one_by_one>)->Name("gather_one_by_one");
+BENCHMARK_TEMPLATE(tracked, gather<view>)->Name("gather_tracked");
+BENCHMARK_TEMPLATE(unregistered, copy<view>)->Name("copy_unregistered");
+
+}  // namespace
