@@ -29,7 +29,7 @@ namespace mpi {
 /// What is said of the run so far: records -> explanation -> names -> rules -> report, the whole way of the data.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 [[gnu::cold]] inline report::result analyse(sync::mpi::state& process, epoch& now) {
-  report::run_facts facts = gather_facts(process, now.records(), process.tool_comm);
+  report::run_facts facts = gather_facts(process, now.records(), now.so_far().first_comers, process.tool_comm);
   const std::unique_ptr<data_analysis> data = analysis_of_data(process, now.history().view(), facts.warnings);
   if (data != nullptr) now.settings().watch = data->watch();
   if (data != nullptr && now.so_far().continued)

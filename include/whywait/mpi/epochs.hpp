@@ -8,6 +8,7 @@
 #include <whywait/mpi/advising.hpp>
 #include <whywait/mpi/asking.hpp>
 #include <whywait/mpi/code_lines.hpp>
+#include <whywait/mpi/facts.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/pictures.hpp>
 #include <whywait/mpi/prediction.hpp>
@@ -46,6 +47,7 @@ struct explained_so_far {
   traced_calls calls;                   ///< on rank 0
   std::vector<std::uint32_t> ran;       ///< code that the compiler counts, sorted
   std::unique_ptr<report::code_blocks> code;
+  std::uint64_t first_comers = 0;       ///< answered by this process
   std::int32_t node = -1;               ///< the machine, once an epoch has begun
   bool continued = false;               ///< the rest is about the end of an epoch
   sync::mpi::meeting_point end{0, 0, 0};
@@ -69,6 +71,7 @@ class epoch {
     if (!so_far_.continued) so_far_.node = sync::mpi::node_of(process.tool_comm);
     all_.node = so_far_.node;
     bound(end);
+    for (const sync::mpi::collected_location& l : all_.locations) so_far_.first_comers += answered_first_comers(l);
     find_code();
     history_.reset(new process_history(all_, process.registry->sites, process.registry->sources,
                                        left_out_ ? nullptr : so_far_.code.get()));

@@ -59,14 +59,31 @@ namespace detail {
 
 }  // namespace detail
 
-/// Facts about the run that the explanation does not know: complete on rank 0. Collective over `comm`.
+/// Receives from any source whose sender was answered next: who does what is decided by who asks first.
+[[gnu::cold]] inline std::uint64_t answered_first_comers(const sync::mpi::collected_location& l) {
+  std::uint64_t answered = 0;
+  std::int32_t asked = -1;
+  for (std::uint64_t i = 0; i < l.records.size(); ++i) {
+    const core::sync_record& r = l.records[i];
+    const bool sends = r.has(core::sync_flag::posts_send), takes = r.has(core::sync_flag::posts_receive);
+    if (sends == takes || r.peer < 0) continue;
+    if (sends) answered += r.peer == asked ? 1 : 0;
+    asked = takes && r.has(core::sync_flag::any_source) ? r.peer : -1;
+  }
+  return answered;
+}
+
+/// Facts about the run that the explanation does not know: complete on rank 0. `first_comers`: answered by this rank since
+/// the run began. Collective over `comm`.
 [[gnu::cold]] inline report::run_facts gather_facts(const sync::mpi::state& process,
-                                                    const sync::mpi::collected_process& all, MPI_Comm comm) {
+                                                    const sync::mpi::collected_process& all,
+                                                    std::uint64_t first_comers, MPI_Comm comm) {
   struct {
-    std::uint64_t calls, lost, mismatches, full, unordered;
-  } counts = {all.calls, all.lost_records + all.lost_steps, 0, all.first_closed_ticks != 0 ? 1u : 0u, all.lost_orders};
+    std::uint64_t calls, lost, mismatches, full, unordered, first_comers;
+  } counts = {all.calls,        all.lost_records + all.lost_steps, 0, all.first_closed_ticks != 0 ? 1u : 0u,
+              all.lost_orders, first_comers};
   for (const sync::mpi::collected_location& l : all.locations) counts.mismatches += l.mismatched_ends;
-  PMPI_Allreduce(MPI_IN_PLACE, &counts, 5, MPI_UINT64_T, MPI_SUM, comm);
+  PMPI_Allreduce(MPI_IN_PLACE, &counts, 6, MPI_UINT64_T, MPI_SUM, comm);
   double worst_error_ns = all.clock.error_ns;
   PMPI_Allreduce(MPI_IN_PLACE, &worst_error_ns, 1, MPI_DOUBLE, MPI_MAX, comm);
   // when it was first, whether it is so to the end
@@ -80,6 +97,7 @@ namespace detail {
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);
   facts.dropped_events = static_cast<std::int64_t>(counts.lost);
   facts.epochs = static_cast<std::int64_t>(process.schedule.epochs) + (process.running ? 0 : 1);
+  facts.first_comers = static_cast<std::int64_t>(counts.first_comers);
   facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.clock_error_seconds = worst_error_ns * 1e-9;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
