@@ -21,13 +21,15 @@ namespace explain {
 
 /// How many stamps one record needs before its call can be judged.
 struct clock_need {
+  static constexpr std::uint32_t unknown = 0xffffffffu;
   std::uint32_t record;
   std::uint32_t count;
-  bool wildcard = false;  ///< took any source
+  bool wildcard = false;            ///< took any source
+  std::uint32_t posting = unknown;  ///< record that posted the one receive that it completed, if that is known
 };
 
 /// Who needs whom, message by message: also those who were there in time, because under another hypothesis they
-/// may not have been. Memory: 12 bytes per record that needs somebody, 16 per message given. Not thread safe.
+/// may not have been. Memory: 16 bytes per record that needs somebody, 16 per message given. Not thread safe.
 class need_book {
  public:
   explicit need_book(const rank_history& rank) : rank_(&rank), lanes_(rank.locations.size()) {}
@@ -45,7 +47,8 @@ class need_book {
                 const std::vector<arrival>& arrivals) {
     location_walk walk(*rank_);
     const location_history& here = rank_->locations[location];
-    std::size_t m = 0, a = 0;
+    const std::vector<receive> receives = receives_of(here, location);
+    std::size_t m = 0, a = 0, p = 0;
     for (std::uint32_t i = 0; m != count && i != here.records.size(); ++i) {
       walk.step(here.records[i]);
       std::size_t last = m;
@@ -55,6 +58,11 @@ class need_book {
       const arrival* cause = a != arrivals.size() && arrivals[a].record == i ? &arrivals[a] : nullptr;
       one_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
       m = last;
+      while (p != receives.size() && receives[p].completion < i) ++p;
+      std::vector<clock_need>& needs = lanes_[location].needs;
+      if (p == receives.size() || receives[p].completion != i || needs.empty() || needs.back().record != i) continue;
+      const bool alone = p + 1 == receives.size() || receives[p + 1].completion != i;
+      if (alone) needs.back().posting = receives[p].posting;
     }
   }
 
@@ -109,6 +117,26 @@ class need_book {
     std::uint32_t causer_record, record;
     std::uint16_t causer_location, location;
   };
+
+  struct receive {
+    std::uint32_t completion, posting;
+  };
+  // By the record that completed them, if that is of the same location.
+  static std::vector<receive> receives_of(const location_history& here, std::uint16_t location) {
+    std::vector<receive> all;
+    for (std::uint32_t i = 0; i != here.records.size(); ++i) {
+      const core::sync_record& r = here.records[i];
+      if (!r.has(core::sync_flag::posts_receive)) continue;
+      if (core::role_of(r.call) == core::call_role::receive) {
+        all.push_back({i, i});
+      } else if (r.has(core::sync_flag::complete) && r.completed_by == location) {
+        all.push_back({r.completion, i});
+      }
+    }
+    const auto earlier = [](const receive& a, const receive& b) { return a.completion < b.completion; };
+    if (!std::is_sorted(all.begin(), all.end(), earlier)) sort_rarely(all, earlier);
+    return all;
+  }
 
   // A call needs every message that it received and the receive of every message that it sent synchronously. Of
   // another send nobody knows whether it was buffered; its receive counts where it was found to be the cause.
