@@ -3,6 +3,7 @@
 
 #include <whywait/core/path_folder.hpp>
 #include <whywait/core/path_order.hpp>
+#include <whywait/core/site.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/picture.hpp>
 #include <whywait/explain/walk.hpp>
@@ -148,7 +149,7 @@ class path_joiner {
       const std::uint64_t body = from + 1, end = body + n.body;
       from = end;
       const std::size_t at = nodes_.size();
-      if (n.is_loop() || n.number() < rank_.blocks.size()) {
+      if (!is_code(n)) {
         nodes_.push_back(n);
         by_lines(body, end);
         nodes_[at].body = static_cast<std::uint32_t>(nodes_.size() - at - 1);
@@ -160,7 +161,7 @@ class path_joiner {
           nodes_.pop_back();
           continue;
         }
-        if (nodes_[at].body != 1 || !is_line(nodes_[at + 1])) {
+        if (nodes_[at].body != 1 || !is_code(nodes_[at + 1])) {
           last = none;
           continue;
         }
@@ -181,7 +182,7 @@ class path_joiner {
       nodes_.push_back(n);
     }
   }
-  bool is_line(const core::order_node& n) const noexcept { return !n.is_loop() && n.number() >= rank_.blocks.size(); }
+  static bool is_code(const core::order_node& n) noexcept { return n.number() >= core::site_table::capacity; }
   static std::uint32_t product(std::uint32_t a, std::uint32_t b) noexcept {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t(a) * b, 0xffffffffu));
   }
