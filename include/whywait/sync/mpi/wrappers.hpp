@@ -8,6 +8,7 @@
 #include <whywait/sync/mpi/point_to_point.hpp>
 #include <whywait/sync/mpi/posting.hpp>
 #include <whywait/sync/mpi/probes.hpp>
+#include <whywait/sync/mpi/windows.hpp>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -182,7 +183,10 @@
     (comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm), create, \
     (, comm, newcomm))                                                                                              \
   X(Comm_free, (MPI_Comm * comm), (comm), release, (, comm))                                                        \
-  X(Comm_disconnect, (MPI_Comm * comm), (comm), release, (, comm))
+  X(Comm_disconnect, (MPI_Comm * comm), (comm), release, (, comm))                                                  \
+  X(Win_allocate_shared, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),         \
+    (size, unit, info, comm, base, win), allocate_shared, (, comm, win))                                            \
+  X(Win_free, (MPI_Win * win), (win), free_window, (, win))
 
 #define WHYWAIT_MPI_SEND(X, name)                                                                       \
   X(name, (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),            \
