@@ -7,6 +7,7 @@
 #include <whywait/explain/wait_list.hpp>
 #include <whywait/mpi/data_analysis.hpp>
 #include <whywait/mpi/data_history.hpp>
+#include <whywait/mpi/node_sharing.hpp>
 #include <whywait/report/communication_assemble.hpp>
 #include <whywait/report/communication_section.hpp>
 #include <whywait/sync/mpi/transport.hpp>
@@ -30,7 +31,7 @@ namespace mpi {
 class communication_analysis final : public data_analysis {
  public:
   [[gnu::cold]] communication_analysis(sync::mpi::state& process, const explain::rank_history& own)
-      : comm_(process.tool_comm), data_(collect_data(process, own, &lost_)), waits_(own) {}
+      : comm_(process.tool_comm), own_(own), data_(collect_data(process, own, &lost_)), waits_(own) {}
 
   explain::observer* watch() override { return &waits_; }
 
@@ -42,16 +43,22 @@ class communication_analysis final : public data_analysis {
     const comm::placement_report placed = comm::examine(transport, &data_, 1);
     const comm::sharing_options options;
     const comm::sharing_report shared = sharing_of_threads(transport, options);
+    bool cut = false;
+    comm::sharing_report nodes = node_sharing::find(data_, own_, options, comm_, cut);
+    add_up(transport, nodes, options);
     const report::names names =
-        gather(data_.rank == 0 ? report::keys_of(classes, placed, {&shared}) : std::vector<core::stable_key>(), history, comm_);
-    std::uint64_t losses[] = {lost_.records, lost_.registrations, lost_.unknown_ranges, lost_.unordered}, sums[4] = {};
-    PMPI_Reduce(losses, sums, 4, MPI_UINT64_T, MPI_SUM, 0, comm_);
+        gather(data_.rank == 0 ? report::keys_of(classes, placed, {&shared, &nodes}) : std::vector<core::stable_key>(), history, comm_);
+    std::uint64_t losses[] = {lost_.records, lost_.registrations, lost_.unknown_ranges, lost_.unordered, cut ? 1u : 0u}, sums[5] = {};
+    PMPI_Reduce(losses, sums, 5, MPI_UINT64_T, MPI_SUM, 0, comm_);
     if (data_.rank != 0) return nullptr;
     warn(classes, shared, {sums[0], sums[1], sums[2], sums[3]}, warnings);
+    if (sums[4] != 0)
+      warnings.push_back("who shares memory is about the beginning of the run only: there are too many records of arrays that ranks share");
     const report::data_naming named(names);
     report::communication found;
     report::add_classes(found, classes, named);
     report::add_placements(found, placed, named);
+    report::add_sharing(found, nodes, options, "rank", named);
     report::add_sharing(found, shared, options, "thread", named);
     return std::make_shared<report::communication_section>(std::move(found));
   }
@@ -69,16 +76,20 @@ class communication_analysis final : public data_analysis {
     comm::sharing_report found;
     std::size_t threads = 0;
     for (const comm::location_data& l : data_.locations) threads += l.records.size() != 0 ? 1 : 0;
-    if (threads > 1) {
+    if (threads > 1) {  // what ranks share is looked at apart, with its threads as one
       comm::sharing_book book(data_, options);
       book.take_all();
       found = book.result();
     }
+    add_up(transport, found, options);
+    return found;
+  }
+
+  static void add_up(sync::mpi_transport& transport, comm::sharing_report& found, const comm::sharing_options& options) {
     transport.reduce([&](std::int32_t) { return comm::pack(found); },
                      [&](std::int32_t, const unsigned char* data, std::size_t size) {
                        comm::merge(found, comm::unpack_sharing(data, size), options.group_distance);
                      });
-    return found;
   }
 
   static void warn(const comm::classified& classes, const comm::sharing_report& shared, const data_losses& lost,
@@ -110,6 +121,7 @@ class communication_analysis final : public data_analysis {
 
   MPI_Comm comm_;
   data_losses lost_;
+  const explain::rank_history& own_;
   comm::rank_data data_;
   explain::wait_list waits_;
 };

@@ -1,0 +1,55 @@
+// ranks: 2 4
+// with: mpi_once communication_once
+// environment: WHYWAIT_OUTPUT=out
+// stderr ~ ^    who shares memory$
+// stderr ~ `slots`: false sharing in 1 piece
+// stderr ~ R count\s+\(data_windows\.cpp\) · I MPI_Barrier in rounds\s+\(data_windows\.cpp:\d+\) · W\s+count\s+\(data_windows\.cpp\)
+// stderr ~ written\s+by\s+ranks\s+0( and |-)\d
+// stderr ~ `field`: producer-consumer 1:1 in 1 piece
+// stderr ~ R use\s+\(data_windows\.cpp\) · I MPI_Barrier in rounds\s+\(data_windows\.cpp:\d+\) · W\s+make\s+\(data_windows\.cpp\)\s+\(read\s+by\s+rank\s+1\)
+// stderr !~ warning
+// file out.json ~ (?s)"data": "slots",\s+"pattern": "false sharing",.*"who": "rank"
+// json out.json
+//
+// Memory that ranks have in common (MPI_Win_allocate_shared): the ranks that write one cache line, and the one that
+// reads what another has made; MPI_Barrier is what they learn of each other's writes by.
+#include <whywait/data.hpp>
+#include <whywait/record.hpp>
+
+#include <mpi.h>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  constexpr int slots = 8, all = 16;
+  double* memory = nullptr;
+  MPI_Win window;
+  MPI_Win_allocate_shared(rank == 0 ? all * sizeof(double) : 0, sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Aint bytes = 0;
+  int unit = 0;
+  MPI_Win_shared_query(window, 0, &bytes, &unit, &memory);
+  double sum = 0;
+  {
+    const whywait::data slots_are = whywait::data::shared("slots", memory, whywait::shape(slots));
+    const whywait::data field_is = whywait::data::shared("field", memory + slots, whywait::shape(all - slots));
+    WHYWAIT_REGION("rounds");
+    for (int i = 0; i < 4; ++i) {
+      memory[rank] = i;
+      WHYWAIT_WRITES("count", whywait::range(memory + rank));
+      if (rank == 0) {
+        memory[slots] = i;
+        WHYWAIT_WRITES("make", whywait::range(memory + slots, all - slots));
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (rank == 1) {
+        sum += memory[slots];
+        WHYWAIT_READS("use", whywait::range(memory + slots, all - slots));
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  }
+  MPI_Win_free(&window);
+  MPI_Finalize();
+  return rank != 1 || sum == 6 ? 0 : 1;
+}
