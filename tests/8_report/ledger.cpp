@@ -106,7 +106,7 @@ TEST_CASE("savings of a program that serves whoever comes first suppose the same
   report::run_facts f = facts();
   f.first_comers = 57;
   const std::string said = report::text_of(reported(example(), names(), f));
-  CHECK(has(said, "\n      x2 saves: if all get the same work again, but 57 answers went to whoever asked\n      first\n"));
+  CHECK(has(said, "\n      x2 saves: if all get the same work again, but 57 answers went to whoever\n      asked first\n"));
   CHECK_FALSE(has(text(example()), "x2 saves:"));
 }
 
