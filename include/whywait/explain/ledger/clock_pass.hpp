@@ -20,7 +20,7 @@ namespace explain {
 /// The forward pass of the virtual clocks of one rank: at the beginning of each of its records it tells those who
 /// needed that; a record that needed others waits for their stamps. Free of deadlock for the reason given in
 /// forward.hpp: nobody needs what came after its own end. O(records + messages * log records); the stamps under
-/// way take 16 bytes and 8 per clock each.
+/// way take 24 bytes and 8 per clock each.
 class clock_pass {
  public:
   clock_pass(const rank_history& rank, need_book& needs, meeting_book& meetings,
