@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-whywait::report::result explained_so_far(MPI_Comm comm);  // mpi_once
+whywait::report::result explained_so_far(MPI_Comm comm);  // examples/observe.cpp: whywait::mpi::explain
 
 namespace {
 
