@@ -38,7 +38,8 @@ inline uint32_t number_of(location& at, const loop& l) noexcept {
 
 /// A registered array, as long as the object lives: put it where the array lives, or into the same class. Its name, file
 /// and line, which must be the same on all ranks, say which array it is; registered again there with the same shape it
-/// is the same array, wherever it is by then. Where arrays overlap the newest has the bytes. About 1 us; any thread.
+/// is the same array, wherever it is by then. Where arrays overlap the newest has the bytes. 4 us with its end
+/// among 1000 arrays, less among fewer; any thread.
 class data {
  public:
   data() noexcept = default;
@@ -105,7 +106,7 @@ class data {
   uint32_t number_ = 0;
 };
 
-/// A whole loop read these ranges: one event of about 25 ns each. What is in no registered array is counted only.
+/// A whole loop read these ranges: one event of about 65 ns each. What is in no registered array is counted only.
 template <class... Ranges>
 inline void reads(const loop& which, const Ranges&... ranges) noexcept {
   const data_range list[] = {ranges...};
@@ -152,7 +153,7 @@ inline void unpacks(const void* buffer, const data_range& to) noexcept {
 }
 
 /// This thread synchronises with others on the thing of that name: it has seen what they did before they did the same.
-/// A lock: call it after it is taken and before it is given back. About 20 ns.
+/// A lock: call it after it is taken and before it is given back. About 55 ns.
 inline void synchronise(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept {
   if (record::data::data_thread* const here = record::data::this_thread()) here->synchronise(name, file, line, false);
 }
