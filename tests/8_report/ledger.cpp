@@ -102,6 +102,14 @@ TEST_CASE("of overhead below one percent only the bound is told, without calibra
   CHECK_FALSE(has(text(o), "measuring"));
 }
 
+TEST_CASE("savings of a program that serves whoever comes first suppose the same work for all") {
+  report::run_facts f = facts();
+  f.first_comers = 57;
+  const std::string said = report::text_of(reported(example(), names(), f));
+  CHECK(has(said, "\n      x2 saves: if all get the same work again, but 57 answers went to whoever\n      asked first\n"));
+  CHECK_FALSE(has(text(example()), "x2 saves:"));
+}
+
 TEST_CASE("delay costs are told where they divide the waiting in another way than the explanations") {
   explain::outcome o = example();
   const std::string differ =

@@ -24,7 +24,7 @@ namespace explain {
 /// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
 class message_book {
  public:
-  /// `all_synchronous`: a synchronous send hears of its receive even if that was posted in time.
+  /// `all_synchronous`: a send that is synchronous, or large, hears of its receive even if that was posted in time.
   explicit message_book(const rank_history& rank, bool all_synchronous = false)
       : rank_(&rank), all_synchronous_(all_synchronous) {
     for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
@@ -166,7 +166,8 @@ class message_book {
       const auto received = in.get<endpoint>();
       if (number == key_map::none) continue;
       const posted& p = sends_[send_channels_.list[number].first + k];
-      completed(p, record(p), {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
+      const auto flags = endpoint_of(p).flags | endpoint_flag::size_of(record(p).bytes);
+      completed(p, record(p), {received, 0, destination, 0, false}, static_cast<std::uint16_t>(flags), found);
     }
   }
 
@@ -256,7 +257,8 @@ class message_book {
   // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
   bool late_only(const posted& p) const noexcept {
     const core::sync_record& r = record(p);
-    if (all_synchronous_ && r.has(core::sync_flag::synchronous)) return false;
+    const bool may_wait = r.has(core::sync_flag::synchronous) || r.bytes >= endpoint_flag::always_buffered_bytes;
+    if (all_synchronous_ && may_wait) return false;
     if (core::role_of(r.call) == core::call_role::send) return true;
     const location_history& here = rank_->locations[p.location];
     return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&

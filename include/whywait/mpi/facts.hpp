@@ -52,6 +52,20 @@ namespace detail {
   return process.rank == 0 ? text : std::string();
 }
 
+// Receives from any source whose sender was answered next: who does what is decided by who asks first.
+[[gnu::cold]] inline std::uint64_t answered_first_comers(const sync::mpi::collected_location& l) {
+  std::uint64_t answered = 0;
+  std::int32_t asked = -1;
+  for (std::uint64_t i = 0; i < l.records.size(); ++i) {
+    const core::sync_record& r = l.records[i];
+    const bool sends = r.has(core::sync_flag::posts_send), takes = r.has(core::sync_flag::posts_receive);
+    if (sends == takes || r.peer < 0) continue;
+    if (sends) answered += r.peer == asked ? 1 : 0;
+    asked = takes && r.has(core::sync_flag::any_source) ? r.peer : -1;
+  }
+  return answered;
+}
+
 // "64M", as it was asked for.
 [[gnu::cold]] inline std::string bytes_text(std::uint64_t bytes) {
   return bytes % (1u << 20) == 0 ? std::to_string(bytes >> 20) + "M" : std::to_string(bytes);
@@ -63,10 +77,13 @@ namespace detail {
 [[gnu::cold]] inline report::run_facts gather_facts(const sync::mpi::state& process,
                                                     const sync::mpi::collected_process& all, MPI_Comm comm) {
   struct {
-    std::uint64_t calls, lost, mismatches, full, unordered;
-  } counts = {all.calls, all.lost_records + all.lost_steps, 0, all.closed ? 1u : 0u, all.lost_orders};
-  for (const sync::mpi::collected_location& l : all.locations) counts.mismatches += l.mismatched_ends;
-  PMPI_Allreduce(MPI_IN_PLACE, &counts, 5, MPI_UINT64_T, MPI_SUM, comm);
+    std::uint64_t calls, lost, mismatches, full, unordered, first_comers;
+  } counts = {all.calls, all.lost_records + all.lost_steps, 0, all.closed ? 1u : 0u, all.lost_orders, 0};
+  for (const sync::mpi::collected_location& l : all.locations) {
+    counts.mismatches += l.mismatched_ends;
+    counts.first_comers += detail::answered_first_comers(l);
+  }
+  PMPI_Allreduce(MPI_IN_PLACE, &counts, 6, MPI_UINT64_T, MPI_SUM, comm);
   double worst_error_ns = all.clock.error_ns;
   PMPI_Allreduce(MPI_IN_PLACE, &worst_error_ns, 1, MPI_DOUBLE, MPI_MAX, comm);
   double first_full_ns = all.closed ? all.clock(all.end_ticks) - all.clock(all.begin_ticks) : 1e300;
@@ -77,6 +94,7 @@ namespace detail {
   facts.mpi = detail::library_version();
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);
   facts.dropped_events = static_cast<std::int64_t>(counts.lost);
+  facts.first_comers = static_cast<std::int64_t>(counts.first_comers);
   facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.clock_error_seconds = worst_error_ns * 1e-9;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {

@@ -99,7 +99,8 @@ void write_run(Writer& out, const run_facts& run) {
   out.member("unexplained_seconds", run.unexplained_seconds);
   out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);
   out.member("mpi", run.mpi).member("mpi_calls", run.mpi_calls).member("dropped_events", run.dropped_events);
-  out.member("unmatched", run.unmatched)
+  out.member("first_comers", run.first_comers)
+      .member("unmatched", run.unmatched)
       .member("clock", run.clock)
       .member("clock_error_seconds", run.clock_error_seconds);
   out.member("clock_violations", run.clock_violations).member("partial", run.partial);

@@ -25,6 +25,7 @@ struct run_facts {
   std::string mpi;                  ///< version of the MPI library in its own words
   std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
   std::int64_t dropped_events = 0;  ///< records lost for lack of memory
+  std::int64_t first_comers = 0;    ///< answers to whoever asked first: at another speed others would have got them
   std::string clock;                ///< "tsc", "clock_gettime": what the times were read from
   double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
   bool partial = false;             ///< the program did not come to its end: only a part is known

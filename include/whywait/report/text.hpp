@@ -227,7 +227,12 @@ class text_writer {
 
   /// What the virtual clocks say about the run as a whole.
   void ledger() {
-    out_ += critical_path_text(r_.ledger, o_.columns);
+    const std::string path = critical_path_text(r_.ledger, o_.columns);
+    out_ += path;
+    if (!path.empty() && r_.run.first_comers > 0)
+      paragraph("x2 saves: if all get the same work again, but " + counted(r_.run.first_comers, "answer") +
+                    " went to whoever asked first",
+                margin() + "  ");
     const std::string delays = delay_text(r_.ledger, r_.waits);
     if (delays.empty()) return;
     out_ += "\n";

@@ -45,6 +45,7 @@ class need_book {
   /// The messages of one location, by record, and what made it wait. Walks all records.
   void messages(std::uint16_t location, const message_match* matches, std::size_t count,
                 const std::vector<arrival>& arrivals) {
+    learn_sizes(location, matches, count, arrivals);
     location_walk walk(*rank_);
     const location_history& here = rank_->locations[location];
     const std::vector<receive> receives = receives_of(here, location);
@@ -139,23 +140,21 @@ class need_book {
   }
 
   // A call needs every message that it received and the receive of every message that it sent synchronously. Of
-  // another send nobody knows whether it was buffered; its receive counts where it was found to be the cause.
+  // another send nobody knows whether it was buffered; its receive counts where it was found to be the cause, and
+  // where the message is as large as one for which it was.
   void one_call(std::uint16_t location, std::uint32_t record, core::call_role role, const message_match* first,
                 const message_match* last, const arrival* cause, const location_walk& walk) {
     const message_match* earliest = nullptr;
     bool buffered = false;
     const bool any = role == core::call_role::complete_any;
-    // Who came before the wrapper was through did not keep MPI waiting.
-    const std::int64_t given_ns =
-        walk.begin_ns() +
-        std::llround(overhead_of(rank_->locations[location], rank_->locations[location].records[record].call).inside_ns);
+    const std::int64_t given_ns = given_at(rank_->locations[location], record, walk);
     for (const message_match* m = first; m != last; ++m) {
       const bool sure = m->receiving || (m->partner.flags & endpoint_flag::synchronous) != 0;
       const bool blamed = cause != nullptr && cause->causer_rank == m->rank &&
                           cause->causer_record == m->partner.record &&
                           cause->causer_location == m->partner.location && m->partner.begin_ns > given_ns;
       if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged by what is known here
-      if (!sure && !blamed) {
+      if (!sure && !blamed && size(*m) < least_waiting_) {
         buffered = true;
       } else if (!any) {
         wish_for(location, record, *m);
@@ -177,10 +176,50 @@ class need_book {
     }
   }
 
+  // When MPI had the call: who came before the wrapper was through did not keep MPI waiting.
+  static std::int64_t given_at(const location_history& here, std::uint32_t record, const location_walk& walk) {
+    return walk.begin_ns() + std::llround(overhead_of(here, here.records[record].call).inside_ns);
+  }
+
+  static constexpr unsigned no_size = 64;
+
+  static unsigned size(const message_match& m) noexcept {
+    return m.receiving ? 0 : static_cast<unsigned>(m.partner.flags) >> endpoint_flag::size_shift;
+  }
+
+  // From which size on did senders wait for receivers that came late, and were not buffered?
+  void learn_sizes(std::uint16_t location, const message_match* matches, std::size_t count,
+                   const std::vector<arrival>& arrivals) {
+    least_waiting_ = no_size;
+    location_walk walk(*rank_);
+    const location_history& here = rank_->locations[location];
+    std::uint64_t waited = 0;
+    unsigned most_buffered = 0;
+    std::size_t a = 0;
+    std::uint32_t at = 0;
+    for (std::size_t m = 0; m != count; ++m) {
+      const message_match& of = matches[m];
+      const bool alone = (m == 0 || matches[m - 1].record != of.record) &&
+                         (m + 1 == count || matches[m + 1].record != of.record);
+      if (size(of) == 0 || !alone) continue;
+      for (; at <= of.record; ++at) walk.step(here.records[at]);
+      while (a != arrivals.size() && arrivals[a].record < of.record) ++a;
+      if (of.partner.begin_ns > walk.leave_ns()) {
+        most_buffered = std::max(most_buffered, size(of));
+      } else if (a != arrivals.size() && arrivals[a].record == of.record && arrivals[a].has(arrival_flag::adopt) &&
+                 arrivals[a].why == pattern::late_receiver && of.partner.begin_ns > given_at(here, of.record, walk)) {
+        waited |= std::uint64_t(1) << size(of);
+      }
+    }
+    waited &= ~((std::uint64_t(2) << most_buffered) - 1);
+    if (waited != 0) least_waiting_ = static_cast<unsigned>(__builtin_ctzll(waited));
+  }
+
   const rank_history* rank_;
   std::vector<lane> lanes_;
   std::vector<wish> wishes_;
   std::size_t asked_ = 0;
+  unsigned least_waiting_ = no_size;  ///< digits of the bytes, of the location that is looked at
 };
 
 }  // namespace explain
