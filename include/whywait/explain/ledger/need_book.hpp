@@ -147,10 +147,7 @@ class need_book {
     const message_match* earliest = nullptr;
     bool buffered = false;
     const bool any = role == core::call_role::complete_any;
-    // Who came before the wrapper was through did not keep MPI waiting.
-    const std::int64_t given_ns =
-        walk.begin_ns() +
-        std::llround(overhead_of(rank_->locations[location], rank_->locations[location].records[record].call).inside_ns);
+    const std::int64_t given_ns = given_at(rank_->locations[location], record, walk);
     for (const message_match* m = first; m != last; ++m) {
       const bool sure = m->receiving || (m->partner.flags & endpoint_flag::synchronous) != 0;
       const bool blamed = cause != nullptr && cause->causer_rank == m->rank &&
@@ -179,6 +176,11 @@ class need_book {
     }
   }
 
+  // When MPI had the call: who came before the wrapper was through did not keep MPI waiting.
+  static std::int64_t given_at(const location_history& here, std::uint32_t record, const location_walk& walk) {
+    return walk.begin_ns() + std::llround(overhead_of(here, here.records[record].call).inside_ns);
+  }
+
   static constexpr unsigned no_size = 64;
 
   static unsigned size(const message_match& m) noexcept {
@@ -205,7 +207,7 @@ class need_book {
       if (of.partner.begin_ns > walk.leave_ns()) {
         most_buffered = std::max(most_buffered, size(of));
       } else if (a != arrivals.size() && arrivals[a].record == of.record && arrivals[a].has(arrival_flag::adopt) &&
-                 arrivals[a].why == pattern::late_receiver) {
+                 arrivals[a].why == pattern::late_receiver && of.partner.begin_ns > given_at(here, of.record, walk)) {
         waited |= std::uint64_t(1) << size(of);
       }
     }
