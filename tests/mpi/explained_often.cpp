@@ -48,6 +48,7 @@ std::vector<message> plan(int ranks) {
     m.posted = std::min(rounds - 1, std::max(0, m.sent + pick(-3, 3)));
     m.waited = std::min(rounds, std::max(m.sent, m.posted) + pick(1, 3));
     m.how = pick(0, 3);
+    if (m.how == 0 && m.source == m.destination) m.how = 1;  // a message to oneself need not be buffered
     m.wildcard = pick(0, 2) == 0;
     m.probed = m.posted > m.sent && pick(0, 2) == 0;
     all.push_back(m);
@@ -63,7 +64,7 @@ std::vector<message> plan(int ranks) {
       if (before.tag == 1 && before.source == m.source && before.destination == m.destination)
         m.posted = std::max(m.posted, before.posted);
     m.waited = std::min(rounds, std::max(m.sent, m.posted) + pick(1, 3));
-    m.how = pick(0, 1);
+    m.how = m.source == m.destination ? 1 : pick(0, 1);
     all.push_back(m);
   }
   return all;
