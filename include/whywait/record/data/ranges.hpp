@@ -14,7 +14,7 @@ namespace record {
 namespace data {
 
 /// Regions of a range: equal pieces at one distance make one record.
-constexpr unsigned most_pieces_of_range = 256;
+inline constexpr unsigned most_pieces_of_range = 256;
 
 namespace detail {
 

@@ -25,8 +25,8 @@ struct data_state {
 };
 
 namespace detail {
-constexpr unsigned state_slot = 2;   // of core::registry::extension
-constexpr unsigned thread_slot = 1;  // of record::location::extension
+inline constexpr unsigned state_slot = 2;   // of core::registry::extension
+inline constexpr unsigned thread_slot = 1;  // of record::location::extension
 
 __attribute__((noinline, cold)) inline data_state* make_state(core::registry& registry) noexcept {
   pthread_mutex_lock(&registry.mutex);
