@@ -11,6 +11,9 @@
 //                      a plain loop over an array in the first cache, which the compiler makes vectors or one copy of; the same
 //                      with every access made singly; through array_view, recorded; where the array is not registered
 //
+//   large_update (+ _tracked, _sampled)
+//                      the update of an array of 32 MB
+//
 // Records are thrown away before each repetition.
 
 #include <whywait/data.hpp>
@@ -213,6 +216,35 @@ void unregistered(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * rows * columns);
 }
+
+// 32 MB, which no cache near the core holds: what a program has that is worth the question
+template <class View>
+void large(benchmark::State& state, double* first, View array) {
+  for (auto _ : state) {
+    for (int i = 0; i != 4 << 20; ++i) array[i] += 1.0;
+    benchmark::DoNotOptimize(first);
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * (4 << 20));
+}
+std::vector<double>& large_array() {
+  static std::vector<double> array(4 << 20);
+  return array;
+}
+void large_update(benchmark::State& state) { large(state, large_array().data(), large_array().data()); }
+void large_update_tracked(benchmark::State& state) {
+  double* const first = large_array().data();
+  WHYWAIT_DATA("large", first, 4 << 20);
+  large(state, first, view(first, 4 << 20));
+}
+void large_update_sampled(benchmark::State& state) {
+  double* const first = large_array().data();
+  const whywait::data array = whywait::data::sampled("large", first, whywait::shape(4 << 20));
+  large(state, first, view(first, 4 << 20));
+}
+BENCHMARK(large_update);
+BENCHMARK(large_update_tracked);
+BENCHMARK(large_update_sampled);
 
 BENCHMARK_TEMPLATE(plain, copy<double*>)->Name("copy");
 BENCHMARK_TEMPLATE(singly, copy<one_by_one>)->Name("copy_one_by_one");

@@ -453,6 +453,40 @@ void random_messages() {
   seen = record_count();
 }
 
+/// Memory that the ranks of a node share: an array in it is known to be the same memory on all of them, and collectives that
+/// all wait for order what is done to it.
+MPI_Win window;
+unsigned shared_number;
+
+void windows() {
+  MPI_Comm node;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  double* own = nullptr;
+  MPI_Win_allocate_shared(64 * (rank + 1), 8, MPI_INFO_NULL, node, &own, &window);
+  CHECK(last().call == mpi_call::Win_allocate_shared && last().posting == process().last_posting);
+  MPI_Aint size = 0;
+  int unit = 0;
+  double* base = nullptr;
+  PMPI_Win_shared_query(window, 0, &size, &unit, &base);
+  CHECK(base != nullptr && size == 64);
+  static ww::data array;
+  array = ww::data("shared", base, ww::shape(4 * ranks * (ranks + 1)));
+  shared_number = array.number();
+  CHECK(shared_number != 0);
+  WHYWAIT_WRITES("fill", ww::range(own, 8 * (rank + 1)));
+  MPI_Barrier(node);
+  WHYWAIT_READS("look", ww::range(base, 8));
+  const auto begin = static_cast<std::uint64_t>(32 * rank * (rank + 1));
+  CHECK(leaves("shared memory", {bytes(data_op::write, shared_number, begin, begin + 64 * static_cast<std::uint64_t>(rank + 1), -1, 0),
+                                 bytes(data_op::synchronise, record(record_count() - 2).object, 0, 0, -1, 0, dflag::everyone | dflag::collective),
+                                 bytes(data_op::read, shared_number, 0, 64, -1, 0)}));
+  CHECK(record(seen - 2).object >= ww::core::site_table::capacity);
+  MPI_Bcast(base, 1, MPI_DOUBLE, 0, node);  // the same memory everywhere; whom it synchronises is not said
+  if (rank == 0) CHECK(leaves("bcast", {bytes(data_op::send, shared_number, 0, 8, -1, 0, dflag::everyone | dflag::collective)}));
+  MPI_Comm_free(&node);
+  seen = record_count();
+}
+
 /// All of it matches: the analysis finds a sender for each receive and a receiver for each send.
 void together() {
   // only what both sides know of, from here on; before it some buffers were not registered
@@ -487,6 +521,10 @@ void together() {
     if (r.op == data_op::receive) receives += r.has(dflag::everyone) ? ranks - 1 : 1;
   }
   CHECK(letters_seen > 50);
+  std::uint64_t memory[2] = {found.objects[shared_number].memory, ~found.objects[shared_number].memory}, least[2];
+  PMPI_Allreduce(memory, least, 2, MPI_UINT64_T, MPI_MIN, comm);
+  CHECK(memory[0] != 0 && least[0] == memory[0] && least[1] == memory[1] && found.objects[shared_number].memory_offset == 0);
+  CHECK(found.objects[numbers_number].memory == 0);
   std::int64_t total = 0;
   PMPI_Reduce(&receives, &total, 1, MPI_INT64_T, MPI_SUM, 0, comm);
   ww::sync::mpi_transport transport(process().tool_comm);
@@ -521,7 +559,9 @@ int main(int argc, char** argv) {
   collectives();
   random_datatypes();
   random_messages();
+  windows();
   together();
+  MPI_Win_free(&window);
   MPI_Finalize();
   return result();
 }

@@ -31,7 +31,8 @@
   X(Comm_create_group, create) X(Comm_split, create) X(Comm_split_type, create)                          \
   X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
-  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)
+  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
+  X(Win_allocate_shared, create) X(Win_free, local)
 
 namespace whywait {
 inline namespace v0 {

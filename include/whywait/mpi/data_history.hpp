@@ -7,6 +7,7 @@
 #include <whywait/explain/key_map.hpp>
 #include <whywait/record/data/thread.hpp>
 #include <whywait/sync/mpi/state.hpp>
+#include <whywait/sync/mpi/windows.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -106,7 +107,15 @@ inline bool has_data(const sync::mpi::state& process) noexcept { return record::
     if (lost != nullptr) *lost = losses;
     return all;
   }
-  for (std::uint32_t i = 0; i != data->objects.size(); ++i) all.objects.push_back(data->objects[i].shape);
+  for (std::uint32_t i = 0; i != data->objects.size(); ++i) {
+    const record::data::known_object& o = data->objects[i];
+    all.objects.push_back(o.shape);
+    const sync::mpi::shared_memory* const memory =
+        process.windows != nullptr && i != 0 ? process.windows->find(o.begin, o.end, o.active) : nullptr;
+    if (memory == nullptr) continue;
+    all.objects.back().memory = memory->key;
+    all.objects.back().memory_offset = o.begin - memory->begin;
+  }
   losses.registrations = data->objects.refused();
   losses.unknown_ranges = data->unknown_ranges;
   const detail::message_orders orders(rank);
@@ -123,10 +132,11 @@ inline bool has_data(const sync::mpi::state& process) noexcept { return record::
     if (base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0) thread->flush();
     for (; thread->numbered < thread->records.size(); ++thread->numbered) {
       core::data_record& r = thread->records[thread->numbered];
-      if (r.op != core::data_op::send && r.op != core::data_op::receive) continue;
-      r.order = orders[r.order];
+      const bool copy = r.op == core::data_op::copy_from || r.op == core::data_op::copy_to;
+      const bool message = r.op == core::data_op::send || r.op == core::data_op::receive;
+      if (!message && !r.has(core::data_flag::collective)) continue;
       r.site += first_call;
-      if (r.order != 0) continue;
+      if (copy || (r.order = orders[r.order]) != 0) continue;
       r.site = ~std::uint32_t{0};  // names nothing: the analysis leaves it out
       ++losses.unordered;
     }

@@ -20,7 +20,7 @@ struct address_piece {
 /// From an address to the piece that holds it, among disjoint pieces. Two sorted copies in pages that are never given
 /// back: one is read while the other is written, and a reader that two changes have overtaken meanwhile looks again.
 /// So nobody locks or waits: not a reader for a writer that has stopped in the middle, nor the other way round, and a
-/// signal handler may look. About 10 ns among 1000 pieces. One writer at a time (`data_objects` has a mutex): a change
+/// signal handler may look. About 15 ns among 1000 pieces. One writer at a time (`data_objects` has a mutex): a change
 /// costs about 1 ns for each piece behind it.
 class address_index {
  public:

@@ -71,6 +71,8 @@ __attribute__((noinline, cold)) inline void tell_data(call& here, const core::sy
   const known_communicator& known = here.process().communicators[r.comm];
   data_of_collective out(here, r, known.rank, known.size);
   facts.tell(out);
+  const core::call_role role = core::role_of(r.call);
+  if (here.process().windows != nullptr && (role == core::call_role::barrier || role == core::call_role::all_to_all)) out.synchronise();
 }
 
 }  // namespace detail

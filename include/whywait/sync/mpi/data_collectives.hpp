@@ -47,6 +47,15 @@ class data_of_collective {
     copy(a, core::data_op::copy_from);
     copy(b, core::data_op::copy_to);
   }
+  /// All members have seen what the others did to memory that they share. Numbered behind what threads synchronise on.
+  void synchronise() noexcept {
+    core::data_record r;
+    r.object = core::site_table::capacity + r_.comm;
+    core::sync_record posted = r_;
+    posted.tag = 0;
+    detail::leave_transfer(here_, r, core::data_op::synchronise, posted, record_,
+                           core::data_flag::everyone | core::data_flag::collective, -1, here_.begun_at());
+  }
 
  private:
   bool find(const part& p, int i, core::data_record& r) noexcept {

@@ -55,8 +55,8 @@ inline message_data* message_data_of(state& process) noexcept {
   return known != nullptr ? known : open_message_data(process);
 }
 
-/// What `count` elements at `buffer` are of a registered array. False if they lie in none. About 30 ns for predefined
-/// types, 60 for others that are known.
+/// What `count` elements at `buffer` are of a registered array. False if they lie in none. About 50 ns; types that are
+/// not predefined 50 more once they are known.
 __attribute__((noinline)) inline bool find_region(call& here, const void* buffer, int count, MPI_Datatype type,
                                                   core::data_record& r) noexcept {
   if (count <= 0 || type == MPI_DATATYPE_NULL || buffer == MPI_IN_PLACE) return false;
@@ -64,9 +64,10 @@ __attribute__((noinline)) inline bool find_region(call& here, const void* buffer
   message_data* const own = arrays != nullptr ? message_data_of(here.process()) : nullptr;
   if (own == nullptr) return false;
   const auto& slot = here.thread().types[(bits_of(type) * 0x9e3779b97f4a7c15u) >> 60];
-  const type_pattern each = slot.handle == bits_of(type) && slot.bytes >= 0 ? ask_pattern(type) : own->patterns.find(type);
   MPI_Aint low = 0, extent = 0;
   PMPI_Type_get_extent(type, &low, &extent);
+  const bool solid = slot.handle == bits_of(type) && slot.bytes >= 0 && slot.bytes == extent;  // predefined, no gap
+  const type_pattern each = solid ? type_pattern::run(0, static_cast<uint64_t>(extent)) : own->patterns.find(type);
   pattern_builder builder;
   builder.add(each, 0, static_cast<uint64_t>(count), extent);
   const type_pattern all = builder.result();

@@ -205,8 +205,7 @@ __attribute__((noinline, cold)) inline type_pattern pattern_of_derived(MPI_Datat
 }  // namespace detail
 
 /// What datatypes touch; those in use are kept, at most `capacity`, each found through an attribute of the type itself, so
-/// that one that is freed takes its pattern along. Zeroed memory is an empty cache. Any thread; about 30 ns, the first
-/// time some microseconds.
+/// that one that is freed takes its pattern along. Zeroed memory is an empty cache. Any thread.
 class pattern_cache {
  public:
   static constexpr unsigned capacity = 256;

@@ -19,6 +19,9 @@ struct part {
   MPI_Datatype type;
   const MPI_Datatype* types;
 };
+/// The buffer that is meant by MPI_IN_PLACE.
+inline const void* or_other(const void* buffer, const void* other) noexcept { return buffer == MPI_IN_PLACE ? other : buffer; }
+
 inline part one(const void* buffer, int count, MPI_Datatype type) noexcept {
   return part{buffer, count, nullptr, nullptr, type, nullptr};
 }

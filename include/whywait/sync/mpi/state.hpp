@@ -25,7 +25,8 @@ namespace sync {
 namespace mpi {
 
 struct state;
-struct message_data;  // data_regions.hpp
+struct message_data;    // data_regions.hpp
+struct shared_windows;  // windows.hpp
 
 /// Why a process leaves without MPI_Finalize.
 enum class end_reason : uint8_t { abort, exit, signal };
@@ -79,6 +80,7 @@ struct state : process_facts {
   core::kept_modules modules;
   MPI_Comm tool_comm;       ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
   MPI_Group world_group;
+  shared_windows* windows;  ///< null until one is allocated
   message_data* data;       ///< null until a message is looked for in a registered array
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;

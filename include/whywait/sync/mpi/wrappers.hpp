@@ -8,6 +8,7 @@
 #include <whywait/sync/mpi/point_to_point.hpp>
 #include <whywait/sync/mpi/posting.hpp>
 #include <whywait/sync/mpi/probes.hpp>
+#include <whywait/sync/mpi/windows.hpp>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -24,7 +25,7 @@
   X(Recv, (void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status),        \
     (buf, count, type, source, tag, comm, status), receive, (, buf, count, type, {source, tag, comm}, status))      \
   X(Mrecv, (void* buf, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status),                     \
-    (buf, count, type, message, status), matched_receive, (, buf, count, type, message, status))                                 \
+    (buf, count, type, message, status), matched_receive, (, buf, count, type, message, status))                    \
   X(Sendrecv,                                                                                                       \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,               \
      int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status),             \
@@ -35,7 +36,8 @@
       return posted != MPI_SUCCESS                                                                                  \
                  ? posted                                                                                           \
                  : PMPI_Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &requests[1]);                     \
-    }, sendbuf, sendcount, sendtype, {dest, sendtag, comm}, recvbuf, recvcount, recvtype, {source, recvtag, comm}, status)) \
+    }, sendbuf, sendcount, sendtype, {dest, sendtag, comm}, recvbuf, recvcount, recvtype, {source, recvtag, comm},  \
+     status))                                                                                                       \
   X(Sendrecv_replace,                                                                                               \
     (void* buf, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,        \
      MPI_Status* status),                                                                                           \
@@ -49,11 +51,11 @@
   X(Iprobe, (int source, int tag, MPI_Comm comm, int* found, MPI_Status* status),                                   \
     (source, tag, comm, found, status), test_probe, (, {source, tag, comm}, found, status))                         \
   X(Improbe, (int source, int tag, MPI_Comm comm, int* found, MPI_Message* message, MPI_Status* status),            \
-    (source, tag, comm, found, message, status), test_matched_probe, (, {source, tag, comm}, found, message, status)) \
+    (source, tag, comm, found, message, status), test_matched_probe, (, {source, tag, comm}, found, message, status))\
   WHYWAIT_MPI_POSTS(X, const void*, dest, post, posts_send, Isend, Ibsend, Issend, Irsend)                          \
   WHYWAIT_MPI_POST(X, void*, source, post, posts_receive, Irecv)                                                    \
   X(Imrecv, (void* buf, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request),                  \
-    (buf, count, type, message, request), post_matched, (, buf, count, type, message, request))                        \
+    (buf, count, type, message, request), post_matched, (, buf, count, type, message, request))                     \
   WHYWAIT_MPI_POSTS(X, const void*, dest, prepare, posts_send, Send_init, Bsend_init, Ssend_init, Rsend_init)       \
   WHYWAIT_MPI_POST(X, void*, source, prepare, posts_receive, Recv_init)                                             \
   X(Start, (MPI_Request * request), (request), start, (, 1, request))                                               \
@@ -89,34 +91,34 @@
     (const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf,         \
      int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),                                                \
     (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm), collective,                  \
-    (, comm, scatter_facts{each(sendbuf, sendcounts, displs, sendtype), one(recvbuf, recvcount, recvtype), root}))          \
+    (, comm, scatter_facts{each(sendbuf, sendcounts, displs, sendtype), one(recvbuf, recvcount, recvtype), root}))  \
   X(Reduce,                                                                                                         \
     (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),         \
     (sendbuf, recvbuf, count, type, op, root, comm), collective,                                                    \
-    (, comm, gather_facts{one(sendbuf, count, type), one(recvbuf, count, type), root, true}))                             \
+    (, comm, gather_facts{one(sendbuf, count, type), one(recvbuf, count, type), root, true}))                       \
   X(Gather,                                                                                                         \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
      MPI_Datatype recvtype, int root, MPI_Comm comm),                                                               \
     (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), collective,                           \
-    (, comm, gather_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), root, false}))             \
+    (, comm, gather_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), root, false}))      \
   X(Gatherv,                                                                                                        \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],              \
      const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm),                                           \
     (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm), collective,                  \
-    (, comm, gather_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), root, false}))           \
+    (, comm, gather_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), root, false}))\
   X(Allreduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),        \
     (sendbuf, recvbuf, count, type, op, comm), collective,                                                          \
-    (, comm, all_facts{one(sendbuf, count, type), one(recvbuf, count, type), true}))                                      \
+    (, comm, all_facts{one(sendbuf, count, type), one(recvbuf, count, type), true}))                                \
   X(Allgather,                                                                                                      \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
      MPI_Datatype recvtype, MPI_Comm comm),                                                                         \
     (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), collective,                                 \
-    (, comm, all_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), false}))                      \
+    (, comm, all_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), false}))               \
   X(Allgatherv,                                                                                                     \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],              \
      const int displs[], MPI_Datatype recvtype, MPI_Comm comm),                                                     \
     (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), collective,                        \
-    (, comm, all_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), false}))                    \
+    (, comm, all_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), false}))     \
   X(Alltoall,                                                                                                       \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
      MPI_Datatype recvtype, MPI_Comm comm),                                                                         \
@@ -126,26 +128,31 @@
     (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,        \
      const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm),                            \
     (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), collective,             \
-    (, comm, exchange_facts{each(sendbuf, sendcounts, sdispls, sendtype), each(recvbuf, recvcounts, rdispls, recvtype)},              \
-     each(recvbuf, recvcounts, rdispls, recvtype)))                                                                          \
+    (, comm,                                                                                                        \
+     exchange_facts{each(sendbuf, sendcounts, sdispls, sendtype), each(recvbuf, recvcounts, rdispls, recvtype)},    \
+     each(recvbuf, recvcounts, rdispls, recvtype)))                                                                 \
   X(Alltoallw,                                                                                                      \
     (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],              \
      void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),    \
     (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), collective,           \
-    (, comm, exchange_facts{each(sendbuf, sendcounts, sdispls, sendtypes), each(recvbuf, recvcounts, rdispls, recvtypes)},            \
-     each(recvbuf, recvcounts, rdispls, recvtypes)))                                                                         \
+    (, comm,                                                                                                        \
+     exchange_facts{each(sendbuf, sendcounts, sdispls, sendtypes), each(recvbuf, recvcounts, rdispls, recvtypes)},  \
+     each(recvbuf, recvcounts, rdispls, recvtypes)))                                                                \
   X(Reduce_scatter,                                                                                                 \
     (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),      \
     (sendbuf, recvbuf, recvcounts, type, op, comm), collective,                                                     \
-    (, comm, reduce_scatter_facts{each(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvcounts, nullptr, type), each(recvbuf, recvcounts, nullptr, type)}))                                                \
+    (, comm, reduce_scatter_facts{each(or_other(sendbuf, recvbuf), recvcounts, nullptr, type),                      \
+                                  each(recvbuf, recvcounts, nullptr, type)}))                                       \
   X(Reduce_scatter_block,                                                                                           \
     (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype type, MPI_Op op, MPI_Comm comm),               \
     (sendbuf, recvbuf, recvcount, type, op, comm), collective,                                                      \
-    (, comm, reduce_scatter_facts{one(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvcount, type), one(recvbuf, recvcount, type)}))                                                  \
+    (, comm, reduce_scatter_facts{one(or_other(sendbuf, recvbuf), recvcount, type), one(recvbuf, recvcount, type)}))\
   X(Scan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),             \
-    (sendbuf, recvbuf, count, type, op, comm), collective, (, comm, scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))         \
+    (sendbuf, recvbuf, count, type, op, comm), collective,                                                          \
+    (, comm, scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))                                     \
   X(Exscan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),           \
-    (sendbuf, recvbuf, count, type, op, comm), collective, (, comm, scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))         \
+    (sendbuf, recvbuf, count, type, op, comm), collective,                                                          \
+    (, comm, scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))                                     \
   X(Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), create, (, comm, newcomm))                      \
   X(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm), create,          \
     (, comm, newcomm))                                                                                              \
@@ -182,7 +189,10 @@
     (comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm), create, \
     (, comm, newcomm))                                                                                              \
   X(Comm_free, (MPI_Comm * comm), (comm), release, (, comm))                                                        \
-  X(Comm_disconnect, (MPI_Comm * comm), (comm), release, (, comm))
+  X(Comm_disconnect, (MPI_Comm * comm), (comm), release, (, comm))                                                  \
+  X(Win_allocate_shared, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),         \
+    (size, unit, info, comm, base, win), allocate_shared, (, comm, win))                                            \
+  X(Win_free, (MPI_Win * win), (win), free_window, (, win))
 
 #define WHYWAIT_MPI_SEND(X, name)                                                                       \
   X(name, (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),            \
