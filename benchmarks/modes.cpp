@@ -80,11 +80,9 @@ record::location* keeping(bool order, choice timeline) {
 // Runs the marks of this thread the slow way, into another location.
 template <void (*Run)(std::uint64_t)>
 void in(record::location* other, std::uint64_t times) {
-  record::location* const mine = record::this_location();
-  record::detail::slow_here = other;
-  record::detail::here = record::detail::elsewhere();
+  record::path_head* const mine = record::detail::here;
+  record::detail::here = other->decoy;
   Run(times);
-  record::detail::slow_here = mine;
   record::detail::here = mine;
 }
 
@@ -94,7 +92,9 @@ record::location *slow, *ordered, *timed;
 
 int main(int argc, char** argv) {
   record::listen();
-  slow = record::this_location();
+  std::thread([] { slow = record::this_location(); }).join();
+  if (slow == nullptr || !record::detail::make_decoy(*slow)) return std::fprintf(stderr, "no memory\n"), 1;
+  record::this_location();
   record::keep_details();
   ordered = keeping(true, choice::none);
   timed = keeping(false, choice::overwrite_oldest);

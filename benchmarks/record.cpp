@@ -13,7 +13,7 @@
 //   two_threads    region while another thread does the same on another processor
 //   so_linked, so_dlopened   region in a shared library
 //   fenced         region with WHYWAIT_CLOCK=fenced, monotonic with CLOCK_MONOTONIC
-//   off            region with recording switched off
+//   off            region with recording switched off; off_block: a block
 //   thread_start   the first region of a thread
 //   segment        ten blocks between two synchronisations, closed
 //   buffer_push, buffer_fold   one event of 16 bytes into an event_buffer
@@ -111,6 +111,22 @@ struct marked {
   static void limited() { WHYWAIT_BLOCK("limited"); }
   static void free() { WHYWAIT_BLOCK("free"); }
 };
+// What any counting of blocks pays: a number for each, of the thread or of the process, in the same kernel.
+__attribute__((tls_model("initial-exec"))) thread_local std::uint64_t own_counts[5];
+struct incremented {
+  template <int Block>
+  static void count() {
+    std::uint64_t* counts = own_counts;
+    __asm__("" : "+r"(counts));  // else some processors wait for the address at each
+    ++counts[Block];
+    harness::barrier();  // else it is kept in a register
+  }
+  static void cell() { count<0>(); }
+  static void wall() { count<1>(); }
+  static void inside() { count<2>(); }
+  static void limited() { count<3>(); }
+  static void free() { count<4>(); }
+};
 struct unmarked {
   static void cell() {}
   static void wall() {}
@@ -188,20 +204,33 @@ class companion {
 
 // As WHYWAIT_CLOCK and WHYWAIT_ENABLE leave every thread.
 void with_clock(core::clock_source source, std::uint64_t times) {
-  record::location* const mine = record::this_location();
+  record::location& mine = *record::this_location();
+  static const bool made = record::detail::make_decoy(mine);
+  static record::path_head* const decoy = mine.decoy;
+  if (!made) std::abort();
   core::cycle_clock::use(source);
-  record::detail::slow_here = mine;
-  record::detail::here = record::detail::elsewhere();
+  record::detail::here = mine.decoy = decoy;
   region(times);
-  record::detail::here = mine;
+  record::detail::here = &mine.path.head();
+  mine.decoy = nullptr;
   core::cycle_clock::use(core::clock_source::counter);
 }
 void fenced(std::uint64_t times) { with_clock(core::clock_source::fenced, times); }
 void monotonic(std::uint64_t times) { with_clock(core::clock_source::monotonic, times); }
 void off(std::uint64_t times) {
-  record::location* const mine = record::this_location();
-  record::detail::here = record::detail::off();
+  record::path_head* const mine = record::detail::here;
+  record::detail::go_off();
   region(times);
+  record::detail::here = mine;
+}
+// A place that is never visited while recording is on: places have no numbers then.
+void off_block(std::uint64_t times) {
+  record::path_head* const mine = record::detail::here;
+  record::detail::go_off();
+  for (std::uint64_t i = 0; i < times; ++i) {
+    WHYWAIT_BLOCK("benchmark block, off");
+    harness::barrier();
+  }
   record::detail::here = mine;
 }
 
@@ -286,7 +315,9 @@ int main(int argc, char** argv) {
   rows.add("block", block, 20000);
   rows.add("kernel", kernel<unmarked>, 4096);
   rows.add("kernel_with_blocks", kernel<marked>, 4096);
+  rows.add("kernel_with_counts", kernel<incremented>, 4096);
   rows.derive("block_kernel", "kernel_with_blocks", "kernel", 3);
+  rows.derive("increment_kernel", "kernel_with_counts", "kernel", 3);
   rows.add("work", work, 20000);
   rows.add("dynamic", dynamic);
   cpu_set_t processors;
@@ -303,6 +334,7 @@ int main(int argc, char** argv) {
   rows.add("fenced", fenced);
   rows.add("monotonic", monotonic);
   rows.add("off", off, 20000);
+  rows.add("off_block", off_block, 20000);
   int threads = 0;
   rows.add("thread_start", [&threads] {
     static double last = 0;

@@ -4,6 +4,7 @@
 #
 #   scripts/dependencies.sh quickstart    one MPI, a compiler, and what the examples need
 #   scripts/dependencies.sh tests         all that the tests need: both MPIs, both compilers
+#   scripts/dependencies.sh peers         other recorders, which benchmarks/compare.py compares ours with
 #
 # As root, what is missing is installed through apt; nothing is called if nothing is missing. Otherwise one line
 # names the packages. Exit code 3: something is missing and could not be installed.
@@ -30,8 +31,12 @@ case "$what" in
     packages=("${common[@]}" libopenmpi-dev openmpi-bin libmpich-dev mpich nlohmann-json3-dev libvalijson-dev
               clang-16 libclang-rt-16-dev binutils pkg-config ccache python3 util-linux)
     ;;
+  peers)
+    packages=("${common[@]}" clang-16 libclang-rt-16-dev liblttng-ust-dev lttng-tools babeltrace2 libmicroprofile-dev
+              python3 procps)
+    ;;
   *)
-    echo "usage: $0 quickstart|tests" >&2
+    echo "usage: $0 quickstart|tests|peers" >&2
     exit 2
     ;;
 esac

@@ -41,7 +41,18 @@ unsigned search(const unsigned* sorted, unsigned seed, unsigned n) {
   return found;
 }
 
+// A call of a function in each of n rounds.
+__attribute__((noinline)) unsigned called(unsigned a) {
+  __asm__ volatile("" : "+r"(a));
+  return a * 3 + 1;
+}
+unsigned calls(unsigned n) {
+  unsigned a = 1;
+  for (unsigned i = 0; i < n; ++i) a = called(a);
+  return a;
+}
+
 }  // namespace
 
 extern const kernel KERNEL;
-const kernel KERNEL = {&predictable, &search};
+const kernel KERNEL = {&predictable, &search, &calls};

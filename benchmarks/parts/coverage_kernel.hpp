@@ -4,6 +4,7 @@
 struct kernel {
   unsigned (*predictable)(const unsigned char* data, unsigned n);
   unsigned (*search)(const unsigned* sorted, unsigned seed, unsigned n);
+  unsigned (*calls)(unsigned n);
 };
 
 #endif

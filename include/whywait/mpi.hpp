@@ -13,6 +13,7 @@
 
 #include <whywait/mpi/analysis.hpp>
 #include <whywait/mpi/end.hpp>
+#include <whywait/mpi/explain.hpp>
 #include <whywait/mpi/timeline.hpp>
 #include <whywait/record.hpp>
 #include <whywait/record/kept_details.hpp>
@@ -27,7 +28,7 @@ namespace detail {
 
 // Before main, so that regions around MPI_Init are seen.
 inline const bool listening =
-    (record::keep_details(), record::listen(), sync::mpi::install(sync::mpi::hooks{&at_start, &at_finalize, &at_end}), true);
+    (record::keep_details(), record::listen(), sync::mpi::install(sync::mpi::hooks{&at_start, &at_finalize, &at_end, &at_epoch}), true);
 
 }  // namespace detail
 }  // namespace mpi

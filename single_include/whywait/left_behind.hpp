@@ -69,7 +69,6 @@
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
-#include <variant>
 #include <vector>
 
 // ---- whywait/core/complaint.hpp
@@ -401,7 +400,7 @@ using packet = std::vector<unsigned char>;
 
 /// What a packet of the first exchanges holds next; a std::uint32_t before each part.
 namespace packet_part {
-enum : std::uint32_t { sends = 1, receives, participation, answer, give, need };
+enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, unmet };
 }
 
 namespace detail {
@@ -658,12 +657,6 @@ struct what_if_answer {
   std::int64_t saving_ns = 0;  ///< the run without changes minus that
 };
 
-/// What one call of a wrapper costs, calibrated: before the call's own time stamp, between its two stamps, and
-/// after them (overhead 3.2: o_pre, o_in, o_post).
-struct call_overhead {
-  std::int64_t before_ns = 0, inside_ns = 0, after_ns = 0;
-};
-
 /// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
 /// communication = serialisation * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
 struct efficiencies {
@@ -846,6 +839,9 @@ struct explanation {
   std::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
 };
 
+/// Of the blocks of the critical path, and of delay costs, this many are named; the others are added up.
+constexpr std::size_t most_listed_blocks = 32;
+
 /// One block of the critical path of the run.
 struct critical_block {
   core::stable_key block = 0;
@@ -874,11 +870,13 @@ struct delay_costs {
 
 /// What measurement did to the run, and what the run would have been without it (overhead 0).
 struct compensation {
+  bool calibrated = false;         ///< options::overheads says what calls cost; else only what the records say is known
   std::int64_t total_ns = 0;       ///< the run without measurement overhead
   std::int64_t waiting_ns = 0;     ///< sum of all waits without it
   std::int64_t overhead_ns = 0;    ///< measurement overhead executed by all locations
   std::int64_t bound_ns = 0;       ///< overhead on the measured critical path: it made the run longer by no more (C3)
-  std::int64_t inversions = 0;     ///< wildcard receives that would have taken another message first
+  std::int64_t error_ns = 0;       ///< total_ns may be wrong by this: constants along the worst path, clocks (C4)
+  std::int64_t inversions = 0;     ///< wildcards and Waitany that would have taken another message first
 };
 
 /// The outcome of one analysis, complete on rank 0, elsewhere empty but for the own totals.
@@ -936,6 +934,8 @@ enum : std::uint16_t {
 
 /// A message as one of its two sides sees it: the call that completed it here, the instant that it needed there.
 struct message_match {
+  static constexpr std::uint32_t nowhere = 0xffffffffu;  ///< record of a partner in an earlier epoch
+
   endpoint partner;
   std::uint32_t record = 0;    ///< record here that completed the operation
   std::int32_t rank = 0;       ///< the partner's world rank
@@ -1001,6 +1001,38 @@ class chunked_view {
   T* const* chunks_ = nullptr;
   unsigned shift_ = 63;
   uint64_t size_ = 0;
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/overhead.hpp
+#ifndef WHYWAIT_CORE_OVERHEAD_HPP
+#define WHYWAIT_CORE_OVERHEAD_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// What recording one MPI call costs the thread that makes it, ns (overhead 3.2: o_pre, o_in in two parts, o_post).
+struct call_overhead {
+  double before_ns;  ///< before the call's time stamp
+  double inside_ns;  ///< from there to when MPI has the call
+  double back_ns;    ///< from when MPI has given it back to the second time stamp
+  double after_ns;   ///< after that
+  double error_ns;   ///< by how much the sum of the four may be wrong, either way
+  double reading_ns; ///< one reading of the clock: a call that timed itself (sync_flag::timed) took four more
+};
+
+/// What one mark costs the thread that passes it, ns.
+struct mark_overhead {
+  double region_ns;  ///< one visit of a timed region, begin and end
+  double step_ns;    ///< one visit of an untimed step
+  double error;      ///< by how much either may be wrong, either way, as a part of it
+  double reading_ns; ///< one reading of the clock
 };
 
 }  // namespace core
@@ -1081,7 +1113,10 @@ enum : uint16_t {
   matched = 1u << 10,       ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
   ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
   failed = 1u << 12,        ///< MPI returned an error
-  synchronous = 1u << 13    ///< Ssend family: completes only when the receive has begun
+  synchronous = 1u << 13,   ///< Ssend family: completes only when the receive has begun
+  timed = 1u << 14,         ///< the wrapper timed itself: one more reading of the clock before and inside, two after
+  met = 1u << 15,           ///< carried over from an earlier epoch, where its message was matched
+  resolved = contributes    ///< point to point: a wildcard whose `peer` and `tag` are known before a call completes it
 };
 }
 
@@ -1165,8 +1200,17 @@ struct location_history {
   std::vector<core::stable_key> call_sites;       ///< meaning of sync_record::site
   core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order, by record
   core::chunked_view<const core::order_node> order_nodes;   ///< meaning of order_segment::first
+  std::vector<core::call_overhead> call_overheads;  ///< by core::mpi_call, beside what the records say; empty: none
+  core::mark_overhead mark_overheads{};             ///< the same for marks
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
+  std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before
 };
+
+/// What recording a call costs at this location; nothing if it is not known.
+inline core::call_overhead overhead_of(const location_history& location, core::mpi_call call) noexcept {
+  const auto at = static_cast<std::size_t>(call);
+  return at < location.call_overheads.size() ? location.call_overheads[at] : core::call_overhead{};
+}
 
 /// Steps of code that the compiler counts: what is counted (an arc of the control flow, an address) is not what a
 /// reader is told (lines), but a linear form of it. Numbers beyond those of marked places.
@@ -1215,6 +1259,11 @@ struct rank_history {
   std::vector<communicator> communicators;        ///< meaning of sync_record::comm
   std::vector<core::stable_key> blocks;           ///< meaning of path_step::block; [0] is unused
   counted_code code;                              ///< meaning of those beyond `blocks`
+  // An epoch of a longer run (folding.hpp): from one operation that synchronised all ranks to the next.
+  bool continued = false;        ///< all ranks were in step at `begin_ns`
+  bool continues = false;        ///< they are again at `end_ns`, and records go on: nothing is later than that
+  std::int64_t before_ns = 0;    ///< time of this rank that earlier epochs had
+  std::uint32_t posted_before = 0;  ///< the last ordinal of earlier epochs
 };
 
 }  // namespace explain
@@ -1316,11 +1365,12 @@ namespace explain {
 /// and a wait never depends on something later than its own end (see forward.hpp).
 class location_walk {
  public:
-  explicit location_walk(const rank_history& rank) noexcept : clock_(&rank.clock), leave_ns_(rank.begin_ns) {}
+  explicit location_walk(const rank_history& rank) noexcept
+      : clock_(&rank.clock), until_ns_(rank.continues ? rank.end_ns : INT64_MAX), leave_ns_(rank.begin_ns) {}
 
   void step(const core::sync_record& record) noexcept {
-    begin_ns_ = std::max((*clock_)(record.begin), leave_ns_);
-    leave_ns_ = std::max((*clock_)(record.begin + record.duration), begin_ns_);
+    begin_ns_ = std::max(std::min((*clock_)(record.begin), until_ns_), leave_ns_);
+    leave_ns_ = std::max(std::min((*clock_)(record.begin + record.duration), until_ns_), begin_ns_);
   }
 
   std::int64_t begin_ns() const noexcept { return begin_ns_; }
@@ -1328,6 +1378,7 @@ class location_walk {
 
  private:
   const clock_map* clock_;
+  std::int64_t until_ns_;
   std::int64_t begin_ns_ = 0;
   std::int64_t leave_ns_;
 };
@@ -1890,8 +1941,8 @@ struct options {
   /// <whywait/explain/ledger/virtual_clocks.hpp>; the same on all ranks.
   make_clocks clocks = nullptr;
   std::vector<what_if> questions;     ///< answered by the virtual clocks, in this order
-  std::size_t savings = 8;            ///< blocks for which "twice as fast" is asked by itself, most costly first
-  std::vector<call_overhead> overheads;  ///< calibrated, by core::mpi_call; beside what the records say
+  std::size_t savings = 8;            ///< "twice as fast" is asked by itself for so many blocks that explain most,
+                                      ///< and half as many of the critical path
 };
 
 }  // namespace explain
@@ -2070,6 +2121,936 @@ class arrival_rule {
   std::int64_t latest_ns_ = INT64_MIN;
 };
 
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/blocks.hpp
+#ifndef WHYWAIT_EXPLAIN_BLOCKS_HPP
+#define WHYWAIT_EXPLAIN_BLOCKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Key of the unmarked code between two calls; 0 stands for the begin or the end of recording.
+constexpr core::stable_key between_key(core::stable_key first, core::stable_key second) noexcept {
+  return core::combine(core::combine(first, second), 0x6265747765656eu);
+}
+/// Key of the time inside a call that is not waiting for others.
+constexpr core::stable_key call_key(core::stable_key site) noexcept { return core::combine(site, 0x63616c6cu); }
+/// Key of the time before MPI_Init returned, relative to the first rank out of it.
+constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
+
+/// The blocks one rank has met, its own and those of adopted paths, numbered from 0 in the order of meeting.
+/// Keys mean the same on all ranks, numbers do not. Not thread safe.
+class block_table {
+ public:
+  struct name {
+    core::stable_key block;
+    core::stable_key within;  ///< not 0: an untimed step
+  };
+
+  std::uint32_t intern(core::stable_key block, core::stable_key within = 0) {
+    const core::stable_key key = within == 0 ? block : core::combine(block, within);
+    const auto fresh = static_cast<std::uint32_t>(names_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) names_.push_back({block, within});
+    return number;
+  }
+
+  std::uint32_t between(core::stable_key first, core::stable_key second) {
+    return derived(between_key(first, second), block_kind::between, first, second);
+  }
+  std::uint32_t call(core::stable_key site) { return derived(call_key(site), block_kind::call, site, 0); }
+  std::uint32_t startup() { return derived(startup_key(), block_kind::startup, 0, 0); }
+
+  const name& operator[](std::uint32_t number) const noexcept { return names_[number]; }
+  std::size_t size() const noexcept { return names_.size(); }
+  const std::vector<block_meaning>& meanings() const noexcept { return meanings_; }
+
+ private:
+  std::uint32_t derived(core::stable_key key, block_kind kind, core::stable_key first, core::stable_key second) {
+    const auto fresh = static_cast<std::uint32_t>(meanings_.size());
+    if (explained_.intern(key, fresh) == fresh) meanings_.push_back({key, kind, first, second});
+    return intern(key);
+  }
+
+  key_map numbers_;
+  key_map explained_;
+  std::vector<name> names_;
+  std::vector<block_meaning> meanings_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/wait_class.hpp
+#ifndef WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
+#define WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Adds to a bounded list of locations; what does not fit goes to rank -1.
+inline void add_share(std::vector<location_share>& list, const location_share& share, std::size_t limit = 64) {
+  for (location_share& known : list) {
+    if (known.rank == share.rank && known.thread == share.thread) {
+      known.ns += share.ns;
+      return;
+    }
+  }
+  if (list.size() < limit || share.rank < 0) {
+    list.push_back(share);
+    return;
+  }
+  add_share(list, {-1, 0, share.ns}, limit);
+}
+
+/// Waits of one location with one key and one shape, as they accumulate. `terms` holds every block.
+struct wait_class {
+  enum kind_t : std::uint8_t { shaped, rest, shapeless };
+  static constexpr std::uint32_t open = 0xffffffffu;
+  using share = std::pair<std::uint32_t, double>;  ///< block number, part of the absolute differences
+
+  explanation sum;
+  kind_t kind = shaped;
+  std::uint32_t location = 0;
+  std::vector<share> shape;             ///< of the first instance: frozen (definitions 1.7)
+  std::vector<std::uint32_t> position;  ///< block number -> index in sum.residual + 1
+  std::uint32_t slot = open;            ///< of its leader (merging.hpp), once that is known
+
+  /// Keeps its shape and place only: for the waits of the next epoch.
+  [[gnu::cold]] void restart() {
+    explanation fresh;
+    fresh.why = sum.why;
+    fresh.operation = sum.operation;
+    fresh.cause = sum.cause;
+    sum = std::move(fresh);
+    position.clear();
+  }
+};
+
+/// The classes of one rank. Merged on line, so memory grows with distinct (pattern, operation, cause, shape)
+/// and not with waits. Waits of one location are added in their order; the result does not depend on how
+/// locations interleave. Not thread safe.
+class class_book {
+ public:
+  class_book() = default;
+  explicit class_book(const options& settings) : settings_(&settings) {}
+  /// Those of the next epoch; borrowed.
+  void use(const options& settings) noexcept { settings_ = &settings; }
+
+  /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`. Returns the number of its class.
+  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                    std::int64_t thread_of_waiter, std::int64_t thread_of_causer,
+                    const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
+    double whole = 0;
+    for (const residual_term& term : wait.terms) whole += static_cast<double>(std::abs(term.total_ns));
+    if (shares_.size() < block_count) shares_.resize(block_count, 0);
+    if (whole > 0) {
+      for (std::size_t i = 0; i != blocks.size(); ++i) {
+        shares_[blocks[i]] = static_cast<double>(std::abs(wait.terms[i].total_ns)) / whole;
+      }
+    }
+    wait_class& into = choose(wait, operation, cause, blocks);
+    for (const std::uint32_t b : blocks) shares_[b] = 0;
+    count(into.sum, wait, thread_of_waiter, thread_of_causer);
+    if (into.position.size() < block_count) into.position.resize(block_count, 0);
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+      std::uint32_t& at = into.position[blocks[i]];
+      if (at == 0) {
+        into.sum.residual.push_back(wait.terms[i]);
+        at = static_cast<std::uint32_t>(into.sum.residual.size());
+      } else {
+        accumulate(into.sum.residual[at - 1], wait.terms[i]);
+      }
+      into.sum.indirect_ns += wait.terms[i].inherited_ns;
+    }
+    return static_cast<std::uint32_t>(&into - classes_.data());
+  }
+
+  /// A wait that is only summed: below the threshold, or its cause came too late by the clocks.
+  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                                std::int64_t thread_of_waiter, std::int64_t thread_of_causer) {
+    wait_class& into = find(wait, operation, cause, wait_class::shapeless);
+    count(into.sum, wait, thread_of_waiter, thread_of_causer);
+    into.sum.unexplained_ns += wait.wait_ns;
+    return static_cast<std::uint32_t>(&into - classes_.data());
+  }
+
+  std::vector<wait_class>& classes() noexcept { return classes_; }
+
+  static void accumulate(residual_term& into, const residual_term& from) noexcept {
+    into.total_ns += from.total_ns;
+    into.visits_ns += from.visits_ns;
+    into.speed_ns += from.speed_ns;
+    into.inherited_ns += from.inherited_ns;
+    into.causer_visits += from.causer_visits;
+    into.waiter_visits += from.waiter_visits;
+    into.causer_work += from.causer_work;
+    into.waiter_work += from.waiter_work;
+    into.causer_ns += from.causer_ns;
+    into.waiter_ns += from.waiter_ns;
+  }
+
+  static core::stable_key key_of(pattern why, core::stable_key operation, core::stable_key cause) noexcept {
+    return core::combine(core::combine(operation, cause), static_cast<std::uint64_t>(why) + 1);
+  }
+
+ private:
+  void count(explanation& into, const wait_instance& wait, std::int64_t waiter_thread, std::int64_t causer_thread) {
+    into.trust = std::max(into.trust, wait.trust);
+    into.first_ns = into.count == 0 ? wait.begin_ns : std::min(into.first_ns, wait.begin_ns);
+    ++into.count;
+    into.wait_ns += wait.wait_ns;
+    into.longest_ns = std::max(into.longest_ns, wait.wait_ns);
+    if (wait.explained) {
+      const wait_sample sample{wait.wait_ns,         wait.begin_ns,       wait.since_ns,
+                               wait.rank,            wait.causer_rank,    wait.location,
+                               wait.causer_location, wait.record,         wait.causer_record};
+      if (sample.outweighs(into.longest)) into.longest = sample;
+    }
+    if (wait.wrong_order) {
+      ++into.wrong_order_count;
+      into.wrong_order_ns += wait.wait_ns;
+    }
+    add_share(into.waiters, {wait.rank, static_cast<std::int32_t>(waiter_thread), wait.wait_ns});
+    add_share(into.causers, {wait.causer_rank, static_cast<std::int32_t>(causer_thread), wait.wait_ns});
+  }
+
+  // Total variation over the union of blocks; the instance's shares lie in `shares_`.
+  double distance(const wait_class& c) const noexcept {
+    double apart = 0, met = 0, shape = 0;
+    for (const wait_class::share& s : c.shape) {
+      apart += std::fabs(s.second - shares_[s.first]);
+      met += shares_[s.first];
+      shape += s.second;
+    }
+    return shape > 0 ? (apart + std::max(0.0, 1 - met)) / 2 : 1;
+  }
+
+  std::vector<std::uint32_t>& members(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
+    const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
+    const auto fresh = static_cast<std::uint32_t>(members_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) members_.emplace_back();
+    return members_[number];
+  }
+
+  wait_class& make(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                   wait_class::kind_t kind, std::vector<std::uint32_t>& group) {
+    group.push_back(static_cast<std::uint32_t>(classes_.size()));
+    classes_.emplace_back();
+    wait_class& fresh = classes_.back();
+    fresh.sum.why = wait.why;
+    fresh.sum.operation = operation;
+    fresh.sum.cause = cause;
+    fresh.kind = kind;
+    fresh.location = wait.location;
+    return fresh;
+  }
+
+  wait_class& find(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                   wait_class::kind_t kind) {
+    std::vector<std::uint32_t>& group = members(wait, operation, cause);
+    for (const std::uint32_t c : group) {
+      if (classes_[c].kind == kind) return classes_[c];
+    }
+    return make(wait, operation, cause, kind, group);
+  }
+
+  wait_class& choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                     const std::vector<std::uint32_t>& blocks) {
+    std::vector<std::uint32_t>& group = members(wait, operation, cause);
+    std::uint32_t shaped = 0;
+    for (const std::uint32_t c : group) {
+      if (classes_[c].kind != wait_class::shaped) continue;
+      ++shaped;
+      if (distance(classes_[c]) <= settings_->class_distance) return classes_[c];
+    }
+    if (shaped >= settings_->classes_per_key) return find(wait, operation, cause, wait_class::rest);
+    wait_class& fresh = make(wait, operation, cause, wait_class::shaped, group);
+    for (const std::uint32_t b : blocks) {
+      if (shares_[b] > 0) fresh.shape.emplace_back(b, shares_[b]);
+    }
+    return fresh;
+  }
+
+  const options* settings_ = nullptr;
+  std::vector<wait_class> classes_;
+  key_map numbers_;
+  std::vector<std::vector<std::uint32_t>> members_;
+  std::vector<double> shares_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/merged_class.hpp
+#ifndef WHYWAIT_EXPLAIN_MERGED_CLASS_HPP
+#define WHYWAIT_EXPLAIN_MERGED_CLASS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// One block's part in a shape, in keys that all ranks share.
+struct shape_entry {
+  core::stable_key block, within;
+  double share;
+};
+
+/// The first instance of a class, proposed as the representative of its shape. The order is canonical: by
+/// time, then by content, never by rank.
+struct shape_leader {
+  core::stable_key key = 0;  ///< (pattern, operation, cause)
+  std::int64_t first_ns = 0, wait_ns = 0, count = 0;
+  std::vector<shape_entry> shape;  ///< sorted by block
+
+  bool operator<(const shape_leader& o) const noexcept {
+    const auto head = [](const shape_leader& l) { return std::tie(l.key, l.first_ns, l.wait_ns, l.count); };
+    if (head(*this) != head(o)) return head(*this) < head(o);
+    return std::lexicographical_compare(
+        shape.begin(), shape.end(), o.shape.begin(), o.shape.end(), [](const shape_entry& a, const shape_entry& b) {
+          return std::tie(a.block, a.within, a.share) < std::tie(b.block, b.within, b.share);
+        });
+  }
+};
+
+/// Total variation distance over the union of blocks: half the sum of |differences of shares| (definitions
+/// 1.7), 0 for equal shapes, 1 for disjoint ones. Both sorted by block. O(a + b).
+[[gnu::cold]] inline double distance(const std::vector<shape_entry>& a, const std::vector<shape_entry>& b) noexcept {
+  double apart = 0;
+  std::size_t i = 0, j = 0;
+  const auto name = [](const shape_entry& e) { return std::tie(e.block, e.within); };
+  while (i != a.size() || j != b.size()) {
+    if (j == b.size() || (i != a.size() && name(a[i]) < name(b[j]))) {
+      apart += a[i++].share;
+    } else if (i == a.size() || name(b[j]) < name(a[i])) {
+      apart += b[j++].share;
+    } else {
+      apart += std::fabs(a[i++].share - b[j++].share);
+    }
+  }
+  return apart / 2;
+}
+
+template <class T>
+void put_all(packet& out, const std::vector<T>& values) {
+  put(out, static_cast<std::uint64_t>(values.size()));
+  for (const T& v : values) put(out, v);
+}
+template <class T>
+void get_all(packet_reader& in, std::vector<T>& values) {
+  values.resize(in.get<std::uint64_t>());
+  for (T& v : values) v = in.get<T>();
+}
+
+[[gnu::cold]] inline void put_leader(packet& out, const shape_leader& l) {
+  put(out, l.key);
+  put(out, l.first_ns);
+  put(out, l.wait_ns);
+  put(out, l.count);
+  put_all(out, l.shape);
+}
+[[gnu::cold]] inline shape_leader get_leader(packet_reader& in) {
+  shape_leader l;
+  l.key = in.get<core::stable_key>();
+  l.first_ns = in.get<std::int64_t>();
+  l.wait_ns = in.get<std::int64_t>();
+  l.count = in.get<std::int64_t>();
+  get_all(in, l.shape);
+  return l;
+}
+
+/// What the virtual clocks say about one class.
+struct class_clock {
+  core::stable_key key = 0;
+  std::uint32_t slot = 0;
+  quality trust = quality::exact;
+  std::int64_t ns = 0;  ///< its waits without measurement overhead
+};
+
+/// A class of the whole run on its way up to rank 0. Sums only, so the order of merging does not matter.
+struct merged_class {
+  core::stable_key key = 0;
+  std::uint32_t slot = 0;  ///< number of its leader; then the rest, then those without a shape
+  explanation sum;         ///< residual sorted by (block, within)
+
+  bool same(const merged_class& o) const noexcept { return key == o.key && slot == o.slot; }
+  bool operator<(const merged_class& o) const noexcept { return std::tie(key, slot) < std::tie(o.key, o.slot); }
+
+  void merge(const explanation& from) {
+    if (sum.count == 0) {
+      sum.why = from.why;
+      sum.operation = from.operation;
+      sum.cause = from.cause;
+      sum.first_ns = from.first_ns;
+    }
+    sum.trust = std::max(sum.trust, from.trust);
+    sum.count += from.count;
+    sum.wait_ns += from.wait_ns;
+    sum.longest_ns = std::max(sum.longest_ns, from.longest_ns);
+    sum.wrong_order_count += from.wrong_order_count;
+    sum.wrong_order_ns += from.wrong_order_ns;
+    sum.indirect_ns += from.indirect_ns;
+    sum.unexplained_ns += from.unexplained_ns;
+    sum.compensated_ns += from.compensated_ns;
+    sum.compensated_trust = std::max(sum.compensated_trust, from.compensated_trust);
+    sum.first_ns = std::min(sum.first_ns, from.first_ns);
+    if (from.longest.outweighs(sum.longest)) sum.longest = from.longest;
+    for (const location_share& s : from.waiters) add_share(sum.waiters, s);
+    for (const location_share& s : from.causers) add_share(sum.causers, s);
+    std::vector<residual_term> joined;
+    joined.reserve(sum.residual.size() + from.residual.size());
+    const auto name = [](const residual_term& t) { return std::tie(t.block, t.within); };
+    auto a = sum.residual.begin();
+    auto b = from.residual.begin();
+    while (a != sum.residual.end() || b != from.residual.end()) {
+      if (b == from.residual.end() || (a != sum.residual.end() && name(*a) < name(*b))) {
+        joined.push_back(*a++);
+      } else if (a == sum.residual.end() || name(*b) < name(*a)) {
+        joined.push_back(*b++);
+      } else {
+        joined.push_back(*a++);
+        class_book::accumulate(joined.back(), *b++);
+      }
+    }
+    sum.residual.swap(joined);
+  }
+
+  void write(packet& out) const {
+    put(out, key);
+    put(out, slot);
+    put(out, sum.why);
+    put(out, sum.trust);
+    for (const core::stable_key k : {sum.operation, sum.cause}) put(out, k);
+    for (const std::int64_t v : {sum.count, sum.wait_ns, sum.longest_ns, sum.wrong_order_count, sum.wrong_order_ns,
+                                 sum.indirect_ns, sum.unexplained_ns, sum.first_ns}) {
+      put(out, v);
+    }
+    put(out, sum.longest);
+    put_all(out, sum.residual);
+    put_all(out, sum.waiters);
+    put_all(out, sum.causers);
+  }
+
+  static merged_class read(packet_reader& in) {
+    merged_class c;
+    c.key = in.get<core::stable_key>();
+    c.slot = in.get<std::uint32_t>();
+    c.sum.why = in.get<pattern>();
+    c.sum.trust = in.get<quality>();
+    for (core::stable_key* k : {&c.sum.operation, &c.sum.cause}) *k = in.get<core::stable_key>();
+    for (std::int64_t* v : {&c.sum.count, &c.sum.wait_ns, &c.sum.longest_ns, &c.sum.wrong_order_count,
+                            &c.sum.wrong_order_ns, &c.sum.indirect_ns, &c.sum.unexplained_ns, &c.sum.first_ns}) {
+      *v = in.get<std::int64_t>();
+    }
+    c.sum.longest = in.get<wait_sample>();
+    get_all(in, c.sum.residual);
+    get_all(in, c.sum.waiters);
+    get_all(in, c.sum.causers);
+    return c;
+  }
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/messages.hpp
+#ifndef WHYWAIT_EXPLAIN_MESSAGES_HPP
+#define WHYWAIT_EXPLAIN_MESSAGES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// A posting of one epoch that the next one has to know of: it is not complete, or its message is still on its way.
+struct carried_posting {
+  std::uint32_t record;
+  std::uint16_t location;
+  bool met;  ///< both sides are posted: sync_flag::met
+};
+
+/// Matches the messages of one rank with those of the others by posting order: the k-th send meets the k-th
+/// posted receive per (communicator, source, destination, tag) (overhead 4.3; MPI 4.0, 3.5 "non-overtaking").
+/// Every receiver matches what was sent to it and tells the sender when and where it was received, if that can
+/// have made the sender wait. Both go out piece by piece, so that nothing but the postings and the matches is
+/// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
+class message_book {
+ public:
+  /// `all_synchronous`: a synchronous send hears of its receive even if that was posted in time.
+  explicit message_book(const rank_history& rank, bool all_synchronous = false)
+      : rank_(&rank), all_synchronous_(all_synchronous) {
+    for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
+  }
+
+  /// Makes room for the postings among these records, so that no list is copied while it grows.
+  void expect(const location_history& location) {
+    std::size_t sends = sends_.size(), receives = receives_.size();
+    for (std::uint64_t i = 0; i != location.records.size(); ++i) {
+      const core::sync_record& r = location.records[i];
+      if (r.has(core::sync_flag::posts_send)) {
+        ++sends;
+      } else if (r.has(core::sync_flag::posts_receive) || core::role_of(r.call) == core::call_role::probe) {
+        ++receives;
+      }
+    }
+    sends_.reserve(sends);
+    receives_.reserve(receives);
+  }
+
+  /// Notes one record; call in record order, per location.
+  void note(std::uint16_t location, std::uint32_t index, const core::sync_record& r, std::int64_t begin_ns) {
+    using namespace core;
+    const call_role role = role_of(r.call);
+    const bool probes = role == call_role::probe;
+    if (!probes && !r.has(sync_flag::posts_send | sync_flag::posts_receive)) return;
+    if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return;
+    if (r.comm >= rank_->communicators.size()) return;
+    const communicator& comm = rank_->communicators[r.comm];
+    const std::int32_t peer = world_rank(comm, r.peer);
+    if (comm.id == 0 || peer < 0) return;
+    if (r.has(sync_flag::met) || (r.has(sync_flag::matched) && r.posting <= rank_->posted_before)) {
+      met_.push_back({r.posting, begin_ns, index, location, receive});
+      return;
+    }
+    if (r.has(sync_flag::posts_send)) {
+      add(sends_, send_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, receive});
+      return;
+    }
+    // Nobody knows what a wildcard received that was freed or never completed.
+    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
+    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
+    if (!probes && wildcard && !completes && !r.has(sync_flag::resolved)) {
+      if (rank_->continues) carried_.push_back({index, location, false});
+      return;
+    }
+    const std::uint16_t kind = !probes ? receive : r.has(sync_flag::matched) ? matched_probe : plain_probe;
+    add(receives_, receive_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, kind});
+  }
+
+  /// Brings both sides into posting order. Call once, after the last `note`.
+  void seal() {
+    arrange(sends_, send_channels_);
+    arrange(receives_, receive_channels_);
+    receives_left_ = 0;
+    for (const posted& p : receives_) receives_left_ += p.kind == receive ? 1 : 0;
+    for (std::uint32_t c = 0; c != send_channels_.list.size(); ++c) open_.push_back(c);
+  }
+
+  /// How many matches there can be.
+  std::size_t most_matches() const noexcept { return sends_.size() + receives_.size() + met_.size(); }
+
+  /// What was matched in an earlier epoch and completed in this one: nobody waits for it any more.
+  [[gnu::cold]] void recall(std::vector<message_match>& found) const {
+    for (const posted& p : met_) {
+      const core::sync_record& r = record(p);
+      endpoint before;
+      before.begin_ns = rank_->begin_ns;
+      before.record = message_match::nowhere;
+      completed(p, r, {before, 0, rank_->rank, 0, r.has(core::sync_flag::posts_receive)}, 0, found);
+    }
+  }
+
+  /// To the receivers: every send, channel by channel. Fills no packet much beyond `room` bytes; what is left
+  /// is for the next call.
+  template <class Outbox>
+  void pack_sends(Outbox&& to, std::size_t room) {
+    std::size_t kept = 0;
+    std::int32_t full = -1;  // channels of one peer follow each other mostly
+    for (const std::uint32_t number : open_) {
+      channel& c = send_channels_.list[number];
+      packet* out = c.peer == full ? nullptr : &to(c.peer);
+      if (out == nullptr || out->size() >= room) {
+        full = c.peer;
+        open_[kept++] = number;
+        continue;
+      }
+      const std::size_t fits = (room - out->size()) / sizeof(endpoint) + 1;
+      const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(fits, c.last - c.next));
+      put(*out, packet_part::sends);
+      put(*out, c.comm);
+      put(*out, c.tag);
+      put(*out, c.next - c.first);
+      put(*out, count);
+      for (std::uint32_t i = 0; i != count; ++i) put(*out, send_endpoint(sends_[c.next++]));
+      if (c.next != c.last) open_[kept++] = number;
+    }
+    open_.resize(kept);
+  }
+
+  /// The receiver's side of a part of one channel; the reader stands behind the part's kind. Matches are
+  /// appended to `found`, what the sender has to hear to `reply`. Parts of a channel come in their order.
+  void match_sends(std::int32_t source, packet_reader& in, std::vector<message_match>& found, packet& reply) {
+    const auto id = in.get<core::stable_key>();
+    const auto tag = in.get<std::int32_t>();
+    const auto from = in.get<std::uint32_t>();
+    const auto count = in.get<std::uint32_t>();
+    const std::uint32_t number = receive_channels_.numbers.find(channel_key(id, source, tag));
+    std::uint32_t nothing = 0;
+    std::uint32_t& at = number == key_map::none ? nothing : receive_channels_.list[number].next;
+    const std::uint32_t last = number == key_map::none ? 0 : receive_channels_.list[number].last;
+    std::size_t replies_at = 0;  // where the number of replies is, once there is one
+    std::uint32_t replies = 0, met = 0;
+    for (std::uint32_t k = 0; k != count; ++k) {
+      const auto sent = in.get<endpoint>();
+      bool taken = false;
+      while (at != last && !taken) {
+        const posted& p = receives_[at++];
+        if (p.kind == plain_probe) {  // sees the message of the next receive
+          found_at_probe(p, source, sent, found);
+        } else if (p.kind == matched_probe) {
+          found_at_probe(p, source, sent, found);
+          // Its Mrecv shares the posting and follows at once; a probed message that nobody received is gone too.
+          taken = at == last || receives_[at].order != p.order;
+        } else {
+          taken = true;
+          --receives_left_;
+          const core::sync_record& r = record(p);
+          const endpoint answer = endpoint_of(p);
+          completed(p, r, {sent, 0, source, 0, true}, answer.flags, found);
+          // Most sends find their receive posted in time; those need no reply.
+          if ((sent.flags & endpoint_flag::late_only) != 0 && answer.begin_ns <= sent.begin_ns) continue;
+          if (replies++ == 0) {
+            put(reply, packet_part::receives);
+            put(reply, id);
+            put(reply, tag);
+            replies_at = reply.size();
+            put(reply, replies);
+          }
+          put(reply, from + k);
+          put(reply, answer);
+        }
+      }
+      met += taken ? 1 : 0;  // a prefix
+    }
+    if (replies != 0) std::memcpy(reply.data() + replies_at, &replies, sizeof replies);
+    if (met == count) return;
+    if (!rank_->continues) {
+      unmatched_ += count - met;
+      return;
+    }
+    put(reply, packet_part::unmet);
+    put(reply, id);
+    put(reply, tag);
+    put(reply, from + met);
+  }
+
+  /// The sender's side, if another epoch follows: from which of its messages on a channel has not been received.
+  [[gnu::cold]] void take_unmet(std::int32_t destination, packet_reader& in) {
+    const auto id = in.get<core::stable_key>();
+    const auto tag = in.get<std::int32_t>();
+    const auto k = in.get<std::uint32_t>();
+    const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
+    if (number == key_map::none) return;
+    channel& c = send_channels_.list[number];
+    c.met = std::min(c.met, c.first + k);
+  }
+
+  /// After the exchange, if another epoch follows: the postings that it has to know of. What a call completed here,
+  /// but nobody sent, stays unmatched.
+  [[gnu::cold]] std::vector<carried_posting> carried() {
+    for (const channel& c : send_channels_.list) {
+      for (std::uint32_t i = c.first; i != c.last; ++i) carry(sends_[i], i < c.met);
+    }
+    for (const channel& c : receive_channels_.list) {
+      for (std::uint32_t i = c.first; i != c.last; ++i) {
+        if (receives_[i].kind != receive || is_over(receives_[i])) continue;
+        carry(receives_[i], i < c.next);
+        receives_left_ -= i < c.next ? 0 : 1;
+      }
+    }
+    for (const posted& p : met_) carry(p, true);
+    return std::move(carried_);
+  }
+
+  /// The sender's side of one reply: when and where messages of one channel were received.
+  void match_replies(std::int32_t destination, packet_reader& in, std::vector<message_match>& found) const {
+    const auto id = in.get<core::stable_key>();
+    const auto tag = in.get<std::int32_t>();
+    const auto count = in.get<std::uint32_t>();
+    const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
+    for (std::uint32_t i = 0; i != count; ++i) {
+      const auto k = in.get<std::uint32_t>();
+      const auto received = in.get<endpoint>();
+      if (number == key_map::none) continue;
+      const posted& p = sends_[send_channels_.list[number].first + k];
+      completed(p, record(p), {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
+    }
+  }
+
+  /// Sends and receives that did not meet; valid after the exchange.
+  std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
+
+ private:
+  // Probes sort before the receive of the same posting.
+  enum : std::uint16_t { plain_probe, matched_probe, receive };
+
+  struct posted {
+    std::uint64_t order;  ///< channel << 32 | posting
+    std::int64_t begin_ns;
+    std::uint32_t record;
+    std::uint16_t location;
+    std::uint16_t kind;
+  };
+  struct channel {
+    core::stable_key comm;
+    std::int32_t peer;  ///< world rank of the other side
+    std::int32_t tag;
+    std::uint32_t first = 0, last = 0;  ///< range in the arranged postings
+    std::uint32_t next = 0;             ///< the first that is not sent or not matched yet
+    std::uint32_t met = 0xffffffffu;    ///< the first that nobody has received, if another epoch follows
+  };
+  struct channels {
+    key_map numbers;
+    std::vector<channel> list;
+    std::uint64_t recent_key = 0;
+    std::uint32_t recent = 0;
+  };
+
+  static core::stable_key channel_key(core::stable_key comm, std::int32_t peer, std::int32_t tag) noexcept {
+    return core::combine(
+        comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) | static_cast<std::uint32_t>(tag));
+  }
+
+  bool is_over(const posted& p) const noexcept {
+    const core::sync_record& r = record(p);
+    const core::call_role role = core::role_of(r.call);
+    return r.has(core::sync_flag::complete) || role == core::call_role::send || role == core::call_role::receive;
+  }
+  void carry(const posted& p, bool is_met) {
+    if (!is_met || !is_over(p)) carried_.push_back({p.record, p.location, is_met});
+  }
+
+  const core::sync_record& record(const posted& p) const noexcept {
+    return rank_->locations[p.location].records[p.record];
+  }
+
+  static void add(std::vector<posted>& list, channels& known, const channel& c, posted p) {
+    const core::stable_key key = channel_key(c.comm, c.peer, c.tag);
+    if (known.list.empty() || key != known.recent_key) {
+      const auto fresh = static_cast<std::uint32_t>(known.list.size());
+      known.recent = known.numbers.intern(key, fresh);
+      known.recent_key = key;
+      if (known.recent == fresh) known.list.push_back(c);
+    }
+    p.order |= static_cast<std::uint64_t>(known.recent) << 32;
+    list.push_back(p);
+  }
+
+  static void arrange(std::vector<posted>& list, channels& known) {
+    const auto before = [](const posted& a, const posted& b) {
+      return a.order != b.order ? a.order < b.order : a.kind < b.kind;
+    };
+    if (!std::is_sorted(list.begin(), list.end(), before)) std::stable_sort(list.begin(), list.end(), before);
+    for (std::uint32_t i = 0; i != list.size(); ++i) {
+      channel& c = known.list[list[i].order >> 32];
+      if (c.last == 0) c.first = i;
+      c.last = i + 1;
+    }
+    for (channel& c : known.list) c.next = c.first;
+  }
+
+  endpoint endpoint_of(const posted& p) const noexcept {
+    const core::sync_record& r = record(p);
+    endpoint e;
+    e.begin_ns = p.begin_ns;
+    e.site = site_of(rank_->locations[p.location], r);
+    e.record = p.record;
+    e.location = p.location;
+    if (r.has(core::sync_flag::ambiguous)) e.flags = endpoint_flag::ambiguous;
+    if (r.has(core::sync_flag::synchronous)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::synchronous);
+    if (r.has(core::sync_flag::any_source)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::wildcard);
+    if (partial_) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::partial);
+    return e;
+  }
+
+  endpoint send_endpoint(const posted& p) const noexcept {
+    endpoint e = endpoint_of(p);
+    if (late_only(p)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::late_only);
+    return e;
+  }
+
+  // A call that completes any of several may have returned because of a receive that was there from the
+  // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
+  bool late_only(const posted& p) const noexcept {
+    const core::sync_record& r = record(p);
+    if (all_synchronous_ && r.has(core::sync_flag::synchronous)) return false;
+    if (core::role_of(r.call) == core::call_role::send) return true;
+    const location_history& here = rank_->locations[p.location];
+    return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&
+           r.completion < here.records.size() &&
+           core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
+  }
+
+  void found_at_probe(const posted& p, std::int32_t source, const endpoint& sent,
+                      std::vector<message_match>& found) const {
+    found.push_back({sent, p.record, source, p.location, true});
+  }
+
+  void completed(const posted& p, const core::sync_record& r, message_match match, std::uint16_t flags,
+                 std::vector<message_match>& found) const {
+    const core::call_role role = core::role_of(r.call);
+    if (role == core::call_role::send || role == core::call_role::receive) {
+      match.record = p.record;
+      match.location = p.location;
+    } else {
+      if (!r.has(core::sync_flag::complete) || r.completed_by >= rank_->locations.size() ||
+          r.completion >= rank_->locations[r.completed_by].records.size()) {
+        return;  // never seen to complete: nobody waited for it
+      }
+      match.record = r.completion;
+      match.location = static_cast<std::uint16_t>(r.completed_by);
+    }
+    match.partner.flags = static_cast<std::uint16_t>(match.partner.flags | flags);
+    found.push_back(match);
+  }
+
+  const rank_history* rank_;
+  std::vector<posted> sends_, receives_, met_;
+  std::vector<carried_posting> carried_;
+  channels send_channels_, receive_channels_;
+  std::vector<std::uint32_t> open_;  ///< channels with sends that the receiver has not been told of
+  std::int64_t unmatched_ = 0, receives_left_ = 0;
+  bool partial_ = false, all_synchronous_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/folding.hpp
+#ifndef WHYWAIT_EXPLAIN_FOLDING_HPP
+#define WHYWAIT_EXPLAIN_FOLDING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What one rank keeps from one epoch of a run to the next (overhead 4.4 a); `explain_epoch` reads and writes it. After
+/// an operation that synchronised all ranks only differences matter: all paths begin anew there, and the waits of later
+/// epochs join the classes of earlier ones by the shapes that those had. So what is folded is what an explanation of
+/// the whole run would say, if at the end of each epoch somebody waited for longer than the threshold (else the paths
+/// that reached it at one time differ in what they had run, which is forgotten there). Bounded by distinct blocks and
+/// call sites, however long the run.
+struct epoch_memory {
+  block_table blocks;
+  class_book classes;
+  std::vector<shape_leader> leaders;  ///< of all ranks' classes: by key, then by slot
+  std::vector<merged_class> merged;   ///< on rank 0: all waits so far
+  outcome sums;                       ///< on rank 0: all numbers so far
+  std::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
+};
+
+namespace detail {
+
+template <class Entry, class Key, class Add>
+[[gnu::cold]] void add_by(std::vector<Entry>& into, const std::vector<Entry>& from, Key key, Add add) {
+  for (const Entry& e : from) {
+    std::size_t at = 0;
+    while (at != into.size() && key(into[at]) != key(e)) ++at;
+    if (at == into.size()) into.push_back(e);
+    else add(into[at], e);
+  }
+}
+
+// Times add up; shares of time are means over time. The longest useful time of the whole run is not known then, only
+// that of each epoch: imbalance that changes sides counts as imbalance.
+[[gnu::cold]] inline void fold_efficiency(outcome& run, const outcome& epoch) {
+  const auto before = static_cast<double>(run.total_ns), now = static_cast<double>(epoch.total_ns);
+  if (now <= 0 || epoch.efficiency.parallel <= 0) return;
+  struct ingredients {
+    double mean, most, ideal, busiest;
+  };
+  const auto of = [](const efficiencies& e, double total) {
+    return ingredients{e.parallel * total, e.communication * total, e.transfer * total,
+                       e.balance_in_nodes * e.communication * total};
+  };
+  const ingredients a = of(run.efficiency, before), b = of(epoch.efficiency, now);
+  const double total = before + now, mean = a.mean + b.mean, most = a.most + b.most, ideal = a.ideal + b.ideal;
+  const double busiest = a.busiest + b.busiest;
+  efficiencies& e = run.efficiency;
+  e.parallel = mean / total;
+  e.load_balance = most > 0 ? mean / most : 0;
+  e.communication = most / total;
+  e.serialisation = ideal > 0 ? most / ideal : 0;
+  e.transfer = ideal / total;
+  e.balance_in_nodes = most > 0 ? busiest / most : 0;
+  e.balance_between_nodes = busiest > 0 ? mean / busiest : 0;
+}
+
+/// Adds an epoch to all before it; `waits` and `meanings` are left alone.
+[[gnu::cold]] inline void fold(outcome& run, const outcome& epoch) {
+  fold_efficiency(run, epoch);
+  run.locations = std::max(run.locations, epoch.locations);
+  run.longest_ns = std::max(run.longest_ns, epoch.longest_ns);  // that of an epoch has those before it
+  run.records += epoch.records;
+  run.waiting_ns += epoch.waiting_ns;
+  run.location_ns += epoch.location_ns;
+  run.clock_violations += epoch.clock_violations;
+  run.unmatched += epoch.unmatched;
+  run.total_ns += epoch.total_ns;
+  run.without_overhead.total_ns += epoch.without_overhead.total_ns;
+  run.without_overhead.waiting_ns += epoch.without_overhead.waiting_ns;
+  run.without_overhead.overhead_ns += epoch.without_overhead.overhead_ns;
+  run.without_overhead.bound_ns += epoch.without_overhead.bound_ns;
+  run.without_overhead.inversions += epoch.without_overhead.inversions;
+  add_by(run.critical_path, epoch.critical_path, [](const critical_block& c) { return c.block; },
+         [](critical_block& a, const critical_block& b) {
+           a.ns += b.ns;
+           a.imbalance_ns += b.imbalance_ns;
+           a.visits += b.visits;
+         });
+  sort_rarely(run.critical_path, [](const critical_block& a, const critical_block& b) {
+    return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
+  });
+  add_by(run.costs.blocks, epoch.costs.blocks, [](const delay_cost& c) { return c.block; },
+         [](delay_cost& a, const delay_cost& b) {
+           a.short_ns += b.short_ns;
+           a.long_ns += b.long_ns;
+         });
+  sort_rarely(run.costs.blocks, [](const delay_cost& a, const delay_cost& b) {
+    const std::int64_t x = a.short_ns + a.long_ns, y = b.short_ns + b.long_ns;
+    return x != y ? x > y : a.block < b.block;
+  });
+  run.costs.direct_ns += epoch.costs.direct_ns;
+  run.costs.indirect_ns += epoch.costs.indirect_ns;
+  run.costs.propagating_ns += epoch.costs.propagating_ns;
+  run.costs.terminal_ns += epoch.costs.terminal_ns;
+  run.costs.nobody_ns += epoch.costs.nobody_ns;
+  if (run.answers.empty()) {
+    run.answers = epoch.answers;
+  } else {
+    for (std::size_t i = 0; i < std::min(run.answers.size(), epoch.answers.size()); ++i) {
+      run.answers[i].total_ns += epoch.answers[i].total_ns;
+      run.answers[i].saving_ns += epoch.answers[i].saving_ns;
+    }
+  }
+  // A block that was not asked about in some epoch saved nothing there: what is said is what is saved at least.
+  add_by(run.savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
+         [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
+  for (what_if_answer& a : run.savings) a.total_ns = run.total_ns - a.saving_ns;
+  sort_rarely(run.savings,
+              [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+}
+
+}  // namespace detail
 }  // namespace explain
 }  // namespace v0
 }  // namespace whywait
@@ -2483,260 +3464,6 @@ class alignments {
 
 #endif
 
-// ---- whywait/explain/blocks.hpp
-#ifndef WHYWAIT_EXPLAIN_BLOCKS_HPP
-#define WHYWAIT_EXPLAIN_BLOCKS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Key of the unmarked code between two calls; 0 stands for the begin or the end of recording.
-constexpr core::stable_key between_key(core::stable_key first, core::stable_key second) noexcept {
-  return core::combine(core::combine(first, second), 0x6265747765656eu);
-}
-/// Key of the time inside a call that is not waiting for others.
-constexpr core::stable_key call_key(core::stable_key site) noexcept { return core::combine(site, 0x63616c6cu); }
-/// Key of the time before MPI_Init returned, relative to the first rank out of it.
-constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
-
-/// The blocks one rank has met, its own and those of adopted paths, numbered from 0 in the order of meeting.
-/// Keys mean the same on all ranks, numbers do not. Not thread safe.
-class block_table {
- public:
-  struct name {
-    core::stable_key block;
-    core::stable_key within;  ///< not 0: an untimed step
-  };
-
-  std::uint32_t intern(core::stable_key block, core::stable_key within = 0) {
-    const core::stable_key key = within == 0 ? block : core::combine(block, within);
-    const auto fresh = static_cast<std::uint32_t>(names_.size());
-    const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) names_.push_back({block, within});
-    return number;
-  }
-
-  std::uint32_t between(core::stable_key first, core::stable_key second) {
-    return derived(between_key(first, second), block_kind::between, first, second);
-  }
-  std::uint32_t call(core::stable_key site) { return derived(call_key(site), block_kind::call, site, 0); }
-  std::uint32_t startup() { return derived(startup_key(), block_kind::startup, 0, 0); }
-
-  const name& operator[](std::uint32_t number) const noexcept { return names_[number]; }
-  std::size_t size() const noexcept { return names_.size(); }
-  const std::vector<block_meaning>& meanings() const noexcept { return meanings_; }
-
- private:
-  std::uint32_t derived(core::stable_key key, block_kind kind, core::stable_key first, core::stable_key second) {
-    const auto fresh = static_cast<std::uint32_t>(meanings_.size());
-    if (explained_.intern(key, fresh) == fresh) meanings_.push_back({key, kind, first, second});
-    return intern(key);
-  }
-
-  key_map numbers_;
-  key_map explained_;
-  std::vector<name> names_;
-  std::vector<block_meaning> meanings_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/wait_class.hpp
-#ifndef WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
-#define WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Adds to a bounded list of locations; what does not fit goes to rank -1.
-inline void add_share(std::vector<location_share>& list, const location_share& share, std::size_t limit = 64) {
-  for (location_share& known : list) {
-    if (known.rank == share.rank && known.thread == share.thread) {
-      known.ns += share.ns;
-      return;
-    }
-  }
-  if (list.size() < limit || share.rank < 0) {
-    list.push_back(share);
-    return;
-  }
-  add_share(list, {-1, 0, share.ns}, limit);
-}
-
-/// Waits of one location with one key and one shape, as they accumulate. `terms` holds every block.
-struct wait_class {
-  enum kind_t : std::uint8_t { shaped, rest, shapeless };
-  using share = std::pair<std::uint32_t, double>;  ///< block number, part of the absolute differences
-
-  explanation sum;
-  kind_t kind = shaped;
-  std::uint32_t location = 0;
-  std::vector<share> shape;             ///< of the first instance: frozen (definitions 1.7)
-  std::vector<std::uint32_t> position;  ///< block number -> index in sum.residual + 1
-};
-
-/// The classes of one rank. Merged on line, so memory grows with distinct (pattern, operation, cause, shape)
-/// and not with waits. Waits of one location are added in their order; the result does not depend on how
-/// locations interleave. Not thread safe.
-class class_book {
- public:
-  class_book(const options& settings) : settings_(&settings) {}
-
-  /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`. Returns the number of its class.
-  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                    std::int64_t thread_of_waiter, std::int64_t thread_of_causer,
-                    const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
-    double whole = 0;
-    for (const residual_term& term : wait.terms) whole += static_cast<double>(std::abs(term.total_ns));
-    if (shares_.size() < block_count) shares_.resize(block_count, 0);
-    if (whole > 0) {
-      for (std::size_t i = 0; i != blocks.size(); ++i) {
-        shares_[blocks[i]] = static_cast<double>(std::abs(wait.terms[i].total_ns)) / whole;
-      }
-    }
-    wait_class& into = choose(wait, operation, cause, blocks);
-    for (const std::uint32_t b : blocks) shares_[b] = 0;
-    count(into.sum, wait, thread_of_waiter, thread_of_causer);
-    if (into.position.size() < block_count) into.position.resize(block_count, 0);
-    for (std::size_t i = 0; i != blocks.size(); ++i) {
-      std::uint32_t& at = into.position[blocks[i]];
-      if (at == 0) {
-        into.sum.residual.push_back(wait.terms[i]);
-        at = static_cast<std::uint32_t>(into.sum.residual.size());
-      } else {
-        accumulate(into.sum.residual[at - 1], wait.terms[i]);
-      }
-      into.sum.indirect_ns += wait.terms[i].inherited_ns;
-    }
-    return static_cast<std::uint32_t>(&into - classes_.data());
-  }
-
-  /// A wait that is only summed: below the threshold, or its cause came too late by the clocks.
-  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                                std::int64_t thread_of_waiter, std::int64_t thread_of_causer) {
-    wait_class& into = find(wait, operation, cause, wait_class::shapeless);
-    count(into.sum, wait, thread_of_waiter, thread_of_causer);
-    into.sum.unexplained_ns += wait.wait_ns;
-    return static_cast<std::uint32_t>(&into - classes_.data());
-  }
-
-  std::vector<wait_class>& classes() noexcept { return classes_; }
-
-  static void accumulate(residual_term& into, const residual_term& from) noexcept {
-    into.total_ns += from.total_ns;
-    into.visits_ns += from.visits_ns;
-    into.speed_ns += from.speed_ns;
-    into.inherited_ns += from.inherited_ns;
-    into.causer_visits += from.causer_visits;
-    into.waiter_visits += from.waiter_visits;
-    into.causer_work += from.causer_work;
-    into.waiter_work += from.waiter_work;
-    into.causer_ns += from.causer_ns;
-    into.waiter_ns += from.waiter_ns;
-  }
-
-  static core::stable_key key_of(pattern why, core::stable_key operation, core::stable_key cause) noexcept {
-    return core::combine(core::combine(operation, cause), static_cast<std::uint64_t>(why) + 1);
-  }
-
- private:
-  void count(explanation& into, const wait_instance& wait, std::int64_t waiter_thread, std::int64_t causer_thread) {
-    into.trust = std::max(into.trust, wait.trust);
-    into.first_ns = into.count == 0 ? wait.begin_ns : std::min(into.first_ns, wait.begin_ns);
-    ++into.count;
-    into.wait_ns += wait.wait_ns;
-    into.longest_ns = std::max(into.longest_ns, wait.wait_ns);
-    if (wait.explained) {
-      const wait_sample sample{wait.wait_ns,         wait.begin_ns,       wait.since_ns,
-                               wait.rank,            wait.causer_rank,    wait.location,
-                               wait.causer_location, wait.record,         wait.causer_record};
-      if (sample.outweighs(into.longest)) into.longest = sample;
-    }
-    if (wait.wrong_order) {
-      ++into.wrong_order_count;
-      into.wrong_order_ns += wait.wait_ns;
-    }
-    add_share(into.waiters, {wait.rank, static_cast<std::int32_t>(waiter_thread), wait.wait_ns});
-    add_share(into.causers, {wait.causer_rank, static_cast<std::int32_t>(causer_thread), wait.wait_ns});
-  }
-
-  // Total variation over the union of blocks; the instance's shares lie in `shares_`.
-  double distance(const wait_class& c) const noexcept {
-    double apart = 0, met = 0, shape = 0;
-    for (const wait_class::share& s : c.shape) {
-      apart += std::fabs(s.second - shares_[s.first]);
-      met += shares_[s.first];
-      shape += s.second;
-    }
-    return shape > 0 ? (apart + std::max(0.0, 1 - met)) / 2 : 1;
-  }
-
-  std::vector<std::uint32_t>& members(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
-    const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
-    const auto fresh = static_cast<std::uint32_t>(members_.size());
-    const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) members_.emplace_back();
-    return members_[number];
-  }
-
-  wait_class& make(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                   wait_class::kind_t kind, std::vector<std::uint32_t>& group) {
-    group.push_back(static_cast<std::uint32_t>(classes_.size()));
-    classes_.emplace_back();
-    wait_class& fresh = classes_.back();
-    fresh.sum.why = wait.why;
-    fresh.sum.operation = operation;
-    fresh.sum.cause = cause;
-    fresh.kind = kind;
-    fresh.location = wait.location;
-    return fresh;
-  }
-
-  wait_class& find(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                   wait_class::kind_t kind) {
-    std::vector<std::uint32_t>& group = members(wait, operation, cause);
-    for (const std::uint32_t c : group) {
-      if (classes_[c].kind == kind) return classes_[c];
-    }
-    return make(wait, operation, cause, kind, group);
-  }
-
-  wait_class& choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                     const std::vector<std::uint32_t>& blocks) {
-    std::vector<std::uint32_t>& group = members(wait, operation, cause);
-    std::uint32_t shaped = 0;
-    for (const std::uint32_t c : group) {
-      if (classes_[c].kind != wait_class::shaped) continue;
-      ++shaped;
-      if (distance(classes_[c]) <= settings_->class_distance) return classes_[c];
-    }
-    if (shaped >= settings_->classes_per_key) return find(wait, operation, cause, wait_class::rest);
-    wait_class& fresh = make(wait, operation, cause, wait_class::shaped, group);
-    for (const std::uint32_t b : blocks) {
-      if (shares_[b] > 0) fresh.shape.emplace_back(b, shares_[b]);
-    }
-    return fresh;
-  }
-
-  const options* settings_;
-  std::vector<wait_class> classes_;
-  key_map numbers_;
-  std::vector<std::vector<std::uint32_t>> members_;
-  std::vector<double> shares_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/location_path.hpp
 #ifndef WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
 #define WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
@@ -2765,6 +3492,7 @@ class location_path {
         earliest_ns_(earliest_ns),
         now_ns_(earliest_ns) {
     spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
+    if (rank.continued && rank.locations.size() == 1) aligned_.world(rank.begin_ns, profile_);
   }
 
   void expect(std::shared_ptr<const std::vector<arrival>> arrivals) { arrivals_ = std::move(arrivals); }
@@ -3398,180 +4126,6 @@ class forward_pass {
 
 #endif
 
-// ---- whywait/explain/merged_class.hpp
-#ifndef WHYWAIT_EXPLAIN_MERGED_CLASS_HPP
-#define WHYWAIT_EXPLAIN_MERGED_CLASS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// One block's part in a shape, in keys that all ranks share.
-struct shape_entry {
-  core::stable_key block, within;
-  double share;
-};
-
-/// The first instance of a class, proposed as the representative of its shape. The order is canonical: by
-/// time, then by content, never by rank.
-struct shape_leader {
-  core::stable_key key = 0;  ///< (pattern, operation, cause)
-  std::int64_t first_ns = 0, wait_ns = 0, count = 0;
-  std::vector<shape_entry> shape;  ///< sorted by block
-
-  bool operator<(const shape_leader& o) const noexcept {
-    const auto head = [](const shape_leader& l) { return std::tie(l.key, l.first_ns, l.wait_ns, l.count); };
-    if (head(*this) != head(o)) return head(*this) < head(o);
-    return std::lexicographical_compare(
-        shape.begin(), shape.end(), o.shape.begin(), o.shape.end(), [](const shape_entry& a, const shape_entry& b) {
-          return std::tie(a.block, a.within, a.share) < std::tie(b.block, b.within, b.share);
-        });
-  }
-};
-
-/// Total variation distance over the union of blocks: half the sum of |differences of shares| (definitions
-/// 1.7), 0 for equal shapes, 1 for disjoint ones. Both sorted by block. O(a + b).
-[[gnu::cold]] inline double distance(const std::vector<shape_entry>& a, const std::vector<shape_entry>& b) noexcept {
-  double apart = 0;
-  std::size_t i = 0, j = 0;
-  const auto name = [](const shape_entry& e) { return std::tie(e.block, e.within); };
-  while (i != a.size() || j != b.size()) {
-    if (j == b.size() || (i != a.size() && name(a[i]) < name(b[j]))) {
-      apart += a[i++].share;
-    } else if (i == a.size() || name(b[j]) < name(a[i])) {
-      apart += b[j++].share;
-    } else {
-      apart += std::fabs(a[i++].share - b[j++].share);
-    }
-  }
-  return apart / 2;
-}
-
-template <class T>
-void put_all(packet& out, const std::vector<T>& values) {
-  put(out, static_cast<std::uint64_t>(values.size()));
-  for (const T& v : values) put(out, v);
-}
-template <class T>
-void get_all(packet_reader& in, std::vector<T>& values) {
-  values.resize(in.get<std::uint64_t>());
-  for (T& v : values) v = in.get<T>();
-}
-
-[[gnu::cold]] inline void put_leader(packet& out, const shape_leader& l) {
-  put(out, l.key);
-  put(out, l.first_ns);
-  put(out, l.wait_ns);
-  put(out, l.count);
-  put_all(out, l.shape);
-}
-[[gnu::cold]] inline shape_leader get_leader(packet_reader& in) {
-  shape_leader l;
-  l.key = in.get<core::stable_key>();
-  l.first_ns = in.get<std::int64_t>();
-  l.wait_ns = in.get<std::int64_t>();
-  l.count = in.get<std::int64_t>();
-  get_all(in, l.shape);
-  return l;
-}
-
-/// What the virtual clocks say about one class.
-struct class_clock {
-  core::stable_key key = 0;
-  std::uint32_t slot = 0;
-  quality trust = quality::exact;
-  std::int64_t ns = 0;  ///< its waits without measurement overhead
-};
-
-/// A class of the whole run on its way up to rank 0. Sums only, so the order of merging does not matter.
-struct merged_class {
-  core::stable_key key = 0;
-  std::uint32_t slot = 0;  ///< number of its leader; then the rest, then those without a shape
-  explanation sum;         ///< residual sorted by (block, within)
-
-  bool same(const merged_class& o) const noexcept { return key == o.key && slot == o.slot; }
-  bool operator<(const merged_class& o) const noexcept { return std::tie(key, slot) < std::tie(o.key, o.slot); }
-
-  void merge(const explanation& from) {
-    if (sum.count == 0) {
-      sum.why = from.why;
-      sum.operation = from.operation;
-      sum.cause = from.cause;
-      sum.first_ns = from.first_ns;
-    }
-    sum.trust = std::max(sum.trust, from.trust);
-    sum.count += from.count;
-    sum.wait_ns += from.wait_ns;
-    sum.longest_ns = std::max(sum.longest_ns, from.longest_ns);
-    sum.wrong_order_count += from.wrong_order_count;
-    sum.wrong_order_ns += from.wrong_order_ns;
-    sum.indirect_ns += from.indirect_ns;
-    sum.unexplained_ns += from.unexplained_ns;
-    sum.compensated_ns += from.compensated_ns;
-    sum.compensated_trust = std::max(sum.compensated_trust, from.compensated_trust);
-    sum.first_ns = std::min(sum.first_ns, from.first_ns);
-    if (from.longest.outweighs(sum.longest)) sum.longest = from.longest;
-    for (const location_share& s : from.waiters) add_share(sum.waiters, s);
-    for (const location_share& s : from.causers) add_share(sum.causers, s);
-    std::vector<residual_term> joined;
-    joined.reserve(sum.residual.size() + from.residual.size());
-    const auto name = [](const residual_term& t) { return std::tie(t.block, t.within); };
-    auto a = sum.residual.begin();
-    auto b = from.residual.begin();
-    while (a != sum.residual.end() || b != from.residual.end()) {
-      if (b == from.residual.end() || (a != sum.residual.end() && name(*a) < name(*b))) {
-        joined.push_back(*a++);
-      } else if (a == sum.residual.end() || name(*b) < name(*a)) {
-        joined.push_back(*b++);
-      } else {
-        joined.push_back(*a++);
-        class_book::accumulate(joined.back(), *b++);
-      }
-    }
-    sum.residual.swap(joined);
-  }
-
-  void write(packet& out) const {
-    put(out, key);
-    put(out, slot);
-    put(out, sum.why);
-    put(out, sum.trust);
-    for (const core::stable_key k : {sum.operation, sum.cause}) put(out, k);
-    for (const std::int64_t v : {sum.count, sum.wait_ns, sum.longest_ns, sum.wrong_order_count, sum.wrong_order_ns,
-                                 sum.indirect_ns, sum.unexplained_ns, sum.first_ns}) {
-      put(out, v);
-    }
-    put(out, sum.longest);
-    put_all(out, sum.residual);
-    put_all(out, sum.waiters);
-    put_all(out, sum.causers);
-  }
-
-  static merged_class read(packet_reader& in) {
-    merged_class c;
-    c.key = in.get<core::stable_key>();
-    c.slot = in.get<std::uint32_t>();
-    c.sum.why = in.get<pattern>();
-    c.sum.trust = in.get<quality>();
-    for (core::stable_key* k : {&c.sum.operation, &c.sum.cause}) *k = in.get<core::stable_key>();
-    for (std::int64_t* v : {&c.sum.count, &c.sum.wait_ns, &c.sum.longest_ns, &c.sum.wrong_order_count,
-                            &c.sum.wrong_order_ns, &c.sum.indirect_ns, &c.sum.unexplained_ns, &c.sum.first_ns}) {
-      *v = in.get<std::int64_t>();
-    }
-    c.sum.longest = in.get<wait_sample>();
-    get_all(in, c.sum.residual);
-    get_all(in, c.sum.waiters);
-    get_all(in, c.sum.causers);
-    return c;
-  }
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/merging.hpp
 #ifndef WHYWAIT_EXPLAIN_MERGING_HPP
 #define WHYWAIT_EXPLAIN_MERGING_HPP
@@ -3586,10 +4140,13 @@ namespace explain {
 /// is addition. So the outcome depends neither on rank numbers nor on the shape of the tree.
 class merge_book {
  public:
-  merge_book(const options& settings, const block_table& blocks, std::vector<wait_class>& classes)
-      : settings_(&settings), classes_(&classes) {
+  /// `leaders`: those of earlier epochs, by key and slot; they come first, and new ones join them. Borrowed.
+  merge_book(const options& settings, const block_table& blocks, std::vector<wait_class>& classes,
+             std::vector<shape_leader>& leaders)
+      : settings_(&settings), classes_(&classes), leaders_(&leaders) {
     for (wait_class& c : classes) {
       entry e;
+      e.slot = c.slot;
       e.leader.key = class_book::key_of(c.sum.why, c.sum.operation, c.sum.cause);
       e.leader.first_ns = c.sum.first_ns;
       e.leader.wait_ns = c.sum.wait_ns;
@@ -3602,6 +4159,7 @@ class merge_book {
       });
       if (c.kind == wait_class::rest) e.slot = settings.classes_per_key;
       if (c.kind == wait_class::shapeless) e.slot = settings.classes_per_key + 1;
+      if (e.slot == open) e.slot = slot_among_leaders(e.leader);
       entries_.push_back(std::move(e));
     }
   }
@@ -3625,17 +4183,28 @@ class merge_book {
     earliest_per_key();
   }
   /// Takes the leaders of the round; false if there were none: all classes are covered.
-  bool settle(std::uint32_t round, const unsigned char* data, std::size_t size) {
+  bool settle(const unsigned char* data, std::size_t size) {
     packet_reader in(data, size);
     best_.clear();
     while (!in.empty()) best_.push_back(get_leader(in));
+    std::vector<std::uint32_t> slots;
+    for (const shape_leader& l : best_) {
+      const auto first = std::lower_bound(leaders_->begin(), leaders_->end(), l.key, before_key);
+      auto last = first;
+      while (last != leaders_->end() && last->key == l.key) ++last;
+      slots.push_back(static_cast<std::uint32_t>(last - first));
+      leaders_->insert(last, l);
+    }
     for (entry& e : entries_) {
       if (e.slot != open) continue;
-      const auto leader = std::lower_bound(best_.begin(), best_.end(), e.leader.key,
-                                           [](const shape_leader& l, core::stable_key key) { return l.key < key; });
+      const auto leader = std::lower_bound(best_.begin(), best_.end(), e.leader.key, before_key);
       if (leader == best_.end() || leader->key != e.leader.key) continue;
       const bool is_leader = !(*leader < e.leader) && !(e.leader < *leader);
-      if (is_leader || distance(leader->shape, e.leader.shape) <= settings_->class_distance) e.slot = round;
+      if (is_leader || distance(leader->shape, e.leader.shape) <= settings_->class_distance) {
+        e.slot = slots[static_cast<std::size_t>(leader - best_.begin())];
+      } else if (slots[static_cast<std::size_t>(leader - best_.begin())] + 1 >= settings_->classes_per_key) {
+        e.slot = settings_->classes_per_key;  // no room for one more
+      }
     }
     return !best_.empty();
   }
@@ -3652,18 +4221,21 @@ class merge_book {
   /// After the rounds: sums of this rank, then of everything that `add` brings.
   void sum() {
     for (std::size_t i = 0; i != entries_.size(); ++i) {
+      wait_class& from = (*classes_)[i];
       merged_class c;
       c.key = entries_[i].leader.key;
       c.slot = entries_[i].slot == open ? settings_->classes_per_key : entries_[i].slot;
-      c.sum = std::move((*classes_)[i].sum);
+      if (from.kind == wait_class::shaped) from.slot = c.slot;
+      if (from.sum.count == 0) continue;  // only earlier epochs had it
+      c.sum = std::move(from.sum);
+      from.restart();
       sort_rarely(c.sum.residual, [](const residual_term& a, const residual_term& b) {
         return std::tie(a.block, a.within) < std::tie(b.block, b.within);
       });
       merged_.push_back(std::move(c));
     }
     entries_.clear();
-    classes_->clear();
-    join();
+    join(merged_);
   }
   void write(packet& out) const {
     put(out, static_cast<std::uint64_t>(merged_.size()));
@@ -3671,13 +4243,28 @@ class merge_book {
   }
   void add(packet_reader& in) {
     for (auto n = in.get<std::uint64_t>(); n != 0; --n) merged_.push_back(merged_class::read(in));
-    join();
+    join(merged_);
   }
 
   std::vector<merged_class>& merged() noexcept { return merged_; }
 
+  /// Adds up classes of one key and slot.
+  static void join(std::vector<merged_class>& all) {
+    sort_rarely(all);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      if (kept != 0 && all[kept - 1].same(all[i])) {
+        all[kept - 1].merge(all[i].sum);
+      } else {
+        if (kept != i) all[kept] = std::move(all[i]);
+        ++kept;
+      }
+    }
+    all.resize(kept);
+  }
+
  private:
-  static constexpr std::uint32_t open = 0xffffffffu;
+  static constexpr std::uint32_t open = wait_class::open;
 
   struct entry {
     shape_leader leader;
@@ -3691,317 +4278,24 @@ class merge_book {
                 best_.end());
   }
 
-  void join() {
-    sort_rarely(merged_);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != merged_.size(); ++i) {
-      if (kept != 0 && merged_[kept - 1].same(merged_[i])) {
-        merged_[kept - 1].merge(merged_[i].sum);
-      } else {
-        if (kept != i) merged_[kept] = std::move(merged_[i]);
-        ++kept;
-      }
+  static bool before_key(const shape_leader& l, core::stable_key key) noexcept { return l.key < key; }
+
+  // The first that covers it; with all slots taken that of the rest.
+  std::uint32_t slot_among_leaders(const shape_leader& l) const {
+    std::uint32_t slot = 0;
+    auto at = std::lower_bound(leaders_->begin(), leaders_->end(), l.key, before_key);
+    for (; at != leaders_->end() && at->key == l.key; ++at, ++slot) {
+      if (distance(at->shape, l.shape) <= settings_->class_distance) return slot;
     }
-    merged_.resize(kept);
+    return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
   }
 
   const options* settings_;
   std::vector<wait_class>* classes_;
+  std::vector<shape_leader>* leaders_;
   std::vector<entry> entries_;
   std::vector<shape_leader> best_;
   std::vector<merged_class> merged_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/messages.hpp
-#ifndef WHYWAIT_EXPLAIN_MESSAGES_HPP
-#define WHYWAIT_EXPLAIN_MESSAGES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Matches the messages of one rank with those of the others by posting order: the k-th send meets the k-th
-/// posted receive per (communicator, source, destination, tag) (overhead 4.3; MPI 4.0, 3.5 "non-overtaking").
-/// Every receiver matches what was sent to it and tells the sender when and where it was received, if that can
-/// have made the sender wait. Both go out piece by piece, so that nothing but the postings and the matches is
-/// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
-class message_book {
- public:
-  /// `all_synchronous`: a synchronous send hears of its receive even if that was posted in time.
-  explicit message_book(const rank_history& rank, bool all_synchronous = false)
-      : rank_(&rank), all_synchronous_(all_synchronous) {
-    for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
-  }
-
-  /// Makes room for the postings among these records, so that no list is copied while it grows.
-  void expect(const location_history& location) {
-    std::size_t sends = sends_.size(), receives = receives_.size();
-    for (std::uint64_t i = 0; i != location.records.size(); ++i) {
-      const core::sync_record& r = location.records[i];
-      if (r.has(core::sync_flag::posts_send)) {
-        ++sends;
-      } else if (r.has(core::sync_flag::posts_receive) || core::role_of(r.call) == core::call_role::probe) {
-        ++receives;
-      }
-    }
-    sends_.reserve(sends);
-    receives_.reserve(receives);
-  }
-
-  /// Notes one record; call in record order, per location.
-  void note(std::uint16_t location, std::uint32_t index, const core::sync_record& r, std::int64_t begin_ns) {
-    using namespace core;
-    const call_role role = role_of(r.call);
-    const bool probes = role == call_role::probe;
-    if (!probes && !r.has(sync_flag::posts_send | sync_flag::posts_receive)) return;
-    if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return;
-    if (r.comm >= rank_->communicators.size()) return;
-    const communicator& comm = rank_->communicators[r.comm];
-    const std::int32_t peer = world_rank(comm, r.peer);
-    if (comm.id == 0 || peer < 0) return;
-    if (r.has(sync_flag::posts_send)) {
-      add(sends_, send_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, receive});
-      return;
-    }
-    // Nobody knows what a wildcard received that was freed or never completed.
-    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
-    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
-    if (!probes && wildcard && !completes) return;
-    const std::uint16_t kind = !probes ? receive : r.has(sync_flag::matched) ? matched_probe : plain_probe;
-    add(receives_, receive_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, kind});
-  }
-
-  /// Brings both sides into posting order. Call once, after the last `note`.
-  void seal() {
-    arrange(sends_, send_channels_);
-    arrange(receives_, receive_channels_);
-    receives_left_ = 0;
-    for (const posted& p : receives_) receives_left_ += p.kind == receive ? 1 : 0;
-    for (std::uint32_t c = 0; c != send_channels_.list.size(); ++c) open_.push_back(c);
-  }
-
-  /// How many matches there can be.
-  std::size_t most_matches() const noexcept { return sends_.size() + receives_.size(); }
-
-  /// To the receivers: every send, channel by channel. Fills no packet much beyond `room` bytes; what is left
-  /// is for the next call.
-  template <class Outbox>
-  void pack_sends(Outbox&& to, std::size_t room) {
-    std::size_t kept = 0;
-    std::int32_t full = -1;  // channels of one peer follow each other mostly
-    for (const std::uint32_t number : open_) {
-      channel& c = send_channels_.list[number];
-      packet* out = c.peer == full ? nullptr : &to(c.peer);
-      if (out == nullptr || out->size() >= room) {
-        full = c.peer;
-        open_[kept++] = number;
-        continue;
-      }
-      const std::size_t fits = (room - out->size()) / sizeof(endpoint) + 1;
-      const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(fits, c.last - c.next));
-      put(*out, packet_part::sends);
-      put(*out, c.comm);
-      put(*out, c.tag);
-      put(*out, c.next - c.first);
-      put(*out, count);
-      for (std::uint32_t i = 0; i != count; ++i) put(*out, send_endpoint(sends_[c.next++]));
-      if (c.next != c.last) open_[kept++] = number;
-    }
-    open_.resize(kept);
-  }
-
-  /// The receiver's side of a part of one channel; the reader stands behind the part's kind. Matches are
-  /// appended to `found`, what the sender has to hear to `reply`. Parts of a channel come in their order.
-  void match_sends(std::int32_t source, packet_reader& in, std::vector<message_match>& found, packet& reply) {
-    const auto id = in.get<core::stable_key>();
-    const auto tag = in.get<std::int32_t>();
-    const auto from = in.get<std::uint32_t>();
-    const auto count = in.get<std::uint32_t>();
-    const std::uint32_t number = receive_channels_.numbers.find(channel_key(id, source, tag));
-    std::uint32_t nothing = 0;
-    std::uint32_t& at = number == key_map::none ? nothing : receive_channels_.list[number].next;
-    const std::uint32_t last = number == key_map::none ? 0 : receive_channels_.list[number].last;
-    std::size_t replies_at = 0;  // where the number of replies is, once there is one
-    std::uint32_t replies = 0;
-    for (std::uint32_t k = 0; k != count; ++k) {
-      const auto sent = in.get<endpoint>();
-      bool taken = false;
-      while (at != last && !taken) {
-        const posted& p = receives_[at++];
-        if (p.kind == plain_probe) {  // sees the message of the next receive
-          found_at_probe(p, source, sent, found);
-        } else if (p.kind == matched_probe) {
-          found_at_probe(p, source, sent, found);
-          // Its Mrecv shares the posting and follows at once; a probed message that nobody received is gone too.
-          taken = at == last || receives_[at].order != p.order;
-        } else {
-          taken = true;
-          --receives_left_;
-          const core::sync_record& r = record(p);
-          const endpoint answer = endpoint_of(p);
-          completed(p, r, {sent, 0, source, 0, true}, answer.flags, found);
-          // Most sends find their receive posted in time; those need no reply.
-          if ((sent.flags & endpoint_flag::late_only) != 0 && answer.begin_ns <= sent.begin_ns) continue;
-          if (replies++ == 0) {
-            put(reply, packet_part::receives);
-            put(reply, id);
-            put(reply, tag);
-            replies_at = reply.size();
-            put(reply, replies);
-          }
-          put(reply, from + k);
-          put(reply, answer);
-        }
-      }
-      if (!taken) ++unmatched_;
-    }
-    if (replies != 0) std::memcpy(reply.data() + replies_at, &replies, sizeof replies);
-  }
-
-  /// The sender's side of one reply: when and where messages of one channel were received.
-  void match_replies(std::int32_t destination, packet_reader& in, std::vector<message_match>& found) const {
-    const auto id = in.get<core::stable_key>();
-    const auto tag = in.get<std::int32_t>();
-    const auto count = in.get<std::uint32_t>();
-    const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
-    for (std::uint32_t i = 0; i != count; ++i) {
-      const auto k = in.get<std::uint32_t>();
-      const auto received = in.get<endpoint>();
-      if (number == key_map::none) continue;
-      const posted& p = sends_[send_channels_.list[number].first + k];
-      completed(p, record(p), {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
-    }
-  }
-
-  /// Sends and receives that did not meet; valid after the exchange.
-  std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
-
- private:
-  // Probes sort before the receive of the same posting.
-  enum : std::uint16_t { plain_probe, matched_probe, receive };
-
-  struct posted {
-    std::uint64_t order;  ///< channel << 32 | posting
-    std::int64_t begin_ns;
-    std::uint32_t record;
-    std::uint16_t location;
-    std::uint16_t kind;
-  };
-  struct channel {
-    core::stable_key comm;
-    std::int32_t peer;  ///< world rank of the other side
-    std::int32_t tag;
-    std::uint32_t first = 0, last = 0;  ///< range in the arranged postings
-    std::uint32_t next = 0;             ///< the first that is not sent or not matched yet
-  };
-  struct channels {
-    key_map numbers;
-    std::vector<channel> list;
-    std::uint64_t recent_key = 0;
-    std::uint32_t recent = 0;
-  };
-
-  static core::stable_key channel_key(core::stable_key comm, std::int32_t peer, std::int32_t tag) noexcept {
-    return core::combine(
-        comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) | static_cast<std::uint32_t>(tag));
-  }
-
-  const core::sync_record& record(const posted& p) const noexcept {
-    return rank_->locations[p.location].records[p.record];
-  }
-
-  static void add(std::vector<posted>& list, channels& known, const channel& c, posted p) {
-    const core::stable_key key = channel_key(c.comm, c.peer, c.tag);
-    if (known.list.empty() || key != known.recent_key) {
-      const auto fresh = static_cast<std::uint32_t>(known.list.size());
-      known.recent = known.numbers.intern(key, fresh);
-      known.recent_key = key;
-      if (known.recent == fresh) known.list.push_back(c);
-    }
-    p.order |= static_cast<std::uint64_t>(known.recent) << 32;
-    list.push_back(p);
-  }
-
-  static void arrange(std::vector<posted>& list, channels& known) {
-    const auto before = [](const posted& a, const posted& b) {
-      return a.order != b.order ? a.order < b.order : a.kind < b.kind;
-    };
-    if (!std::is_sorted(list.begin(), list.end(), before)) std::stable_sort(list.begin(), list.end(), before);
-    for (std::uint32_t i = 0; i != list.size(); ++i) {
-      channel& c = known.list[list[i].order >> 32];
-      if (c.last == 0) c.first = i;
-      c.last = i + 1;
-    }
-    for (channel& c : known.list) c.next = c.first;
-  }
-
-  endpoint endpoint_of(const posted& p) const noexcept {
-    const core::sync_record& r = record(p);
-    endpoint e;
-    e.begin_ns = p.begin_ns;
-    e.site = site_of(rank_->locations[p.location], r);
-    e.record = p.record;
-    e.location = p.location;
-    if (r.has(core::sync_flag::ambiguous)) e.flags = endpoint_flag::ambiguous;
-    if (r.has(core::sync_flag::synchronous)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::synchronous);
-    if (r.has(core::sync_flag::any_source)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::wildcard);
-    if (partial_) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::partial);
-    return e;
-  }
-
-  endpoint send_endpoint(const posted& p) const noexcept {
-    endpoint e = endpoint_of(p);
-    if (late_only(p)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::late_only);
-    return e;
-  }
-
-  // A call that completes any of several may have returned because of a receive that was there from the
-  // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
-  bool late_only(const posted& p) const noexcept {
-    const core::sync_record& r = record(p);
-    if (all_synchronous_ && r.has(core::sync_flag::synchronous)) return false;
-    if (core::role_of(r.call) == core::call_role::send) return true;
-    const location_history& here = rank_->locations[p.location];
-    return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&
-           r.completion < here.records.size() &&
-           core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
-  }
-
-  void found_at_probe(const posted& p, std::int32_t source, const endpoint& sent,
-                      std::vector<message_match>& found) const {
-    found.push_back({sent, p.record, source, p.location, true});
-  }
-
-  void completed(const posted& p, const core::sync_record& r, message_match match, std::uint16_t flags,
-                 std::vector<message_match>& found) const {
-    const core::call_role role = core::role_of(r.call);
-    if (role == core::call_role::send || role == core::call_role::receive) {
-      match.record = p.record;
-      match.location = p.location;
-    } else {
-      if (!r.has(core::sync_flag::complete) || r.completed_by >= rank_->locations.size() ||
-          r.completion >= rank_->locations[r.completed_by].records.size()) {
-        return;  // never seen to complete: nobody waited for it
-      }
-      match.record = r.completion;
-      match.location = static_cast<std::uint16_t>(r.completed_by);
-    }
-    match.partner.flags = static_cast<std::uint16_t>(match.partner.flags | flags);
-    found.push_back(match);
-  }
-
-  const rank_history* rank_;
-  std::vector<posted> sends_, receives_;
-  channels send_channels_, receive_channels_;
-  std::vector<std::uint32_t> open_;  ///< channels with sends that the receiver has not been told of
-  std::int64_t unmatched_ = 0, receives_left_ = 0;
-  bool partial_ = false, all_synchronous_;
 };
 
 }  // namespace explain
@@ -4133,13 +4427,16 @@ namespace explain {
 class rank_engine {
  public:
   /// `clocks`: those of this rank, or null; borrowed.
-  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks)
+  /// `memory`: of the run's earlier epochs; borrowed.
+  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory)
       : rank_(&rank),
         settings_(settings),
         messages_(new message_book(rank, clocks != nullptr)),
         collectives_(rank),
-        classes_(settings_),
-        clocks_(clocks) {}
+        memory_(&memory),
+        clocks_(clocks) {
+    memory_->classes.use(settings_);
+  }
 
   // Stage 0: reads the records.
   void observe() {
@@ -4159,13 +4456,14 @@ class rank_engine {
                           walk.leave_ns());
       }
       const std::int64_t time_ns = std::max(rank_->end_ns, walk.leave_ns()) - rank_->begin_ns;
-      totals_.records += static_cast<std::int64_t>(location.records.size());
+      totals_.records += static_cast<std::int64_t>(location.records.size() - location.carried);
       totals_.location_ns += time_ns;
-      totals_.longest_ns = std::max(totals_.longest_ns, time_ns);
+      totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + time_ns);
     }
     messages_->seal();
     collectives_.seal();
     matches_.reserve(messages_->most_matches());  // not copied while it grows; what is not used is never touched
+    if (rank_->continued) messages_->recall(matches_);
     answers_.resize(rank_->locations.size());
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
@@ -4201,6 +4499,9 @@ class rank_engine {
         case packet_part::receives:
           messages_->match_replies(source, in, matches_);
           break;
+        case packet_part::unmet:
+          messages_->take_unmet(source, in);
+          break;
         case packet_part::participation:
           collectives_.take(source, in);
           break;
@@ -4220,9 +4521,10 @@ class rank_engine {
 
   // Between: every wait is known now.
   void decide(std::int64_t earliest_ns) {
+    if (rank_->continues) memory_->carried = messages_->carried();
     totals_.unmatched = messages_->unmatched();
     messages_.reset();
-    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, blocks_, classes_));
+    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, memory_->blocks, memory_->classes));
     const auto before = [](const message_match& a, const message_match& b) {
       return a.location != b.location ? a.location < b.location : a.record < b.record;
     };
@@ -4257,9 +4559,10 @@ class rank_engine {
   // Stage 5: merging.
   void begin_merging() {
     forward_.reset();
-    for (const wait_class& c : classes_.classes()) totals_.waiting_ns += c.sum.wait_ns;
-    merging_.reset(new merge_book(settings_, blocks_, classes_.classes()));
-    meanings_ = blocks_.meanings();
+    std::vector<wait_class>& classes = memory_->classes.classes();
+    for (const wait_class& c : classes) totals_.waiting_ns += c.sum.wait_ns;
+    merging_.reset(new merge_book(settings_, memory_->blocks, classes, memory_->leaders));
+    meanings_ = memory_->blocks.meanings();
   }
   merge_book& merging() noexcept { return *merging_; }
 
@@ -4296,9 +4599,14 @@ class rank_engine {
   }
 
   outcome present_result() {
-    outcome result = totals_;
-    if (clocks_ != nullptr) clocks_->report(result, merging_->merged());
-    result.waits = present(merging_->merged(), settings_);
+    if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged());
+    detail::fold(memory_->sums, totals_);
+    std::vector<merged_class>& all = memory_->merged;
+    for (merged_class& c : merging_->merged()) all.push_back(std::move(c));
+    merge_book::join(all);
+    outcome result = memory_->sums;
+    std::vector<merged_class> presented = all;
+    result.waits = present(presented, settings_);
     unique_meanings();
     std::vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
@@ -4309,6 +4617,7 @@ class rank_engine {
     }
     for (const critical_block& c : result.critical_path) used.push_back(c.block);
     for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
+    for (const what_if_answer& a : result.savings) used.push_back(a.question.changes[0].block);
     if (clocks_ != nullptr) clocks_->mark_savings(result);
     sort_rarely(used);
     for (const block_meaning& m : meanings_) {
@@ -4329,8 +4638,7 @@ class rank_engine {
   options settings_;
   std::unique_ptr<message_book> messages_;
   collective_book collectives_;
-  block_table blocks_;
-  class_book classes_;
+  epoch_memory* memory_;
   rank_clocks* clocks_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;
@@ -4358,13 +4666,14 @@ namespace explain {
 namespace detail {
 
 [[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
-                                          const options& settings) {
+                                          const options& settings, epoch_memory* memories) {
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
   std::vector<std::unique_ptr<rank_engine>> engines;
   engines.reserve(count);
   for (std::size_t i = 0; i != count; ++i) {
-    engines.emplace_back(new rank_engine(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i)));
+    engines.emplace_back(new rank_engine(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i),
+                                         memories[i]));
   }
   const auto at = [&engines](std::int32_t i) -> rank_engine& { return *engines[static_cast<std::size_t>(i)]; };
 
@@ -4403,7 +4712,7 @@ namespace detail {
     bool any = false;
     transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          any = at(i).merging().settle(round, data, size) || any;
+                          any = at(i).merging().settle(data, size) || any;
                         });
     if (!any) break;
   }
@@ -4440,10 +4749,23 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
     throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
   }
   transport_calls_of<Transport> calls(transport);
-  return detail::explain_over(calls, histories, count, settings);
+  std::vector<epoch_memory> memories(count);
+  return detail::explain_over(calls, histories, count, settings, memories.data());
 }
 
-/// The same for the usual case of one rank per process.
+/// The same for one epoch of a longer run: `rank_history::continues` and `continued` say where it lies, `memories` (one
+/// for each history, fresh before the first epoch) hold what was before. The result is that of all epochs so far.
+template <class Transport>
+outcome explain_epoch(Transport& transport, const rank_history* histories, epoch_memory* memories, std::size_t count,
+                      const options& settings = {}) {
+  if (count != static_cast<std::size_t>(transport.hosted())) {
+    throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
+  }
+  transport_calls_of<Transport> calls(transport);
+  return detail::explain_over(calls, histories, count, settings, memories);
+}
+
+/// `explain` for the usual case of one rank per process.
 template <class Transport>
 outcome explain(Transport& transport, const rank_history& history, const options& settings = {}) {
   return explain(transport, &history, 1, settings);
@@ -5640,7 +5962,7 @@ struct registry {
   uint32_t location_count;
   void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: nobody reads them
   uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
-  void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
+  void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
   code_source* sources;       ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;      ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;         ///< what all of its modules read
@@ -6882,7 +7204,7 @@ struct location : core::location_base {
   mismatch first_mismatch{};                    ///< the first of them
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
   bool looking_up = false;                      ///< the number of a place is being looked up
-  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI
+  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
   path_recorder path;
   name_cache names;
@@ -7270,6 +7592,8 @@ struct collected_location {
   core::chunked_view<const core::order_node> order_nodes;
   const call_site_table* sites = nullptr;     ///< meaning of sync_record::site; null: it never called MPI
   const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), order lost; or null
+  std::vector<core::call_overhead> call_overheads;  ///< what recording its calls cost lately, by core::mpi_call
+  core::mark_overhead mark_overheads{};             ///< what its marks cost
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
   std::uint64_t mismatched_ends = 0;
@@ -7288,6 +7612,7 @@ struct collected_communicator {
 struct collected_process {
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
+  std::int32_t node = -1;  ///< machine that the process runs on, numbered alike on all ranks (node_of); -1: unknown
   shared_clock clock;
   std::uint64_t begin_ticks = 0;
   std::uint64_t end_ticks = 0;   ///< of recording: earlier than MPI_Finalize if memory ran out
@@ -9367,6 +9692,7 @@ class process_history {
     if (code_ != nullptr) history_.code = code_->code();
     history_.rank = all.rank;
     history_.ranks = all.ranks;
+    history_.node = all.node;
     history_.clock = {all.clock.origin, all.clock.ns_per_tick, all.clock.offset_ns};
     history_.begin_ns = history_.clock(all.begin_ticks);
     history_.end_ns = history_.clock(all.end_ticks);
@@ -9420,6 +9746,8 @@ class process_history {
       location.needs = from.needs;
       location.order = from.order;
       location.order_nodes = from.order_nodes;
+      location.call_overheads = from.call_overheads;
+      location.mark_overheads = from.mark_overheads;
       location.dropped = from.lost_records + from.lost_steps;
       for (std::uint32_t number = 0; number < from.sites->size(); ++number) {
         location.call_sites.push_back(key_of_call(*from.sites, number));
@@ -9518,6 +9846,10 @@ namespace mpi {
     for (const explain::picture_side* side : {&e.picture.waiter, &e.picture.causer})
       for (const explain::picture_node& n : side->nodes) keys.push_back(n.key);
   }
+  const auto listed = [](std::size_t all) { return std::min(all, explain::most_listed_blocks); };
+  for (std::size_t i = 0; i != listed(found.critical_path.size()); ++i) keys.push_back(found.critical_path[i].block);
+  for (std::size_t i = 0; i != listed(found.costs.blocks.size()); ++i) keys.push_back(found.costs.blocks[i].block);
+  for (const explain::what_if_answer& a : found.savings) keys.push_back(a.question.changes[0].block);
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;
@@ -9529,58 +9861,218 @@ namespace mpi {
 
 #endif
 
-// ---- whywait/predict/answer.hpp
-#ifndef WHYWAIT_PREDICT_ANSWER_HPP
-#define WHYWAIT_PREDICT_ANSWER_HPP
+// ---- whywait/report/named_block.hpp
+#ifndef WHYWAIT_REPORT_NAMED_BLOCK_HPP
+#define WHYWAIT_REPORT_NAMED_BLOCK_HPP
 
 namespace whywait {
 inline namespace v0 {
-namespace predict {
+namespace report {
 
-/// What one engine says.
-struct engine_answer {
-  std::string engine;  ///< "replay", "algebra" or "chain"
-  bool answered = false;
-  std::string refusal;            ///< why not
-  double baseline_seconds = 0.0;  ///< its prediction of the unchanged program
-  double baseline_error = 0.0;    ///< baseline over measured, minus 1
-  double seconds = 0.0;           ///< measured * predicted(new) / predicted(unchanged)
-
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
-  engine_answer() = default;
-  [[gnu::noinline]] engine_answer(const engine_answer&) = default;
-  [[gnu::noinline]] engine_answer(engine_answer&&) = default;
-  [[gnu::noinline]] engine_answer& operator=(const engine_answer&) = default;
-  [[gnu::noinline]] engine_answer& operator=(engine_answer&&) = default;
-  [[gnu::noinline]] ~engine_answer() = default;
-};
-
-/// The answer to one question; one row of the report's "prediction".
-struct answer {
-  std::string question;  ///< in the notation of parse_questions
-  bool answered = false;
-  std::string refusal;  ///< why there is no answer
-  std::string engine;   ///< whose answer `seconds` is
-  double measured_seconds = 0.0;
-  double seconds = 0.0;      ///< predicted time of the changed program
-  double low_seconds = 0.0;  ///< interval: sampling, disturbance, spread among the engines and baseline error added up
-  double high_seconds = 0.0;
-  double baseline_error = 0.0;  ///< of `engine` on the unchanged program, relative
-  double sampling = 0.0;        ///< half widths, relative: between two runs, and among the engines
-  double spread = 0.0;
-  std::vector<engine_answer> engines;
-  std::vector<std::string> notes;  ///< assumptions and doubts, one sentence each
+/// A block of code as a reader knows it.
+struct named_block {
+  std::string kind;    ///< region, step, waiting, between, call, startup, other
+  std::string block;   ///< name, or for derived blocks a phrase: "between MPI_Waitall at step (halo.cpp:20) and ..."
+  std::string within;  ///< of an untimed step: the region around it
+  place where;         ///< of the block; of a derived block the call site at its end
+  std::optional<place> from;  ///< between: the call site at its begin (nothing: since MPI_Init)
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
-  answer() = default;
-  [[gnu::noinline]] answer(const answer&) = default;
-  [[gnu::noinline]] answer(answer&&) = default;
-  [[gnu::noinline]] answer& operator=(const answer&) = default;
-  [[gnu::noinline]] answer& operator=(answer&&) = default;
-  [[gnu::noinline]] ~answer() = default;
+  named_block() = default;
+  [[gnu::noinline]] named_block(const named_block&) = default;
+  [[gnu::noinline]] named_block(named_block&&) = default;
+  [[gnu::noinline]] named_block& operator=(const named_block&) = default;
+  [[gnu::noinline]] named_block& operator=(named_block&&) = default;
+  [[gnu::noinline]] ~named_block() = default;
 };
 
-}  // namespace predict
+/// Lines that name a block, in at most `columns` where that is possible without cutting the file name, else `room`.
+[[gnu::cold]] inline std::vector<std::string> label_of(const named_block& b, std::size_t columns, std::size_t room) {
+  if (b.kind == "between") {
+    const std::string begin = b.from ? call_text(*b.from, "in", room - 8) : "MPI_Init";
+    return {"between " + begin, "    and " + call_text(b.where, "in", room - 8)};
+  }
+  if (b.kind == "call") return {"inside " + call_text(b.where, "in", room - 7)};
+  const std::string name = printable(b.block);
+  std::string code = code_text(b.where);
+  if (!code.empty()) code = " (" + code + ")";
+  const std::size_t left = columns > display_width(code) ? columns - display_width(code) : 0;
+  if (display_width(name) <= left || left >= 12) return {shorten_middle(name, std::max<std::size_t>(left, 12)) + code};
+  return {shorten_middle(name, room), code.substr(code.empty() ? 0 : 1)};
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/name_resolver.hpp
+#ifndef WHYWAIT_REPORT_NAME_RESOLVER_HPP
+#define WHYWAIT_REPORT_NAME_RESOLVER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+inline const char* name_of(explain::block_kind k) noexcept {
+  switch (k) {
+    case explain::block_kind::region:
+      return "region";
+    case explain::block_kind::step:
+      return "step";
+    case explain::block_kind::waiting:
+      return "waiting";
+    case explain::block_kind::between:
+      return "between";
+    case explain::block_kind::call:
+      return "call";
+    case explain::block_kind::startup:
+      return "startup";
+    case explain::block_kind::other:
+      return "other";
+  }
+  return "other";
+}
+
+namespace detail {
+
+/// Names and places for the keys of one outcome.
+class name_resolver {
+ public:
+  name_resolver(const explain::outcome& found, const names& known) : known_(known) {
+    for (const explain::block_meaning& m : found.meanings) meanings_.emplace(m.key, m);
+  }
+
+  place site(core::stable_key key) const {
+    const place* p = known_.find(key);
+    return p != nullptr ? *p : place{};
+  }
+
+  /// `within`: of an untimed step the region around it, else 0.
+  void describe(core::stable_key block, core::stable_key within, named_block& out) const {
+    const auto meaning = meanings_.find(block);
+    explain::block_meaning m{block, within != 0 ? explain::block_kind::step : explain::block_kind::region, block, 0};
+    if (meaning != meanings_.end()) m = meaning->second;
+    out.kind = report::name_of(m.kind);
+    const place* const marked = known_.find(m.first);
+    if (m.kind == explain::block_kind::region && marked != nullptr && !marked->kind.empty()) out.kind = marked->kind;
+    if (within != 0) {
+      const auto around = meanings_.find(within);
+      out.within = around != meanings_.end() && around->second.kind == explain::block_kind::between
+                       ? interval_name(around->second)
+                       : block_name(within);
+    }
+    switch (m.kind) {
+      case explain::block_kind::region:
+      case explain::block_kind::step:
+      case explain::block_kind::waiting:
+        out.where = site(m.first);
+        out.block = block_name(m.first);
+        break;
+      case explain::block_kind::between:
+        out.where = site(m.second);
+        if (m.first != 0) out.from = site(m.first);
+        out.block = interval_name(m);
+        break;
+      case explain::block_kind::call:
+        out.where = site(m.first);
+        out.block = "inside " + call_text(out.where);
+        break;
+      case explain::block_kind::startup:
+        out.block = "start-up, before MPI_Init returned";
+        break;
+      case explain::block_kind::other:
+        out.block = "all other code";
+        break;
+    }
+  }
+
+  /// For what is not listed one by one.
+  void rest(named_block& out) const {
+    out.kind = report::name_of(explain::block_kind::other);
+    out.block = "all other code";
+  }
+
+ private:
+  std::string interval_name(const explain::block_meaning& m) const {
+    return "between " + (m.first != 0 ? call_text(site(m.first), "at") : std::string("MPI_Init")) + " and " +
+           call_text(site(m.second), "at");
+  }
+
+  std::string block_name(core::stable_key key) const {
+    const place* p = known_.find(key);
+    if (p != nullptr && !p->name.empty()) return p->name;
+    if (p != nullptr && !p->region.empty()) return std::string(last_of(p->region));
+    if (p != nullptr && !p->function.empty()) return short_name(p->function);
+    char digits[16];
+    const auto end = std::to_chars(digits, digits + sizeof digits, key, 16);
+    return "unnamed block " + std::string(digits, end.ptr);
+  }
+
+  const names& known_;
+  std::unordered_map<core::stable_key, explain::block_meaning> meanings_;
+};
+
+}  // namespace detail
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/run_ledger.hpp
+#ifndef WHYWAIT_REPORT_RUN_LEDGER_HPP
+#define WHYWAIT_REPORT_RUN_LEDGER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// A block of the critical path.
+struct critical_entry : named_block {
+  double seconds = 0;            ///< in it on the critical path
+  double imbalance_seconds = 0;  ///< what is more than the mean of all locations
+  std::int64_t visits = 0;
+  std::optional<double> saving_seconds;  ///< the run would be shorter by this if it took half the time; nothing: not asked
+};
+
+/// A block and the waiting that its delays cost, by proportion (Boehme et al., ACM TOPC 2016).
+struct delay_entry : named_block {
+  double short_seconds = 0;  ///< waits for the one who ran it
+  double long_seconds = 0;   ///< waits for those who had waited for that one, and so on
+};
+
+/// What measuring cost. Without calibration only what the records themselves say: pauses for memory.
+struct overhead_section {
+  bool calibrated = false;            ///< the cost of each call was measured
+  double seconds = 0;                 ///< spent measuring, on all locations
+  double bound_seconds = 0;           ///< of it on the critical path: the run became longer by no more
+  double without_seconds = 0;         ///< the run without it
+  double waiting_without_seconds = 0; ///< all waiting without it
+  std::int64_t inversions = 0;        ///< wildcard receives that would have taken another message first
+};
+
+/// All explained waiting, divided three times: by what the causer did, by what followed, and what nobody is charged for.
+struct delay_sums {
+  double direct_seconds = 0;       ///< because the causer computed longer
+  double indirect_seconds = 0;     ///< because the causer had waited itself
+  double propagating_seconds = 0;  ///< waits that made others wait later
+  double terminal_seconds = 0;     ///< waits that nobody waited for
+  double nobody_seconds = 0;       ///< no difference was found
+};
+
+/// What the virtual clocks say about the run as a whole.
+struct run_ledger {
+  double seconds = 0;  ///< from the first begin to the last end; 0: there were no clocks, and nothing below is known
+  explain::efficiencies efficiency;
+  overhead_section overhead;
+  std::vector<critical_entry> critical_path;  ///< largest first; all add up to `seconds`
+  std::vector<delay_entry> delay_costs;       ///< most costly first
+  delay_sums delays;
+};
+
+}  // namespace report
 }  // namespace v0
 }  // namespace whywait
 
@@ -9671,6 +10163,334 @@ inline std::string counted(std::int64_t n, const char* one, const char* many = n
   if (n == 1) return text + one;
   return many != nullptr ? text + many : text + one + "s";
 }
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/ledger_assemble.hpp
+#ifndef WHYWAIT_REPORT_LEDGER_ASSEMBLE_HPP
+#define WHYWAIT_REPORT_LEDGER_ASSEMBLE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+namespace detail {
+
+/// How much shorter the run would be if `block` took half the time; nothing if that was not asked.
+[[gnu::cold]] inline std::optional<double> saving_of(const explain::outcome& found, core::stable_key block) {
+  for (const explain::what_if_answer& a : found.savings)
+    if (a.question.changes[0].block == block) return seconds_of(a.saving_ns);
+  return {};
+}
+
+[[gnu::cold]] inline void list_critical_path(const explain::outcome& found, const name_resolver& resolve, run_ledger& out) {
+  explain::critical_block others;
+  for (const explain::critical_block& c : found.critical_path) {
+    if (c.ns == 0) continue;  // untimed
+    if (out.critical_path.size() == explain::most_listed_blocks) {
+      others.ns += c.ns;
+      others.imbalance_ns += c.imbalance_ns;
+      others.visits += c.visits;
+      continue;
+    }
+    out.critical_path.emplace_back();
+    critical_entry& e = out.critical_path.back();
+    resolve.describe(c.block, 0, e);
+    e.seconds = seconds_of(c.ns);
+    e.imbalance_seconds = seconds_of(c.imbalance_ns);
+    e.visits = c.visits;
+    e.saving_seconds = saving_of(found, c.block);
+  }
+  if (others.ns == 0) return;
+  out.critical_path.emplace_back();
+  critical_entry& e = out.critical_path.back();
+  resolve.rest(e);
+  e.seconds = seconds_of(others.ns);
+  e.imbalance_seconds = seconds_of(others.imbalance_ns);
+  e.visits = others.visits;
+}
+
+[[gnu::cold]] inline void list_delay_costs(const explain::delay_costs& costs, const name_resolver& resolve, run_ledger& out) {
+  explain::delay_cost others;
+  for (const explain::delay_cost& c : costs.blocks) {
+    if (c.short_ns == 0 && c.long_ns == 0) continue;
+    if (out.delay_costs.size() == explain::most_listed_blocks) {
+      others.short_ns += c.short_ns;
+      others.long_ns += c.long_ns;
+      continue;
+    }
+    out.delay_costs.emplace_back();
+    delay_entry& e = out.delay_costs.back();
+    resolve.describe(c.block, 0, e);
+    e.short_seconds = seconds_of(c.short_ns);
+    e.long_seconds = seconds_of(c.long_ns);
+  }
+  if (others.short_ns == 0 && others.long_ns == 0) return;
+  out.delay_costs.emplace_back();
+  delay_entry& e = out.delay_costs.back();
+  resolve.rest(e);
+  e.short_seconds = seconds_of(others.short_ns);
+  e.long_seconds = seconds_of(others.long_ns);
+}
+
+/// What the virtual clocks of an outcome say, in seconds and names.
+[[gnu::cold]] inline run_ledger ledger_of(const explain::outcome& found, const name_resolver& resolve) {
+  run_ledger out;
+  out.seconds = seconds_of(found.total_ns);
+  out.efficiency = found.efficiency;
+  const explain::compensation& without = found.without_overhead;
+  out.overhead = {without.calibrated,           seconds_of(without.overhead_ns), seconds_of(without.bound_ns),
+                  seconds_of(without.total_ns), seconds_of(without.waiting_ns),  without.inversions};
+  list_critical_path(found, resolve, out);
+  list_delay_costs(found.costs, resolve, out);
+  out.delays = {seconds_of(found.costs.direct_ns), seconds_of(found.costs.indirect_ns),
+                seconds_of(found.costs.propagating_ns), seconds_of(found.costs.terminal_ns),
+                seconds_of(found.costs.nobody_ns)};
+  return out;
+}
+
+}  // namespace detail
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/predict/answer.hpp
+#ifndef WHYWAIT_PREDICT_ANSWER_HPP
+#define WHYWAIT_PREDICT_ANSWER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace predict {
+
+/// What one engine says.
+struct engine_answer {
+  std::string engine;  ///< "replay", "algebra" or "chain"
+  bool answered = false;
+  std::string refusal;            ///< why not
+  double baseline_seconds = 0.0;  ///< its prediction of the unchanged program
+  double baseline_error = 0.0;    ///< baseline over measured, minus 1
+  double seconds = 0.0;           ///< measured * predicted(new) / predicted(unchanged)
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  engine_answer() = default;
+  [[gnu::noinline]] engine_answer(const engine_answer&) = default;
+  [[gnu::noinline]] engine_answer(engine_answer&&) = default;
+  [[gnu::noinline]] engine_answer& operator=(const engine_answer&) = default;
+  [[gnu::noinline]] engine_answer& operator=(engine_answer&&) = default;
+  [[gnu::noinline]] ~engine_answer() = default;
+};
+
+/// The answer to one question; one row of the report's "prediction".
+struct answer {
+  std::string question;  ///< in the notation of parse_questions
+  bool answered = false;
+  std::string refusal;  ///< why there is no answer
+  std::string engine;   ///< whose answer `seconds` is
+  double measured_seconds = 0.0;
+  double seconds = 0.0;      ///< predicted time of the changed program
+  double low_seconds = 0.0;  ///< interval: sampling, disturbance, spread among the engines and baseline error added up
+  double high_seconds = 0.0;
+  double baseline_error = 0.0;  ///< of `engine` on the unchanged program, relative
+  double sampling = 0.0;        ///< half widths, relative: between two runs, and among the engines
+  double spread = 0.0;
+  std::vector<engine_answer> engines;
+  std::vector<std::string> notes;  ///< assumptions and doubts, one sentence each
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  answer() = default;
+  [[gnu::noinline]] answer(const answer&) = default;
+  [[gnu::noinline]] answer(answer&&) = default;
+  [[gnu::noinline]] answer& operator=(const answer&) = default;
+  [[gnu::noinline]] answer& operator=(answer&&) = default;
+  [[gnu::noinline]] ~answer() = default;
+};
+
+}  // namespace predict
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/json_writer.hpp
+#ifndef WHYWAIT_REPORT_JSON_WRITER_HPP
+#define WHYWAIT_REPORT_JSON_WRITER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Writes JSON (RFC 8259) as it comes; keeps nothing but the nesting. `Sink` is called with (const char*, size_t).
+/// Text is UTF-8: bytes that are not become U+FFFD. Numbers are the shortest that read back to the same double; NaN and
+/// infinity, which JSON does not have, become null. Independent of the locale.
+template <class Sink>
+class json_writer {
+ public:
+  explicit json_writer(Sink sink) : sink_(std::move(sink)) {}
+
+  json_writer& begin_object() { return open('{'); }
+  json_writer& end_object() { return close('}'); }
+  json_writer& begin_array() { return open('['); }
+  json_writer& end_array() { return close(']'); }
+
+  /// The name of the next member; only directly inside of an object.
+  json_writer& key(std::string_view name) {
+    separate();
+    quote(name);
+    raw(": ");
+    after_key_ = true;
+    return *this;
+  }
+
+  json_writer& value(std::string_view text) {
+    separate();
+    quote(text);
+    return *this;
+  }
+  json_writer& value(const char* text) { return value(std::string_view(text)); }
+  json_writer& value(const std::string& text) { return value(std::string_view(text)); }
+  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+  json_writer& value(Number number) {
+    separate();
+    if constexpr (std::is_same_v<Number, bool>) {
+      raw(number ? "true" : "false");
+    } else {
+      if constexpr (std::is_floating_point_v<Number>) {
+        if (!std::isfinite(number)) {
+          raw("null");
+          return *this;
+        }
+        if (number == 0) number = 0;  // no "-0"
+      }
+      char buffer[64];
+      const auto end = std::to_chars(buffer, buffer + sizeof buffer, number);
+      raw({buffer, static_cast<std::size_t>(end.ptr - buffer)});
+    }
+    return *this;
+  }
+
+  /// key and value in one.
+  template <class Value>
+  json_writer& member(std::string_view name, const Value& v) {
+    return key(name).value(v);
+  }
+
+  /// True when every object and array that was opened is closed again.
+  bool complete() const noexcept { return members_.empty() && started_; }
+
+ private:
+  json_writer& open(char bracket) {
+    separate();
+    raw({&bracket, 1});
+    members_.push_back(0);
+    return *this;
+  }
+  json_writer& close(char bracket) {
+    const bool any = members_.back() > 0;
+    members_.pop_back();
+    if (any) line();
+    raw({&bracket, 1});
+    if (members_.empty()) raw("\n");
+    return *this;
+  }
+  void separate() {
+    started_ = true;
+    if (after_key_) {
+      after_key_ = false;
+      return;
+    }
+    if (members_.empty()) return;
+    if (members_.back()++ > 0) raw(",");
+    line();
+  }
+  void line() {
+    raw("\n");
+    for (std::size_t i = 0; i < members_.size(); ++i) raw("  ");
+  }
+  void raw(std::string_view text) { sink_(text.data(), text.size()); }
+
+  void quote(std::string_view text) {
+    static constexpr char hex[] = "0123456789abcdef";
+    raw("\"");
+    std::size_t done = 0;  // text before it has been written
+    for (std::size_t i = 0; i < text.size();) {
+      const code_point c = code_point_at(text, i);
+      const bool invalid = c.value == 0xfffd && c.bytes == 1;
+      if (c.value >= 0x20 && c.value != '"' && c.value != '\\' && c.value != 0x7f && !invalid) {
+        i += c.bytes;
+        continue;
+      }
+      raw(text.substr(done, i - done));
+      if (invalid) {
+        raw("\xef\xbf\xbd");
+      } else if (c.value == '"' || c.value == '\\') {
+        const char escape[] = {'\\', static_cast<char>(c.value)};
+        raw({escape, 2});
+      } else if (c.value == '\n') {
+        raw("\\n");
+      } else if (c.value == '\t') {
+        raw("\\t");
+      } else {
+        const char escape[] = {'\\', 'u', '0', '0', hex[c.value >> 4], hex[c.value & 15]};
+        raw({escape, 6});
+      }
+      i += c.bytes;
+      done = i;
+    }
+    raw(text.substr(done));
+    raw("\"");
+  }
+
+  Sink sink_;
+  std::vector<std::size_t> members_;  ///< members written so far of each open object or array
+  bool after_key_ = false;
+  bool started_ = false;
+};
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/section.hpp
+#ifndef WHYWAIT_REPORT_SECTION_HPP
+#define WHYWAIT_REPORT_SECTION_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Where a document goes, whatever that is: so that what writes parts of it is compiled once. `Target` is called with
+/// (const char*, size_t) and must outlive it.
+class json_sink {
+ public:
+  template <class Target>
+  explicit json_sink(Target& to)
+      : to_(&to), write_([](void* t, const char* data, std::size_t size) { (*static_cast<Target*>(t))(data, size); }) {}
+
+  void operator()(const char* data, std::size_t size) const { write_(to_, data, size); }
+
+ private:
+  void* to_;
+  void (*write_)(void*, const char*, std::size_t);
+};
+
+using json_document = json_writer<json_sink>;
+
+/// A part of a report that most programs do not have. The report knows how to ask for it, not what it is, so that only those
+/// files compile it that make one.
+class section {
+ public:
+  virtual ~section() = default;
+
+  virtual std::string text(std::size_t columns) const = 0;  ///< of the text report; begins with an empty line, or is empty
+  virtual void write(json_document& out) const = 0;         ///< its members of the document
+};
 
 }  // namespace report
 }  // namespace v0
@@ -9806,12 +10626,7 @@ struct location_seconds {
 };
 
 /// One block of an explanation: what the late side ran more (or less, negative) than the waiting side.
-struct residual_entry {
-  std::string kind;    ///< region, step, waiting, between, call, startup, other
-  std::string block;   ///< name, or for derived blocks a phrase: "between MPI_Waitall at step (halo.cpp:20) and ..."
-  std::string within;  ///< of an untimed step: the region around it
-  place where;         ///< of the block; of a derived block the call site at its end
-  std::optional<place> from;     ///< between: the call site at its begin (nothing: since MPI_Init)
+struct residual_entry : named_block {
   double seconds = 0;            ///< visits_seconds + speed_seconds
   double visits_seconds = 0;     ///< because it was entered more or fewer times, or on one side only
   double speed_seconds = 0;      ///< because each visit took longer or shorter
@@ -9819,14 +10634,6 @@ struct residual_entry {
   std::int64_t causer_visits = 0, waiter_visits = 0;
   std::int64_t causer_work = 0, waiter_work = 0;
   double causer_seconds = 0, waiter_seconds = 0;
-
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
-  residual_entry() = default;
-  [[gnu::noinline]] residual_entry(const residual_entry&) = default;
-  [[gnu::noinline]] residual_entry(residual_entry&&) = default;
-  [[gnu::noinline]] residual_entry& operator=(const residual_entry&) = default;
-  [[gnu::noinline]] residual_entry& operator=(residual_entry&&) = default;
-  [[gnu::noinline]] ~residual_entry() = default;
 };
 
 /// A problem that a rule found: what to do about it, and an upper bound of what that may save.
@@ -9877,6 +10684,8 @@ struct wait_entry {
   place operation;                                 ///< the call that waited
   place cause;                                     ///< the call that came late
   std::optional<double> compensated_seconds;       ///< without the cost of measuring; nothing: not computed
+  std::string compensated_quality;                 ///< how sure that is; empty: not computed
+  std::optional<double> saving_seconds;            ///< the run is shorter by this if its first block takes half the time
   double unexplained_seconds = 0;                  ///< remainder; holds the terms that were too small to list
   double indirect_seconds = 0;                     ///< sum of the inherited parts
   std::vector<residual_entry> residual;            ///< largest first
@@ -9893,10 +10702,6 @@ struct wait_entry {
   [[gnu::noinline]] ~wait_entry() = default;
 };
 
-/// A row of a section that another room fills: named values in the order they are written.
-using row_value = std::variant<bool, std::int64_t, double, std::string>;
-using row = std::vector<std::pair<std::string, row_value>>;
-
 /// The answers to WHYWAIT_WHATIF.
 struct prediction_section {
   double measured_seconds = 0;  ///< of the run, or of the part of it that was asked about
@@ -9910,13 +10715,8 @@ struct result {
   run_facts run;
   std::vector<wait_entry> waits;  ///< most costly first
   std::vector<advice_entry> problems;  ///< those that belong to no single wait; most saving first
-  std::vector<row> critical_path;
-  row efficiency;
-  row overhead;
-  std::vector<row> delay_costs;
-  std::vector<row> communication_classes;
-  std::vector<row> distributions;
-  std::vector<row> sharing;
+  run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
+  std::shared_ptr<const section> communication;  ///< a communication_section, of a program that registered data; else null
   prediction_section prediction;
   std::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty
 };
@@ -10216,98 +11016,7 @@ inline const char* name_of(explain::quality q) noexcept {
   return "bounded";
 }
 
-inline const char* name_of(explain::block_kind k) noexcept {
-  switch (k) {
-    case explain::block_kind::region:
-      return "region";
-    case explain::block_kind::step:
-      return "step";
-    case explain::block_kind::waiting:
-      return "waiting";
-    case explain::block_kind::between:
-      return "between";
-    case explain::block_kind::call:
-      return "call";
-    case explain::block_kind::startup:
-      return "startup";
-    case explain::block_kind::other:
-      return "other";
-  }
-  return "other";
-}
-
 namespace detail {
-
-/// Names and places for the keys of one outcome.
-class name_resolver {
- public:
-  name_resolver(const explain::outcome& found, const names& known) : known_(known) {
-    for (const explain::block_meaning& m : found.meanings) meanings_.emplace(m.key, m);
-  }
-
-  place site(core::stable_key key) const {
-    const place* p = known_.find(key);
-    return p != nullptr ? *p : place{};
-  }
-
-  void describe(const explain::residual_term& term, residual_entry& out) const {
-    const auto meaning = meanings_.find(term.block);
-    explain::block_meaning m{term.block, term.within != 0 ? explain::block_kind::step : explain::block_kind::region,
-                             term.block, 0};
-    if (meaning != meanings_.end()) m = meaning->second;
-    out.kind = report::name_of(m.kind);
-    const place* const marked = known_.find(m.first);
-    if (m.kind == explain::block_kind::region && marked != nullptr && !marked->kind.empty()) out.kind = marked->kind;
-    if (term.within != 0) {
-      const auto around = meanings_.find(term.within);
-      out.within = around != meanings_.end() && around->second.kind == explain::block_kind::between
-                       ? interval_name(around->second)
-                       : block_name(term.within);
-    }
-    switch (m.kind) {
-      case explain::block_kind::region:
-      case explain::block_kind::step:
-      case explain::block_kind::waiting:
-        out.where = site(m.first);
-        out.block = block_name(m.first);
-        break;
-      case explain::block_kind::between:
-        out.where = site(m.second);
-        if (m.first != 0) out.from = site(m.first);
-        out.block = interval_name(m);
-        break;
-      case explain::block_kind::call:
-        out.where = site(m.first);
-        out.block = "inside " + call_text(out.where);
-        break;
-      case explain::block_kind::startup:
-        out.block = "start-up, before MPI_Init returned";
-        break;
-      case explain::block_kind::other:
-        out.block = "all other code";
-        break;
-    }
-  }
-
- private:
-  std::string interval_name(const explain::block_meaning& m) const {
-    return "between " + (m.first != 0 ? call_text(site(m.first), "at") : std::string("MPI_Init")) + " and " +
-           call_text(site(m.second), "at");
-  }
-
-  std::string block_name(core::stable_key key) const {
-    const place* p = known_.find(key);
-    if (p != nullptr && !p->name.empty()) return p->name;
-    if (p != nullptr && !p->region.empty()) return std::string(last_of(p->region));
-    if (p != nullptr && !p->function.empty()) return short_name(p->function);
-    char digits[16];
-    const auto end = std::to_chars(digits, digits + sizeof digits, key, 16);
-    return "unnamed block " + std::string(digits, end.ptr);
-  }
-
-  const names& known_;
-  std::unordered_map<core::stable_key, explain::block_meaning> meanings_;
-};
 
 [[gnu::cold]] inline std::vector<location_seconds> shares_of(const std::vector<explain::location_share>& shares) {
   std::vector<location_seconds> out;
@@ -10368,6 +11077,11 @@ class name_resolver {
     w.wrong_order_seconds = seconds_of(e->wrong_order_ns);
     w.operation = resolve.site(e->operation);
     w.cause = resolve.site(e->cause);
+    if (found.total_ns != 0) {
+      w.compensated_seconds = seconds_of(e->compensated_ns);
+      w.compensated_quality = report::name_of(e->compensated_trust);
+      if (!e->residual.empty()) w.saving_seconds = detail::saving_of(found, e->residual[0].block);
+    }
     w.indirect_seconds = seconds_of(e->indirect_ns);
     w.waiters = detail::shares_of(e->waiters);
     w.causers = detail::shares_of(e->causers);
@@ -10375,7 +11089,7 @@ class name_resolver {
     std::int64_t explained_ns = 0;
     for (const explain::residual_term& t : e->residual) {
       residual_entry r;
-      resolve.describe(t, r);
+      resolve.describe(t.block, t.within, r);
       r.seconds = seconds_of(t.total_ns);
       r.visits_seconds = seconds_of(t.visits_ns);
       r.speed_seconds = seconds_of(t.speed_ns);
@@ -10399,6 +11113,7 @@ class name_resolver {
     if (index < said.waits.size()) w.advice = detail::advice_of(said.waits[index].list);
     out.waits.push_back(std::move(w));
   }
+  if (found.total_ns != 0) out.ledger = detail::ledger_of(found, resolve);
   out.problems = detail::advice_of(said.problems);
   out.run.undescribed_seconds = seconds_of(undescribed_ns);
   out.run.unexplained_seconds = seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));
@@ -10640,141 +11355,98 @@ class dead_job {
 
 #endif
 
-// ---- whywait/report/json_writer.hpp
-#ifndef WHYWAIT_REPORT_JSON_WRITER_HPP
-#define WHYWAIT_REPORT_JSON_WRITER_HPP
+// ---- whywait/report/json_place.hpp
+#ifndef WHYWAIT_REPORT_JSON_PLACE_HPP
+#define WHYWAIT_REPORT_JSON_PLACE_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace report {
+namespace detail {
 
-/// Writes JSON (RFC 8259) as it comes; keeps nothing but the nesting. `Sink` is called with (const char*, size_t).
-/// Text is UTF-8: bytes that are not become U+FFFD. Numbers are the shortest that read back to the same double; NaN and
-/// infinity, which JSON does not have, become null. Independent of the locale.
-template <class Sink>
-class json_writer {
- public:
-  explicit json_writer(Sink sink) : sink_(std::move(sink)) {}
+/// The members of a place that are known; the stable four of a call site are always there.
+template <class Writer>
+void write_place_members(Writer& out, const place& p, bool is_call) {
+  if (is_call) out.member("call", p.call);
+  out.member("region", p.region).member("file", p.file).member("line", p.line);
+  if (p.last_line > p.line) out.member("last_line", p.last_line);
+  if (!p.function.empty()) out.member("function", p.function);
+  if (!p.module.empty()) out.member("module", p.module).member("offset", p.offset);
+}
 
-  json_writer& begin_object() { return open('{'); }
-  json_writer& end_object() { return close('}'); }
-  json_writer& begin_array() { return open('['); }
-  json_writer& end_array() { return close(']'); }
+template <class Writer>
+void write_place(Writer& out, const char* name, const place& p) {
+  out.key(name).begin_object();
+  write_place_members(out, p, true);
+  out.end_object();
+}
 
-  /// The name of the next member; only directly inside of an object.
-  json_writer& key(std::string_view name) {
-    separate();
-    quote(name);
-    raw(": ");
-    after_key_ = true;
-    return *this;
+/// Begins an object with the members that name a block.
+template <class Writer>
+void write_block(Writer& out, const named_block& b) {
+  out.begin_object().member("block", b.block).member("kind", b.kind);
+  write_place_members(out, b.where, b.kind == "call" || b.kind == "between");
+  if (!b.within.empty()) out.member("within", b.within);
+  if (b.from) write_place(out, "from", *b.from);
+}
+
+}  // namespace detail
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/ledger_json.hpp
+#ifndef WHYWAIT_REPORT_LEDGER_JSON_HPP
+#define WHYWAIT_REPORT_LEDGER_JSON_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+namespace detail {
+
+/// The members critical_path, efficiency, overhead, delay_costs and delay_sums; empty without clocks.
+template <class Writer>
+[[gnu::cold]] void write_ledger(Writer& out, const run_ledger& r) {
+  out.key("critical_path").begin_array();
+  for (const critical_entry& e : r.critical_path) {
+    write_block(out, e);
+    out.member("seconds", e.seconds).member("imbalance_seconds", e.imbalance_seconds).member("visits", e.visits);
+    if (e.saving_seconds) out.member("saving_seconds", *e.saving_seconds);
+    out.end_object();
   }
+  out.end_array().key("efficiency").begin_object();
+  const explain::efficiencies& x = r.efficiency;
+  if (x.parallel > 0) {
+    out.member("parallel", x.parallel).member("load_balance", x.load_balance).member("communication", x.communication);
+    out.member("serialisation", x.serialisation).member("transfer", x.transfer);
+    if (x.balance_between_nodes > 0)
+      out.member("balance_in_nodes", x.balance_in_nodes).member("balance_between_nodes", x.balance_between_nodes);
+  }
+  out.end_object().key("overhead").begin_object();
+  if (r.seconds > 0) {
+    const overhead_section& o = r.overhead;
+    out.member("calibrated", o.calibrated).member("seconds", o.seconds).member("bound_seconds", o.bound_seconds);
+    out.member("run_seconds", r.seconds).member("without_seconds", o.without_seconds);
+    out.member("waiting_without_seconds", o.waiting_without_seconds).member("inversions", o.inversions);
+  }
+  out.end_object().key("delay_costs").begin_array();
+  for (const delay_entry& e : r.delay_costs) {
+    write_block(out, e);
+    out.member("short_seconds", e.short_seconds).member("long_seconds", e.long_seconds).end_object();
+  }
+  out.end_array().key("delay_sums").begin_object();
+  if (r.seconds > 0) {
+    const delay_sums& d = r.delays;
+    out.member("direct_seconds", d.direct_seconds).member("indirect_seconds", d.indirect_seconds);
+    out.member("propagating_seconds", d.propagating_seconds).member("terminal_seconds", d.terminal_seconds);
+    out.member("nobody_seconds", d.nobody_seconds);
+  }
+  out.end_object();
+}
 
-  json_writer& value(std::string_view text) {
-    separate();
-    quote(text);
-    return *this;
-  }
-  json_writer& value(const char* text) { return value(std::string_view(text)); }
-  json_writer& value(const std::string& text) { return value(std::string_view(text)); }
-  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
-  json_writer& value(Number number) {
-    separate();
-    if constexpr (std::is_same_v<Number, bool>) {
-      raw(number ? "true" : "false");
-    } else {
-      if constexpr (std::is_floating_point_v<Number>) {
-        if (!std::isfinite(number)) {
-          raw("null");
-          return *this;
-        }
-        if (number == 0) number = 0;  // no "-0"
-      }
-      char buffer[64];
-      const auto end = std::to_chars(buffer, buffer + sizeof buffer, number);
-      raw({buffer, static_cast<std::size_t>(end.ptr - buffer)});
-    }
-    return *this;
-  }
-
-  /// key and value in one.
-  template <class Value>
-  json_writer& member(std::string_view name, const Value& v) {
-    return key(name).value(v);
-  }
-
-  /// True when every object and array that was opened is closed again.
-  bool complete() const noexcept { return members_.empty() && started_; }
-
- private:
-  json_writer& open(char bracket) {
-    separate();
-    raw({&bracket, 1});
-    members_.push_back(0);
-    return *this;
-  }
-  json_writer& close(char bracket) {
-    const bool any = members_.back() > 0;
-    members_.pop_back();
-    if (any) line();
-    raw({&bracket, 1});
-    if (members_.empty()) raw("\n");
-    return *this;
-  }
-  void separate() {
-    started_ = true;
-    if (after_key_) {
-      after_key_ = false;
-      return;
-    }
-    if (members_.empty()) return;
-    if (members_.back()++ > 0) raw(",");
-    line();
-  }
-  void line() {
-    raw("\n");
-    for (std::size_t i = 0; i < members_.size(); ++i) raw("  ");
-  }
-  void raw(std::string_view text) { sink_(text.data(), text.size()); }
-
-  void quote(std::string_view text) {
-    static constexpr char hex[] = "0123456789abcdef";
-    raw("\"");
-    std::size_t done = 0;  // text before it has been written
-    for (std::size_t i = 0; i < text.size();) {
-      const code_point c = code_point_at(text, i);
-      const bool invalid = c.value == 0xfffd && c.bytes == 1;
-      if (c.value >= 0x20 && c.value != '"' && c.value != '\\' && c.value != 0x7f && !invalid) {
-        i += c.bytes;
-        continue;
-      }
-      raw(text.substr(done, i - done));
-      if (invalid) {
-        raw("\xef\xbf\xbd");
-      } else if (c.value == '"' || c.value == '\\') {
-        const char escape[] = {'\\', static_cast<char>(c.value)};
-        raw({escape, 2});
-      } else if (c.value == '\n') {
-        raw("\\n");
-      } else if (c.value == '\t') {
-        raw("\\t");
-      } else {
-        const char escape[] = {'\\', 'u', '0', '0', hex[c.value >> 4], hex[c.value & 15]};
-        raw({escape, 6});
-      }
-      i += c.bytes;
-      done = i;
-    }
-    raw(text.substr(done));
-    raw("\"");
-  }
-
-  Sink sink_;
-  std::vector<std::size_t> members_;  ///< members written so far of each open object or array
-  bool after_key_ = false;
-  bool started_ = false;
-};
-
+}  // namespace detail
 }  // namespace report
 }  // namespace v0
 }  // namespace whywait
@@ -11157,23 +11829,6 @@ namespace report {
 
 namespace detail {
 
-/// The members of a place that are known; the stable four of a call site are always there.
-template <class Writer>
-void write_place_members(Writer& out, const place& p, bool is_call) {
-  if (is_call) out.member("call", p.call);
-  out.member("region", p.region).member("file", p.file).member("line", p.line);
-  if (p.last_line > p.line) out.member("last_line", p.last_line);
-  if (!p.function.empty()) out.member("function", p.function);
-  if (!p.module.empty()) out.member("module", p.module).member("offset", p.offset);
-}
-
-template <class Writer>
-void write_place(Writer& out, const char* name, const place& p) {
-  out.key(name).begin_object();
-  write_place_members(out, p, true);
-  out.end_object();
-}
-
 template <class Writer>
 void write_locations(Writer& out, const char* name, const std::vector<location_seconds>& all) {
   out.key(name).begin_array();
@@ -11195,28 +11850,8 @@ void write_advice(Writer& out, const char* name, const std::vector<advice_entry>
 }
 
 template <class Writer>
-void write_row(Writer& out, const row& r) {
-  out.begin_object();
-  for (const auto& [name, value] : r) {
-    out.key(name);
-    std::visit([&out](const auto& v) { out.value(v); }, value);
-  }
-  out.end_object();
-}
-
-template <class Writer>
-void write_rows(Writer& out, const char* name, const std::vector<row>& rows) {
-  out.key(name).begin_array();
-  for (const row& r : rows) write_row(out, r);
-  out.end_array();
-}
-
-template <class Writer>
 void write_residual(Writer& out, const residual_entry& r) {
-  out.begin_object().member("block", r.block).member("kind", r.kind);
-  write_place_members(out, r.where, r.kind == "call" || r.kind == "between");
-  if (!r.within.empty()) out.member("within", r.within);
-  if (r.from) write_place(out, "from", *r.from);
+  write_block(out, r);
   out.member("seconds", r.seconds).member("visits_seconds", r.visits_seconds).member("speed_seconds", r.speed_seconds);
   out.member("causer_visits", r.causer_visits).member("waiter_visits", r.waiter_visits);
   out.member("causer_work", r.causer_work).member("waiter_work", r.waiter_work);
@@ -11234,7 +11869,9 @@ void write_wait(Writer& out, const wait_entry& w) {
         .member("wrong_order_seconds", w.wrong_order_seconds);
   write_place(out, "operation", w.operation);
   write_place(out, "cause", w.cause);
-  if (w.compensated_seconds) out.member("compensated_seconds", *w.compensated_seconds);
+  if (w.compensated_seconds)
+    out.member("compensated_seconds", *w.compensated_seconds).member("compensated_quality", w.compensated_quality);
+  if (w.saving_seconds) out.member("saving_seconds", *w.saving_seconds);
   out.member("unexplained_seconds", w.unexplained_seconds).member("indirect_seconds", w.indirect_seconds);
   out.key("residual").begin_array();
   for (const residual_entry& r : w.residual) write_residual(out, r);
@@ -11287,25 +11924,26 @@ void write_thread_end(Writer& out, const thread_end& t) {
   out.end_array().end_object();
 }
 
+template <class Writer>
+void write_communication(Writer& out, const result& r) {
+  if (r.communication != nullptr) return r.communication->write(out);
+  for (const char* name : {"communication_classes", "distributions", "sharing"}) out.key(name).begin_array().end_array();
+}
+
 }  // namespace detail
 
 /// Writes a result as docs/schema.json describes. `sink` is called with (const char*, size_t).
 template <class Sink>
 void write_json(const result& r, Sink sink) {
-  json_writer<Sink> out(sink);
+  json_document out{json_sink(sink)};
   out.begin_object().member("schema", "whywait/1");
   detail::write_run(out, r.run);
   out.key("waits").begin_array();
   for (const wait_entry& w : r.waits) detail::write_wait(out, w);
   out.end_array();
   detail::write_advice(out, "problems", r.problems);
-  detail::write_rows(out, "critical_path", r.critical_path);
-  detail::write_row(out.key("efficiency"), r.efficiency);
-  detail::write_row(out.key("overhead"), r.overhead);
-  detail::write_rows(out, "delay_costs", r.delay_costs);
-  detail::write_rows(out, "communication_classes", r.communication_classes);
-  detail::write_rows(out, "distributions", r.distributions);
-  detail::write_rows(out, "sharing", r.sharing);
+  detail::write_ledger(out, r.ledger);
+  detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
   if (!r.last_words.empty()) {
     out.key("last_words").begin_array();
@@ -11425,6 +12063,7 @@ namespace detail {
     sum.wrong_order_seconds += w.wrong_order_seconds;
     sum.unexplained_seconds += w.unexplained_seconds;
     sum.indirect_seconds += w.indirect_seconds;
+    if (sum.compensated_seconds && w.compensated_seconds) *sum.compensated_seconds += *w.compensated_seconds;
     for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
     detail::add_shares(sum.waiters, w.waiters);
     detail::add_shares(sum.causers, w.causers);
@@ -11459,6 +12098,97 @@ namespace detail {
   return groups;
 }
 
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/ledger_text.hpp
+#ifndef WHYWAIT_REPORT_LEDGER_TEXT_HPP
+#define WHYWAIT_REPORT_LEDGER_TEXT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+namespace detail {
+
+/// "efficiency 51 % = load balance 64 % × serialisation 88 % × transfer 91 %", the names of POP.
+[[gnu::cold]] inline std::string efficiency_text(const explain::efficiencies& e) {
+  std::string text = "efficiency " + percent(e.parallel) + " = load balance " + percent(e.load_balance);
+  if (e.balance_between_nodes > 0 && e.balance_between_nodes < 0.995)
+    text += " (in nodes " + percent(e.balance_in_nodes) + " × between them " + percent(e.balance_between_nodes) + ")";
+  return text + " × serialisation " + percent(e.serialisation) + " × transfer " + percent(e.transfer);
+}
+
+/// What measuring did to the run; empty where nobody knows what calls cost.
+[[gnu::cold]] inline std::string overhead_text(const run_ledger& r) {
+  const overhead_section& o = r.overhead;
+  if (!o.calibrated || !(r.seconds > 0)) return {};
+  const std::string bound = "at most " + duration(o.bound_seconds, 2) + " (" + percent(o.bound_seconds / r.seconds) + ")";
+  if (o.bound_seconds < 0.01 * r.seconds) return "measuring made the run longer by " + bound;
+  std::string text = "without measuring the run would have taken " + duration(o.without_seconds) + ", with " +
+                     duration(o.waiting_without_seconds) + " of waiting: measuring took " + duration(o.seconds, 2) +
+                     " on all ranks and made the run longer by " + bound;
+  if (o.inversions > 0)
+    text += "; " + counted(o.inversions, "receive") + " from any source would have taken another message";
+  return text;
+}
+
+/// Blocks to which a proportional division (Scalasca's) charges another share of the waiting than the explanations do.
+[[gnu::cold]] inline std::string delay_text(const run_ledger& r, const std::vector<wait_entry>& waits) {
+  double all = 0;
+  for (const delay_entry& d : r.delay_costs) all += d.short_seconds + d.long_seconds;
+  std::string list;
+  bool differ = false;
+  for (const delay_entry& d : r.delay_costs) {
+    const double cost = d.short_seconds + d.long_seconds;
+    double explained = 0;
+    for (const wait_entry& w : waits)
+      for (const residual_entry& t : w.residual)
+        if (t.seconds > 0 && t.block == d.block && t.where.line == d.where.line && t.where.file == d.where.file)
+          explained += t.seconds;
+    differ = differ || std::fabs(cost - explained) > 0.1 * all;
+    if (cost < 0.1 * all) continue;
+    list += (list.empty() ? "" : ", ") + printable(d.block) + " " + duration(cost);
+    if (d.long_seconds > 0.1 * cost) list += " (" + duration(d.long_seconds, 2) + " of it through others)";
+  }
+  if (!differ || list.empty()) return {};
+  return "the same waiting by proportion (delay costs): " + list;
+}
+
+/// The blocks that make the run as long as it is: time in them, what of it is more than the mean of all, and how much
+/// shorter the run were if they took half the time. Empty without clocks.
+[[gnu::cold]] inline std::string critical_path_text(const run_ledger& r, std::size_t columns) {
+  constexpr std::size_t most_blocks = 5, label_columns = 34;
+  const std::string margin(4, ' '), deeper(6, ' ');
+  const duration_scale scale = scale_for(r.seconds);
+  const auto line = [&](const std::string& label, const std::string& time, const std::string& above,
+                        const std::string& saved) {
+    const std::string text =
+        pad_right(label, deeper.size() + label_columns) + pad_left(time, 10) + pad_left(above, 12) + pad_left(saved, 10);
+    return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+  };
+  std::string out;
+  double covered = 0;
+  std::size_t shown = 0;
+  for (const critical_entry& e : r.critical_path) {
+    if (shown == most_blocks || e.seconds < 0.03 * r.seconds) break;
+    std::vector<std::string> label = label_of(e, label_columns, columns - deeper.size());
+    for (std::string& l : label) l.insert(0, deeper);
+    if (display_width(label.back()) > deeper.size() + label_columns) label.emplace_back();
+    for (std::size_t i = 0; i + 1 < label.size(); ++i) out += label[i] + "\n";
+    out += line(label.back(), scale(e.seconds), e.imbalance_seconds > 0.05 * e.seconds ? scale(e.imbalance_seconds) : "",
+                !e.saving_seconds ? "" : *e.saving_seconds > 0 ? scale(*e.saving_seconds) : "0 s");
+    covered += e.seconds;
+    ++shown;
+  }
+  if (shown == 0) return {};
+  if (r.seconds - covered > 0.01 * r.seconds) out += line(deeper + "other code", scale(r.seconds - covered), "", "");
+  return "\n" + line(margin + "critical path", scale(r.seconds), "above mean", "x2 saves") + out;
+}
+
+}  // namespace detail
 }  // namespace report
 }  // namespace v0
 }  // namespace whywait
@@ -11685,13 +12415,16 @@ class text_writer {
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not come to its end: this is what was known of it.", "  ");
+    const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
+      if (parallel && r_.ledger.efficiency.parallel < 0.9) efficiency();
       balanced(share);
     } else {
       const std::vector<wait_group> groups = group_shapes(r_.waits);
       std::size_t shown = 0;
       double covered = 0;
       patterns(groups);
+      if (parallel) efficiency();
       for (; shown < groups.size() && shown < o_.most_waits; ++shown) {
         if (shown > 0 && covered >= o_.cover * run.waiting_seconds &&
             groups[shown].sum.seconds < o_.quiet_below * run.location_seconds)
@@ -11702,6 +12435,8 @@ class text_writer {
       rest(groups.size() - shown, shown > 0, covered);
     }
     problems();
+    if (!quiet) ledger();
+    if (r_.communication != nullptr) out_ += r_.communication->text(o_.columns);
     out_ += prediction_text(r_.prediction, o_.columns);
     footer();
     return std::move(out_);
@@ -11767,6 +12502,9 @@ class text_writer {
         r_.run.waiting_seconds > 0 ? percent(w.seconds / r_.run.waiting_seconds) + " of the waiting, " : "";
     facts += counted(w.count, "wait");
     if (w.count > 1) facts += ", longest " + duration(w.longest_seconds, 2);
+    if (r_.ledger.overhead.calibrated && w.compensated_seconds &&
+        std::fabs(*w.compensated_seconds - w.seconds) > 0.01 * w.seconds)
+      facts += ", " + duration(*w.compensated_seconds) + " without measuring";
     const bool one_line = 4 + display_width(head) + 2 + display_width(facts) <= o_.columns;
     out_ += "\n" + pad_left(std::to_string(number), 2) + "  " + bold(head) + (one_line ? "  " : "\n" + margin()) +
             facts + "\n";
@@ -11820,6 +12558,17 @@ class text_writer {
     }
     if (shown < r_.problems.size())
       paragraph(counted(more_of(r_.problems.size() - shown), "more problem") + " (the JSON file has all)", margin());
+  }
+
+  void efficiency() { paragraph(efficiency_text(r_.ledger.efficiency), "  ", "", 2); }
+
+  /// What the virtual clocks say about the run as a whole.
+  void ledger() {
+    out_ += critical_path_text(r_.ledger, o_.columns);
+    const std::string delays = delay_text(r_.ledger, r_.waits);
+    if (delays.empty()) return;
+    out_ += "\n";
+    paragraph(delays, margin());
   }
 
   void places(const wait_entry& w) {
@@ -11886,21 +12635,8 @@ class text_writer {
 
   static std::int64_t more_of(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
 
-  /// Name and place of a block in at most `label_columns` where that is possible without cutting the file name.
   std::vector<std::string> label(const residual_entry& r) const {
-    const std::size_t room = o_.columns - margin().size() - 2;
-    if (r.kind == "between") {
-      const std::string begin = r.from ? call_text(*r.from, "in", room - 8) : "MPI_Init";
-      return {"between " + begin, "    and " + call_text(r.where, "in", room - 8)};
-    }
-    if (r.kind == "call") return {"inside " + call_text(r.where, "in", room - 7)};
-    const std::string name = printable(r.block);
-    std::string code = code_text(r.where);
-    if (!code.empty()) code = " (" + code + ")";
-    const std::size_t left = label_columns > display_width(code) ? label_columns - display_width(code) : 0;
-    if (display_width(name) <= left || left >= 12)
-      return {shorten_middle(name, std::max<std::size_t>(left, 12)) + code};
-    return {shorten_middle(name, room), code.substr(code.empty() ? 0 : 1)};
+    return label_of(r, label_columns, o_.columns - margin().size() - 2);
   }
 
   static std::string scale_or_own(const duration_scale& scale, double seconds) {
@@ -11939,6 +12675,8 @@ class text_writer {
           ", " + percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
     out_ += "\n";
     paragraph(text, "    ", faint());
+    const std::string overhead = overhead_text(r_.ledger);
+    if (!overhead.empty()) paragraph(overhead, "    ", faint());
     warnings();
   }
 

@@ -77,7 +77,6 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
-#include <variant>
 #include <vector>
 #include <boost/intrusive/unordered_set.hpp>
 
@@ -183,12 +182,6 @@ struct what_if_answer {
   what_if question;
   std::int64_t total_ns = 0;   ///< how long the run would have been
   std::int64_t saving_ns = 0;  ///< the run without changes minus that
-};
-
-/// What one call of a wrapper costs, calibrated: before the call's own time stamp, between its two stamps, and
-/// after them (overhead 3.2: o_pre, o_in, o_post).
-struct call_overhead {
-  std::int64_t before_ns = 0, inside_ns = 0, after_ns = 0;
 };
 
 /// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
@@ -373,6 +366,9 @@ struct explanation {
   std::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
 };
 
+/// Of the blocks of the critical path, and of delay costs, this many are named; the others are added up.
+constexpr std::size_t most_listed_blocks = 32;
+
 /// One block of the critical path of the run.
 struct critical_block {
   core::stable_key block = 0;
@@ -401,11 +397,13 @@ struct delay_costs {
 
 /// What measurement did to the run, and what the run would have been without it (overhead 0).
 struct compensation {
+  bool calibrated = false;         ///< options::overheads says what calls cost; else only what the records say is known
   std::int64_t total_ns = 0;       ///< the run without measurement overhead
   std::int64_t waiting_ns = 0;     ///< sum of all waits without it
   std::int64_t overhead_ns = 0;    ///< measurement overhead executed by all locations
   std::int64_t bound_ns = 0;       ///< overhead on the measured critical path: it made the run longer by no more (C3)
-  std::int64_t inversions = 0;     ///< wildcard receives that would have taken another message first
+  std::int64_t error_ns = 0;       ///< total_ns may be wrong by this: constants along the worst path, clocks (C4)
+  std::int64_t inversions = 0;     ///< wildcards and Waitany that would have taken another message first
 };
 
 /// The outcome of one analysis, complete on rank 0, elsewhere empty but for the own totals.
@@ -463,6 +461,8 @@ enum : std::uint16_t {
 
 /// A message as one of its two sides sees it: the call that completed it here, the instant that it needed there.
 struct message_match {
+  static constexpr std::uint32_t nowhere = 0xffffffffu;  ///< record of a partner in an earlier epoch
+
   endpoint partner;
   std::uint32_t record = 0;    ///< record here that completed the operation
   std::int32_t rank = 0;       ///< the partner's world rank
@@ -528,6 +528,38 @@ class chunked_view {
   T* const* chunks_ = nullptr;
   unsigned shift_ = 63;
   uint64_t size_ = 0;
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/overhead.hpp
+#ifndef WHYWAIT_CORE_OVERHEAD_HPP
+#define WHYWAIT_CORE_OVERHEAD_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// What recording one MPI call costs the thread that makes it, ns (overhead 3.2: o_pre, o_in in two parts, o_post).
+struct call_overhead {
+  double before_ns;  ///< before the call's time stamp
+  double inside_ns;  ///< from there to when MPI has the call
+  double back_ns;    ///< from when MPI has given it back to the second time stamp
+  double after_ns;   ///< after that
+  double error_ns;   ///< by how much the sum of the four may be wrong, either way
+  double reading_ns; ///< one reading of the clock: a call that timed itself (sync_flag::timed) took four more
+};
+
+/// What one mark costs the thread that passes it, ns.
+struct mark_overhead {
+  double region_ns;  ///< one visit of a timed region, begin and end
+  double step_ns;    ///< one visit of an untimed step
+  double error;      ///< by how much either may be wrong, either way, as a part of it
+  double reading_ns; ///< one reading of the clock
 };
 
 }  // namespace core
@@ -708,7 +740,10 @@ enum : uint16_t {
   matched = 1u << 10,       ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
   ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
   failed = 1u << 12,        ///< MPI returned an error
-  synchronous = 1u << 13    ///< Ssend family: completes only when the receive has begun
+  synchronous = 1u << 13,   ///< Ssend family: completes only when the receive has begun
+  timed = 1u << 14,         ///< the wrapper timed itself: one more reading of the clock before and inside, two after
+  met = 1u << 15,           ///< carried over from an earlier epoch, where its message was matched
+  resolved = contributes    ///< point to point: a wildcard whose `peer` and `tag` are known before a call completes it
 };
 }
 
@@ -792,8 +827,17 @@ struct location_history {
   std::vector<core::stable_key> call_sites;       ///< meaning of sync_record::site
   core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order, by record
   core::chunked_view<const core::order_node> order_nodes;   ///< meaning of order_segment::first
+  std::vector<core::call_overhead> call_overheads;  ///< by core::mpi_call, beside what the records say; empty: none
+  core::mark_overhead mark_overheads{};             ///< the same for marks
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
+  std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before
 };
+
+/// What recording a call costs at this location; nothing if it is not known.
+inline core::call_overhead overhead_of(const location_history& location, core::mpi_call call) noexcept {
+  const auto at = static_cast<std::size_t>(call);
+  return at < location.call_overheads.size() ? location.call_overheads[at] : core::call_overhead{};
+}
 
 /// Steps of code that the compiler counts: what is counted (an arc of the control flow, an address) is not what a
 /// reader is told (lines), but a linear form of it. Numbers beyond those of marked places.
@@ -842,6 +886,11 @@ struct rank_history {
   std::vector<communicator> communicators;        ///< meaning of sync_record::comm
   std::vector<core::stable_key> blocks;           ///< meaning of path_step::block; [0] is unused
   counted_code code;                              ///< meaning of those beyond `blocks`
+  // An epoch of a longer run (folding.hpp): from one operation that synchronised all ranks to the next.
+  bool continued = false;        ///< all ranks were in step at `begin_ns`
+  bool continues = false;        ///< they are again at `end_ns`, and records go on: nothing is later than that
+  std::int64_t before_ns = 0;    ///< time of this rank that earlier epochs had
+  std::uint32_t posted_before = 0;  ///< the last ordinal of earlier epochs
 };
 
 }  // namespace explain
@@ -915,8 +964,8 @@ struct options {
   /// <whywait/explain/ledger/virtual_clocks.hpp>; the same on all ranks.
   make_clocks clocks = nullptr;
   std::vector<what_if> questions;     ///< answered by the virtual clocks, in this order
-  std::size_t savings = 8;            ///< blocks for which "twice as fast" is asked by itself, most costly first
-  std::vector<call_overhead> overheads;  ///< calibrated, by core::mpi_call; beside what the records say
+  std::size_t savings = 8;            ///< "twice as fast" is asked by itself for so many blocks that explain most,
+                                      ///< and half as many of the critical path
 };
 
 }  // namespace explain
@@ -938,11 +987,12 @@ namespace explain {
 /// and a wait never depends on something later than its own end (see forward.hpp).
 class location_walk {
  public:
-  explicit location_walk(const rank_history& rank) noexcept : clock_(&rank.clock), leave_ns_(rank.begin_ns) {}
+  explicit location_walk(const rank_history& rank) noexcept
+      : clock_(&rank.clock), until_ns_(rank.continues ? rank.end_ns : INT64_MAX), leave_ns_(rank.begin_ns) {}
 
   void step(const core::sync_record& record) noexcept {
-    begin_ns_ = std::max((*clock_)(record.begin), leave_ns_);
-    leave_ns_ = std::max((*clock_)(record.begin + record.duration), begin_ns_);
+    begin_ns_ = std::max(std::min((*clock_)(record.begin), until_ns_), leave_ns_);
+    leave_ns_ = std::max(std::min((*clock_)(record.begin + record.duration), until_ns_), begin_ns_);
   }
 
   std::int64_t begin_ns() const noexcept { return begin_ns_; }
@@ -950,6 +1000,7 @@ class location_walk {
 
  private:
   const clock_map* clock_;
+  std::int64_t until_ns_;
   std::int64_t begin_ns_ = 0;
   std::int64_t leave_ns_;
 };
@@ -1161,7 +1212,7 @@ using packet = std::vector<unsigned char>;
 
 /// What a packet of the first exchanges holds next; a std::uint32_t before each part.
 namespace packet_part {
-enum : std::uint32_t { sends = 1, receives, participation, answer, give, need };
+enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, unmet };
 }
 
 namespace detail {
@@ -1943,6 +1994,936 @@ class collective_book {
 
 #endif
 
+// ---- whywait/explain/blocks.hpp
+#ifndef WHYWAIT_EXPLAIN_BLOCKS_HPP
+#define WHYWAIT_EXPLAIN_BLOCKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Key of the unmarked code between two calls; 0 stands for the begin or the end of recording.
+constexpr core::stable_key between_key(core::stable_key first, core::stable_key second) noexcept {
+  return core::combine(core::combine(first, second), 0x6265747765656eu);
+}
+/// Key of the time inside a call that is not waiting for others.
+constexpr core::stable_key call_key(core::stable_key site) noexcept { return core::combine(site, 0x63616c6cu); }
+/// Key of the time before MPI_Init returned, relative to the first rank out of it.
+constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
+
+/// The blocks one rank has met, its own and those of adopted paths, numbered from 0 in the order of meeting.
+/// Keys mean the same on all ranks, numbers do not. Not thread safe.
+class block_table {
+ public:
+  struct name {
+    core::stable_key block;
+    core::stable_key within;  ///< not 0: an untimed step
+  };
+
+  std::uint32_t intern(core::stable_key block, core::stable_key within = 0) {
+    const core::stable_key key = within == 0 ? block : core::combine(block, within);
+    const auto fresh = static_cast<std::uint32_t>(names_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) names_.push_back({block, within});
+    return number;
+  }
+
+  std::uint32_t between(core::stable_key first, core::stable_key second) {
+    return derived(between_key(first, second), block_kind::between, first, second);
+  }
+  std::uint32_t call(core::stable_key site) { return derived(call_key(site), block_kind::call, site, 0); }
+  std::uint32_t startup() { return derived(startup_key(), block_kind::startup, 0, 0); }
+
+  const name& operator[](std::uint32_t number) const noexcept { return names_[number]; }
+  std::size_t size() const noexcept { return names_.size(); }
+  const std::vector<block_meaning>& meanings() const noexcept { return meanings_; }
+
+ private:
+  std::uint32_t derived(core::stable_key key, block_kind kind, core::stable_key first, core::stable_key second) {
+    const auto fresh = static_cast<std::uint32_t>(meanings_.size());
+    if (explained_.intern(key, fresh) == fresh) meanings_.push_back({key, kind, first, second});
+    return intern(key);
+  }
+
+  key_map numbers_;
+  key_map explained_;
+  std::vector<name> names_;
+  std::vector<block_meaning> meanings_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/wait_class.hpp
+#ifndef WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
+#define WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Adds to a bounded list of locations; what does not fit goes to rank -1.
+inline void add_share(std::vector<location_share>& list, const location_share& share, std::size_t limit = 64) {
+  for (location_share& known : list) {
+    if (known.rank == share.rank && known.thread == share.thread) {
+      known.ns += share.ns;
+      return;
+    }
+  }
+  if (list.size() < limit || share.rank < 0) {
+    list.push_back(share);
+    return;
+  }
+  add_share(list, {-1, 0, share.ns}, limit);
+}
+
+/// Waits of one location with one key and one shape, as they accumulate. `terms` holds every block.
+struct wait_class {
+  enum kind_t : std::uint8_t { shaped, rest, shapeless };
+  static constexpr std::uint32_t open = 0xffffffffu;
+  using share = std::pair<std::uint32_t, double>;  ///< block number, part of the absolute differences
+
+  explanation sum;
+  kind_t kind = shaped;
+  std::uint32_t location = 0;
+  std::vector<share> shape;             ///< of the first instance: frozen (definitions 1.7)
+  std::vector<std::uint32_t> position;  ///< block number -> index in sum.residual + 1
+  std::uint32_t slot = open;            ///< of its leader (merging.hpp), once that is known
+
+  /// Keeps its shape and place only: for the waits of the next epoch.
+  [[gnu::cold]] void restart() {
+    explanation fresh;
+    fresh.why = sum.why;
+    fresh.operation = sum.operation;
+    fresh.cause = sum.cause;
+    sum = std::move(fresh);
+    position.clear();
+  }
+};
+
+/// The classes of one rank. Merged on line, so memory grows with distinct (pattern, operation, cause, shape)
+/// and not with waits. Waits of one location are added in their order; the result does not depend on how
+/// locations interleave. Not thread safe.
+class class_book {
+ public:
+  class_book() = default;
+  explicit class_book(const options& settings) : settings_(&settings) {}
+  /// Those of the next epoch; borrowed.
+  void use(const options& settings) noexcept { settings_ = &settings; }
+
+  /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`. Returns the number of its class.
+  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                    std::int64_t thread_of_waiter, std::int64_t thread_of_causer,
+                    const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
+    double whole = 0;
+    for (const residual_term& term : wait.terms) whole += static_cast<double>(std::abs(term.total_ns));
+    if (shares_.size() < block_count) shares_.resize(block_count, 0);
+    if (whole > 0) {
+      for (std::size_t i = 0; i != blocks.size(); ++i) {
+        shares_[blocks[i]] = static_cast<double>(std::abs(wait.terms[i].total_ns)) / whole;
+      }
+    }
+    wait_class& into = choose(wait, operation, cause, blocks);
+    for (const std::uint32_t b : blocks) shares_[b] = 0;
+    count(into.sum, wait, thread_of_waiter, thread_of_causer);
+    if (into.position.size() < block_count) into.position.resize(block_count, 0);
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+      std::uint32_t& at = into.position[blocks[i]];
+      if (at == 0) {
+        into.sum.residual.push_back(wait.terms[i]);
+        at = static_cast<std::uint32_t>(into.sum.residual.size());
+      } else {
+        accumulate(into.sum.residual[at - 1], wait.terms[i]);
+      }
+      into.sum.indirect_ns += wait.terms[i].inherited_ns;
+    }
+    return static_cast<std::uint32_t>(&into - classes_.data());
+  }
+
+  /// A wait that is only summed: below the threshold, or its cause came too late by the clocks.
+  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                                std::int64_t thread_of_waiter, std::int64_t thread_of_causer) {
+    wait_class& into = find(wait, operation, cause, wait_class::shapeless);
+    count(into.sum, wait, thread_of_waiter, thread_of_causer);
+    into.sum.unexplained_ns += wait.wait_ns;
+    return static_cast<std::uint32_t>(&into - classes_.data());
+  }
+
+  std::vector<wait_class>& classes() noexcept { return classes_; }
+
+  static void accumulate(residual_term& into, const residual_term& from) noexcept {
+    into.total_ns += from.total_ns;
+    into.visits_ns += from.visits_ns;
+    into.speed_ns += from.speed_ns;
+    into.inherited_ns += from.inherited_ns;
+    into.causer_visits += from.causer_visits;
+    into.waiter_visits += from.waiter_visits;
+    into.causer_work += from.causer_work;
+    into.waiter_work += from.waiter_work;
+    into.causer_ns += from.causer_ns;
+    into.waiter_ns += from.waiter_ns;
+  }
+
+  static core::stable_key key_of(pattern why, core::stable_key operation, core::stable_key cause) noexcept {
+    return core::combine(core::combine(operation, cause), static_cast<std::uint64_t>(why) + 1);
+  }
+
+ private:
+  void count(explanation& into, const wait_instance& wait, std::int64_t waiter_thread, std::int64_t causer_thread) {
+    into.trust = std::max(into.trust, wait.trust);
+    into.first_ns = into.count == 0 ? wait.begin_ns : std::min(into.first_ns, wait.begin_ns);
+    ++into.count;
+    into.wait_ns += wait.wait_ns;
+    into.longest_ns = std::max(into.longest_ns, wait.wait_ns);
+    if (wait.explained) {
+      const wait_sample sample{wait.wait_ns,         wait.begin_ns,       wait.since_ns,
+                               wait.rank,            wait.causer_rank,    wait.location,
+                               wait.causer_location, wait.record,         wait.causer_record};
+      if (sample.outweighs(into.longest)) into.longest = sample;
+    }
+    if (wait.wrong_order) {
+      ++into.wrong_order_count;
+      into.wrong_order_ns += wait.wait_ns;
+    }
+    add_share(into.waiters, {wait.rank, static_cast<std::int32_t>(waiter_thread), wait.wait_ns});
+    add_share(into.causers, {wait.causer_rank, static_cast<std::int32_t>(causer_thread), wait.wait_ns});
+  }
+
+  // Total variation over the union of blocks; the instance's shares lie in `shares_`.
+  double distance(const wait_class& c) const noexcept {
+    double apart = 0, met = 0, shape = 0;
+    for (const wait_class::share& s : c.shape) {
+      apart += std::fabs(s.second - shares_[s.first]);
+      met += shares_[s.first];
+      shape += s.second;
+    }
+    return shape > 0 ? (apart + std::max(0.0, 1 - met)) / 2 : 1;
+  }
+
+  std::vector<std::uint32_t>& members(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
+    const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
+    const auto fresh = static_cast<std::uint32_t>(members_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) members_.emplace_back();
+    return members_[number];
+  }
+
+  wait_class& make(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                   wait_class::kind_t kind, std::vector<std::uint32_t>& group) {
+    group.push_back(static_cast<std::uint32_t>(classes_.size()));
+    classes_.emplace_back();
+    wait_class& fresh = classes_.back();
+    fresh.sum.why = wait.why;
+    fresh.sum.operation = operation;
+    fresh.sum.cause = cause;
+    fresh.kind = kind;
+    fresh.location = wait.location;
+    return fresh;
+  }
+
+  wait_class& find(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                   wait_class::kind_t kind) {
+    std::vector<std::uint32_t>& group = members(wait, operation, cause);
+    for (const std::uint32_t c : group) {
+      if (classes_[c].kind == kind) return classes_[c];
+    }
+    return make(wait, operation, cause, kind, group);
+  }
+
+  wait_class& choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                     const std::vector<std::uint32_t>& blocks) {
+    std::vector<std::uint32_t>& group = members(wait, operation, cause);
+    std::uint32_t shaped = 0;
+    for (const std::uint32_t c : group) {
+      if (classes_[c].kind != wait_class::shaped) continue;
+      ++shaped;
+      if (distance(classes_[c]) <= settings_->class_distance) return classes_[c];
+    }
+    if (shaped >= settings_->classes_per_key) return find(wait, operation, cause, wait_class::rest);
+    wait_class& fresh = make(wait, operation, cause, wait_class::shaped, group);
+    for (const std::uint32_t b : blocks) {
+      if (shares_[b] > 0) fresh.shape.emplace_back(b, shares_[b]);
+    }
+    return fresh;
+  }
+
+  const options* settings_ = nullptr;
+  std::vector<wait_class> classes_;
+  key_map numbers_;
+  std::vector<std::vector<std::uint32_t>> members_;
+  std::vector<double> shares_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/merged_class.hpp
+#ifndef WHYWAIT_EXPLAIN_MERGED_CLASS_HPP
+#define WHYWAIT_EXPLAIN_MERGED_CLASS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// One block's part in a shape, in keys that all ranks share.
+struct shape_entry {
+  core::stable_key block, within;
+  double share;
+};
+
+/// The first instance of a class, proposed as the representative of its shape. The order is canonical: by
+/// time, then by content, never by rank.
+struct shape_leader {
+  core::stable_key key = 0;  ///< (pattern, operation, cause)
+  std::int64_t first_ns = 0, wait_ns = 0, count = 0;
+  std::vector<shape_entry> shape;  ///< sorted by block
+
+  bool operator<(const shape_leader& o) const noexcept {
+    const auto head = [](const shape_leader& l) { return std::tie(l.key, l.first_ns, l.wait_ns, l.count); };
+    if (head(*this) != head(o)) return head(*this) < head(o);
+    return std::lexicographical_compare(
+        shape.begin(), shape.end(), o.shape.begin(), o.shape.end(), [](const shape_entry& a, const shape_entry& b) {
+          return std::tie(a.block, a.within, a.share) < std::tie(b.block, b.within, b.share);
+        });
+  }
+};
+
+/// Total variation distance over the union of blocks: half the sum of |differences of shares| (definitions
+/// 1.7), 0 for equal shapes, 1 for disjoint ones. Both sorted by block. O(a + b).
+[[gnu::cold]] inline double distance(const std::vector<shape_entry>& a, const std::vector<shape_entry>& b) noexcept {
+  double apart = 0;
+  std::size_t i = 0, j = 0;
+  const auto name = [](const shape_entry& e) { return std::tie(e.block, e.within); };
+  while (i != a.size() || j != b.size()) {
+    if (j == b.size() || (i != a.size() && name(a[i]) < name(b[j]))) {
+      apart += a[i++].share;
+    } else if (i == a.size() || name(b[j]) < name(a[i])) {
+      apart += b[j++].share;
+    } else {
+      apart += std::fabs(a[i++].share - b[j++].share);
+    }
+  }
+  return apart / 2;
+}
+
+template <class T>
+void put_all(packet& out, const std::vector<T>& values) {
+  put(out, static_cast<std::uint64_t>(values.size()));
+  for (const T& v : values) put(out, v);
+}
+template <class T>
+void get_all(packet_reader& in, std::vector<T>& values) {
+  values.resize(in.get<std::uint64_t>());
+  for (T& v : values) v = in.get<T>();
+}
+
+[[gnu::cold]] inline void put_leader(packet& out, const shape_leader& l) {
+  put(out, l.key);
+  put(out, l.first_ns);
+  put(out, l.wait_ns);
+  put(out, l.count);
+  put_all(out, l.shape);
+}
+[[gnu::cold]] inline shape_leader get_leader(packet_reader& in) {
+  shape_leader l;
+  l.key = in.get<core::stable_key>();
+  l.first_ns = in.get<std::int64_t>();
+  l.wait_ns = in.get<std::int64_t>();
+  l.count = in.get<std::int64_t>();
+  get_all(in, l.shape);
+  return l;
+}
+
+/// What the virtual clocks say about one class.
+struct class_clock {
+  core::stable_key key = 0;
+  std::uint32_t slot = 0;
+  quality trust = quality::exact;
+  std::int64_t ns = 0;  ///< its waits without measurement overhead
+};
+
+/// A class of the whole run on its way up to rank 0. Sums only, so the order of merging does not matter.
+struct merged_class {
+  core::stable_key key = 0;
+  std::uint32_t slot = 0;  ///< number of its leader; then the rest, then those without a shape
+  explanation sum;         ///< residual sorted by (block, within)
+
+  bool same(const merged_class& o) const noexcept { return key == o.key && slot == o.slot; }
+  bool operator<(const merged_class& o) const noexcept { return std::tie(key, slot) < std::tie(o.key, o.slot); }
+
+  void merge(const explanation& from) {
+    if (sum.count == 0) {
+      sum.why = from.why;
+      sum.operation = from.operation;
+      sum.cause = from.cause;
+      sum.first_ns = from.first_ns;
+    }
+    sum.trust = std::max(sum.trust, from.trust);
+    sum.count += from.count;
+    sum.wait_ns += from.wait_ns;
+    sum.longest_ns = std::max(sum.longest_ns, from.longest_ns);
+    sum.wrong_order_count += from.wrong_order_count;
+    sum.wrong_order_ns += from.wrong_order_ns;
+    sum.indirect_ns += from.indirect_ns;
+    sum.unexplained_ns += from.unexplained_ns;
+    sum.compensated_ns += from.compensated_ns;
+    sum.compensated_trust = std::max(sum.compensated_trust, from.compensated_trust);
+    sum.first_ns = std::min(sum.first_ns, from.first_ns);
+    if (from.longest.outweighs(sum.longest)) sum.longest = from.longest;
+    for (const location_share& s : from.waiters) add_share(sum.waiters, s);
+    for (const location_share& s : from.causers) add_share(sum.causers, s);
+    std::vector<residual_term> joined;
+    joined.reserve(sum.residual.size() + from.residual.size());
+    const auto name = [](const residual_term& t) { return std::tie(t.block, t.within); };
+    auto a = sum.residual.begin();
+    auto b = from.residual.begin();
+    while (a != sum.residual.end() || b != from.residual.end()) {
+      if (b == from.residual.end() || (a != sum.residual.end() && name(*a) < name(*b))) {
+        joined.push_back(*a++);
+      } else if (a == sum.residual.end() || name(*b) < name(*a)) {
+        joined.push_back(*b++);
+      } else {
+        joined.push_back(*a++);
+        class_book::accumulate(joined.back(), *b++);
+      }
+    }
+    sum.residual.swap(joined);
+  }
+
+  void write(packet& out) const {
+    put(out, key);
+    put(out, slot);
+    put(out, sum.why);
+    put(out, sum.trust);
+    for (const core::stable_key k : {sum.operation, sum.cause}) put(out, k);
+    for (const std::int64_t v : {sum.count, sum.wait_ns, sum.longest_ns, sum.wrong_order_count, sum.wrong_order_ns,
+                                 sum.indirect_ns, sum.unexplained_ns, sum.first_ns}) {
+      put(out, v);
+    }
+    put(out, sum.longest);
+    put_all(out, sum.residual);
+    put_all(out, sum.waiters);
+    put_all(out, sum.causers);
+  }
+
+  static merged_class read(packet_reader& in) {
+    merged_class c;
+    c.key = in.get<core::stable_key>();
+    c.slot = in.get<std::uint32_t>();
+    c.sum.why = in.get<pattern>();
+    c.sum.trust = in.get<quality>();
+    for (core::stable_key* k : {&c.sum.operation, &c.sum.cause}) *k = in.get<core::stable_key>();
+    for (std::int64_t* v : {&c.sum.count, &c.sum.wait_ns, &c.sum.longest_ns, &c.sum.wrong_order_count,
+                            &c.sum.wrong_order_ns, &c.sum.indirect_ns, &c.sum.unexplained_ns, &c.sum.first_ns}) {
+      *v = in.get<std::int64_t>();
+    }
+    c.sum.longest = in.get<wait_sample>();
+    get_all(in, c.sum.residual);
+    get_all(in, c.sum.waiters);
+    get_all(in, c.sum.causers);
+    return c;
+  }
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/messages.hpp
+#ifndef WHYWAIT_EXPLAIN_MESSAGES_HPP
+#define WHYWAIT_EXPLAIN_MESSAGES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// A posting of one epoch that the next one has to know of: it is not complete, or its message is still on its way.
+struct carried_posting {
+  std::uint32_t record;
+  std::uint16_t location;
+  bool met;  ///< both sides are posted: sync_flag::met
+};
+
+/// Matches the messages of one rank with those of the others by posting order: the k-th send meets the k-th
+/// posted receive per (communicator, source, destination, tag) (overhead 4.3; MPI 4.0, 3.5 "non-overtaking").
+/// Every receiver matches what was sent to it and tells the sender when and where it was received, if that can
+/// have made the sender wait. Both go out piece by piece, so that nothing but the postings and the matches is
+/// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
+class message_book {
+ public:
+  /// `all_synchronous`: a synchronous send hears of its receive even if that was posted in time.
+  explicit message_book(const rank_history& rank, bool all_synchronous = false)
+      : rank_(&rank), all_synchronous_(all_synchronous) {
+    for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
+  }
+
+  /// Makes room for the postings among these records, so that no list is copied while it grows.
+  void expect(const location_history& location) {
+    std::size_t sends = sends_.size(), receives = receives_.size();
+    for (std::uint64_t i = 0; i != location.records.size(); ++i) {
+      const core::sync_record& r = location.records[i];
+      if (r.has(core::sync_flag::posts_send)) {
+        ++sends;
+      } else if (r.has(core::sync_flag::posts_receive) || core::role_of(r.call) == core::call_role::probe) {
+        ++receives;
+      }
+    }
+    sends_.reserve(sends);
+    receives_.reserve(receives);
+  }
+
+  /// Notes one record; call in record order, per location.
+  void note(std::uint16_t location, std::uint32_t index, const core::sync_record& r, std::int64_t begin_ns) {
+    using namespace core;
+    const call_role role = role_of(r.call);
+    const bool probes = role == call_role::probe;
+    if (!probes && !r.has(sync_flag::posts_send | sync_flag::posts_receive)) return;
+    if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return;
+    if (r.comm >= rank_->communicators.size()) return;
+    const communicator& comm = rank_->communicators[r.comm];
+    const std::int32_t peer = world_rank(comm, r.peer);
+    if (comm.id == 0 || peer < 0) return;
+    if (r.has(sync_flag::met) || (r.has(sync_flag::matched) && r.posting <= rank_->posted_before)) {
+      met_.push_back({r.posting, begin_ns, index, location, receive});
+      return;
+    }
+    if (r.has(sync_flag::posts_send)) {
+      add(sends_, send_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, receive});
+      return;
+    }
+    // Nobody knows what a wildcard received that was freed or never completed.
+    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
+    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
+    if (!probes && wildcard && !completes && !r.has(sync_flag::resolved)) {
+      if (rank_->continues) carried_.push_back({index, location, false});
+      return;
+    }
+    const std::uint16_t kind = !probes ? receive : r.has(sync_flag::matched) ? matched_probe : plain_probe;
+    add(receives_, receive_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, kind});
+  }
+
+  /// Brings both sides into posting order. Call once, after the last `note`.
+  void seal() {
+    arrange(sends_, send_channels_);
+    arrange(receives_, receive_channels_);
+    receives_left_ = 0;
+    for (const posted& p : receives_) receives_left_ += p.kind == receive ? 1 : 0;
+    for (std::uint32_t c = 0; c != send_channels_.list.size(); ++c) open_.push_back(c);
+  }
+
+  /// How many matches there can be.
+  std::size_t most_matches() const noexcept { return sends_.size() + receives_.size() + met_.size(); }
+
+  /// What was matched in an earlier epoch and completed in this one: nobody waits for it any more.
+  [[gnu::cold]] void recall(std::vector<message_match>& found) const {
+    for (const posted& p : met_) {
+      const core::sync_record& r = record(p);
+      endpoint before;
+      before.begin_ns = rank_->begin_ns;
+      before.record = message_match::nowhere;
+      completed(p, r, {before, 0, rank_->rank, 0, r.has(core::sync_flag::posts_receive)}, 0, found);
+    }
+  }
+
+  /// To the receivers: every send, channel by channel. Fills no packet much beyond `room` bytes; what is left
+  /// is for the next call.
+  template <class Outbox>
+  void pack_sends(Outbox&& to, std::size_t room) {
+    std::size_t kept = 0;
+    std::int32_t full = -1;  // channels of one peer follow each other mostly
+    for (const std::uint32_t number : open_) {
+      channel& c = send_channels_.list[number];
+      packet* out = c.peer == full ? nullptr : &to(c.peer);
+      if (out == nullptr || out->size() >= room) {
+        full = c.peer;
+        open_[kept++] = number;
+        continue;
+      }
+      const std::size_t fits = (room - out->size()) / sizeof(endpoint) + 1;
+      const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(fits, c.last - c.next));
+      put(*out, packet_part::sends);
+      put(*out, c.comm);
+      put(*out, c.tag);
+      put(*out, c.next - c.first);
+      put(*out, count);
+      for (std::uint32_t i = 0; i != count; ++i) put(*out, send_endpoint(sends_[c.next++]));
+      if (c.next != c.last) open_[kept++] = number;
+    }
+    open_.resize(kept);
+  }
+
+  /// The receiver's side of a part of one channel; the reader stands behind the part's kind. Matches are
+  /// appended to `found`, what the sender has to hear to `reply`. Parts of a channel come in their order.
+  void match_sends(std::int32_t source, packet_reader& in, std::vector<message_match>& found, packet& reply) {
+    const auto id = in.get<core::stable_key>();
+    const auto tag = in.get<std::int32_t>();
+    const auto from = in.get<std::uint32_t>();
+    const auto count = in.get<std::uint32_t>();
+    const std::uint32_t number = receive_channels_.numbers.find(channel_key(id, source, tag));
+    std::uint32_t nothing = 0;
+    std::uint32_t& at = number == key_map::none ? nothing : receive_channels_.list[number].next;
+    const std::uint32_t last = number == key_map::none ? 0 : receive_channels_.list[number].last;
+    std::size_t replies_at = 0;  // where the number of replies is, once there is one
+    std::uint32_t replies = 0, met = 0;
+    for (std::uint32_t k = 0; k != count; ++k) {
+      const auto sent = in.get<endpoint>();
+      bool taken = false;
+      while (at != last && !taken) {
+        const posted& p = receives_[at++];
+        if (p.kind == plain_probe) {  // sees the message of the next receive
+          found_at_probe(p, source, sent, found);
+        } else if (p.kind == matched_probe) {
+          found_at_probe(p, source, sent, found);
+          // Its Mrecv shares the posting and follows at once; a probed message that nobody received is gone too.
+          taken = at == last || receives_[at].order != p.order;
+        } else {
+          taken = true;
+          --receives_left_;
+          const core::sync_record& r = record(p);
+          const endpoint answer = endpoint_of(p);
+          completed(p, r, {sent, 0, source, 0, true}, answer.flags, found);
+          // Most sends find their receive posted in time; those need no reply.
+          if ((sent.flags & endpoint_flag::late_only) != 0 && answer.begin_ns <= sent.begin_ns) continue;
+          if (replies++ == 0) {
+            put(reply, packet_part::receives);
+            put(reply, id);
+            put(reply, tag);
+            replies_at = reply.size();
+            put(reply, replies);
+          }
+          put(reply, from + k);
+          put(reply, answer);
+        }
+      }
+      met += taken ? 1 : 0;  // a prefix
+    }
+    if (replies != 0) std::memcpy(reply.data() + replies_at, &replies, sizeof replies);
+    if (met == count) return;
+    if (!rank_->continues) {
+      unmatched_ += count - met;
+      return;
+    }
+    put(reply, packet_part::unmet);
+    put(reply, id);
+    put(reply, tag);
+    put(reply, from + met);
+  }
+
+  /// The sender's side, if another epoch follows: from which of its messages on a channel has not been received.
+  [[gnu::cold]] void take_unmet(std::int32_t destination, packet_reader& in) {
+    const auto id = in.get<core::stable_key>();
+    const auto tag = in.get<std::int32_t>();
+    const auto k = in.get<std::uint32_t>();
+    const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
+    if (number == key_map::none) return;
+    channel& c = send_channels_.list[number];
+    c.met = std::min(c.met, c.first + k);
+  }
+
+  /// After the exchange, if another epoch follows: the postings that it has to know of. What a call completed here,
+  /// but nobody sent, stays unmatched.
+  [[gnu::cold]] std::vector<carried_posting> carried() {
+    for (const channel& c : send_channels_.list) {
+      for (std::uint32_t i = c.first; i != c.last; ++i) carry(sends_[i], i < c.met);
+    }
+    for (const channel& c : receive_channels_.list) {
+      for (std::uint32_t i = c.first; i != c.last; ++i) {
+        if (receives_[i].kind != receive || is_over(receives_[i])) continue;
+        carry(receives_[i], i < c.next);
+        receives_left_ -= i < c.next ? 0 : 1;
+      }
+    }
+    for (const posted& p : met_) carry(p, true);
+    return std::move(carried_);
+  }
+
+  /// The sender's side of one reply: when and where messages of one channel were received.
+  void match_replies(std::int32_t destination, packet_reader& in, std::vector<message_match>& found) const {
+    const auto id = in.get<core::stable_key>();
+    const auto tag = in.get<std::int32_t>();
+    const auto count = in.get<std::uint32_t>();
+    const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
+    for (std::uint32_t i = 0; i != count; ++i) {
+      const auto k = in.get<std::uint32_t>();
+      const auto received = in.get<endpoint>();
+      if (number == key_map::none) continue;
+      const posted& p = sends_[send_channels_.list[number].first + k];
+      completed(p, record(p), {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
+    }
+  }
+
+  /// Sends and receives that did not meet; valid after the exchange.
+  std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
+
+ private:
+  // Probes sort before the receive of the same posting.
+  enum : std::uint16_t { plain_probe, matched_probe, receive };
+
+  struct posted {
+    std::uint64_t order;  ///< channel << 32 | posting
+    std::int64_t begin_ns;
+    std::uint32_t record;
+    std::uint16_t location;
+    std::uint16_t kind;
+  };
+  struct channel {
+    core::stable_key comm;
+    std::int32_t peer;  ///< world rank of the other side
+    std::int32_t tag;
+    std::uint32_t first = 0, last = 0;  ///< range in the arranged postings
+    std::uint32_t next = 0;             ///< the first that is not sent or not matched yet
+    std::uint32_t met = 0xffffffffu;    ///< the first that nobody has received, if another epoch follows
+  };
+  struct channels {
+    key_map numbers;
+    std::vector<channel> list;
+    std::uint64_t recent_key = 0;
+    std::uint32_t recent = 0;
+  };
+
+  static core::stable_key channel_key(core::stable_key comm, std::int32_t peer, std::int32_t tag) noexcept {
+    return core::combine(
+        comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) | static_cast<std::uint32_t>(tag));
+  }
+
+  bool is_over(const posted& p) const noexcept {
+    const core::sync_record& r = record(p);
+    const core::call_role role = core::role_of(r.call);
+    return r.has(core::sync_flag::complete) || role == core::call_role::send || role == core::call_role::receive;
+  }
+  void carry(const posted& p, bool is_met) {
+    if (!is_met || !is_over(p)) carried_.push_back({p.record, p.location, is_met});
+  }
+
+  const core::sync_record& record(const posted& p) const noexcept {
+    return rank_->locations[p.location].records[p.record];
+  }
+
+  static void add(std::vector<posted>& list, channels& known, const channel& c, posted p) {
+    const core::stable_key key = channel_key(c.comm, c.peer, c.tag);
+    if (known.list.empty() || key != known.recent_key) {
+      const auto fresh = static_cast<std::uint32_t>(known.list.size());
+      known.recent = known.numbers.intern(key, fresh);
+      known.recent_key = key;
+      if (known.recent == fresh) known.list.push_back(c);
+    }
+    p.order |= static_cast<std::uint64_t>(known.recent) << 32;
+    list.push_back(p);
+  }
+
+  static void arrange(std::vector<posted>& list, channels& known) {
+    const auto before = [](const posted& a, const posted& b) {
+      return a.order != b.order ? a.order < b.order : a.kind < b.kind;
+    };
+    if (!std::is_sorted(list.begin(), list.end(), before)) std::stable_sort(list.begin(), list.end(), before);
+    for (std::uint32_t i = 0; i != list.size(); ++i) {
+      channel& c = known.list[list[i].order >> 32];
+      if (c.last == 0) c.first = i;
+      c.last = i + 1;
+    }
+    for (channel& c : known.list) c.next = c.first;
+  }
+
+  endpoint endpoint_of(const posted& p) const noexcept {
+    const core::sync_record& r = record(p);
+    endpoint e;
+    e.begin_ns = p.begin_ns;
+    e.site = site_of(rank_->locations[p.location], r);
+    e.record = p.record;
+    e.location = p.location;
+    if (r.has(core::sync_flag::ambiguous)) e.flags = endpoint_flag::ambiguous;
+    if (r.has(core::sync_flag::synchronous)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::synchronous);
+    if (r.has(core::sync_flag::any_source)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::wildcard);
+    if (partial_) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::partial);
+    return e;
+  }
+
+  endpoint send_endpoint(const posted& p) const noexcept {
+    endpoint e = endpoint_of(p);
+    if (late_only(p)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::late_only);
+    return e;
+  }
+
+  // A call that completes any of several may have returned because of a receive that was there from the
+  // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
+  bool late_only(const posted& p) const noexcept {
+    const core::sync_record& r = record(p);
+    if (all_synchronous_ && r.has(core::sync_flag::synchronous)) return false;
+    if (core::role_of(r.call) == core::call_role::send) return true;
+    const location_history& here = rank_->locations[p.location];
+    return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&
+           r.completion < here.records.size() &&
+           core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
+  }
+
+  void found_at_probe(const posted& p, std::int32_t source, const endpoint& sent,
+                      std::vector<message_match>& found) const {
+    found.push_back({sent, p.record, source, p.location, true});
+  }
+
+  void completed(const posted& p, const core::sync_record& r, message_match match, std::uint16_t flags,
+                 std::vector<message_match>& found) const {
+    const core::call_role role = core::role_of(r.call);
+    if (role == core::call_role::send || role == core::call_role::receive) {
+      match.record = p.record;
+      match.location = p.location;
+    } else {
+      if (!r.has(core::sync_flag::complete) || r.completed_by >= rank_->locations.size() ||
+          r.completion >= rank_->locations[r.completed_by].records.size()) {
+        return;  // never seen to complete: nobody waited for it
+      }
+      match.record = r.completion;
+      match.location = static_cast<std::uint16_t>(r.completed_by);
+    }
+    match.partner.flags = static_cast<std::uint16_t>(match.partner.flags | flags);
+    found.push_back(match);
+  }
+
+  const rank_history* rank_;
+  std::vector<posted> sends_, receives_, met_;
+  std::vector<carried_posting> carried_;
+  channels send_channels_, receive_channels_;
+  std::vector<std::uint32_t> open_;  ///< channels with sends that the receiver has not been told of
+  std::int64_t unmatched_ = 0, receives_left_ = 0;
+  bool partial_ = false, all_synchronous_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/folding.hpp
+#ifndef WHYWAIT_EXPLAIN_FOLDING_HPP
+#define WHYWAIT_EXPLAIN_FOLDING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What one rank keeps from one epoch of a run to the next (overhead 4.4 a); `explain_epoch` reads and writes it. After
+/// an operation that synchronised all ranks only differences matter: all paths begin anew there, and the waits of later
+/// epochs join the classes of earlier ones by the shapes that those had. So what is folded is what an explanation of
+/// the whole run would say, if at the end of each epoch somebody waited for longer than the threshold (else the paths
+/// that reached it at one time differ in what they had run, which is forgotten there). Bounded by distinct blocks and
+/// call sites, however long the run.
+struct epoch_memory {
+  block_table blocks;
+  class_book classes;
+  std::vector<shape_leader> leaders;  ///< of all ranks' classes: by key, then by slot
+  std::vector<merged_class> merged;   ///< on rank 0: all waits so far
+  outcome sums;                       ///< on rank 0: all numbers so far
+  std::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
+};
+
+namespace detail {
+
+template <class Entry, class Key, class Add>
+[[gnu::cold]] void add_by(std::vector<Entry>& into, const std::vector<Entry>& from, Key key, Add add) {
+  for (const Entry& e : from) {
+    std::size_t at = 0;
+    while (at != into.size() && key(into[at]) != key(e)) ++at;
+    if (at == into.size()) into.push_back(e);
+    else add(into[at], e);
+  }
+}
+
+// Times add up; shares of time are means over time. The longest useful time of the whole run is not known then, only
+// that of each epoch: imbalance that changes sides counts as imbalance.
+[[gnu::cold]] inline void fold_efficiency(outcome& run, const outcome& epoch) {
+  const auto before = static_cast<double>(run.total_ns), now = static_cast<double>(epoch.total_ns);
+  if (now <= 0 || epoch.efficiency.parallel <= 0) return;
+  struct ingredients {
+    double mean, most, ideal, busiest;
+  };
+  const auto of = [](const efficiencies& e, double total) {
+    return ingredients{e.parallel * total, e.communication * total, e.transfer * total,
+                       e.balance_in_nodes * e.communication * total};
+  };
+  const ingredients a = of(run.efficiency, before), b = of(epoch.efficiency, now);
+  const double total = before + now, mean = a.mean + b.mean, most = a.most + b.most, ideal = a.ideal + b.ideal;
+  const double busiest = a.busiest + b.busiest;
+  efficiencies& e = run.efficiency;
+  e.parallel = mean / total;
+  e.load_balance = most > 0 ? mean / most : 0;
+  e.communication = most / total;
+  e.serialisation = ideal > 0 ? most / ideal : 0;
+  e.transfer = ideal / total;
+  e.balance_in_nodes = most > 0 ? busiest / most : 0;
+  e.balance_between_nodes = busiest > 0 ? mean / busiest : 0;
+}
+
+/// Adds an epoch to all before it; `waits` and `meanings` are left alone.
+[[gnu::cold]] inline void fold(outcome& run, const outcome& epoch) {
+  fold_efficiency(run, epoch);
+  run.locations = std::max(run.locations, epoch.locations);
+  run.longest_ns = std::max(run.longest_ns, epoch.longest_ns);  // that of an epoch has those before it
+  run.records += epoch.records;
+  run.waiting_ns += epoch.waiting_ns;
+  run.location_ns += epoch.location_ns;
+  run.clock_violations += epoch.clock_violations;
+  run.unmatched += epoch.unmatched;
+  run.total_ns += epoch.total_ns;
+  run.without_overhead.total_ns += epoch.without_overhead.total_ns;
+  run.without_overhead.waiting_ns += epoch.without_overhead.waiting_ns;
+  run.without_overhead.overhead_ns += epoch.without_overhead.overhead_ns;
+  run.without_overhead.bound_ns += epoch.without_overhead.bound_ns;
+  run.without_overhead.inversions += epoch.without_overhead.inversions;
+  add_by(run.critical_path, epoch.critical_path, [](const critical_block& c) { return c.block; },
+         [](critical_block& a, const critical_block& b) {
+           a.ns += b.ns;
+           a.imbalance_ns += b.imbalance_ns;
+           a.visits += b.visits;
+         });
+  sort_rarely(run.critical_path, [](const critical_block& a, const critical_block& b) {
+    return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
+  });
+  add_by(run.costs.blocks, epoch.costs.blocks, [](const delay_cost& c) { return c.block; },
+         [](delay_cost& a, const delay_cost& b) {
+           a.short_ns += b.short_ns;
+           a.long_ns += b.long_ns;
+         });
+  sort_rarely(run.costs.blocks, [](const delay_cost& a, const delay_cost& b) {
+    const std::int64_t x = a.short_ns + a.long_ns, y = b.short_ns + b.long_ns;
+    return x != y ? x > y : a.block < b.block;
+  });
+  run.costs.direct_ns += epoch.costs.direct_ns;
+  run.costs.indirect_ns += epoch.costs.indirect_ns;
+  run.costs.propagating_ns += epoch.costs.propagating_ns;
+  run.costs.terminal_ns += epoch.costs.terminal_ns;
+  run.costs.nobody_ns += epoch.costs.nobody_ns;
+  if (run.answers.empty()) {
+    run.answers = epoch.answers;
+  } else {
+    for (std::size_t i = 0; i < std::min(run.answers.size(), epoch.answers.size()); ++i) {
+      run.answers[i].total_ns += epoch.answers[i].total_ns;
+      run.answers[i].saving_ns += epoch.answers[i].saving_ns;
+    }
+  }
+  // A block that was not asked about in some epoch saved nothing there: what is said is what is saved at least.
+  add_by(run.savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
+         [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
+  for (what_if_answer& a : run.savings) a.total_ns = run.total_ns - a.saving_ns;
+  sort_rarely(run.savings,
+              [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+}
+
+}  // namespace detail
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/snapshot.hpp
 #ifndef WHYWAIT_EXPLAIN_SNAPSHOT_HPP
 #define WHYWAIT_EXPLAIN_SNAPSHOT_HPP
@@ -2350,260 +3331,6 @@ class alignments {
 
 #endif
 
-// ---- whywait/explain/blocks.hpp
-#ifndef WHYWAIT_EXPLAIN_BLOCKS_HPP
-#define WHYWAIT_EXPLAIN_BLOCKS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Key of the unmarked code between two calls; 0 stands for the begin or the end of recording.
-constexpr core::stable_key between_key(core::stable_key first, core::stable_key second) noexcept {
-  return core::combine(core::combine(first, second), 0x6265747765656eu);
-}
-/// Key of the time inside a call that is not waiting for others.
-constexpr core::stable_key call_key(core::stable_key site) noexcept { return core::combine(site, 0x63616c6cu); }
-/// Key of the time before MPI_Init returned, relative to the first rank out of it.
-constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
-
-/// The blocks one rank has met, its own and those of adopted paths, numbered from 0 in the order of meeting.
-/// Keys mean the same on all ranks, numbers do not. Not thread safe.
-class block_table {
- public:
-  struct name {
-    core::stable_key block;
-    core::stable_key within;  ///< not 0: an untimed step
-  };
-
-  std::uint32_t intern(core::stable_key block, core::stable_key within = 0) {
-    const core::stable_key key = within == 0 ? block : core::combine(block, within);
-    const auto fresh = static_cast<std::uint32_t>(names_.size());
-    const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) names_.push_back({block, within});
-    return number;
-  }
-
-  std::uint32_t between(core::stable_key first, core::stable_key second) {
-    return derived(between_key(first, second), block_kind::between, first, second);
-  }
-  std::uint32_t call(core::stable_key site) { return derived(call_key(site), block_kind::call, site, 0); }
-  std::uint32_t startup() { return derived(startup_key(), block_kind::startup, 0, 0); }
-
-  const name& operator[](std::uint32_t number) const noexcept { return names_[number]; }
-  std::size_t size() const noexcept { return names_.size(); }
-  const std::vector<block_meaning>& meanings() const noexcept { return meanings_; }
-
- private:
-  std::uint32_t derived(core::stable_key key, block_kind kind, core::stable_key first, core::stable_key second) {
-    const auto fresh = static_cast<std::uint32_t>(meanings_.size());
-    if (explained_.intern(key, fresh) == fresh) meanings_.push_back({key, kind, first, second});
-    return intern(key);
-  }
-
-  key_map numbers_;
-  key_map explained_;
-  std::vector<name> names_;
-  std::vector<block_meaning> meanings_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/wait_class.hpp
-#ifndef WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
-#define WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Adds to a bounded list of locations; what does not fit goes to rank -1.
-inline void add_share(std::vector<location_share>& list, const location_share& share, std::size_t limit = 64) {
-  for (location_share& known : list) {
-    if (known.rank == share.rank && known.thread == share.thread) {
-      known.ns += share.ns;
-      return;
-    }
-  }
-  if (list.size() < limit || share.rank < 0) {
-    list.push_back(share);
-    return;
-  }
-  add_share(list, {-1, 0, share.ns}, limit);
-}
-
-/// Waits of one location with one key and one shape, as they accumulate. `terms` holds every block.
-struct wait_class {
-  enum kind_t : std::uint8_t { shaped, rest, shapeless };
-  using share = std::pair<std::uint32_t, double>;  ///< block number, part of the absolute differences
-
-  explanation sum;
-  kind_t kind = shaped;
-  std::uint32_t location = 0;
-  std::vector<share> shape;             ///< of the first instance: frozen (definitions 1.7)
-  std::vector<std::uint32_t> position;  ///< block number -> index in sum.residual + 1
-};
-
-/// The classes of one rank. Merged on line, so memory grows with distinct (pattern, operation, cause, shape)
-/// and not with waits. Waits of one location are added in their order; the result does not depend on how
-/// locations interleave. Not thread safe.
-class class_book {
- public:
-  class_book(const options& settings) : settings_(&settings) {}
-
-  /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`. Returns the number of its class.
-  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                    std::int64_t thread_of_waiter, std::int64_t thread_of_causer,
-                    const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
-    double whole = 0;
-    for (const residual_term& term : wait.terms) whole += static_cast<double>(std::abs(term.total_ns));
-    if (shares_.size() < block_count) shares_.resize(block_count, 0);
-    if (whole > 0) {
-      for (std::size_t i = 0; i != blocks.size(); ++i) {
-        shares_[blocks[i]] = static_cast<double>(std::abs(wait.terms[i].total_ns)) / whole;
-      }
-    }
-    wait_class& into = choose(wait, operation, cause, blocks);
-    for (const std::uint32_t b : blocks) shares_[b] = 0;
-    count(into.sum, wait, thread_of_waiter, thread_of_causer);
-    if (into.position.size() < block_count) into.position.resize(block_count, 0);
-    for (std::size_t i = 0; i != blocks.size(); ++i) {
-      std::uint32_t& at = into.position[blocks[i]];
-      if (at == 0) {
-        into.sum.residual.push_back(wait.terms[i]);
-        at = static_cast<std::uint32_t>(into.sum.residual.size());
-      } else {
-        accumulate(into.sum.residual[at - 1], wait.terms[i]);
-      }
-      into.sum.indirect_ns += wait.terms[i].inherited_ns;
-    }
-    return static_cast<std::uint32_t>(&into - classes_.data());
-  }
-
-  /// A wait that is only summed: below the threshold, or its cause came too late by the clocks.
-  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                                std::int64_t thread_of_waiter, std::int64_t thread_of_causer) {
-    wait_class& into = find(wait, operation, cause, wait_class::shapeless);
-    count(into.sum, wait, thread_of_waiter, thread_of_causer);
-    into.sum.unexplained_ns += wait.wait_ns;
-    return static_cast<std::uint32_t>(&into - classes_.data());
-  }
-
-  std::vector<wait_class>& classes() noexcept { return classes_; }
-
-  static void accumulate(residual_term& into, const residual_term& from) noexcept {
-    into.total_ns += from.total_ns;
-    into.visits_ns += from.visits_ns;
-    into.speed_ns += from.speed_ns;
-    into.inherited_ns += from.inherited_ns;
-    into.causer_visits += from.causer_visits;
-    into.waiter_visits += from.waiter_visits;
-    into.causer_work += from.causer_work;
-    into.waiter_work += from.waiter_work;
-    into.causer_ns += from.causer_ns;
-    into.waiter_ns += from.waiter_ns;
-  }
-
-  static core::stable_key key_of(pattern why, core::stable_key operation, core::stable_key cause) noexcept {
-    return core::combine(core::combine(operation, cause), static_cast<std::uint64_t>(why) + 1);
-  }
-
- private:
-  void count(explanation& into, const wait_instance& wait, std::int64_t waiter_thread, std::int64_t causer_thread) {
-    into.trust = std::max(into.trust, wait.trust);
-    into.first_ns = into.count == 0 ? wait.begin_ns : std::min(into.first_ns, wait.begin_ns);
-    ++into.count;
-    into.wait_ns += wait.wait_ns;
-    into.longest_ns = std::max(into.longest_ns, wait.wait_ns);
-    if (wait.explained) {
-      const wait_sample sample{wait.wait_ns,         wait.begin_ns,       wait.since_ns,
-                               wait.rank,            wait.causer_rank,    wait.location,
-                               wait.causer_location, wait.record,         wait.causer_record};
-      if (sample.outweighs(into.longest)) into.longest = sample;
-    }
-    if (wait.wrong_order) {
-      ++into.wrong_order_count;
-      into.wrong_order_ns += wait.wait_ns;
-    }
-    add_share(into.waiters, {wait.rank, static_cast<std::int32_t>(waiter_thread), wait.wait_ns});
-    add_share(into.causers, {wait.causer_rank, static_cast<std::int32_t>(causer_thread), wait.wait_ns});
-  }
-
-  // Total variation over the union of blocks; the instance's shares lie in `shares_`.
-  double distance(const wait_class& c) const noexcept {
-    double apart = 0, met = 0, shape = 0;
-    for (const wait_class::share& s : c.shape) {
-      apart += std::fabs(s.second - shares_[s.first]);
-      met += shares_[s.first];
-      shape += s.second;
-    }
-    return shape > 0 ? (apart + std::max(0.0, 1 - met)) / 2 : 1;
-  }
-
-  std::vector<std::uint32_t>& members(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
-    const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
-    const auto fresh = static_cast<std::uint32_t>(members_.size());
-    const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) members_.emplace_back();
-    return members_[number];
-  }
-
-  wait_class& make(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                   wait_class::kind_t kind, std::vector<std::uint32_t>& group) {
-    group.push_back(static_cast<std::uint32_t>(classes_.size()));
-    classes_.emplace_back();
-    wait_class& fresh = classes_.back();
-    fresh.sum.why = wait.why;
-    fresh.sum.operation = operation;
-    fresh.sum.cause = cause;
-    fresh.kind = kind;
-    fresh.location = wait.location;
-    return fresh;
-  }
-
-  wait_class& find(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                   wait_class::kind_t kind) {
-    std::vector<std::uint32_t>& group = members(wait, operation, cause);
-    for (const std::uint32_t c : group) {
-      if (classes_[c].kind == kind) return classes_[c];
-    }
-    return make(wait, operation, cause, kind, group);
-  }
-
-  wait_class& choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                     const std::vector<std::uint32_t>& blocks) {
-    std::vector<std::uint32_t>& group = members(wait, operation, cause);
-    std::uint32_t shaped = 0;
-    for (const std::uint32_t c : group) {
-      if (classes_[c].kind != wait_class::shaped) continue;
-      ++shaped;
-      if (distance(classes_[c]) <= settings_->class_distance) return classes_[c];
-    }
-    if (shaped >= settings_->classes_per_key) return find(wait, operation, cause, wait_class::rest);
-    wait_class& fresh = make(wait, operation, cause, wait_class::shaped, group);
-    for (const std::uint32_t b : blocks) {
-      if (shares_[b] > 0) fresh.shape.emplace_back(b, shares_[b]);
-    }
-    return fresh;
-  }
-
-  const options* settings_;
-  std::vector<wait_class> classes_;
-  key_map numbers_;
-  std::vector<std::vector<std::uint32_t>> members_;
-  std::vector<double> shares_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/location_path.hpp
 #ifndef WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
 #define WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
@@ -2632,6 +3359,7 @@ class location_path {
         earliest_ns_(earliest_ns),
         now_ns_(earliest_ns) {
     spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
+    if (rank.continued && rank.locations.size() == 1) aligned_.world(rank.begin_ns, profile_);
   }
 
   void expect(std::shared_ptr<const std::vector<arrival>> arrivals) { arrivals_ = std::move(arrivals); }
@@ -3265,180 +3993,6 @@ class forward_pass {
 
 #endif
 
-// ---- whywait/explain/merged_class.hpp
-#ifndef WHYWAIT_EXPLAIN_MERGED_CLASS_HPP
-#define WHYWAIT_EXPLAIN_MERGED_CLASS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// One block's part in a shape, in keys that all ranks share.
-struct shape_entry {
-  core::stable_key block, within;
-  double share;
-};
-
-/// The first instance of a class, proposed as the representative of its shape. The order is canonical: by
-/// time, then by content, never by rank.
-struct shape_leader {
-  core::stable_key key = 0;  ///< (pattern, operation, cause)
-  std::int64_t first_ns = 0, wait_ns = 0, count = 0;
-  std::vector<shape_entry> shape;  ///< sorted by block
-
-  bool operator<(const shape_leader& o) const noexcept {
-    const auto head = [](const shape_leader& l) { return std::tie(l.key, l.first_ns, l.wait_ns, l.count); };
-    if (head(*this) != head(o)) return head(*this) < head(o);
-    return std::lexicographical_compare(
-        shape.begin(), shape.end(), o.shape.begin(), o.shape.end(), [](const shape_entry& a, const shape_entry& b) {
-          return std::tie(a.block, a.within, a.share) < std::tie(b.block, b.within, b.share);
-        });
-  }
-};
-
-/// Total variation distance over the union of blocks: half the sum of |differences of shares| (definitions
-/// 1.7), 0 for equal shapes, 1 for disjoint ones. Both sorted by block. O(a + b).
-[[gnu::cold]] inline double distance(const std::vector<shape_entry>& a, const std::vector<shape_entry>& b) noexcept {
-  double apart = 0;
-  std::size_t i = 0, j = 0;
-  const auto name = [](const shape_entry& e) { return std::tie(e.block, e.within); };
-  while (i != a.size() || j != b.size()) {
-    if (j == b.size() || (i != a.size() && name(a[i]) < name(b[j]))) {
-      apart += a[i++].share;
-    } else if (i == a.size() || name(b[j]) < name(a[i])) {
-      apart += b[j++].share;
-    } else {
-      apart += std::fabs(a[i++].share - b[j++].share);
-    }
-  }
-  return apart / 2;
-}
-
-template <class T>
-void put_all(packet& out, const std::vector<T>& values) {
-  put(out, static_cast<std::uint64_t>(values.size()));
-  for (const T& v : values) put(out, v);
-}
-template <class T>
-void get_all(packet_reader& in, std::vector<T>& values) {
-  values.resize(in.get<std::uint64_t>());
-  for (T& v : values) v = in.get<T>();
-}
-
-[[gnu::cold]] inline void put_leader(packet& out, const shape_leader& l) {
-  put(out, l.key);
-  put(out, l.first_ns);
-  put(out, l.wait_ns);
-  put(out, l.count);
-  put_all(out, l.shape);
-}
-[[gnu::cold]] inline shape_leader get_leader(packet_reader& in) {
-  shape_leader l;
-  l.key = in.get<core::stable_key>();
-  l.first_ns = in.get<std::int64_t>();
-  l.wait_ns = in.get<std::int64_t>();
-  l.count = in.get<std::int64_t>();
-  get_all(in, l.shape);
-  return l;
-}
-
-/// What the virtual clocks say about one class.
-struct class_clock {
-  core::stable_key key = 0;
-  std::uint32_t slot = 0;
-  quality trust = quality::exact;
-  std::int64_t ns = 0;  ///< its waits without measurement overhead
-};
-
-/// A class of the whole run on its way up to rank 0. Sums only, so the order of merging does not matter.
-struct merged_class {
-  core::stable_key key = 0;
-  std::uint32_t slot = 0;  ///< number of its leader; then the rest, then those without a shape
-  explanation sum;         ///< residual sorted by (block, within)
-
-  bool same(const merged_class& o) const noexcept { return key == o.key && slot == o.slot; }
-  bool operator<(const merged_class& o) const noexcept { return std::tie(key, slot) < std::tie(o.key, o.slot); }
-
-  void merge(const explanation& from) {
-    if (sum.count == 0) {
-      sum.why = from.why;
-      sum.operation = from.operation;
-      sum.cause = from.cause;
-      sum.first_ns = from.first_ns;
-    }
-    sum.trust = std::max(sum.trust, from.trust);
-    sum.count += from.count;
-    sum.wait_ns += from.wait_ns;
-    sum.longest_ns = std::max(sum.longest_ns, from.longest_ns);
-    sum.wrong_order_count += from.wrong_order_count;
-    sum.wrong_order_ns += from.wrong_order_ns;
-    sum.indirect_ns += from.indirect_ns;
-    sum.unexplained_ns += from.unexplained_ns;
-    sum.compensated_ns += from.compensated_ns;
-    sum.compensated_trust = std::max(sum.compensated_trust, from.compensated_trust);
-    sum.first_ns = std::min(sum.first_ns, from.first_ns);
-    if (from.longest.outweighs(sum.longest)) sum.longest = from.longest;
-    for (const location_share& s : from.waiters) add_share(sum.waiters, s);
-    for (const location_share& s : from.causers) add_share(sum.causers, s);
-    std::vector<residual_term> joined;
-    joined.reserve(sum.residual.size() + from.residual.size());
-    const auto name = [](const residual_term& t) { return std::tie(t.block, t.within); };
-    auto a = sum.residual.begin();
-    auto b = from.residual.begin();
-    while (a != sum.residual.end() || b != from.residual.end()) {
-      if (b == from.residual.end() || (a != sum.residual.end() && name(*a) < name(*b))) {
-        joined.push_back(*a++);
-      } else if (a == sum.residual.end() || name(*b) < name(*a)) {
-        joined.push_back(*b++);
-      } else {
-        joined.push_back(*a++);
-        class_book::accumulate(joined.back(), *b++);
-      }
-    }
-    sum.residual.swap(joined);
-  }
-
-  void write(packet& out) const {
-    put(out, key);
-    put(out, slot);
-    put(out, sum.why);
-    put(out, sum.trust);
-    for (const core::stable_key k : {sum.operation, sum.cause}) put(out, k);
-    for (const std::int64_t v : {sum.count, sum.wait_ns, sum.longest_ns, sum.wrong_order_count, sum.wrong_order_ns,
-                                 sum.indirect_ns, sum.unexplained_ns, sum.first_ns}) {
-      put(out, v);
-    }
-    put(out, sum.longest);
-    put_all(out, sum.residual);
-    put_all(out, sum.waiters);
-    put_all(out, sum.causers);
-  }
-
-  static merged_class read(packet_reader& in) {
-    merged_class c;
-    c.key = in.get<core::stable_key>();
-    c.slot = in.get<std::uint32_t>();
-    c.sum.why = in.get<pattern>();
-    c.sum.trust = in.get<quality>();
-    for (core::stable_key* k : {&c.sum.operation, &c.sum.cause}) *k = in.get<core::stable_key>();
-    for (std::int64_t* v : {&c.sum.count, &c.sum.wait_ns, &c.sum.longest_ns, &c.sum.wrong_order_count,
-                            &c.sum.wrong_order_ns, &c.sum.indirect_ns, &c.sum.unexplained_ns, &c.sum.first_ns}) {
-      *v = in.get<std::int64_t>();
-    }
-    c.sum.longest = in.get<wait_sample>();
-    get_all(in, c.sum.residual);
-    get_all(in, c.sum.waiters);
-    get_all(in, c.sum.causers);
-    return c;
-  }
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/merging.hpp
 #ifndef WHYWAIT_EXPLAIN_MERGING_HPP
 #define WHYWAIT_EXPLAIN_MERGING_HPP
@@ -3453,10 +4007,13 @@ namespace explain {
 /// is addition. So the outcome depends neither on rank numbers nor on the shape of the tree.
 class merge_book {
  public:
-  merge_book(const options& settings, const block_table& blocks, std::vector<wait_class>& classes)
-      : settings_(&settings), classes_(&classes) {
+  /// `leaders`: those of earlier epochs, by key and slot; they come first, and new ones join them. Borrowed.
+  merge_book(const options& settings, const block_table& blocks, std::vector<wait_class>& classes,
+             std::vector<shape_leader>& leaders)
+      : settings_(&settings), classes_(&classes), leaders_(&leaders) {
     for (wait_class& c : classes) {
       entry e;
+      e.slot = c.slot;
       e.leader.key = class_book::key_of(c.sum.why, c.sum.operation, c.sum.cause);
       e.leader.first_ns = c.sum.first_ns;
       e.leader.wait_ns = c.sum.wait_ns;
@@ -3469,6 +4026,7 @@ class merge_book {
       });
       if (c.kind == wait_class::rest) e.slot = settings.classes_per_key;
       if (c.kind == wait_class::shapeless) e.slot = settings.classes_per_key + 1;
+      if (e.slot == open) e.slot = slot_among_leaders(e.leader);
       entries_.push_back(std::move(e));
     }
   }
@@ -3492,17 +4050,28 @@ class merge_book {
     earliest_per_key();
   }
   /// Takes the leaders of the round; false if there were none: all classes are covered.
-  bool settle(std::uint32_t round, const unsigned char* data, std::size_t size) {
+  bool settle(const unsigned char* data, std::size_t size) {
     packet_reader in(data, size);
     best_.clear();
     while (!in.empty()) best_.push_back(get_leader(in));
+    std::vector<std::uint32_t> slots;
+    for (const shape_leader& l : best_) {
+      const auto first = std::lower_bound(leaders_->begin(), leaders_->end(), l.key, before_key);
+      auto last = first;
+      while (last != leaders_->end() && last->key == l.key) ++last;
+      slots.push_back(static_cast<std::uint32_t>(last - first));
+      leaders_->insert(last, l);
+    }
     for (entry& e : entries_) {
       if (e.slot != open) continue;
-      const auto leader = std::lower_bound(best_.begin(), best_.end(), e.leader.key,
-                                           [](const shape_leader& l, core::stable_key key) { return l.key < key; });
+      const auto leader = std::lower_bound(best_.begin(), best_.end(), e.leader.key, before_key);
       if (leader == best_.end() || leader->key != e.leader.key) continue;
       const bool is_leader = !(*leader < e.leader) && !(e.leader < *leader);
-      if (is_leader || distance(leader->shape, e.leader.shape) <= settings_->class_distance) e.slot = round;
+      if (is_leader || distance(leader->shape, e.leader.shape) <= settings_->class_distance) {
+        e.slot = slots[static_cast<std::size_t>(leader - best_.begin())];
+      } else if (slots[static_cast<std::size_t>(leader - best_.begin())] + 1 >= settings_->classes_per_key) {
+        e.slot = settings_->classes_per_key;  // no room for one more
+      }
     }
     return !best_.empty();
   }
@@ -3519,18 +4088,21 @@ class merge_book {
   /// After the rounds: sums of this rank, then of everything that `add` brings.
   void sum() {
     for (std::size_t i = 0; i != entries_.size(); ++i) {
+      wait_class& from = (*classes_)[i];
       merged_class c;
       c.key = entries_[i].leader.key;
       c.slot = entries_[i].slot == open ? settings_->classes_per_key : entries_[i].slot;
-      c.sum = std::move((*classes_)[i].sum);
+      if (from.kind == wait_class::shaped) from.slot = c.slot;
+      if (from.sum.count == 0) continue;  // only earlier epochs had it
+      c.sum = std::move(from.sum);
+      from.restart();
       sort_rarely(c.sum.residual, [](const residual_term& a, const residual_term& b) {
         return std::tie(a.block, a.within) < std::tie(b.block, b.within);
       });
       merged_.push_back(std::move(c));
     }
     entries_.clear();
-    classes_->clear();
-    join();
+    join(merged_);
   }
   void write(packet& out) const {
     put(out, static_cast<std::uint64_t>(merged_.size()));
@@ -3538,13 +4110,28 @@ class merge_book {
   }
   void add(packet_reader& in) {
     for (auto n = in.get<std::uint64_t>(); n != 0; --n) merged_.push_back(merged_class::read(in));
-    join();
+    join(merged_);
   }
 
   std::vector<merged_class>& merged() noexcept { return merged_; }
 
+  /// Adds up classes of one key and slot.
+  static void join(std::vector<merged_class>& all) {
+    sort_rarely(all);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      if (kept != 0 && all[kept - 1].same(all[i])) {
+        all[kept - 1].merge(all[i].sum);
+      } else {
+        if (kept != i) all[kept] = std::move(all[i]);
+        ++kept;
+      }
+    }
+    all.resize(kept);
+  }
+
  private:
-  static constexpr std::uint32_t open = 0xffffffffu;
+  static constexpr std::uint32_t open = wait_class::open;
 
   struct entry {
     shape_leader leader;
@@ -3558,317 +4145,24 @@ class merge_book {
                 best_.end());
   }
 
-  void join() {
-    sort_rarely(merged_);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != merged_.size(); ++i) {
-      if (kept != 0 && merged_[kept - 1].same(merged_[i])) {
-        merged_[kept - 1].merge(merged_[i].sum);
-      } else {
-        if (kept != i) merged_[kept] = std::move(merged_[i]);
-        ++kept;
-      }
+  static bool before_key(const shape_leader& l, core::stable_key key) noexcept { return l.key < key; }
+
+  // The first that covers it; with all slots taken that of the rest.
+  std::uint32_t slot_among_leaders(const shape_leader& l) const {
+    std::uint32_t slot = 0;
+    auto at = std::lower_bound(leaders_->begin(), leaders_->end(), l.key, before_key);
+    for (; at != leaders_->end() && at->key == l.key; ++at, ++slot) {
+      if (distance(at->shape, l.shape) <= settings_->class_distance) return slot;
     }
-    merged_.resize(kept);
+    return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
   }
 
   const options* settings_;
   std::vector<wait_class>* classes_;
+  std::vector<shape_leader>* leaders_;
   std::vector<entry> entries_;
   std::vector<shape_leader> best_;
   std::vector<merged_class> merged_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/messages.hpp
-#ifndef WHYWAIT_EXPLAIN_MESSAGES_HPP
-#define WHYWAIT_EXPLAIN_MESSAGES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Matches the messages of one rank with those of the others by posting order: the k-th send meets the k-th
-/// posted receive per (communicator, source, destination, tag) (overhead 4.3; MPI 4.0, 3.5 "non-overtaking").
-/// Every receiver matches what was sent to it and tells the sender when and where it was received, if that can
-/// have made the sender wait. Both go out piece by piece, so that nothing but the postings and the matches is
-/// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
-class message_book {
- public:
-  /// `all_synchronous`: a synchronous send hears of its receive even if that was posted in time.
-  explicit message_book(const rank_history& rank, bool all_synchronous = false)
-      : rank_(&rank), all_synchronous_(all_synchronous) {
-    for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
-  }
-
-  /// Makes room for the postings among these records, so that no list is copied while it grows.
-  void expect(const location_history& location) {
-    std::size_t sends = sends_.size(), receives = receives_.size();
-    for (std::uint64_t i = 0; i != location.records.size(); ++i) {
-      const core::sync_record& r = location.records[i];
-      if (r.has(core::sync_flag::posts_send)) {
-        ++sends;
-      } else if (r.has(core::sync_flag::posts_receive) || core::role_of(r.call) == core::call_role::probe) {
-        ++receives;
-      }
-    }
-    sends_.reserve(sends);
-    receives_.reserve(receives);
-  }
-
-  /// Notes one record; call in record order, per location.
-  void note(std::uint16_t location, std::uint32_t index, const core::sync_record& r, std::int64_t begin_ns) {
-    using namespace core;
-    const call_role role = role_of(r.call);
-    const bool probes = role == call_role::probe;
-    if (!probes && !r.has(sync_flag::posts_send | sync_flag::posts_receive)) return;
-    if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return;
-    if (r.comm >= rank_->communicators.size()) return;
-    const communicator& comm = rank_->communicators[r.comm];
-    const std::int32_t peer = world_rank(comm, r.peer);
-    if (comm.id == 0 || peer < 0) return;
-    if (r.has(sync_flag::posts_send)) {
-      add(sends_, send_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, receive});
-      return;
-    }
-    // Nobody knows what a wildcard received that was freed or never completed.
-    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
-    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
-    if (!probes && wildcard && !completes) return;
-    const std::uint16_t kind = !probes ? receive : r.has(sync_flag::matched) ? matched_probe : plain_probe;
-    add(receives_, receive_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, kind});
-  }
-
-  /// Brings both sides into posting order. Call once, after the last `note`.
-  void seal() {
-    arrange(sends_, send_channels_);
-    arrange(receives_, receive_channels_);
-    receives_left_ = 0;
-    for (const posted& p : receives_) receives_left_ += p.kind == receive ? 1 : 0;
-    for (std::uint32_t c = 0; c != send_channels_.list.size(); ++c) open_.push_back(c);
-  }
-
-  /// How many matches there can be.
-  std::size_t most_matches() const noexcept { return sends_.size() + receives_.size(); }
-
-  /// To the receivers: every send, channel by channel. Fills no packet much beyond `room` bytes; what is left
-  /// is for the next call.
-  template <class Outbox>
-  void pack_sends(Outbox&& to, std::size_t room) {
-    std::size_t kept = 0;
-    std::int32_t full = -1;  // channels of one peer follow each other mostly
-    for (const std::uint32_t number : open_) {
-      channel& c = send_channels_.list[number];
-      packet* out = c.peer == full ? nullptr : &to(c.peer);
-      if (out == nullptr || out->size() >= room) {
-        full = c.peer;
-        open_[kept++] = number;
-        continue;
-      }
-      const std::size_t fits = (room - out->size()) / sizeof(endpoint) + 1;
-      const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(fits, c.last - c.next));
-      put(*out, packet_part::sends);
-      put(*out, c.comm);
-      put(*out, c.tag);
-      put(*out, c.next - c.first);
-      put(*out, count);
-      for (std::uint32_t i = 0; i != count; ++i) put(*out, send_endpoint(sends_[c.next++]));
-      if (c.next != c.last) open_[kept++] = number;
-    }
-    open_.resize(kept);
-  }
-
-  /// The receiver's side of a part of one channel; the reader stands behind the part's kind. Matches are
-  /// appended to `found`, what the sender has to hear to `reply`. Parts of a channel come in their order.
-  void match_sends(std::int32_t source, packet_reader& in, std::vector<message_match>& found, packet& reply) {
-    const auto id = in.get<core::stable_key>();
-    const auto tag = in.get<std::int32_t>();
-    const auto from = in.get<std::uint32_t>();
-    const auto count = in.get<std::uint32_t>();
-    const std::uint32_t number = receive_channels_.numbers.find(channel_key(id, source, tag));
-    std::uint32_t nothing = 0;
-    std::uint32_t& at = number == key_map::none ? nothing : receive_channels_.list[number].next;
-    const std::uint32_t last = number == key_map::none ? 0 : receive_channels_.list[number].last;
-    std::size_t replies_at = 0;  // where the number of replies is, once there is one
-    std::uint32_t replies = 0;
-    for (std::uint32_t k = 0; k != count; ++k) {
-      const auto sent = in.get<endpoint>();
-      bool taken = false;
-      while (at != last && !taken) {
-        const posted& p = receives_[at++];
-        if (p.kind == plain_probe) {  // sees the message of the next receive
-          found_at_probe(p, source, sent, found);
-        } else if (p.kind == matched_probe) {
-          found_at_probe(p, source, sent, found);
-          // Its Mrecv shares the posting and follows at once; a probed message that nobody received is gone too.
-          taken = at == last || receives_[at].order != p.order;
-        } else {
-          taken = true;
-          --receives_left_;
-          const core::sync_record& r = record(p);
-          const endpoint answer = endpoint_of(p);
-          completed(p, r, {sent, 0, source, 0, true}, answer.flags, found);
-          // Most sends find their receive posted in time; those need no reply.
-          if ((sent.flags & endpoint_flag::late_only) != 0 && answer.begin_ns <= sent.begin_ns) continue;
-          if (replies++ == 0) {
-            put(reply, packet_part::receives);
-            put(reply, id);
-            put(reply, tag);
-            replies_at = reply.size();
-            put(reply, replies);
-          }
-          put(reply, from + k);
-          put(reply, answer);
-        }
-      }
-      if (!taken) ++unmatched_;
-    }
-    if (replies != 0) std::memcpy(reply.data() + replies_at, &replies, sizeof replies);
-  }
-
-  /// The sender's side of one reply: when and where messages of one channel were received.
-  void match_replies(std::int32_t destination, packet_reader& in, std::vector<message_match>& found) const {
-    const auto id = in.get<core::stable_key>();
-    const auto tag = in.get<std::int32_t>();
-    const auto count = in.get<std::uint32_t>();
-    const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
-    for (std::uint32_t i = 0; i != count; ++i) {
-      const auto k = in.get<std::uint32_t>();
-      const auto received = in.get<endpoint>();
-      if (number == key_map::none) continue;
-      const posted& p = sends_[send_channels_.list[number].first + k];
-      completed(p, record(p), {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
-    }
-  }
-
-  /// Sends and receives that did not meet; valid after the exchange.
-  std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
-
- private:
-  // Probes sort before the receive of the same posting.
-  enum : std::uint16_t { plain_probe, matched_probe, receive };
-
-  struct posted {
-    std::uint64_t order;  ///< channel << 32 | posting
-    std::int64_t begin_ns;
-    std::uint32_t record;
-    std::uint16_t location;
-    std::uint16_t kind;
-  };
-  struct channel {
-    core::stable_key comm;
-    std::int32_t peer;  ///< world rank of the other side
-    std::int32_t tag;
-    std::uint32_t first = 0, last = 0;  ///< range in the arranged postings
-    std::uint32_t next = 0;             ///< the first that is not sent or not matched yet
-  };
-  struct channels {
-    key_map numbers;
-    std::vector<channel> list;
-    std::uint64_t recent_key = 0;
-    std::uint32_t recent = 0;
-  };
-
-  static core::stable_key channel_key(core::stable_key comm, std::int32_t peer, std::int32_t tag) noexcept {
-    return core::combine(
-        comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) | static_cast<std::uint32_t>(tag));
-  }
-
-  const core::sync_record& record(const posted& p) const noexcept {
-    return rank_->locations[p.location].records[p.record];
-  }
-
-  static void add(std::vector<posted>& list, channels& known, const channel& c, posted p) {
-    const core::stable_key key = channel_key(c.comm, c.peer, c.tag);
-    if (known.list.empty() || key != known.recent_key) {
-      const auto fresh = static_cast<std::uint32_t>(known.list.size());
-      known.recent = known.numbers.intern(key, fresh);
-      known.recent_key = key;
-      if (known.recent == fresh) known.list.push_back(c);
-    }
-    p.order |= static_cast<std::uint64_t>(known.recent) << 32;
-    list.push_back(p);
-  }
-
-  static void arrange(std::vector<posted>& list, channels& known) {
-    const auto before = [](const posted& a, const posted& b) {
-      return a.order != b.order ? a.order < b.order : a.kind < b.kind;
-    };
-    if (!std::is_sorted(list.begin(), list.end(), before)) std::stable_sort(list.begin(), list.end(), before);
-    for (std::uint32_t i = 0; i != list.size(); ++i) {
-      channel& c = known.list[list[i].order >> 32];
-      if (c.last == 0) c.first = i;
-      c.last = i + 1;
-    }
-    for (channel& c : known.list) c.next = c.first;
-  }
-
-  endpoint endpoint_of(const posted& p) const noexcept {
-    const core::sync_record& r = record(p);
-    endpoint e;
-    e.begin_ns = p.begin_ns;
-    e.site = site_of(rank_->locations[p.location], r);
-    e.record = p.record;
-    e.location = p.location;
-    if (r.has(core::sync_flag::ambiguous)) e.flags = endpoint_flag::ambiguous;
-    if (r.has(core::sync_flag::synchronous)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::synchronous);
-    if (r.has(core::sync_flag::any_source)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::wildcard);
-    if (partial_) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::partial);
-    return e;
-  }
-
-  endpoint send_endpoint(const posted& p) const noexcept {
-    endpoint e = endpoint_of(p);
-    if (late_only(p)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::late_only);
-    return e;
-  }
-
-  // A call that completes any of several may have returned because of a receive that was there from the
-  // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
-  bool late_only(const posted& p) const noexcept {
-    const core::sync_record& r = record(p);
-    if (all_synchronous_ && r.has(core::sync_flag::synchronous)) return false;
-    if (core::role_of(r.call) == core::call_role::send) return true;
-    const location_history& here = rank_->locations[p.location];
-    return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&
-           r.completion < here.records.size() &&
-           core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
-  }
-
-  void found_at_probe(const posted& p, std::int32_t source, const endpoint& sent,
-                      std::vector<message_match>& found) const {
-    found.push_back({sent, p.record, source, p.location, true});
-  }
-
-  void completed(const posted& p, const core::sync_record& r, message_match match, std::uint16_t flags,
-                 std::vector<message_match>& found) const {
-    const core::call_role role = core::role_of(r.call);
-    if (role == core::call_role::send || role == core::call_role::receive) {
-      match.record = p.record;
-      match.location = p.location;
-    } else {
-      if (!r.has(core::sync_flag::complete) || r.completed_by >= rank_->locations.size() ||
-          r.completion >= rank_->locations[r.completed_by].records.size()) {
-        return;  // never seen to complete: nobody waited for it
-      }
-      match.record = r.completion;
-      match.location = static_cast<std::uint16_t>(r.completed_by);
-    }
-    match.partner.flags = static_cast<std::uint16_t>(match.partner.flags | flags);
-    found.push_back(match);
-  }
-
-  const rank_history* rank_;
-  std::vector<posted> sends_, receives_;
-  channels send_channels_, receive_channels_;
-  std::vector<std::uint32_t> open_;  ///< channels with sends that the receiver has not been told of
-  std::int64_t unmatched_ = 0, receives_left_ = 0;
-  bool partial_ = false, all_synchronous_;
 };
 
 }  // namespace explain
@@ -4000,13 +4294,16 @@ namespace explain {
 class rank_engine {
  public:
   /// `clocks`: those of this rank, or null; borrowed.
-  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks)
+  /// `memory`: of the run's earlier epochs; borrowed.
+  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory)
       : rank_(&rank),
         settings_(settings),
         messages_(new message_book(rank, clocks != nullptr)),
         collectives_(rank),
-        classes_(settings_),
-        clocks_(clocks) {}
+        memory_(&memory),
+        clocks_(clocks) {
+    memory_->classes.use(settings_);
+  }
 
   // Stage 0: reads the records.
   void observe() {
@@ -4026,13 +4323,14 @@ class rank_engine {
                           walk.leave_ns());
       }
       const std::int64_t time_ns = std::max(rank_->end_ns, walk.leave_ns()) - rank_->begin_ns;
-      totals_.records += static_cast<std::int64_t>(location.records.size());
+      totals_.records += static_cast<std::int64_t>(location.records.size() - location.carried);
       totals_.location_ns += time_ns;
-      totals_.longest_ns = std::max(totals_.longest_ns, time_ns);
+      totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + time_ns);
     }
     messages_->seal();
     collectives_.seal();
     matches_.reserve(messages_->most_matches());  // not copied while it grows; what is not used is never touched
+    if (rank_->continued) messages_->recall(matches_);
     answers_.resize(rank_->locations.size());
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
@@ -4068,6 +4366,9 @@ class rank_engine {
         case packet_part::receives:
           messages_->match_replies(source, in, matches_);
           break;
+        case packet_part::unmet:
+          messages_->take_unmet(source, in);
+          break;
         case packet_part::participation:
           collectives_.take(source, in);
           break;
@@ -4087,9 +4388,10 @@ class rank_engine {
 
   // Between: every wait is known now.
   void decide(std::int64_t earliest_ns) {
+    if (rank_->continues) memory_->carried = messages_->carried();
     totals_.unmatched = messages_->unmatched();
     messages_.reset();
-    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, blocks_, classes_));
+    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, memory_->blocks, memory_->classes));
     const auto before = [](const message_match& a, const message_match& b) {
       return a.location != b.location ? a.location < b.location : a.record < b.record;
     };
@@ -4124,9 +4426,10 @@ class rank_engine {
   // Stage 5: merging.
   void begin_merging() {
     forward_.reset();
-    for (const wait_class& c : classes_.classes()) totals_.waiting_ns += c.sum.wait_ns;
-    merging_.reset(new merge_book(settings_, blocks_, classes_.classes()));
-    meanings_ = blocks_.meanings();
+    std::vector<wait_class>& classes = memory_->classes.classes();
+    for (const wait_class& c : classes) totals_.waiting_ns += c.sum.wait_ns;
+    merging_.reset(new merge_book(settings_, memory_->blocks, classes, memory_->leaders));
+    meanings_ = memory_->blocks.meanings();
   }
   merge_book& merging() noexcept { return *merging_; }
 
@@ -4163,9 +4466,14 @@ class rank_engine {
   }
 
   outcome present_result() {
-    outcome result = totals_;
-    if (clocks_ != nullptr) clocks_->report(result, merging_->merged());
-    result.waits = present(merging_->merged(), settings_);
+    if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged());
+    detail::fold(memory_->sums, totals_);
+    std::vector<merged_class>& all = memory_->merged;
+    for (merged_class& c : merging_->merged()) all.push_back(std::move(c));
+    merge_book::join(all);
+    outcome result = memory_->sums;
+    std::vector<merged_class> presented = all;
+    result.waits = present(presented, settings_);
     unique_meanings();
     std::vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
@@ -4176,6 +4484,7 @@ class rank_engine {
     }
     for (const critical_block& c : result.critical_path) used.push_back(c.block);
     for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
+    for (const what_if_answer& a : result.savings) used.push_back(a.question.changes[0].block);
     if (clocks_ != nullptr) clocks_->mark_savings(result);
     sort_rarely(used);
     for (const block_meaning& m : meanings_) {
@@ -4196,8 +4505,7 @@ class rank_engine {
   options settings_;
   std::unique_ptr<message_book> messages_;
   collective_book collectives_;
-  block_table blocks_;
-  class_book classes_;
+  epoch_memory* memory_;
   rank_clocks* clocks_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;
@@ -4225,13 +4533,14 @@ namespace explain {
 namespace detail {
 
 [[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
-                                          const options& settings) {
+                                          const options& settings, epoch_memory* memories) {
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
   std::vector<std::unique_ptr<rank_engine>> engines;
   engines.reserve(count);
   for (std::size_t i = 0; i != count; ++i) {
-    engines.emplace_back(new rank_engine(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i)));
+    engines.emplace_back(new rank_engine(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i),
+                                         memories[i]));
   }
   const auto at = [&engines](std::int32_t i) -> rank_engine& { return *engines[static_cast<std::size_t>(i)]; };
 
@@ -4270,7 +4579,7 @@ namespace detail {
     bool any = false;
     transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          any = at(i).merging().settle(round, data, size) || any;
+                          any = at(i).merging().settle(data, size) || any;
                         });
     if (!any) break;
   }
@@ -4307,10 +4616,23 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
     throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
   }
   transport_calls_of<Transport> calls(transport);
-  return detail::explain_over(calls, histories, count, settings);
+  std::vector<epoch_memory> memories(count);
+  return detail::explain_over(calls, histories, count, settings, memories.data());
 }
 
-/// The same for the usual case of one rank per process.
+/// The same for one epoch of a longer run: `rank_history::continues` and `continued` say where it lies, `memories` (one
+/// for each history, fresh before the first epoch) hold what was before. The result is that of all epochs so far.
+template <class Transport>
+outcome explain_epoch(Transport& transport, const rank_history* histories, epoch_memory* memories, std::size_t count,
+                      const options& settings = {}) {
+  if (count != static_cast<std::size_t>(transport.hosted())) {
+    throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
+  }
+  transport_calls_of<Transport> calls(transport);
+  return detail::explain_over(calls, histories, count, settings, memories);
+}
+
+/// `explain` for the usual case of one rank per process.
 template <class Transport>
 outcome explain(Transport& transport, const rank_history& history, const options& settings = {}) {
   return explain(transport, &history, 1, settings);
@@ -4320,6 +4642,2061 @@ outcome explain(Transport& transport, const rank_history& history, const options
 template <class Transport>
 outcome explain(Transport& transport, const std::vector<rank_history>& histories, const options& settings = {}) {
   return explain(transport, histories.data(), histories.size(), settings);
+}
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/delay_rule.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_DELAY_RULE_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_DELAY_RULE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// A delay that is not known exactly: the rule is monotone, so it maps intervals to sound intervals (overhead, C7).
+struct delay_range {
+  std::int64_t lo = 0, hi = 0;
+  delay_range() = default;
+  delay_range(std::int64_t low, std::int64_t high) : lo(low), hi(high) {}
+};
+
+/// Several hypotheses at once: clock h is the delay of the real run against a run in which hypothesis h holds.
+/// They share the measured waits and slacks; what each of them takes away from a path differs.
+template <std::size_t N>
+struct clock_bank {
+  std::array<std::int64_t, N> clock{};
+  std::int64_t& operator[](std::size_t h) noexcept { return clock[h]; }
+  const std::int64_t& operator[](std::size_t h) const noexcept { return clock[h]; }
+};
+
+// What a kind of delay has to offer: addition, `+ ns`, and the five functions below.
+
+constexpr std::int64_t never_ns = INT64_MAX / 4;  ///< the slack of an input that cannot matter
+
+inline std::int64_t least(std::int64_t a, std::int64_t b) noexcept { return std::min(a, b); }
+inline std::int64_t most(std::int64_t a, std::int64_t b) noexcept { return std::max(a, b); }
+/// What `late` exceeds `there` by, at least 0.
+inline std::int64_t excess(std::int64_t late, std::int64_t there) noexcept {
+  return late > there ? late - there : 0;
+}
+/// An input of unknown slack. As a number: it changes nothing (overhead 2.3; slack 0 would invent waits).
+inline std::int64_t after_unknown(std::int64_t) noexcept { return never_ns; }
+/// The time of an event in the run without its delay.
+inline std::int64_t without(std::int64_t time_ns, std::int64_t delay) noexcept { return time_ns - delay; }
+
+inline delay_range operator+(delay_range a, delay_range b) noexcept { return {a.lo + b.lo, a.hi + b.hi}; }
+inline delay_range operator+(delay_range a, std::int64_t ns) noexcept { return {a.lo + ns, a.hi + ns}; }
+inline delay_range least(delay_range a, delay_range b) noexcept {
+  return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+}
+inline delay_range most(delay_range a, delay_range b) noexcept {
+  return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+}
+inline delay_range excess(delay_range late, delay_range there) noexcept {
+  return {excess(late.lo, there.hi), excess(late.hi, there.lo)};
+}
+/// As an interval: anything from "there at that very moment" to "there since ever".
+inline delay_range after_unknown(delay_range x) noexcept { return {x.lo, never_ns}; }
+inline delay_range without(std::int64_t time_ns, delay_range x) noexcept { return {time_ns - x.hi, time_ns - x.lo}; }
+
+namespace detail {
+template <std::size_t N, class F>
+clock_bank<N> each_clock(const clock_bank<N>& a, const clock_bank<N>& b, F f) noexcept {
+  clock_bank<N> r;
+  for (std::size_t h = 0; h != N; ++h) r[h] = f(a[h], b[h]);
+  return r;
+}
+template <std::size_t N>
+clock_bank<N> all_clocks(std::int64_t ns) noexcept {
+  clock_bank<N> r;
+  r.clock.fill(ns);
+  return r;
+}
+}  // namespace detail
+
+template <std::size_t N>
+clock_bank<N> operator+(const clock_bank<N>& a, const clock_bank<N>& b) noexcept {
+  return detail::each_clock(a, b, [](std::int64_t x, std::int64_t y) { return x + y; });
+}
+template <std::size_t N>
+clock_bank<N> operator+(const clock_bank<N>& a, std::int64_t ns) noexcept {
+  return a + detail::all_clocks<N>(ns);
+}
+template <std::size_t N>
+clock_bank<N> least(const clock_bank<N>& a, const clock_bank<N>& b) noexcept {
+  return detail::each_clock(a, b, [](std::int64_t x, std::int64_t y) { return std::min(x, y); });
+}
+template <std::size_t N>
+clock_bank<N> most(const clock_bank<N>& a, const clock_bank<N>& b) noexcept {
+  return detail::each_clock(a, b, [](std::int64_t x, std::int64_t y) { return std::max(x, y); });
+}
+template <std::size_t N>
+clock_bank<N> excess(const clock_bank<N>& late, const clock_bank<N>& there) noexcept {
+  return detail::each_clock(late, there, [](std::int64_t x, std::int64_t y) { return excess(x, y); });
+}
+template <std::size_t N>
+clock_bank<N> after_unknown(const clock_bank<N>&) noexcept {
+  return detail::all_clocks<N>(never_ns);
+}
+template <std::size_t N>
+clock_bank<N> without(std::int64_t time_ns, const clock_bank<N>& x) noexcept {
+  return detail::each_clock(detail::all_clocks<N>(time_ns), x, [](std::int64_t t, std::int64_t y) { return t - y; });
+}
+
+/// The one rule of all delays (overhead 0): an event that needed its own path, ready w before it, and other
+/// inputs, each ready `slack` before it, is delayed by
+///
+///     x_out = min( x_in + w, min over inputs k of x_k + d_k + slack_k )       w' = w + x_in - x_out
+///
+/// where x is the delay (time in the measured run minus time in the other one) and d what exists on that edge
+/// in the measured run only. Exact, for any graph of such events, as long as both runs decide alike
+/// (overhead 2.1: max-plus). Usable alone, on line: `(x, t)` of a release, a notify or a send is all that has to
+/// travel. `Delay` is std::int64_t (ns), delay_range or clock_bank. O(1) per input, no allocation, noexcept.
+template <class Delay = std::int64_t>
+class delay_rule {
+ public:
+  /// `own`: delay where the call began; `wait_ns`: how long it was blocked there.
+  delay_rule(const Delay& own, std::int64_t wait_ns) noexcept
+      : late_(own + wait_ns), out_(late_) {}
+
+  /// `delay`: where the input comes from. `slack_ns`: how long it had been there; clocks that disagree are
+  /// clamped at 0. `cost`: what the tool itself put on the way.
+  void input(const Delay& delay, std::int64_t slack_ns, const Delay& cost = Delay{}) noexcept {
+    take(delay + cost + std::max<std::int64_t>(slack_ns, 0));
+  }
+  /// The same without a usable clock.
+  void input_unknown(const Delay& delay) noexcept { take(after_unknown(delay)); }
+
+  /// Delay after the event.
+  const Delay& delay() const noexcept { return out_; }
+  /// How long it would have been blocked without the delays.
+  const Delay& wait() const noexcept { return waited_; }
+
+ private:
+  void take(const Delay& there) noexcept {
+    out_ = least(out_, there);
+    waited_ = most(waited_, excess(late_, there));
+  }
+
+  Delay late_, out_, waited_{};
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/clock_stamp.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_CLOCK_STAMP_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_CLOCK_STAMP_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Most hypotheses of one pass; more are answered in further passes.
+constexpr std::size_t most_clocks = 16;
+
+/// What travels from one who is needed to one who needs it: when it happened, and when it would have under
+/// each hypothesis. Several that are needed together become one: the latest decides.
+struct clock_stamp {
+  std::int64_t ready_ns = INT64_MIN;  ///< in the measured run
+  std::int64_t bound_ns = 0;          ///< overhead on the measured critical path into it
+  std::int64_t error_ns = 0;          ///< by how much its delay may be wrong
+  clock_bank<most_clocks> at;         ///< under each hypothesis
+
+  static clock_stamp never() noexcept {
+    clock_stamp s;
+    s.at.clock.fill(-never_ns);
+    return s;
+  }
+  void join(const clock_stamp& o) noexcept {
+    if (o.ready_ns == ready_ns) bound_ns = std::min(bound_ns, o.bound_ns);
+    if (o.ready_ns > ready_ns) {
+      ready_ns = o.ready_ns;
+      bound_ns = o.bound_ns;
+    }
+    error_ns = std::max(error_ns, o.error_ns);
+    at = most(at, o.at);
+  }
+};
+
+/// Only the clocks in use travel.
+inline void put_stamp(packet& out, const clock_stamp& s, std::size_t clocks) {
+  const std::int64_t head[] = {s.ready_ns, s.bound_ns, s.error_ns};
+  const std::size_t at = out.size(), bytes = clocks * sizeof(std::int64_t);
+  out.resize(at + sizeof head + bytes);
+  std::memcpy(out.data() + at, head, sizeof head);
+  std::memcpy(out.data() + at + sizeof head, s.at.clock.data(), bytes);
+}
+inline clock_stamp get_stamp(packet_reader& in, std::size_t clocks) {
+  clock_stamp s = clock_stamp::never();
+  s.ready_ns = in.get<std::int64_t>();
+  s.bound_ns = in.get<std::int64_t>();
+  s.error_ns = in.get<std::int64_t>();
+  const std::size_t bytes = clocks * sizeof(std::int64_t);
+  std::memcpy(s.at.clock.data(), in.skip(bytes), bytes);
+  return s;
+}
+
+/// "When this record begins, tell them": one who is needed, as its own rank keeps it, and as it is asked for.
+struct clock_give {
+  std::uint32_t record;
+  std::int32_t rank;     ///< who is told
+  std::uint32_t target;  ///< its need, or its meeting
+  std::uint32_t slot;    ///< location of the need; with `to_meeting`: place in the meeting
+  static constexpr std::uint32_t to_meeting = 0x80000000u;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/clock_result.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_CLOCK_RESULT_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_CLOCK_RESULT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What the clocks of some ranks say together.
+struct clock_result {
+  clock_bank<most_clocks> ends = detail::all_clocks<most_clocks>(INT64_MIN);  ///< latest under each hypothesis
+  std::int64_t measured_end_ns = INT64_MIN, bound_ns = 0, error_ns = 0;  ///< of the location that ended last
+  std::int64_t executed_ns = 0, waiting_ns = 0, inversions = 0;
+  std::int64_t useful_ns = 0, most_useful_ns = 0, locations = 0;
+  struct node_time {
+    std::int32_t node;
+    std::int64_t useful_ns, locations;
+  };
+  std::vector<node_time> nodes;      ///< by node
+  std::vector<class_clock> classes;  ///< by key and slot
+
+  [[gnu::cold]] void add_end(std::int64_t end_ns, std::int64_t bound) {
+    if (end_ns > measured_end_ns || (end_ns == measured_end_ns && bound < bound_ns)) bound_ns = bound;
+    measured_end_ns = std::max(measured_end_ns, end_ns);
+  }
+
+  [[gnu::cold]] void merge(const clock_result& o) {
+    ends = most(ends, o.ends);
+    add_end(o.measured_end_ns, o.bound_ns);
+    error_ns = std::max(error_ns, o.error_ns);
+    executed_ns += o.executed_ns;
+    waiting_ns += o.waiting_ns;
+    inversions += o.inversions;
+    useful_ns += o.useful_ns;
+    most_useful_ns = std::max(most_useful_ns, o.most_useful_ns);
+    locations += o.locations;
+    nodes.insert(nodes.end(), o.nodes.begin(), o.nodes.end());
+    classes.insert(classes.end(), o.classes.begin(), o.classes.end());
+    join();
+  }
+
+  [[gnu::cold]] void join() {
+    sort_rarely(nodes, [](const node_time& a, const node_time& b) { return a.node < b.node; });
+    sum(nodes, [](const node_time& a, const node_time& b) { return a.node == b.node; },
+        [](node_time& a, const node_time& b) {
+          a.useful_ns += b.useful_ns;
+          a.locations += b.locations;
+        });
+    sort_rarely(classes, [](const class_clock& a, const class_clock& b) {
+      return a.key != b.key ? a.key < b.key : a.slot < b.slot;
+    });
+    sum(classes, [](const class_clock& a, const class_clock& b) { return a.key == b.key && a.slot == b.slot; },
+        [](class_clock& a, const class_clock& b) {
+          a.ns += b.ns;
+          a.trust = std::max(a.trust, b.trust);
+        });
+  }
+
+  [[gnu::cold]] packet pack() const {
+    packet out;
+    put(out, ends);
+    for (const std::int64_t v : {measured_end_ns, bound_ns, error_ns, executed_ns, waiting_ns, inversions, useful_ns,
+                                 most_useful_ns, locations}) {
+      put(out, v);
+    }
+    put_all(out, nodes);
+    put_all(out, classes);
+    return out;
+  }
+  [[gnu::cold]] void merge(packet_reader& in) {
+    clock_result o;
+    o.ends = in.get<clock_bank<most_clocks>>();
+    for (std::int64_t* v : {&o.measured_end_ns, &o.bound_ns, &o.error_ns, &o.executed_ns, &o.waiting_ns,
+                            &o.inversions, &o.useful_ns, &o.most_useful_ns, &o.locations}) {
+      *v = in.get<std::int64_t>();
+    }
+    get_all(in, o.nodes);
+    get_all(in, o.classes);
+    merge(o);
+  }
+
+  [[gnu::cold]] efficiencies efficiency(std::int64_t earliest_ns, std::int64_t ideal_end_ns) const {
+    efficiencies e;
+    const auto total = static_cast<double>(measured_end_ns - earliest_ns);
+    const auto ideal = static_cast<double>(ideal_end_ns - earliest_ns);
+    const auto most_useful = static_cast<double>(most_useful_ns);
+    if (locations == 0 || total <= 0 || ideal <= 0 || most_useful <= 0) return e;
+    const double mean = static_cast<double>(useful_ns) / static_cast<double>(locations);
+    e.parallel = mean / total;
+    e.load_balance = mean / most_useful;
+    e.communication = most_useful / total;
+    e.serialisation = most_useful / ideal;
+    e.transfer = ideal / total;
+    double busiest = 0;
+    for (const node_time& n : nodes) {
+      if (n.node < 0) return e;
+      busiest = std::max(busiest, static_cast<double>(n.useful_ns) / static_cast<double>(n.locations));
+    }
+    e.balance_in_nodes = busiest / most_useful;
+    e.balance_between_nodes = busiest > 0 ? mean / busiest : 0;
+    return e;
+  }
+
+ private:
+  template <class T, class Same, class Add>
+  static void sum(std::vector<T>& list, Same same, Add add) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i != list.size(); ++i) {
+      if (kept != 0 && same(list[kept - 1], list[i])) {
+        add(list[kept - 1], list[i]);
+      } else {
+        list[kept++] = list[i];
+      }
+    }
+    list.resize(kept);
+  }
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/location_clocks.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_LOCATION_CLOCKS_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_LOCATION_CLOCKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What the clocks of one pass assume, prepared for one rank. Clock 0 of the first pass is compensation: without
+/// measurement overhead; clock 1 the ideal network; the others are questions.
+class clock_plan {
+ public:
+  /// `first`: the first pass, which compensates. `questions`: at most most_clocks.
+  clock_plan(const rank_history& rank, const what_if* questions, std::size_t count, bool first)
+      : compensates_(first), clocks_(count + (first ? 1 : 0)) {
+    by_block_.resize(rank.blocks.size());
+    for (std::size_t q = 0; q != count; ++q) {
+      const std::size_t clock = q + (first ? 1 : 0);
+      for (const change& c : questions[q].changes) {
+        if (c.block == network_key()) {
+          saved_on_network_[clock] = 1 - c.factor;
+          continue;
+        }
+        const auto fresh = static_cast<std::uint32_t>(asked_.size());
+        const std::uint32_t number = numbers_.intern(c.block, fresh);
+        if (number == fresh) asked_.emplace_back();
+        asked_[number].push_back({clock, 1 - c.factor});
+      }
+    }
+    for (std::size_t b = 1; b < rank.blocks.size(); ++b) by_block_[b] = numbers_.find(rank.blocks[b]);
+  }
+
+  std::size_t clocks() const noexcept { return clocks_; }
+  bool compensates() const noexcept { return compensates_; }
+  bool asks() const noexcept { return !asked_.empty(); }
+
+  void spend_block(std::uint32_t block, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
+    if (by_block_[block] != key_map::none) save(by_block_[block], ns, x);
+  }
+  void spend_key(core::stable_key key, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
+    const std::uint32_t number = numbers_.find(key);
+    if (number != key_map::none) save(number, ns, x);
+  }
+  void spend_network(std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
+    for (std::size_t h = 0; h != clocks_; ++h) x[h] += share(saved_on_network_[h], ns);
+  }
+
+ private:
+  struct saving {
+    std::size_t clock;
+    double part;  ///< of the time that would not be spent; negative: it would take longer
+  };
+
+  static std::int64_t share(double part, std::int64_t ns) noexcept {
+    return part == 0 ? 0 : std::llround(part * static_cast<double>(ns));
+  }
+  void save(std::uint32_t number, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
+    for (const saving& s : asked_[number]) x[s.clock] += share(s.part, ns);
+  }
+
+  bool compensates_;
+  std::size_t clocks_;
+  std::array<double, most_clocks> saved_on_network_{};
+  key_map numbers_;
+  std::vector<std::vector<saving>> asked_;
+  std::vector<std::uint32_t> by_block_;
+};
+
+/// The delays of one location on its way through its records: the rule of delay_rule.hpp for all hypotheses. An
+/// event is the moment from which a call is no longer blocked; its inputs are the beginnings of the calls that it
+/// needed. What comes after (transfer, library) is the location's own again. A call begins for MPI, and so for who
+/// needs it, when the wrapper is through with what it does after its time stamp.
+class location_clocks {
+ public:
+  location_clocks(const rank_history& rank, std::uint16_t location, const clock_plan& plan)
+      : rank_(&rank), here_(&rank.locations[location]), plan_(&plan), walk_(rank), now_ns_(rank.begin_ns) {}
+
+  /// Goes to the beginning of the next record; at the end takes the last steps and returns false.
+  bool begin_next() {
+    if (next_ >= here_->records.size()) {
+      cost_ = {};
+      before_ns_ = 0;
+      compute(here_->steps.size(), std::max(rank_->end_ns, now_ns_), none);
+      return false;
+    }
+    const core::sync_record& r = here_->records[next_];
+    walk_.step(r);
+    cost_ = overhead_of(*here_, r.call);
+    const double sum_ns = cost_.before_ns + cost_.inside_ns + cost_.back_ns + cost_.after_ns;
+    uncertain_ = sum_ns > 0 ? cost_.error_ns / sum_ns : 0;
+    if (r.has(core::sync_flag::timed)) {
+      cost_.before_ns += cost_.reading_ns;
+      cost_.inside_ns += cost_.reading_ns;
+      cost_.after_ns += 2 * cost_.reading_ns;
+    }
+    before_ns_ = static_cast<double>(r.overhead) * rank_->clock.ns_per_tick;
+    compute(r.steps, walk_.begin_ns(), r.site);
+    inside_ns_ = spend(cost_.inside_ns, walk_.leave_ns() - now_ns_, uncertain_);
+    now_ns_ += inside_ns_;
+    // The postings of a call that has three records have no time of their own, but the same wrapper lies before MPI.
+    ahead_ns_ = r.posting != 0 && r.duration == 0 ? std::llround(cost_.inside_ns) : 0;
+    return true;
+  }
+
+  /// How long after the beginning of the current call MPI had it.
+  std::int64_t inside_ns() const noexcept { return inside_ns_; }
+  std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
+
+  clock_stamp stamp() const noexcept {
+    clock_stamp s;
+    s.ready_ns = now_ns_ + ahead_ns_;
+    s.bound_ns = bound_ns_ + ahead_ns_;
+    s.error_ns = error_ns();
+    s.at = without(now_ns_, delay_);
+    return s;
+  }
+
+  /// How long a call was blocked, and how long it would have been under clock 0.
+  struct blocked {
+    std::int64_t measured_ns, without_ns;
+  };
+
+  /// The rest of the current call. `needed`: what it needed, all joined, or null. `measured_ns`: how long it is
+  /// said to have waited in MPI.
+  blocked finish_record(const clock_stamp* needed, std::int64_t measured_ns) {
+    const core::sync_record& r = here_->records[next_];
+    blocked waited{measured_ns, measured_ns};  // nobody is known who could be blamed: it stays
+    if (needed != nullptr) {
+      const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, walk_.leave_ns()));
+      delay_rule<clock_bank<most_clocks>> rule(delay_, go_ns - now_ns_);
+      rule.input(without(go_ns, needed->at), 0);
+      delay_ = rule.delay();
+      waited = {go_ns - now_ns_, rule.wait()[0]};
+      if (go_ns > now_ns_) {
+        bound_ns_ = needed->bound_ns;
+      } else if (needed->ready_ns == go_ns) {
+        bound_ns_ = std::min(bound_ns_, needed->bound_ns);
+      }
+      error_ns_ = std::max(error_ns_, static_cast<double>(needed->error_ns));
+      now_ns_ = go_ns;
+    }
+    const std::int64_t tail_ns = walk_.leave_ns() - now_ns_;
+    plan_->spend_network(tail_ns, delay_);
+    if (plan_->asks() && tail_ns != 0) plan_->spend_key(call_key(site_of(*here_, r)), tail_ns, delay_);
+    spend(cost_.back_ns, tail_ns, uncertain_);
+    after_ns_ = cost_.after_ns;
+    after_uncertain_ = uncertain_;
+    now_ns_ = walk_.leave_ns();
+    previous_site_ = site_of(*here_, r);
+    previous_steps_ = r.steps;
+    ++next_;
+    return waited;
+  }
+
+  std::int64_t now_ns() const noexcept { return now_ns_; }
+  const clock_bank<most_clocks>& delay() const noexcept { return delay_; }
+  /// Overhead on the measured critical path to here.
+  std::int64_t bound_ns() const noexcept { return bound_ns_; }
+  /// By how much delay()[0] may be wrong because the constants are: the largest sum along a path (overhead, C4).
+  std::int64_t error_ns() const noexcept { return std::llround(error_ns_); }
+  /// Overhead executed by this location.
+  std::int64_t executed_ns() const noexcept { return executed_ns_; }
+  /// Time outside MPI calls.
+  std::int64_t useful_ns() const noexcept { return useful_ns_; }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  // Overhead in a time of `room_ns`, of which the part `uncertain` may be wrong; what does not fit is cut.
+  std::int64_t spend(double ns, std::int64_t room_ns, double uncertain) noexcept {
+    const std::int64_t spent_ns = std::min<std::int64_t>(std::llround(ns), room_ns);
+    if (spent_ns <= 0) return 0;
+    executed_ns_ += spent_ns;
+    bound_ns_ += spent_ns;
+    error_ns_ += static_cast<double>(spent_ns) * uncertain;
+    if (plan_->compensates()) delay_[0] += spent_ns;
+    return spent_ns;
+  }
+
+  // What the marks of some steps cost. A place that comes again at once (whywait::next) is counted without a reading, so
+  // that no more visits were timed than the readings would have taken.
+  double marks_ns(std::uint64_t first, std::uint64_t end) const noexcept {
+    const core::mark_overhead& each = here_->mark_overheads;
+    double sum_ns = 0;
+    for (std::uint64_t s = first; s < end; ++s) {
+      const core::path_step& step = here_->steps[s];
+      if (step.block == 0 || step.block >= rank_->blocks.size()) continue;
+      const auto visits = static_cast<double>(step.visits);
+      if (step.ticks == 0) {
+        sum_ns += visits * each.step_ns;
+        continue;
+      }
+      const double readings = each.reading_ns > 0
+                                  ? static_cast<double>(step.ticks) * rank_->clock.ns_per_tick / each.reading_ns
+                                  : visits;
+      sum_ns += std::min(visits, std::max(readings, 1.0)) * each.region_ns;
+    }
+    return sum_ns;
+  }
+
+  // As location_path does it: what does not fit is cut. `site` none: the end of recording.
+  void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site) {
+    useful_ns_ += until_ns - now_ns_;
+    std::int64_t room_ns = until_ns - now_ns_;
+    steps_end = std::min(steps_end, here_->steps.size());
+    if (plan_->compensates()) {
+      room_ns -= spend(before_ns_, room_ns, 0);  // timed, not estimated
+      room_ns -= spend(after_ns_, room_ns, after_uncertain_);
+      room_ns -= spend(cost_.before_ns, room_ns, uncertain_);
+      spend(marks_ns(previous_steps_, steps_end), room_ns, here_->mark_overheads.error);
+    }
+    after_ns_ = 0;
+    if (plan_->asks()) {
+      std::int64_t left_ns = until_ns - now_ns_;
+      for (std::uint64_t s = previous_steps_; s < steps_end; ++s) {
+        const core::path_step& step = here_->steps[s];
+        if (step.block == 0 || step.block >= rank_->blocks.size()) continue;
+        const auto ns = std::min(std::llround(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick),
+                                 static_cast<long long>(left_ns));
+        left_ns -= ns;
+        plan_->spend_block(step.block, ns, delay_);
+      }
+      const core::stable_key to = site < here_->call_sites.size() ? here_->call_sites[site] : 0;
+      if (left_ns > 0) plan_->spend_key(between_key(previous_site_, to), left_ns, delay_);
+    }
+    now_ns_ = until_ns;
+  }
+
+  const rank_history* rank_;
+  const location_history* here_;
+  const clock_plan* plan_;
+  location_walk walk_;
+  std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, useful_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
+  double before_ns_ = 0, after_ns_ = 0, error_ns_ = 0;  // before: what the record says
+  double uncertain_ = 0, after_uncertain_ = 0;
+  core::call_overhead cost_{};  // of the current record's call
+  std::uint64_t next_ = 0, previous_steps_ = 0;
+  core::stable_key previous_site_ = 0;
+  clock_bank<most_clocks> delay_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/meetings.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_MEETINGS_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_MEETINGS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The collective operations of which this rank is the home, for the virtual clocks. Everybody in such a meeting
+/// needs a beginning of one list of contributors: all of them (barrier, NxN), those of lower rank (scan), those
+/// who came before it left (NxN that did not synchronise). So one running maximum serves all. Who needs only one
+/// other, or is the only one who needs, hears from them directly (broadcast, reduction, sparse exchange).
+/// Memory: 16 bytes per participant who needs; the stamps of a meeting while it is going on. Not thread safe.
+class meeting_book {
+ public:
+  explicit meeting_book(std::int32_t own_rank) : own_rank_(own_rank) {}
+
+  /// Plans one instance, sorted by rank, when all have come. Contributors are to hear to whom they matter, and
+  /// waiters that a stamp will come for their record.
+  [[gnu::cold]] void plan(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) {
+    using core::call_role;
+    if (count < 2) return;
+    const call_role role = core::role_of(all[0].call);
+    bool overlap = true, sparse = false, data = false;
+    std::int64_t latest = all[0].enter_ns;
+    for (std::size_t i = 0; i != count; ++i) {
+      if ((all[i].flags & core::sync_flag::failed) != 0 || core::role_of(all[i].call) != role) return;
+      latest = std::max(latest, all[i].enter_ns);
+      sparse = sparse || has(all[i], core::sync_flag::sparse);
+      data = data || has(all[i], core::sync_flag::contributes) || has(all[i], core::sync_flag::sparse);
+    }
+    for (std::size_t i = 0; i != count; ++i) overlap = overlap && all[i].leave_ns >= latest;
+    std::vector<std::uint32_t> order;  // contributors
+    const auto everybody = [&] {
+      for (std::uint32_t i = 0; i != count; ++i) order.push_back(i);
+    };
+    const auto direct = [&](std::size_t from, std::size_t to) {
+      if (from == to || all[from].enter_ns > all[to].leave_ns) return;  // the clocks disagree
+      need(all[to]);
+      give(all[from],
+           clock_give{all[from].record, all[to].world, all[to].record, static_cast<std::uint32_t>(all[to].location)});
+    };
+    switch (role) {
+      case call_role::barrier:
+      case call_role::finalise:
+        everybody();
+        return meet(all, count, order, false, false);
+      case call_role::create:
+        if (all[0].call == core::mpi_call::Comm_idup || !overlap) return;
+        everybody();
+        return meet(all, count, order, false, false);
+      case call_role::all_to_all: {
+        if (!data) return;
+        const bool together = overlap && !sparse;
+        for (std::uint32_t i = 0; i != count; ++i) {
+          if (together || has(all[i], core::sync_flag::contributes)) order.push_back(i);
+        }
+        meet(all, count, order, false, !together);
+        for (std::size_t i = 0; i != count; ++i) {
+          if (!has(all[i], core::sync_flag::sparse)) continue;
+          for (std::uint32_t k = 0; k != all[i].needs_count; ++k) {
+            const std::size_t q = member(all, count, needs[all[i].needs_first + k]);
+            if (q != count) direct(q, i);
+          }
+        }
+        return;
+      }
+      case call_role::one_to_all: {
+        const std::size_t root = member(all, count, all[0].root);
+        if (root == count) return;
+        for (std::size_t i = 0; i != count; ++i) {
+          if (has(all[i], core::sync_flag::consumes)) direct(root, i);
+        }
+        return;
+      }
+      case call_role::all_to_one: {
+        const std::size_t root = member(all, count, all[0].root);
+        if (root == count) return;
+        for (std::size_t i = 0; i != count; ++i) {
+          if (has(all[i], core::sync_flag::contributes)) direct(i, root);
+        }
+        return;
+      }
+      case call_role::scan:
+        for (std::uint32_t i = 0; i != count; ++i) {
+          if (has(all[i], core::sync_flag::contributes)) order.push_back(i);
+        }
+        return meet(all, count, order, true, true);
+      default:
+        return;
+    }
+  }
+
+  /// Tells what was planned since.
+  template <class Outbox>
+  void tell(Outbox&& to) {
+    for (const instruction& i : instructions_) {
+      packet& out = to(i.world);
+      if (i.gives) {
+        put(out, packet_part::give);
+        put(out, i.location);
+        put(out, i.give);
+      } else {
+        put(out, packet_part::need);
+        put(out, i.location);
+        put(out, i.give.record);
+      }
+    }
+    instructions_.clear();
+  }
+
+  /// Before every pass.
+  void rewind() {
+    open_ = meetings_.size();
+    for (meeting& m : meetings_) {
+      m.heard = m.passed = 0;
+      m.told = 0;
+      m.stamps.clear();
+      m.given.clear();
+    }
+  }
+
+  /// Somebody who need not wait any longer.
+  struct reply {
+    std::int32_t rank;
+    std::uint32_t record, location;
+    clock_stamp stamp;
+  };
+
+  /// A contributor has come. `replies` get who can go on because of that.
+  void come(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::vector<reply>& replies) {
+    meeting& m = meetings_.at(number);
+    if (m.stamps.empty()) {
+      m.stamps.resize(m.contributors);
+      m.given.assign(m.contributors, 0);
+      m.latest = clock_stamp::never();
+    }
+    m.stamps.at(place) = stamp;
+    m.given[place] = 1;
+    ++m.heard;
+    while (m.passed != m.contributors && m.given[m.passed] != 0) {
+      m.latest.join(m.stamps[m.passed++]);
+      for (; m.told != m.waiters.size() && m.waiters[m.told].first_n == m.passed; ++m.told) {
+        const waiter& w = m.waiters[m.told];
+        replies.push_back({w.rank, w.record, w.location, m.latest});
+      }
+    }
+    if (m.heard == m.contributors) {
+      m.stamps = {};
+      m.given = {};
+      --open_;
+    }
+  }
+
+  /// Everybody who was going to come has come.
+  bool quiet() const noexcept { return open_ == 0; }
+
+ private:
+  struct waiter {
+    std::uint32_t first_n;  ///< needs the first n contributors
+    std::int32_t rank;
+    std::uint32_t record, location;
+  };
+  struct meeting {
+    std::uint32_t contributors = 0, heard = 0, passed = 0;
+    std::size_t told = 0;
+    std::vector<waiter> waiters;  ///< by first_n
+    std::vector<clock_stamp> stamps;
+    std::vector<char> given;
+    clock_stamp latest;
+  };
+
+  struct instruction {
+    std::int32_t world;
+    std::uint16_t location;
+    bool gives;
+    clock_give give;
+  };
+
+  void give(const participant& p, const clock_give& g) { instructions_.push_back({p.world, p.location, true, g}); }
+  void need(const participant& p) { instructions_.push_back({p.world, p.location, false, {p.record, 0, 0, 0}}); }
+
+  static bool has(const participant& p, unsigned flag) noexcept { return (p.flags & flag) != 0; }
+  static std::size_t member(const participant* all, std::size_t count, std::int32_t rank) noexcept {
+    const participant* at = std::lower_bound(all, all + count, rank,
+                                             [](const participant& p, std::int32_t r) { return p.rank < r; });
+    return at != all + count && at->rank == rank ? static_cast<std::size_t>(at - all) : count;
+  }
+
+  // `by_rank`: a scan. `consumers_only`: not everybody needs the others.
+  [[gnu::cold]] void meet(const participant* all, std::size_t count, std::vector<std::uint32_t>& order, bool by_rank,
+                          bool consumers_only) {
+    if (order.empty()) return;
+    if (!by_rank) {
+      sort_rarely(order, [all](std::uint32_t a, std::uint32_t b) { return all[a].enter_ns < all[b].enter_ns; });
+    }
+    meeting m;
+    std::uint32_t most = 0, lower = 0;
+    std::int64_t latest_ns = INT64_MIN;
+    for (std::uint32_t i = 0; i != count; ++i) {
+      std::uint32_t first_n = 0;
+      if (by_rank) {
+        for (; lower != order.size() && order[lower] < i; ++lower) {
+          latest_ns = std::max(latest_ns, all[order[lower]].enter_ns);
+        }
+        first_n = latest_ns > all[i].leave_ns ? 0 : lower;  // 0: the clocks disagree about one of them
+      } else {
+        const auto end = std::upper_bound(order.begin(), order.end(), all[i].leave_ns,
+                                          [all](std::int64_t t, std::uint32_t q) { return t < all[q].enter_ns; });
+        first_n = static_cast<std::uint32_t>(end - order.begin());
+      }
+      if (consumers_only && (!has(all[i], core::sync_flag::consumes) || has(all[i], core::sync_flag::sparse))) continue;
+      if (first_n == 0) continue;
+      m.waiters.push_back({first_n, all[i].world, all[i].record, all[i].location});
+      most = std::max(most, first_n);
+      need(all[i]);
+    }
+    if (most == 0) return;
+    m.contributors = most;
+    for (std::uint32_t k = 0; k != most; ++k) {
+      const participant& p = all[order[k]];
+      give(p, clock_give{p.record, own_rank_, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
+    }
+    sort_rarely(m.waiters, [](const waiter& a, const waiter& b) { return a.first_n < b.first_n; });
+    meetings_.push_back(std::move(m));
+  }
+
+  std::int32_t own_rank_;
+  std::vector<meeting> meetings_;
+  std::vector<instruction> instructions_;
+  std::size_t open_ = 0;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/need_book.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_NEED_BOOK_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_NEED_BOOK_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// How many stamps one record needs before its call can be judged.
+struct clock_need {
+  std::uint32_t record;
+  std::uint32_t count;
+  bool wildcard = false;  ///< took any source
+};
+
+/// Who needs whom, message by message: also those who were there in time, because under another hypothesis they
+/// may not have been. Memory: 12 bytes per record that needs somebody, 16 per message given. Not thread safe.
+class need_book {
+ public:
+  explicit need_book(const rank_history& rank) : rank_(&rank), lanes_(rank.locations.size()) {}
+
+  /// A collective will tell this record.
+  void need(std::uint16_t location, std::uint32_t record) {
+    if (location < lanes_.size()) lanes_[location].needs.push_back({record, 1, false});
+  }
+  void give(std::uint16_t location, const clock_give& g) {
+    if (location < lanes_.size()) lanes_[location].gives.push_back(g);
+  }
+
+  /// The messages of one location, by record, and what made it wait. Walks all records.
+  void messages(std::uint16_t location, const message_match* matches, std::size_t count,
+                const std::vector<arrival>& arrivals) {
+    location_walk walk(*rank_);
+    const location_history& here = rank_->locations[location];
+    std::size_t m = 0, a = 0;
+    for (std::uint32_t i = 0; m != count && i != here.records.size(); ++i) {
+      walk.step(here.records[i]);
+      std::size_t last = m;
+      while (last != count && matches[last].record == i) ++last;
+      if (last == m) continue;
+      while (a != arrivals.size() && arrivals[a].record < i) ++a;
+      const arrival* cause = a != arrivals.size() && arrivals[a].record == i ? &arrivals[a] : nullptr;
+      one_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
+      m = last;
+    }
+  }
+
+  /// Asks those who are needed. Fills no packet much beyond `room` bytes; what is left is for the next call.
+  template <class Outbox>
+  void ask(Outbox&& to, std::size_t room) {
+    for (; asked_ != wishes_.size(); ++asked_) {
+      const wish& w = wishes_[asked_];
+      packet& out = to(w.rank);
+      if (out.size() >= room) return;
+      put(out, w);
+    }
+    wishes_ = {};
+    asked_ = 0;
+  }
+  void take_wishes(std::int32_t source, packet_reader in) {
+    while (!in.empty()) {
+      const auto w = in.get<wish>();
+      give(w.causer_location, {w.causer_record, source, w.record, w.location});
+    }
+  }
+
+  /// Brings everything into the order of the records. Call once, after the exchange.
+  void seal() {
+    for (lane& l : lanes_) {
+      const auto by_record = [](const auto& a, const auto& b) { return a.record < b.record; };
+      if (!std::is_sorted(l.gives.begin(), l.gives.end(), by_record)) sort_rarely(l.gives, by_record);
+      if (!std::is_sorted(l.needs.begin(), l.needs.end(), by_record)) sort_rarely(l.needs, by_record);
+      std::size_t kept = 0;
+      for (const clock_need& n : l.needs) {
+        if (kept != 0 && l.needs[kept - 1].record == n.record) {
+          l.needs[kept - 1].count += n.count;
+          l.needs[kept - 1].wildcard = false;
+        } else {
+          l.needs[kept++] = n;
+        }
+      }
+      l.needs.resize(kept);
+    }
+  }
+
+  const std::vector<clock_need>& needs(std::size_t location) const { return lanes_[location].needs; }
+  const std::vector<clock_give>& gives(std::size_t location) const { return lanes_[location].gives; }
+
+ private:
+  struct lane {
+    std::vector<clock_need> needs;
+    std::vector<clock_give> gives;
+  };
+  struct wish {
+    std::int32_t rank;
+    std::uint32_t causer_record, record;
+    std::uint16_t causer_location, location;
+  };
+
+  // A call needs every message that it received and the receive of every message that it sent synchronously. Of
+  // another send nobody knows whether it was buffered; its receive counts where it was found to be the cause.
+  void one_call(std::uint16_t location, std::uint32_t record, core::call_role role, const message_match* first,
+                const message_match* last, const arrival* cause, const location_walk& walk) {
+    const message_match* earliest = nullptr;
+    bool buffered = false;
+    const bool any = role == core::call_role::complete_any;
+    // Who came before the wrapper was through did not keep MPI waiting.
+    const std::int64_t given_ns =
+        walk.begin_ns() +
+        std::llround(overhead_of(rank_->locations[location], rank_->locations[location].records[record].call).inside_ns);
+    for (const message_match* m = first; m != last; ++m) {
+      const bool sure = m->receiving || (m->partner.flags & endpoint_flag::synchronous) != 0;
+      const bool blamed = cause != nullptr && cause->causer_rank == m->rank &&
+                          cause->causer_record == m->partner.record &&
+                          cause->causer_location == m->partner.location && m->partner.begin_ns > given_ns;
+      if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged by what is known here
+      if (!sure && !blamed) {
+        buffered = true;
+      } else if (!any) {
+        wish_for(location, record, *m);
+      } else if (earliest == nullptr || m->partner.begin_ns < earliest->partner.begin_ns) {
+        earliest = m;
+      }
+    }
+    if (any && !buffered && earliest != nullptr) wish_for(location, record, *earliest);
+  }
+
+  void wish_for(std::uint16_t location, std::uint32_t record, const message_match& m) {
+    wishes_.push_back({m.rank, m.partner.record, record, m.partner.location, location});
+    std::vector<clock_need>& needs = lanes_[location].needs;
+    if (!needs.empty() && needs.back().record == record) {
+      ++needs.back().count;
+      needs.back().wildcard = false;
+    } else {
+      needs.push_back({record, 1, m.receiving && (m.partner.flags & endpoint_flag::wildcard) != 0});
+    }
+  }
+
+  const rank_history* rank_;
+  std::vector<lane> lanes_;
+  std::vector<wish> wishes_;
+  std::size_t asked_ = 0;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/clock_pass.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_CLOCK_PASS_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_CLOCK_PASS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The forward pass of the virtual clocks of one rank: at the beginning of each of its records it tells those who
+/// needed that; a record that needed others waits for their stamps. Free of deadlock for the reason given in
+/// forward.hpp: nobody needs what came after its own end. O(records + messages * log records); the stamps under
+/// way take 16 bytes and 8 per clock each.
+class clock_pass {
+ public:
+  clock_pass(const rank_history& rank, need_book& needs, meeting_book& meetings,
+             const std::vector<std::vector<wait_note>>& notes)
+      : rank_(&rank), book_(&needs), meetings_(&meetings), notes_(&notes) {}
+
+  /// Before every pass.
+  void begin(const clock_plan& plan) {
+    plan_ = &plan;
+    meetings_->rewind();
+    lanes_.clear();
+    replies_.clear();
+    result_ = {};
+    class_ns_.clear();
+    class_trust_.clear();
+    for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
+      lanes_.emplace_back(location_clocks(*rank_, static_cast<std::uint16_t>(l), plan));
+      lanes_.back().waiting.resize(book_->needs(l).size());
+    }
+  }
+
+  /// Runs every location as far as it gets. True when all have come to their end and everybody else has been told.
+  template <class Post>
+  bool advance(Post&& post) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t l = 0; l != lanes_.size(); ++l) moved = run(l, post) || moved;
+      std::vector<meeting_book::reply> replies;
+      replies.swap(replies_);
+      moved = moved || !replies.empty();
+      for (const meeting_book::reply& r : replies) tell(r.rank, r.record, r.location, r.stamp, post);
+    }
+    for (const lane& l : lanes_) {
+      if (l.at != done) return false;
+    }
+    return meetings_->quiet();
+  }
+
+  /// A packet of another rank.
+  void receive(const unsigned char* data, std::size_t size) {
+    packet_reader in(data, size);
+    while (!in.empty()) {
+      const auto target = in.get<std::uint32_t>();
+      const auto slot = in.get<std::uint32_t>();
+      deliver(target, slot, get_stamp(in, plan_->clocks()));
+    }
+  }
+
+  /// What this rank's clocks say; compensated waits by number of their class.
+  clock_result& result() noexcept { return result_; }
+  const std::vector<std::int64_t>& class_ns() const noexcept { return class_ns_; }
+  const std::vector<quality>& class_trust() const noexcept { return class_trust_; }
+
+ private:
+  enum state : std::uint8_t { between_records, at_record, done };
+  static constexpr std::uint32_t nothing = 0xffffffffu;
+
+  struct pending {
+    std::uint32_t heard = 0, stamp = nothing;
+  };
+  struct lane {
+    explicit lane(location_clocks c) : clocks(std::move(c)) {}
+    location_clocks clocks;
+    state at = between_records;
+    std::size_t given = 0, need = 0, note = 0;
+    std::vector<pending> waiting;  ///< per need
+    std::int64_t wildcard_ns = INT64_MIN;  ///< the latest message that such a wildcard took, under clock 0
+    std::uint32_t wildcard_comm = 0;
+    std::int32_t wildcard_tag = 0;
+  };
+  template <class Post>
+  void tell(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
+    if (rank == rank_->rank) return deliver(target, slot, stamp);
+    out_.clear();
+    put(out_, target);
+    put(out_, slot);
+    put_stamp(out_, stamp, plan_->clocks());
+    post(rank, out_);
+  }
+
+  void deliver(std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp) {
+    if ((slot & clock_give::to_meeting) != 0) {
+      return meetings_->come(target, slot & ~clock_give::to_meeting, stamp, replies_);
+    }
+    const std::vector<clock_need>& needs = book_->needs(slot);
+    const auto at = std::lower_bound(needs.begin(), needs.end(), target,
+                                     [](const clock_need& n, std::uint32_t record) { return n.record < record; });
+    pending& p = lanes_[slot].waiting[static_cast<std::size_t>(at - needs.begin())];
+    if (p.stamp == nothing) {
+      if (free_.empty()) {
+        free_.push_back(static_cast<std::uint32_t>(stamps_.size()));
+        stamps_.emplace_back();
+      }
+      p.stamp = free_.back();
+      free_.pop_back();
+      stamps_[p.stamp] = stamp;
+    } else {
+      stamps_[p.stamp].join(stamp);
+    }
+    ++p.heard;
+  }
+
+  template <class Post>
+  bool run(std::size_t number, Post&& post) {
+    lane& l = lanes_[number];
+    if (l.at == done) return false;
+    bool moved = false;
+    const std::vector<clock_give>& gives = book_->gives(number);
+    const std::vector<clock_need>& needs = book_->needs(number);
+    for (;;) {
+      if (l.at == between_records) {
+        moved = true;
+        if (!l.clocks.begin_next()) {
+          end(l);
+          return true;
+        }
+        l.at = at_record;
+        if (l.given != gives.size() && gives[l.given].record <= l.clocks.record()) {
+          const clock_stamp stamp = l.clocks.stamp();
+          for (; l.given != gives.size() && gives[l.given].record <= l.clocks.record(); ++l.given) {
+            const clock_give& g = gives[l.given];
+            tell(g.rank, g.target, g.slot, stamp, post);
+          }
+        }
+      }
+      const bool needy = l.need != needs.size() && needs[l.need].record == l.clocks.record();
+      if (needy && l.waiting[l.need].heard != needs[l.need].count) return moved;
+      finish(l, number, needy ? &needs[l.need] : nullptr);
+      if (needy) ++l.need;
+      l.at = between_records;
+      moved = true;
+    }
+  }
+
+  void finish(lane& l, std::size_t number, const clock_need* need) {
+    const std::vector<wait_note>& notes = (*notes_)[number];
+    const std::uint32_t record = l.clocks.record();
+    std::int64_t measured_ns = 0;
+    const std::size_t first = l.note;
+    for (; l.note != notes.size() && notes[l.note].record == record; ++l.note) measured_ns += notes[l.note].wait_ns;
+    measured_ns = std::max<std::int64_t>(0, measured_ns - l.clocks.inside_ns());
+    const clock_stamp* stamp = nullptr;
+    bool inverted = false;
+    if (need != nullptr) {
+      const std::uint32_t s = l.waiting[l.need].stamp;
+      stamp = &stamps_[s];
+      if (need->wildcard && plan_->compensates()) {
+        inverted = overtaken(l, rank_->locations[number].records[record], stamp->at[0]);
+        result_.inversions += inverted ? 1 : 0;
+      }
+      free_.push_back(s);
+    }
+    const location_clocks::blocked waited = l.clocks.finish_record(stamp, measured_ns);
+    if (!plan_->compensates()) return;
+    result_.waiting_ns += waited.without_ns;
+    // A call that is said to have waited for its sender may have been blocked longer, by a receiver.
+    const std::int64_t longer_ns = std::max<std::int64_t>(0, waited.measured_ns - measured_ns);
+    const std::int64_t waited_ns = std::max<std::int64_t>(0, waited.without_ns - longer_ns);
+    for (std::size_t i = first; i != l.note; ++i) {
+      const wait_note& n = notes[i];
+      if (n.number >= class_ns_.size()) {
+        class_ns_.resize(n.number + 1, 0);
+        class_trust_.resize(n.number + 1, quality::exact);
+      }
+      // one call has one wait; were there several, the first takes what is left
+      class_ns_[n.number] += i == first ? waited_ns : 0;
+      quality& trust = class_trust_[n.number];
+      if (need == nullptr) trust = std::max(trust, quality::bounded);
+      if (inverted) trust = std::max(trust, quality::order_suspect);
+    }
+  }
+
+  // Would this message have come before one that an earlier wildcard receive like this took?
+  static bool overtaken(lane& l, const core::sync_record& r, std::int64_t sent_ns) {
+    if (core::role_of(r.call) != core::call_role::receive) return false;
+    const auto tag = r.has(core::sync_flag::any_tag) ? -1 : r.tag;
+    if (l.wildcard_comm != r.comm || l.wildcard_tag != tag) l.wildcard_ns = INT64_MIN;
+    l.wildcard_comm = r.comm;
+    l.wildcard_tag = tag;
+    const bool earlier = sent_ns < l.wildcard_ns;
+    l.wildcard_ns = std::max(l.wildcard_ns, sent_ns);
+    return earlier;
+  }
+
+  void end(lane& l) {
+    l.at = done;
+    const location_clocks& c = l.clocks;
+    result_.ends = most(result_.ends, without(c.now_ns(), c.delay()));
+    result_.add_end(c.now_ns(), c.bound_ns());
+    result_.error_ns = std::max(result_.error_ns, c.error_ns());
+    result_.executed_ns += c.executed_ns();
+    result_.useful_ns += c.useful_ns();
+    result_.most_useful_ns = std::max(result_.most_useful_ns, c.useful_ns());
+    ++result_.locations;
+    result_.nodes.push_back({rank_->node, c.useful_ns(), 1});
+    result_.join();
+  }
+
+  const rank_history* rank_;
+  need_book* book_;
+  meeting_book* meetings_;
+  const std::vector<std::vector<wait_note>>* notes_;
+  const clock_plan* plan_ = nullptr;
+  std::vector<lane> lanes_;
+  std::vector<clock_stamp> stamps_;
+  std::vector<std::uint32_t> free_;
+  std::vector<meeting_book::reply> replies_;
+  std::vector<std::int64_t> class_ns_;
+  std::vector<quality> class_trust_;
+  clock_result result_;
+  packet out_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/delay_costs.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_DELAY_COSTS_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_DELAY_COSTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The costs of the delays of some ranks, as they are summed up the tree. In double nanoseconds: a wait is divided
+/// many times.
+struct cost_sums {
+  struct entry {
+    core::stable_key block;
+    double short_ns, long_ns;
+  };
+  std::vector<entry> blocks;  ///< by block once joined
+  double direct_ns = 0, indirect_ns = 0, propagating_ns = 0, terminal_ns = 0, nobody_ns = 0;
+
+  [[gnu::cold]] void merge(const cost_sums& o) {
+    blocks.insert(blocks.end(), o.blocks.begin(), o.blocks.end());
+    direct_ns += o.direct_ns;
+    indirect_ns += o.indirect_ns;
+    propagating_ns += o.propagating_ns;
+    terminal_ns += o.terminal_ns;
+    nobody_ns += o.nobody_ns;
+    join();
+  }
+  [[gnu::cold]] void join() {
+    sort_rarely(blocks, [](const entry& a, const entry& b) { return a.block < b.block; });
+    std::size_t kept = 0;
+    for (const entry& e : blocks) {
+      if (kept != 0 && blocks[kept - 1].block == e.block) {
+        blocks[kept - 1].short_ns += e.short_ns;
+        blocks[kept - 1].long_ns += e.long_ns;
+      } else {
+        blocks[kept++] = e;
+      }
+    }
+    blocks.resize(kept);
+  }
+
+  [[gnu::cold]] void write(packet& out) const {
+    put_all(out, blocks);
+    for (const double v : {direct_ns, indirect_ns, propagating_ns, terminal_ns, nobody_ns}) put(out, v);
+  }
+  [[gnu::cold]] static cost_sums read(packet_reader& in) {
+    cost_sums c;
+    get_all(in, c.blocks);
+    for (double* v : {&c.direct_ns, &c.indirect_ns, &c.propagating_ns, &c.terminal_ns, &c.nobody_ns}) {
+      *v = in.get<double>();
+    }
+    return c;
+  }
+
+  /// Most costly first.
+  [[gnu::cold]] delay_costs present() const {
+    delay_costs result;
+    for (const entry& e : blocks) {
+      result.blocks.push_back({e.block, std::llround(e.short_ns), std::llround(e.long_ns)});
+    }
+    sort_rarely(result.blocks, [](const delay_cost& a, const delay_cost& b) {
+      const std::int64_t x = a.short_ns + a.long_ns, y = b.short_ns + b.long_ns;
+      return x != y ? x > y : a.block < b.block;
+    });
+    result.direct_ns = std::llround(direct_ns);
+    result.indirect_ns = std::llround(indirect_ns);
+    result.propagating_ns = std::llround(propagating_ns);
+    result.terminal_ns = std::llround(terminal_ns);
+    result.nobody_ns = std::llround(nobody_ns);
+    return result;
+  }
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/own_time.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_OWN_TIME_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_OWN_TIME_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What one location itself did in each block from the beginning up to an instant, without waiting. Instants are
+/// beginnings of calls and ends of waits. Memory: 16 bytes per record and the profile at every 16th; a question
+/// costs O(blocks + steps of 16 records). Not thread safe.
+class own_time {
+ public:
+  using profile = std::vector<std::int64_t>;  ///< ns by number of the block
+
+  /// `go_ns`: when each record was no longer blocked.
+  own_time(const rank_history& rank, std::uint16_t location, block_table& blocks, std::vector<std::int64_t> go_ns)
+      : rank_(&rank), here_(&rank.locations[location]), blocks_(&blocks), go_ns_(std::move(go_ns)) {
+    location_walk walk(rank);
+    begin_ns_.reserve(go_ns_.size());
+    profile sum;
+    for (std::uint64_t i = 0; i != here_->records.size(); ++i) {
+      walk.step(here_->records[i]);
+      begin_ns_.push_back(walk.begin_ns());
+      if (i % spacing == 0) kept_.push_back(sum);
+      before(i, sum);
+      inside(i, sum);
+    }
+  }
+
+  std::int64_t begin_ns(std::size_t record) const noexcept { return begin_ns_[record]; }
+
+  /// Up to the beginning of a record.
+  void at_record(std::size_t record, profile& sum) const {
+    until(record, sum);
+    before(record, sum);
+  }
+
+  /// Up to a shared time.
+  void at_time(std::int64_t time_ns, profile& sum) const {
+    const auto at = std::lower_bound(begin_ns_.begin(), begin_ns_.end(), time_ns);
+    const auto next = static_cast<std::size_t>(at - begin_ns_.begin());
+    if (next != begin_ns_.size() && begin_ns_[next] == time_ns) return at_record(next, sum);
+    if (next == 0) return sum.clear();
+    at_record(next - 1, sum);
+    if (time_ns >= leave_ns(next - 1)) inside(next - 1, sum);
+  }
+
+ private:
+  static constexpr std::size_t spacing = 16;
+
+  std::int64_t leave_ns(std::size_t i) const noexcept {
+    const core::sync_record& r = here_->records[i];
+    return std::max(rank_->clock(r.begin + r.duration), begin_ns_[i]);
+  }
+
+  void add(std::uint32_t block, std::int64_t ns, profile& sum) const {
+    if (ns == 0) return;
+    if (block >= sum.size()) sum.resize(block + 1, 0);
+    sum[block] += ns;
+  }
+  // Everything before the beginning of record i / i's own computation up to its beginning / after its wait.
+  void until(std::size_t i, profile& sum) const {
+    sum = kept_[i / spacing];
+    for (std::size_t k = i / spacing * spacing; k != i; ++k) {
+      before(k, sum);
+      inside(k, sum);
+    }
+  }
+  void before(std::size_t i, profile& sum) const {
+    const core::sync_record& r = here_->records[i];
+    std::int64_t left_ns = begin_ns_[i] - (i == 0 ? rank_->begin_ns : leave_ns(i - 1));
+    const std::uint64_t end = std::min<std::uint64_t>(r.steps, here_->steps.size());
+    for (std::uint64_t s = i == 0 ? 0 : here_->records[i - 1].steps; s < end; ++s) {
+      const core::path_step& step = here_->steps[s];
+      if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
+      const std::int64_t ns =
+          std::min<std::int64_t>(std::llround(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), left_ns);
+      left_ns -= ns;
+      add(blocks_->intern(rank_->blocks[step.block]), ns, sum);
+    }
+    if (left_ns <= 0) return;
+    add(blocks_->between(i == 0 ? 0 : site_of(*here_, here_->records[i - 1]), site_of(*here_, r)), left_ns, sum);
+  }
+  void inside(std::size_t i, profile& sum) const {
+    const std::int64_t ns = leave_ns(i) - go_ns_[i];
+    if (ns > 0) add(blocks_->call(site_of(*here_, here_->records[i])), ns, sum);
+  }
+
+  const rank_history* rank_;
+  const location_history* here_;
+  block_table* blocks_;
+  std::vector<std::int64_t> begin_ns_, go_ns_;
+  std::vector<profile> kept_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/cost_pass.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_COST_PASS_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_COST_PASS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What the delays cost: Scalasca's view (Boehme et al., ACM TOPC 2016; definitions 1.5), which divides every wait by
+/// proportion, beside the exact path view of the explanation. For a wait k of p on q, since they were last aligned:
+/// D = what q did more than p, block by block; W = what q waited meanwhile. Of k's time, and of the cost that k
+/// received itself because others waited for p later, D / (D + W) is charged to the blocks of q (short-term and
+/// long-term), the rest is received by the waits of q. Conserved: all costs together are all explained waits.
+///
+/// One pass backwards through the records; one message per wait, with the waiter's profile. A rank that comes to
+/// the beginning of a record waits until all those have told it who had waited for that. Free of deadlock as the
+/// forward pass is, with the time reversed. O(records + waits * (blocks + 16 records)).
+class cost_pass {
+ public:
+  explicit cost_pass(const rank_history& rank) : rank_(&rank) {}
+
+  /// `arrivals`: who this location waited for; `services`: who waited for it; both by record.
+  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
+    lanes_.emplace_back();
+    lane& l = lanes_.back();
+    const location_history& here = rank_->locations[location];
+    std::vector<std::int64_t> go_ns;
+    go_ns.reserve(here.records.size());
+    location_walk walk(*rank_);
+    alignment aligned;
+    std::size_t a = 0, s = 0;
+    for (std::uint32_t i = 0; i != here.records.size(); ++i) {
+      walk.step(here.records[i]);
+      for (; s != services.size() && services[s].record == i; ++s) {
+        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, {}});
+        ++l.expected.back().count;
+        aligned.at(partner(services[s].rank, services[s].location)) = walk.begin_ns();
+      }
+      std::int64_t go = walk.begin_ns();
+      for (; a != arrivals.size() && arrivals[a].record == i; ++a) {
+        const arrival& w = arrivals[a];
+        const std::int64_t wait_ns = std::min(w.need_ns, walk.leave_ns()) - walk.begin_ns();
+        if (wait_ns > 0) go = std::max(go, walk.begin_ns() + wait_ns);
+        if (!w.has(arrival_flag::adopt)) continue;
+        if (!w.has(arrival_flag::last)) {
+          wait k;  // also one of no length: the causer counts on being told
+          k.at = w;
+          k.begin_ns = walk.begin_ns();
+          k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
+          k.since_ns = last_aligned(aligned, w);
+          l.waits.push_back(k);
+          aligned.at(partner(w.causer_rank, w.causer_location)) = w.need_ns;
+        }
+        if (w.has(arrival_flag::all)) {
+          const std::uint32_t comm = here.records[i].comm;
+          if (std::find(aligned.groups.begin(), aligned.groups.end(), comm) == aligned.groups.end()) {
+            aligned.groups.push_back(comm);
+          }
+          aligned.at(group | comm) = w.need_ns;
+        }
+      }
+      go_ns.push_back(go);
+    }
+    l.waited.assign(l.waits.size() + 1, 0);
+    for (std::size_t k = 0; k != l.waits.size(); ++k) l.waited[k + 1] = l.waited[k] + l.waits[k].ns;
+    l.ends.assign(l.waits.size() + 1, 0);
+    l.left = l.waits.size();
+    l.open = l.expected.size();
+    l.record = here.records.size();
+    l.time.reset(new own_time(*rank_, location, blocks_, std::move(go_ns)));
+  }
+
+  /// Runs every location back as far as it gets. True when all have come to their beginning.
+  template <class Post>
+  bool advance(Post&& post) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (lane& l : lanes_) moved = run(l, post) || moved;
+    }
+    for (const lane& l : lanes_) {
+      if (l.record != 0) return false;
+    }
+    return true;
+  }
+
+  void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
+    packet_reader in(data, size);
+    while (!in.empty()) {
+      const auto location = in.get<std::uint32_t>();
+      const auto record = in.get<std::uint32_t>();
+      charge c;
+      c.source = source;
+      c.waiter = in.get<std::uint32_t>();
+      const auto bytes = in.get<std::uint32_t>();
+      const unsigned char* rest = in.skip(bytes);
+      c.rest.assign(rest, rest + bytes);
+      std::vector<told>& expected = lanes_.at(location).expected;
+      const auto at = std::lower_bound(expected.begin(), expected.end(), record,
+                                       [](const told& t, std::uint32_t r) { return t.record < r; });
+      if (at != expected.end() && at->record == record) at->charges.push_back(std::move(c));
+    }
+  }
+
+  cost_sums result() {
+    for (std::uint32_t b = 0; b != costs_.size(); ++b) {
+      if (costs_[b].first != 0 || costs_[b].second != 0) {
+        sums_.blocks.push_back({blocks_[b].block, costs_[b].first, costs_[b].second});
+      }
+    }
+    sums_.join();
+    return std::move(sums_);
+  }
+
+ private:
+  static constexpr std::uint64_t group = std::uint64_t{1} << 63;
+
+  struct wait {
+    arrival at;
+    std::int64_t begin_ns = 0, since_ns = INT64_MIN;
+    double ns = 0;
+  };
+  // What a waiter has told; the rest is read when its turn comes.
+  struct charge {
+    std::int32_t source = 0;
+    std::uint32_t waiter = 0;  ///< its record: sums are made in a fixed order
+    packet rest;
+  };
+  struct told {
+    std::uint32_t record, count;
+    std::vector<charge> charges;
+  };
+  struct lane {
+    std::unique_ptr<own_time> time;
+    std::vector<wait> waits;     ///< by record
+    std::vector<double> waited;  ///< sums of the first n
+    std::vector<double> ends;    ///< rates that begin to hold no more below this wait
+    double rate = 0;             ///< what a nanosecond of the wait at hand has received
+    std::size_t left = 0, record = 0, open = 0;
+    std::vector<told> expected;  ///< by record
+    bool own_done = false;
+  };
+  // When this location and others were last aligned: partners, or communicators.
+  struct alignment {
+    key_map numbers;
+    std::vector<std::int64_t> times;
+    std::vector<std::uint32_t> groups;
+
+    std::int64_t& at(std::uint64_t who) {
+      const auto fresh = static_cast<std::uint32_t>(times.size());
+      const std::uint32_t number = numbers.intern(who + 1, fresh);
+      if (number == fresh) times.push_back(INT64_MIN);
+      return times[number];
+    }
+  };
+
+  static std::uint64_t partner(std::int32_t rank, std::uint16_t location) noexcept {
+    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 16) | location;
+  }
+
+  std::int64_t last_aligned(alignment& aligned, const arrival& w) const {
+    std::int64_t latest = aligned.at(partner(w.causer_rank, w.causer_location));
+    for (const std::uint32_t g : aligned.groups) {
+      const communicator& comm = rank_->communicators[g];
+      const bool member = comm.world.empty()
+                              ? w.causer_rank < comm.size
+                              : std::find(comm.world.begin(), comm.world.end(), w.causer_rank) != comm.world.end();
+      if (member) latest = std::max(latest, aligned.at(group | g));
+    }
+    return latest;
+  }
+
+  template <class Post>
+  bool run(lane& l, Post&& post) {
+    bool moved = false;
+    while (l.record != 0) {
+      const auto here = static_cast<std::uint32_t>(l.record - 1);
+      // Backwards: first the record's own waits, then those who needed its beginning.
+      while (!l.own_done && l.left != 0 && l.waits[l.left - 1].at.record == here) {
+        tell(l, l.waits[l.left - 1], post);
+        l.rate -= l.ends[--l.left];
+        if (l.left == 0) l.rate = 0;
+      }
+      l.own_done = true;
+      if (l.open != 0 && l.expected[l.open - 1].record == here) {
+        told& t = l.expected[l.open - 1];
+        if (t.charges.size() != t.count) return moved;
+        sort_rarely(t.charges, [](const charge& a, const charge& b) {
+          return a.source != b.source ? a.source < b.source : a.waiter < b.waiter;
+        });
+        for (const charge& c : t.charges) take(l, here, packet_reader(c.rest.data(), c.rest.size()));
+        t.charges = {};
+        --l.open;
+      }
+      --l.record;
+      l.own_done = false;
+      moved = true;
+    }
+    return moved;
+  }
+
+  template <class Post>
+  void tell(lane& l, const wait& k, Post&& post) {
+    const double received = std::max(0.0, l.rate * k.ns);
+    (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
+    between(l, k.since_ns, k.at.record);
+    out_.clear();
+    put(out_, std::uint32_t{k.at.causer_location});
+    put(out_, k.at.causer_record);
+    put(out_, k.at.record);
+    std::uint32_t bytes = 3 * sizeof(std::int64_t);
+    for (const std::int64_t ns : until_) {
+      if (ns != 0) bytes += static_cast<std::uint32_t>(2 * sizeof(std::int64_t));
+    }
+    put(out_, bytes);
+    put(out_, k.ns);
+    put(out_, received);
+    put(out_, k.since_ns);
+    for (std::uint32_t b = 0; b != until_.size(); ++b) {
+      if (until_[b] == 0) continue;
+      put(out_, blocks_[b].block);
+      put(out_, until_[b]);
+    }
+    if (k.at.causer_rank == rank_->rank) {
+      receive(rank_->rank, out_.data(), out_.size());
+    } else {
+      post(k.at.causer_rank, out_);
+    }
+  }
+
+  // What the location did from `since_ns` to the beginning of `record`, into until_.
+  void between(const lane& l, std::int64_t since_ns, std::uint32_t record) {
+    l.time->at_record(record, until_);
+    l.time->at_time(since_ns, since_);
+    for (std::size_t b = 0; b != std::min(since_.size(), until_.size()); ++b) until_[b] -= since_[b];
+  }
+
+  void take(lane& l, std::uint32_t record, packet_reader in) {
+    const auto wait_ns = in.get<double>();
+    const auto received_ns = in.get<double>();
+    const auto since_ns = in.get<std::int64_t>();
+    between(l, since_ns, record);
+    std::int64_t more_ns = 0;
+    while (!in.empty()) {
+      const std::uint32_t b = blocks_.intern(in.get<core::stable_key>());
+      const auto ns = in.get<std::int64_t>();
+      if (b < until_.size()) until_[b] -= ns;
+    }
+    for (std::int64_t& ns : until_) {
+      ns = std::max<std::int64_t>(ns, 0);
+      more_ns += ns;
+    }
+    const auto first = std::lower_bound(l.waits.begin(), l.waits.begin() + static_cast<std::ptrdiff_t>(l.left),
+                                        since_ns, [](const wait& w, std::int64_t t) { return w.begin_ns < t; });
+    const auto from = static_cast<std::size_t>(first - l.waits.begin());
+    const double waited = l.waited[l.left] - l.waited[from], whole = static_cast<double>(more_ns) + waited;
+    if (whole <= 0) {
+      sums_.nobody_ns += wait_ns + received_ns;
+      return;
+    }
+    if (costs_.size() < until_.size()) costs_.resize(until_.size());
+    for (std::size_t b = 0; b != until_.size(); ++b) {
+      const double share = static_cast<double>(until_[b]) / whole;
+      costs_[b].first += wait_ns * share;
+      costs_[b].second += received_ns * share;
+    }
+    sums_.indirect_ns += wait_ns * waited / whole;
+    sums_.direct_ns += wait_ns * static_cast<double>(more_ns) / whole;
+    if (waited > 0) {
+      const double rate = (wait_ns + received_ns) / whole;
+      l.rate += rate;
+      l.ends[from] += rate;
+    }
+  }
+
+  const rank_history* rank_;
+  block_table blocks_;
+  std::vector<lane> lanes_;
+  std::vector<std::pair<double, double>> costs_;  ///< short and long term, by number of the block
+  cost_sums sums_;
+  own_time::profile until_, since_;
+  packet out_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/critical_path.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_CRITICAL_PATH_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_CRITICAL_PATH_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The causal path profile of the location that ended last is the critical path of the run; beside it what all
+/// locations together spent in each block (definitions 1.5). Merged up the tree; memory is the distinct blocks.
+struct critical_path {
+  using entry = block_time;
+  std::int64_t end_ns = INT64_MIN;
+  std::vector<entry> path, spent;  ///< by block once joined
+
+  [[gnu::cold]] void merge(critical_path&& o) {
+    if (o.end_ns > end_ns) {  // on a tie the lower rank stays
+      end_ns = o.end_ns;
+      path = std::move(o.path);
+    }
+    spent.insert(spent.end(), o.spent.begin(), o.spent.end());
+    join();
+  }
+  /// Steps of one block in several regions become one.
+  [[gnu::cold]] void join() {
+    for (std::vector<entry>* list : {&path, &spent}) {
+      sort_rarely(*list, [](const entry& a, const entry& b) { return a.block < b.block; });
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i != list->size(); ++i) {
+        if (kept != 0 && (*list)[kept - 1].block == (*list)[i].block) {
+          (*list)[kept - 1].ns += (*list)[i].ns;
+          (*list)[kept - 1].visits += (*list)[i].visits;
+        } else {
+          (*list)[kept++] = (*list)[i];
+        }
+      }
+      list->resize(kept);
+    }
+  }
+
+  [[gnu::cold]] void write(packet& out) const {
+    put(out, end_ns);
+    put_all(out, path);
+    put_all(out, spent);
+  }
+  [[gnu::cold]] static critical_path read(packet_reader& in) {
+    critical_path c;
+    c.end_ns = in.get<std::int64_t>();
+    get_all(in, c.path);
+    get_all(in, c.spent);
+    return c;
+  }
+
+  /// Largest first. `imbalance_ns`: what the path has more of a block than the mean of all locations.
+  [[gnu::cold]] std::vector<critical_block> present(std::int64_t locations) const {
+    std::vector<critical_block> result;
+    for (const entry& e : path) {
+      const auto at = std::lower_bound(spent.begin(), spent.end(), e.block,
+                                       [](const entry& s, core::stable_key block) { return s.block < block; });
+      const std::int64_t all = at != spent.end() && at->block == e.block ? at->ns : 0;
+      const std::int64_t mean = locations > 0 ? all / locations : 0;
+      result.push_back({e.block, e.ns, std::max<std::int64_t>(0, e.ns - mean), e.visits});
+    }
+    sort_rarely(result, [](const critical_block& a, const critical_block& b) {
+      return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
+    });
+    return result;
+  }
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/clock_stage.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_CLOCK_STAGE_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_CLOCK_STAGE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The virtual clocks of one rank, from who needs whom to the answers. Several passes if there are more questions than
+/// clocks; the first one has the compensation, the ideal network and the first questions. Not thread safe.
+class clock_stage final : public rank_clocks {
+ public:
+  clock_stage(const rank_history& rank, const options& settings)
+      : rank_(&rank), settings_(&settings), needs_(rank), meetings_(rank.rank), cost_pass_(new cost_pass(rank)) {}
+
+  void meet(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) override {
+    meetings_.plan(all, count, needs);
+  }
+  void tell(outbox_call to) override { meetings_.tell(to); }
+  void hear(std::uint32_t part, packet_reader& in) override {
+    const auto location = in.get<std::uint16_t>();
+    if (part == packet_part::give) {
+      needs_.give(location, in.get<clock_give>());
+    } else {
+      needs_.need(location, in.get<std::uint32_t>());
+    }
+  }
+  void messages(std::uint16_t location, const message_match* matches, std::size_t count,
+                const std::vector<arrival>& arrivals) override {
+    needs_.messages(location, matches, count, arrivals);
+  }
+  void explained(std::uint16_t location, explained_location what) override {
+    cost_pass_->expect(location, *what.arrivals, what.caused);
+    notes_.push_back(std::move(what.notes));
+    critical_path path;
+    path.end_ns = what.end_ns;
+    path.path = std::move(what.path);
+    path.spent = std::move(what.spent);
+    path_.merge(std::move(path));
+  }
+  cost_pass& costs() noexcept { return *cost_pass_; }
+  void keep_costs() {
+    costs_ = cost_pass_->result();
+    cost_pass_.reset();
+  }
+  need_book& needs() noexcept { return needs_; }
+  void classes(merge_book& merging) override {
+    merging_ = &merging;
+    for (std::size_t i = 0; i != merging.entries(); ++i) placed_.push_back(merging.placed(i));
+  }
+
+  /// On rank 0: the blocks to be asked about, those that explain most, then half as many others on its own path.
+  packet choose() const {
+    std::vector<std::pair<core::stable_key, std::int64_t>> blocks;
+    for (const merged_class& c : merging_->merged()) {
+      for (const residual_term& t : c.sum.residual) {
+        if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
+      }
+    }
+    sort_rarely(blocks);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+      if (kept != 0 && blocks[kept - 1].first == blocks[i].first) {
+        blocks[kept - 1].second += blocks[i].second;
+      } else {
+        blocks[kept++] = blocks[i];
+      }
+    }
+    blocks.resize(kept);
+    sort_rarely(blocks, [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
+    blocks.resize(std::min(blocks.size(), settings_->savings));
+    std::vector<block_time> path = path_.path;
+    sort_rarely(path, [](const block_time& a, const block_time& b) {
+      return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
+    });
+    const std::size_t most = blocks.size() + settings_->savings / 2;
+    for (std::size_t i = 0; i != path.size() && blocks.size() < most && path[i].ns > 0; ++i) {
+      const auto same = [&](const auto& b) { return b.first == path[i].block; };
+      if (std::none_of(blocks.begin(), blocks.end(), same)) blocks.emplace_back(path[i].block, 0);
+    }
+    packet out;
+    for (const auto& b : blocks) put(out, b.first);
+    return out;
+  }
+  void take_choice(const unsigned char* data, std::size_t size) {
+    what_if ideal;
+    ideal.changes.push_back({network_key(), 0.0});
+    questions_.push_back(ideal);
+    questions_.insert(questions_.end(), settings_->questions.begin(), settings_->questions.end());
+    packet_reader in(data, size);
+    while (!in.empty()) {
+      what_if faster;
+      faster.changes.push_back({in.get<core::stable_key>(), 0.5});
+      questions_.push_back(faster);
+    }
+  }
+
+  /// Begins the next pass; false if every question has been put, which all ranks find alike.
+  bool next_pass() {
+    const bool first = pass_ == nullptr;
+    if (first) {
+      needs_.seal();
+      pass_.reset(new clock_pass(*rank_, needs_, meetings_, notes_));
+    }
+    if (asked_ == questions_.size()) return false;
+    const std::size_t count = std::min(questions_.size() - asked_, most_clocks - (first ? 1 : 0));
+    plan_.reset(new clock_plan(*rank_, questions_.data() + asked_, count, first));
+    asked_ += count;
+    pass_->begin(*plan_);
+    return true;
+  }
+  clock_pass& pass() noexcept { return *pass_; }
+
+  // After a pass.
+  packet pack_result() {
+    take();
+    packet out = result_.pack();
+    (plan_->compensates() ? path_ : critical_path{}).write(out);  // once
+    (plan_->compensates() ? costs_ : cost_sums{}).write(out);
+    return out;
+  }
+  void merge_result(const unsigned char* data, std::size_t size) {
+    take();
+    packet_reader in(data, size);
+    result_.merge(in);
+    path_.merge(critical_path::read(in));
+    costs_.merge(cost_sums::read(in));
+  }
+  /// On rank 0, after the reduction: keeps what this pass has found.
+  void keep(std::int64_t earliest_ns) {
+    take();
+    taken_ = false;
+    earliest_ns_ = earliest_ns;
+    std::size_t clock = 0;
+    if (ends_.empty()) {
+      without_.total_ns = result_.ends[clock++] - earliest_ns;
+      without_.waiting_ns = result_.waiting_ns;
+      without_.overhead_ns = result_.executed_ns;
+      without_.bound_ns = result_.bound_ns;
+      without_.error_ns = result_.error_ns + 2 * settings_->clock_error_ns;
+      without_.inversions = result_.inversions;
+      total_ns_ = result_.measured_end_ns - earliest_ns;
+      efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock]);
+      locations_ = result_.locations;
+      classes_ = result_.classes;
+    }
+    for (; ends_.size() != asked_; ++clock) ends_.push_back(result_.ends[clock] - earliest_ns);
+  }
+
+  /// Fills in what the clocks found. Before the classes are presented.
+  void report(outcome& result, std::vector<merged_class>& merged) override {
+    result.total_ns = total_ns_;
+    result.without_overhead = without_;
+    result.without_overhead.calibrated = !settings_->overheads.empty();
+    result.efficiency = efficiency_;
+    path_.join();
+    result.critical_path = path_.present(locations_);
+    result.costs = costs_.present();
+    for (std::size_t q = 1; q < ends_.size(); ++q) {  // the first is the ideal network
+      auto& list = q <= settings_->questions.size() ? result.answers : result.savings;
+      list.push_back({questions_[q], ends_[q], total_ns_ - ends_[q]});
+    }
+    sort_rarely(result.savings,
+                [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+    for (merged_class& m : merged) {
+      const auto at =
+          std::lower_bound(classes_.begin(), classes_.end(), m, [](const class_clock& c, const merged_class& k) {
+            return c.key != k.key ? c.key < k.key : c.slot < k.slot;
+          });
+      if (at == classes_.end() || at->key != m.key || at->slot != m.slot) continue;
+      m.sum.compensated_ns = at->ns;
+      m.sum.compensated_trust = std::max(at->trust, m.sum.trust);
+    }
+  }
+
+  /// After the classes are presented: what each could save at most by its first block.
+  void mark_savings(outcome& result) const override {
+    for (explanation& e : result.waits) {
+      if (e.residual.empty()) continue;
+      for (const what_if_answer& a : result.savings) {
+        if (a.question.changes[0].block == e.residual[0].block) e.saving_ns = a.saving_ns;
+      }
+    }
+  }
+
+ private:
+  // The own result, once per pass.
+  void take() {
+    if (taken_) return;
+    taken_ = true;
+    result_ = pass_->result();
+    if (!plan_->compensates()) return;
+    for (std::size_t i = 0; i != pass_->class_ns().size(); ++i) {
+      class_clock c = placed_[i];
+      c.ns = pass_->class_ns()[i];
+      c.trust = pass_->class_trust()[i];
+      result_.classes.push_back(c);
+    }
+    result_.join();
+  }
+
+  const rank_history* rank_;
+  const options* settings_;
+  need_book needs_;
+  meeting_book meetings_;
+  std::unique_ptr<cost_pass> cost_pass_;
+  merge_book* merging_ = nullptr;
+  std::vector<std::vector<wait_note>> notes_;
+  std::vector<class_clock> placed_, classes_;
+  critical_path path_;
+  cost_sums costs_;
+  std::vector<what_if> questions_;
+  std::size_t asked_ = 0;
+  std::unique_ptr<clock_plan> plan_;
+  std::unique_ptr<clock_pass> pass_;
+  clock_result result_;
+  bool taken_ = false;
+  std::vector<std::int64_t> ends_;  ///< of every question
+  compensation without_;
+  efficiencies efficiency_;
+  std::int64_t total_ns_ = 0, earliest_ns_ = 0, locations_ = 0;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/virtual_clocks.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_VIRTUAL_CLOCKS_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_VIRTUAL_CLOCKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+namespace detail {
+
+class clock_stages final : public run_clocks {
+ public:
+  clock_stages(const rank_history* histories, std::size_t count, const options& settings) {
+    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings));
+  }
+
+  rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
+
+  // One pass backwards.
+  [[gnu::cold]] void charge_delays(transport_calls& transport) override {
+    transport.meet();  // nobody begins before all are through with the pass before
+    transport.forward([&](std::int32_t i, post_call post) { return at(i).costs().advance(post); },
+                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                        at(i).costs().receive(source, data, size);
+                      });
+    transport.meet();
+    for (const auto& s : stages_) s->keep_costs();
+  }
+
+  // One exchange, then as many forward passes and reductions as the questions need.
+  [[gnu::cold]] void turn(transport_calls& transport, std::int64_t earliest_ns) override {
+    transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).needs().ask(to, room); },
+                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                         at(i).needs().take_wishes(source, packet_reader(data, size));
+                       });
+    transport.broadcast([&](std::int32_t i) { return at(i).choose(); },
+                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                          at(i).take_choice(data, size);
+                        });
+    for (;;) {
+      bool more = false;
+      for (const auto& s : stages_) more = s->next_pass() || more;
+      if (!more) return;
+      transport.meet();  // nobody begins before all have begun: what one sends belongs to this pass
+      transport.forward([&](std::int32_t i, post_call post) { return at(i).pass().advance(post); },
+                        [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
+                          at(i).pass().receive(data, size);
+                        });
+      transport.meet();
+      transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
+                       [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                         at(i).merge_result(data, size);
+                       });
+      for (const auto& s : stages_) s->keep(earliest_ns);
+    }
+  }
+
+ private:
+  clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
+
+  std::vector<std::unique_ptr<clock_stage>> stages_;
+};
+
+}  // namespace detail
+
+/// For `options::clocks`: the virtual clocks of an explanation. Compiling them takes 0.6 times as long as the rest of the
+/// engine, so only who includes this pays for them. Cost at run time: docs/explain.md. Throws std::bad_alloc.
+[[gnu::cold]] inline std::unique_ptr<run_clocks> virtual_clocks(const rank_history* histories, std::size_t count,
+                                                                const options& settings) {
+  return std::unique_ptr<run_clocks>(new detail::clock_stages(histories, count, settings));
 }
 
 }  // namespace explain
@@ -4791,6 +7168,291 @@ class names {
 
 #endif
 
+// ---- whywait/report/named_block.hpp
+#ifndef WHYWAIT_REPORT_NAMED_BLOCK_HPP
+#define WHYWAIT_REPORT_NAMED_BLOCK_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// A block of code as a reader knows it.
+struct named_block {
+  std::string kind;    ///< region, step, waiting, between, call, startup, other
+  std::string block;   ///< name, or for derived blocks a phrase: "between MPI_Waitall at step (halo.cpp:20) and ..."
+  std::string within;  ///< of an untimed step: the region around it
+  place where;         ///< of the block; of a derived block the call site at its end
+  std::optional<place> from;  ///< between: the call site at its begin (nothing: since MPI_Init)
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  named_block() = default;
+  [[gnu::noinline]] named_block(const named_block&) = default;
+  [[gnu::noinline]] named_block(named_block&&) = default;
+  [[gnu::noinline]] named_block& operator=(const named_block&) = default;
+  [[gnu::noinline]] named_block& operator=(named_block&&) = default;
+  [[gnu::noinline]] ~named_block() = default;
+};
+
+/// Lines that name a block, in at most `columns` where that is possible without cutting the file name, else `room`.
+[[gnu::cold]] inline std::vector<std::string> label_of(const named_block& b, std::size_t columns, std::size_t room) {
+  if (b.kind == "between") {
+    const std::string begin = b.from ? call_text(*b.from, "in", room - 8) : "MPI_Init";
+    return {"between " + begin, "    and " + call_text(b.where, "in", room - 8)};
+  }
+  if (b.kind == "call") return {"inside " + call_text(b.where, "in", room - 7)};
+  const std::string name = printable(b.block);
+  std::string code = code_text(b.where);
+  if (!code.empty()) code = " (" + code + ")";
+  const std::size_t left = columns > display_width(code) ? columns - display_width(code) : 0;
+  if (display_width(name) <= left || left >= 12) return {shorten_middle(name, std::max<std::size_t>(left, 12)) + code};
+  return {shorten_middle(name, room), code.substr(code.empty() ? 0 : 1)};
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/run_ledger.hpp
+#ifndef WHYWAIT_REPORT_RUN_LEDGER_HPP
+#define WHYWAIT_REPORT_RUN_LEDGER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// A block of the critical path.
+struct critical_entry : named_block {
+  double seconds = 0;            ///< in it on the critical path
+  double imbalance_seconds = 0;  ///< what is more than the mean of all locations
+  std::int64_t visits = 0;
+  std::optional<double> saving_seconds;  ///< the run would be shorter by this if it took half the time; nothing: not asked
+};
+
+/// A block and the waiting that its delays cost, by proportion (Boehme et al., ACM TOPC 2016).
+struct delay_entry : named_block {
+  double short_seconds = 0;  ///< waits for the one who ran it
+  double long_seconds = 0;   ///< waits for those who had waited for that one, and so on
+};
+
+/// What measuring cost. Without calibration only what the records themselves say: pauses for memory.
+struct overhead_section {
+  bool calibrated = false;            ///< the cost of each call was measured
+  double seconds = 0;                 ///< spent measuring, on all locations
+  double bound_seconds = 0;           ///< of it on the critical path: the run became longer by no more
+  double without_seconds = 0;         ///< the run without it
+  double waiting_without_seconds = 0; ///< all waiting without it
+  std::int64_t inversions = 0;        ///< wildcard receives that would have taken another message first
+};
+
+/// All explained waiting, divided three times: by what the causer did, by what followed, and what nobody is charged for.
+struct delay_sums {
+  double direct_seconds = 0;       ///< because the causer computed longer
+  double indirect_seconds = 0;     ///< because the causer had waited itself
+  double propagating_seconds = 0;  ///< waits that made others wait later
+  double terminal_seconds = 0;     ///< waits that nobody waited for
+  double nobody_seconds = 0;       ///< no difference was found
+};
+
+/// What the virtual clocks say about the run as a whole.
+struct run_ledger {
+  double seconds = 0;  ///< from the first begin to the last end; 0: there were no clocks, and nothing below is known
+  explain::efficiencies efficiency;
+  overhead_section overhead;
+  std::vector<critical_entry> critical_path;  ///< largest first; all add up to `seconds`
+  std::vector<delay_entry> delay_costs;       ///< most costly first
+  delay_sums delays;
+};
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/json_writer.hpp
+#ifndef WHYWAIT_REPORT_JSON_WRITER_HPP
+#define WHYWAIT_REPORT_JSON_WRITER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Writes JSON (RFC 8259) as it comes; keeps nothing but the nesting. `Sink` is called with (const char*, size_t).
+/// Text is UTF-8: bytes that are not become U+FFFD. Numbers are the shortest that read back to the same double; NaN and
+/// infinity, which JSON does not have, become null. Independent of the locale.
+template <class Sink>
+class json_writer {
+ public:
+  explicit json_writer(Sink sink) : sink_(std::move(sink)) {}
+
+  json_writer& begin_object() { return open('{'); }
+  json_writer& end_object() { return close('}'); }
+  json_writer& begin_array() { return open('['); }
+  json_writer& end_array() { return close(']'); }
+
+  /// The name of the next member; only directly inside of an object.
+  json_writer& key(std::string_view name) {
+    separate();
+    quote(name);
+    raw(": ");
+    after_key_ = true;
+    return *this;
+  }
+
+  json_writer& value(std::string_view text) {
+    separate();
+    quote(text);
+    return *this;
+  }
+  json_writer& value(const char* text) { return value(std::string_view(text)); }
+  json_writer& value(const std::string& text) { return value(std::string_view(text)); }
+  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+  json_writer& value(Number number) {
+    separate();
+    if constexpr (std::is_same_v<Number, bool>) {
+      raw(number ? "true" : "false");
+    } else {
+      if constexpr (std::is_floating_point_v<Number>) {
+        if (!std::isfinite(number)) {
+          raw("null");
+          return *this;
+        }
+        if (number == 0) number = 0;  // no "-0"
+      }
+      char buffer[64];
+      const auto end = std::to_chars(buffer, buffer + sizeof buffer, number);
+      raw({buffer, static_cast<std::size_t>(end.ptr - buffer)});
+    }
+    return *this;
+  }
+
+  /// key and value in one.
+  template <class Value>
+  json_writer& member(std::string_view name, const Value& v) {
+    return key(name).value(v);
+  }
+
+  /// True when every object and array that was opened is closed again.
+  bool complete() const noexcept { return members_.empty() && started_; }
+
+ private:
+  json_writer& open(char bracket) {
+    separate();
+    raw({&bracket, 1});
+    members_.push_back(0);
+    return *this;
+  }
+  json_writer& close(char bracket) {
+    const bool any = members_.back() > 0;
+    members_.pop_back();
+    if (any) line();
+    raw({&bracket, 1});
+    if (members_.empty()) raw("\n");
+    return *this;
+  }
+  void separate() {
+    started_ = true;
+    if (after_key_) {
+      after_key_ = false;
+      return;
+    }
+    if (members_.empty()) return;
+    if (members_.back()++ > 0) raw(",");
+    line();
+  }
+  void line() {
+    raw("\n");
+    for (std::size_t i = 0; i < members_.size(); ++i) raw("  ");
+  }
+  void raw(std::string_view text) { sink_(text.data(), text.size()); }
+
+  void quote(std::string_view text) {
+    static constexpr char hex[] = "0123456789abcdef";
+    raw("\"");
+    std::size_t done = 0;  // text before it has been written
+    for (std::size_t i = 0; i < text.size();) {
+      const code_point c = code_point_at(text, i);
+      const bool invalid = c.value == 0xfffd && c.bytes == 1;
+      if (c.value >= 0x20 && c.value != '"' && c.value != '\\' && c.value != 0x7f && !invalid) {
+        i += c.bytes;
+        continue;
+      }
+      raw(text.substr(done, i - done));
+      if (invalid) {
+        raw("\xef\xbf\xbd");
+      } else if (c.value == '"' || c.value == '\\') {
+        const char escape[] = {'\\', static_cast<char>(c.value)};
+        raw({escape, 2});
+      } else if (c.value == '\n') {
+        raw("\\n");
+      } else if (c.value == '\t') {
+        raw("\\t");
+      } else {
+        const char escape[] = {'\\', 'u', '0', '0', hex[c.value >> 4], hex[c.value & 15]};
+        raw({escape, 6});
+      }
+      i += c.bytes;
+      done = i;
+    }
+    raw(text.substr(done));
+    raw("\"");
+  }
+
+  Sink sink_;
+  std::vector<std::size_t> members_;  ///< members written so far of each open object or array
+  bool after_key_ = false;
+  bool started_ = false;
+};
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/section.hpp
+#ifndef WHYWAIT_REPORT_SECTION_HPP
+#define WHYWAIT_REPORT_SECTION_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Where a document goes, whatever that is: so that what writes parts of it is compiled once. `Target` is called with
+/// (const char*, size_t) and must outlive it.
+class json_sink {
+ public:
+  template <class Target>
+  explicit json_sink(Target& to)
+      : to_(&to), write_([](void* t, const char* data, std::size_t size) { (*static_cast<Target*>(t))(data, size); }) {}
+
+  void operator()(const char* data, std::size_t size) const { write_(to_, data, size); }
+
+ private:
+  void* to_;
+  void (*write_)(void*, const char*, std::size_t);
+};
+
+using json_document = json_writer<json_sink>;
+
+/// A part of a report that most programs do not have. The report knows how to ask for it, not what it is, so that only those
+/// files compile it that make one.
+class section {
+ public:
+  virtual ~section() = default;
+
+  virtual std::string text(std::size_t columns) const = 0;  ///< of the text report; begins with an empty line, or is empty
+  virtual void write(json_document& out) const = 0;         ///< its members of the document
+};
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/units.hpp
 #ifndef WHYWAIT_REPORT_UNITS_HPP
 #define WHYWAIT_REPORT_UNITS_HPP
@@ -5011,12 +7673,7 @@ struct location_seconds {
 };
 
 /// One block of an explanation: what the late side ran more (or less, negative) than the waiting side.
-struct residual_entry {
-  std::string kind;    ///< region, step, waiting, between, call, startup, other
-  std::string block;   ///< name, or for derived blocks a phrase: "between MPI_Waitall at step (halo.cpp:20) and ..."
-  std::string within;  ///< of an untimed step: the region around it
-  place where;         ///< of the block; of a derived block the call site at its end
-  std::optional<place> from;     ///< between: the call site at its begin (nothing: since MPI_Init)
+struct residual_entry : named_block {
   double seconds = 0;            ///< visits_seconds + speed_seconds
   double visits_seconds = 0;     ///< because it was entered more or fewer times, or on one side only
   double speed_seconds = 0;      ///< because each visit took longer or shorter
@@ -5024,14 +7681,6 @@ struct residual_entry {
   std::int64_t causer_visits = 0, waiter_visits = 0;
   std::int64_t causer_work = 0, waiter_work = 0;
   double causer_seconds = 0, waiter_seconds = 0;
-
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
-  residual_entry() = default;
-  [[gnu::noinline]] residual_entry(const residual_entry&) = default;
-  [[gnu::noinline]] residual_entry(residual_entry&&) = default;
-  [[gnu::noinline]] residual_entry& operator=(const residual_entry&) = default;
-  [[gnu::noinline]] residual_entry& operator=(residual_entry&&) = default;
-  [[gnu::noinline]] ~residual_entry() = default;
 };
 
 /// A problem that a rule found: what to do about it, and an upper bound of what that may save.
@@ -5082,6 +7731,8 @@ struct wait_entry {
   place operation;                                 ///< the call that waited
   place cause;                                     ///< the call that came late
   std::optional<double> compensated_seconds;       ///< without the cost of measuring; nothing: not computed
+  std::string compensated_quality;                 ///< how sure that is; empty: not computed
+  std::optional<double> saving_seconds;            ///< the run is shorter by this if its first block takes half the time
   double unexplained_seconds = 0;                  ///< remainder; holds the terms that were too small to list
   double indirect_seconds = 0;                     ///< sum of the inherited parts
   std::vector<residual_entry> residual;            ///< largest first
@@ -5098,10 +7749,6 @@ struct wait_entry {
   [[gnu::noinline]] ~wait_entry() = default;
 };
 
-/// A row of a section that another room fills: named values in the order they are written.
-using row_value = std::variant<bool, std::int64_t, double, std::string>;
-using row = std::vector<std::pair<std::string, row_value>>;
-
 /// The answers to WHYWAIT_WHATIF.
 struct prediction_section {
   double measured_seconds = 0;  ///< of the run, or of the part of it that was asked about
@@ -5115,13 +7762,8 @@ struct result {
   run_facts run;
   std::vector<wait_entry> waits;  ///< most costly first
   std::vector<advice_entry> problems;  ///< those that belong to no single wait; most saving first
-  std::vector<row> critical_path;
-  row efficiency;
-  row overhead;
-  std::vector<row> delay_costs;
-  std::vector<row> communication_classes;
-  std::vector<row> distributions;
-  std::vector<row> sharing;
+  run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
+  std::shared_ptr<const section> communication;  ///< a communication_section, of a program that registered data; else null
   prediction_section prediction;
   std::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty
 };
@@ -11271,7 +13913,7 @@ struct registry {
   uint32_t location_count;
   void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: nobody reads them
   uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
-  void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
+  void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
   code_source* sources;       ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;      ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;         ///< what all of its modules read
@@ -14198,7 +16840,7 @@ struct location : core::location_base {
   mismatch first_mismatch{};                    ///< the first of them
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
   bool looking_up = false;                      ///< the number of a place is being looked up
-  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI
+  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
   path_recorder path;
   name_cache names;
@@ -15396,6 +18038,8 @@ struct collected_location {
   core::chunked_view<const core::order_node> order_nodes;
   const call_site_table* sites = nullptr;     ///< meaning of sync_record::site; null: it never called MPI
   const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), order lost; or null
+  std::vector<core::call_overhead> call_overheads;  ///< what recording its calls cost lately, by core::mpi_call
+  core::mark_overhead mark_overheads{};             ///< what its marks cost
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
   std::uint64_t mismatched_ends = 0;
@@ -15414,6 +18058,7 @@ struct collected_communicator {
 struct collected_process {
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
+  std::int32_t node = -1;  ///< machine that the process runs on, numbered alike on all ranks (node_of); -1: unknown
   shared_clock clock;
   std::uint64_t begin_ticks = 0;
   std::uint64_t end_ticks = 0;   ///< of recording: earlier than MPI_Finalize if memory ran out
@@ -15426,6 +18071,172 @@ struct collected_process {
   std::uint64_t lost_steps = 0;
   std::uint64_t lost_orders = 0;   ///< segments whose order had no memory
 };
+
+}  // namespace mpi
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/sync/mpi/self_timing.hpp
+#ifndef WHYWAIT_SYNC_MPI_SELF_TIMING_HPP
+#define WHYWAIT_SYNC_MPI_SELF_TIMING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+namespace mpi {
+
+/// How long the wrapper of one MPI call was busy itself, in ticks; each is the distance of two readings of the clock.
+struct own_ticks {
+  uint32_t before;   ///< from its first instruction to the call's time stamp
+  uint32_t inside;   ///< from there to when MPI had the call
+  uint32_t after;    ///< from the second time stamp to the return
+  uint32_t reading;  ///< nothing between the two
+  uint64_t sum() const noexcept { return uint64_t(before) + inside + after; }
+};
+
+/// One of `every` calls of a kind times itself, later one of `later_every`; of each kind the last `kept` are there, so
+/// that what is read is up to date. Written by its own thread. A call that times itself takes about 100 ns more, the
+/// others test their counter.
+struct self_timing {
+  static constexpr uint32_t every = 64, later_every = 256, later = 4096, kept = 32;
+
+  /// For multiples of `every`.
+  static bool wanted(uint64_t turn) noexcept { return turn <= later || turn % later_every == 0; }
+
+  struct kind {
+    uint64_t count;  ///< how often it was timed
+    own_ticks last[kept];
+    uint32_t size() const noexcept { return count < kept ? static_cast<uint32_t>(count) : kept; }
+  };
+  kind kinds[static_cast<size_t>(core::mpi_call::count_)];
+
+  kind& of(core::mpi_call call) noexcept { return kinds[static_cast<size_t>(call)]; }
+  const kind& of(core::mpi_call call) const noexcept { return kinds[static_cast<size_t>(call)]; }
+
+  void note(core::mpi_call call, uint64_t before, uint64_t inside, uint64_t after, uint64_t reading) noexcept {
+    const auto narrow = [](uint64_t t) { return t < ~uint32_t(0) ? static_cast<uint32_t>(t) : ~uint32_t(0); };
+    kind& k = of(call);
+    k.last[k.count % kept] = {narrow(before), narrow(inside), narrow(after), narrow(reading)};
+    ++k.count;
+  }
+};
+
+/// What wrappers and marks cost in a quiet moment: found out once, when MPI starts.
+struct calibration {
+  own_ticks calls[static_cast<size_t>(core::mpi_call::count_)];  ///< the least of several medians; 0: not tried
+  uint32_t spread[static_cast<size_t>(core::mpi_call::count_)];  ///< largest minus least of those, of the sum
+  double reading_ticks;  ///< one reading of the clock
+  double region_ticks;   ///< one visit of a region
+  double step_ticks;     ///< one visit of an untimed step
+  double mark_spread;    ///< (median - least) / least of a region
+  uint64_t ticks;        ///< how long finding out took
+};
+
+}  // namespace mpi
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/sync/mpi/own_costs.hpp
+#ifndef WHYWAIT_SYNC_MPI_OWN_COSTS_HPP
+#define WHYWAIT_SYNC_MPI_OWN_COSTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+namespace mpi {
+
+// What recording costs, from the timings that the wrappers left.
+
+namespace detail {
+
+// A reading takes time before and after the instant that it names; half of it is taken to be on either side. Of the
+// time between two of them the halves at the ends belong to it, but where one of the two is there only because the call
+// times itself.
+[[gnu::cold]] inline core::call_overhead cost_of(double before, double inside, double after, double reading, double error,
+                                                 double ns_per_tick) {
+  const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
+  return {ns(before - reading / 2), ns(inside - reading / 2), ns(reading / 2), ns(after - reading / 2), ns(error),
+          ns(reading)};
+}
+
+// The kind of call whose way through the wrappers is most alike, among those that calibrate() tries.
+[[gnu::cold]] inline core::mpi_call like(core::mpi_call call) noexcept {
+  switch (core::role_of(call)) {
+    case core::call_role::send: return core::mpi_call::Send;
+    case core::call_role::receive:
+    case core::call_role::probe:
+    case core::call_role::test_probe: return core::mpi_call::Recv;
+    case core::call_role::exchange: return core::mpi_call::Sendrecv;
+    case core::call_role::post_send:
+    case core::call_role::start: return core::mpi_call::Isend;
+    case core::call_role::post_receive: return core::mpi_call::Irecv;
+    case core::call_role::complete_any:
+    case core::call_role::test: return core::mpi_call::Waitall;
+    case core::call_role::complete_all: return core::mpi_call::Wait;
+    default: return core::mpi_call::Barrier;
+  }
+}
+
+}  // namespace detail
+
+/// From how many timings on a thread's own calls say more than the calibration.
+constexpr std::uint32_t enough_timings = 4;
+
+/// What calls of one kind cost lately: the mean of its timings, those left out that took over three times as long as
+/// the middle one, for the thread was interrupted there; the error is half of the range of the middle half.
+[[gnu::cold]] inline core::call_overhead usual_cost(const self_timing::kind& timed, double ns_per_tick) {
+  own_ticks sorted[self_timing::kept];
+  const std::uint32_t count = timed.size();
+  if (count == 0) return {};
+  std::copy(timed.last, timed.last + count, sorted);
+  for (std::uint32_t i = 1; i < count; ++i) {
+    const own_ticks moved = sorted[i];
+    std::uint32_t place = i;
+    for (; place > 0 && moved.sum() < sorted[place - 1].sum(); --place) sorted[place] = sorted[place - 1];
+    sorted[place] = moved;
+  }
+  const std::uint64_t most = 3 * sorted[count / 2].sum();
+  double before = 0, inside = 0, after = 0, reading = 0, used = 0;
+  for (std::uint32_t i = 0; i < count && sorted[i].sum() <= most; ++i) {
+    before += sorted[i].before;
+    inside += sorted[i].inside;
+    after += sorted[i].after;
+    reading += sorted[i].reading;
+    ++used;
+  }
+  const auto spread = static_cast<double>(sorted[count * 3 / 4].sum() - sorted[count / 4].sum());
+  return detail::cost_of(before / used, inside / used, after / used, reading / used, spread / 2, ns_per_tick);
+}
+
+/// What the calls of one thread cost, by core::mpi_call: its own timings where there are enough, else the calibration.
+[[gnu::cold]] inline std::vector<core::call_overhead> call_costs(const self_timing& timed, const calibration& quiet,
+                                                                 double ns_per_tick) {
+  std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
+  for (std::size_t c = 1; c < costs.size(); ++c) {
+    const auto call = static_cast<core::mpi_call>(c);
+    if (timed.of(call).count >= enough_timings) {
+      costs[c] = usual_cost(timed.of(call), ns_per_tick);
+      continue;
+    }
+    const auto tried = static_cast<std::size_t>(detail::like(call));
+    const own_ticks& t = quiet.calls[tried];
+    if (t.sum() == 0) continue;
+    costs[c] = detail::cost_of(t.before, t.inside, t.after, t.reading, quiet.spread[tried], ns_per_tick);
+  }
+  return costs;
+}
+
+/// What marks cost.
+[[gnu::cold]] inline core::mark_overhead mark_costs(const calibration& quiet, double ns_per_tick) {
+  return {quiet.region_ticks * ns_per_tick, quiet.step_ticks * ns_per_tick, quiet.mark_spread,
+          quiet.reading_ticks * ns_per_tick};
+}
 
 }  // namespace mpi
 }  // namespace sync
@@ -16176,6 +18987,7 @@ struct thread_state : thread_facts {
   } types[16];
   void* scratch;            // for arrays of requests; grows outside the common case
   uint64_t scratch_bytes;
+  self_timing timing;       ///< what the wrappers cost here
 };
 
 /// What the wrappers of a process share: core::registry::extension[0].
@@ -16196,6 +19008,7 @@ struct state : process_facts {
   MPI_Group world_group;
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;
+  calibration calibrated;
   hooks hook;
   core::registry* registry;
 
@@ -16323,6 +19136,8 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
     const thread_state* const thread = static_cast<thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
     if (thread == nullptr) continue;
     to.sites = &thread->sites;
+    to.call_overheads = call_costs(thread->timing, process.calibrated, clock.ns_per_tick);
+    to.mark_overheads = mark_costs(process.calibrated, clock.ns_per_tick);
     to.folded = thread->folded;
     to.lost_records = thread->lost_records;
     to.lost_steps = thread->lost_steps;
@@ -16550,6 +19365,7 @@ class process_history {
     if (code_ != nullptr) history_.code = code_->code();
     history_.rank = all.rank;
     history_.ranks = all.ranks;
+    history_.node = all.node;
     history_.clock = {all.clock.origin, all.clock.ns_per_tick, all.clock.offset_ns};
     history_.begin_ns = history_.clock(all.begin_ticks);
     history_.end_ns = history_.clock(all.end_ticks);
@@ -16603,6 +19419,8 @@ class process_history {
       location.needs = from.needs;
       location.order = from.order;
       location.order_nodes = from.order_nodes;
+      location.call_overheads = from.call_overheads;
+      location.mark_overheads = from.mark_overheads;
       location.dropped = from.lost_records + from.lost_steps;
       for (std::uint32_t number = 0; number < from.sites->size(); ++number) {
         location.call_sites.push_back(key_of_call(*from.sites, number));
@@ -16701,6 +19519,10 @@ namespace mpi {
     for (const explain::picture_side* side : {&e.picture.waiter, &e.picture.causer})
       for (const explain::picture_node& n : side->nodes) keys.push_back(n.key);
   }
+  const auto listed = [](std::size_t all) { return std::min(all, explain::most_listed_blocks); };
+  for (std::size_t i = 0; i != listed(found.critical_path.size()); ++i) keys.push_back(found.critical_path[i].block);
+  for (std::size_t i = 0; i != listed(found.costs.blocks.size()); ++i) keys.push_back(found.costs.blocks[i].block);
+  for (const explain::what_if_answer& a : found.savings) keys.push_back(a.question.changes[0].block);
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;
@@ -19543,6 +22365,209 @@ struct label_namer final : predict::key_namer {
 
 #endif
 
+// ---- whywait/report/name_resolver.hpp
+#ifndef WHYWAIT_REPORT_NAME_RESOLVER_HPP
+#define WHYWAIT_REPORT_NAME_RESOLVER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+inline const char* name_of(explain::block_kind k) noexcept {
+  switch (k) {
+    case explain::block_kind::region:
+      return "region";
+    case explain::block_kind::step:
+      return "step";
+    case explain::block_kind::waiting:
+      return "waiting";
+    case explain::block_kind::between:
+      return "between";
+    case explain::block_kind::call:
+      return "call";
+    case explain::block_kind::startup:
+      return "startup";
+    case explain::block_kind::other:
+      return "other";
+  }
+  return "other";
+}
+
+namespace detail {
+
+/// Names and places for the keys of one outcome.
+class name_resolver {
+ public:
+  name_resolver(const explain::outcome& found, const names& known) : known_(known) {
+    for (const explain::block_meaning& m : found.meanings) meanings_.emplace(m.key, m);
+  }
+
+  place site(core::stable_key key) const {
+    const place* p = known_.find(key);
+    return p != nullptr ? *p : place{};
+  }
+
+  /// `within`: of an untimed step the region around it, else 0.
+  void describe(core::stable_key block, core::stable_key within, named_block& out) const {
+    const auto meaning = meanings_.find(block);
+    explain::block_meaning m{block, within != 0 ? explain::block_kind::step : explain::block_kind::region, block, 0};
+    if (meaning != meanings_.end()) m = meaning->second;
+    out.kind = report::name_of(m.kind);
+    const place* const marked = known_.find(m.first);
+    if (m.kind == explain::block_kind::region && marked != nullptr && !marked->kind.empty()) out.kind = marked->kind;
+    if (within != 0) {
+      const auto around = meanings_.find(within);
+      out.within = around != meanings_.end() && around->second.kind == explain::block_kind::between
+                       ? interval_name(around->second)
+                       : block_name(within);
+    }
+    switch (m.kind) {
+      case explain::block_kind::region:
+      case explain::block_kind::step:
+      case explain::block_kind::waiting:
+        out.where = site(m.first);
+        out.block = block_name(m.first);
+        break;
+      case explain::block_kind::between:
+        out.where = site(m.second);
+        if (m.first != 0) out.from = site(m.first);
+        out.block = interval_name(m);
+        break;
+      case explain::block_kind::call:
+        out.where = site(m.first);
+        out.block = "inside " + call_text(out.where);
+        break;
+      case explain::block_kind::startup:
+        out.block = "start-up, before MPI_Init returned";
+        break;
+      case explain::block_kind::other:
+        out.block = "all other code";
+        break;
+    }
+  }
+
+  /// For what is not listed one by one.
+  void rest(named_block& out) const {
+    out.kind = report::name_of(explain::block_kind::other);
+    out.block = "all other code";
+  }
+
+ private:
+  std::string interval_name(const explain::block_meaning& m) const {
+    return "between " + (m.first != 0 ? call_text(site(m.first), "at") : std::string("MPI_Init")) + " and " +
+           call_text(site(m.second), "at");
+  }
+
+  std::string block_name(core::stable_key key) const {
+    const place* p = known_.find(key);
+    if (p != nullptr && !p->name.empty()) return p->name;
+    if (p != nullptr && !p->region.empty()) return std::string(last_of(p->region));
+    if (p != nullptr && !p->function.empty()) return short_name(p->function);
+    char digits[16];
+    const auto end = std::to_chars(digits, digits + sizeof digits, key, 16);
+    return "unnamed block " + std::string(digits, end.ptr);
+  }
+
+  const names& known_;
+  std::unordered_map<core::stable_key, explain::block_meaning> meanings_;
+};
+
+}  // namespace detail
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/ledger_assemble.hpp
+#ifndef WHYWAIT_REPORT_LEDGER_ASSEMBLE_HPP
+#define WHYWAIT_REPORT_LEDGER_ASSEMBLE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+namespace detail {
+
+/// How much shorter the run would be if `block` took half the time; nothing if that was not asked.
+[[gnu::cold]] inline std::optional<double> saving_of(const explain::outcome& found, core::stable_key block) {
+  for (const explain::what_if_answer& a : found.savings)
+    if (a.question.changes[0].block == block) return seconds_of(a.saving_ns);
+  return {};
+}
+
+[[gnu::cold]] inline void list_critical_path(const explain::outcome& found, const name_resolver& resolve, run_ledger& out) {
+  explain::critical_block others;
+  for (const explain::critical_block& c : found.critical_path) {
+    if (c.ns == 0) continue;  // untimed
+    if (out.critical_path.size() == explain::most_listed_blocks) {
+      others.ns += c.ns;
+      others.imbalance_ns += c.imbalance_ns;
+      others.visits += c.visits;
+      continue;
+    }
+    out.critical_path.emplace_back();
+    critical_entry& e = out.critical_path.back();
+    resolve.describe(c.block, 0, e);
+    e.seconds = seconds_of(c.ns);
+    e.imbalance_seconds = seconds_of(c.imbalance_ns);
+    e.visits = c.visits;
+    e.saving_seconds = saving_of(found, c.block);
+  }
+  if (others.ns == 0) return;
+  out.critical_path.emplace_back();
+  critical_entry& e = out.critical_path.back();
+  resolve.rest(e);
+  e.seconds = seconds_of(others.ns);
+  e.imbalance_seconds = seconds_of(others.imbalance_ns);
+  e.visits = others.visits;
+}
+
+[[gnu::cold]] inline void list_delay_costs(const explain::delay_costs& costs, const name_resolver& resolve, run_ledger& out) {
+  explain::delay_cost others;
+  for (const explain::delay_cost& c : costs.blocks) {
+    if (c.short_ns == 0 && c.long_ns == 0) continue;
+    if (out.delay_costs.size() == explain::most_listed_blocks) {
+      others.short_ns += c.short_ns;
+      others.long_ns += c.long_ns;
+      continue;
+    }
+    out.delay_costs.emplace_back();
+    delay_entry& e = out.delay_costs.back();
+    resolve.describe(c.block, 0, e);
+    e.short_seconds = seconds_of(c.short_ns);
+    e.long_seconds = seconds_of(c.long_ns);
+  }
+  if (others.short_ns == 0 && others.long_ns == 0) return;
+  out.delay_costs.emplace_back();
+  delay_entry& e = out.delay_costs.back();
+  resolve.rest(e);
+  e.short_seconds = seconds_of(others.short_ns);
+  e.long_seconds = seconds_of(others.long_ns);
+}
+
+/// What the virtual clocks of an outcome say, in seconds and names.
+[[gnu::cold]] inline run_ledger ledger_of(const explain::outcome& found, const name_resolver& resolve) {
+  run_ledger out;
+  out.seconds = seconds_of(found.total_ns);
+  out.efficiency = found.efficiency;
+  const explain::compensation& without = found.without_overhead;
+  out.overhead = {without.calibrated,           seconds_of(without.overhead_ns), seconds_of(without.bound_ns),
+                  seconds_of(without.total_ns), seconds_of(without.waiting_ns),  without.inversions};
+  list_critical_path(found, resolve, out);
+  list_delay_costs(found.costs, resolve, out);
+  out.delays = {seconds_of(found.costs.direct_ns), seconds_of(found.costs.indirect_ns),
+                seconds_of(found.costs.propagating_ns), seconds_of(found.costs.terminal_ns),
+                seconds_of(found.costs.nobody_ns)};
+  return out;
+}
+
+}  // namespace detail
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/merge_lines.hpp
 #ifndef WHYWAIT_REPORT_MERGE_LINES_HPP
 #define WHYWAIT_REPORT_MERGE_LINES_HPP
@@ -19759,98 +22784,7 @@ inline const char* name_of(explain::quality q) noexcept {
   return "bounded";
 }
 
-inline const char* name_of(explain::block_kind k) noexcept {
-  switch (k) {
-    case explain::block_kind::region:
-      return "region";
-    case explain::block_kind::step:
-      return "step";
-    case explain::block_kind::waiting:
-      return "waiting";
-    case explain::block_kind::between:
-      return "between";
-    case explain::block_kind::call:
-      return "call";
-    case explain::block_kind::startup:
-      return "startup";
-    case explain::block_kind::other:
-      return "other";
-  }
-  return "other";
-}
-
 namespace detail {
-
-/// Names and places for the keys of one outcome.
-class name_resolver {
- public:
-  name_resolver(const explain::outcome& found, const names& known) : known_(known) {
-    for (const explain::block_meaning& m : found.meanings) meanings_.emplace(m.key, m);
-  }
-
-  place site(core::stable_key key) const {
-    const place* p = known_.find(key);
-    return p != nullptr ? *p : place{};
-  }
-
-  void describe(const explain::residual_term& term, residual_entry& out) const {
-    const auto meaning = meanings_.find(term.block);
-    explain::block_meaning m{term.block, term.within != 0 ? explain::block_kind::step : explain::block_kind::region,
-                             term.block, 0};
-    if (meaning != meanings_.end()) m = meaning->second;
-    out.kind = report::name_of(m.kind);
-    const place* const marked = known_.find(m.first);
-    if (m.kind == explain::block_kind::region && marked != nullptr && !marked->kind.empty()) out.kind = marked->kind;
-    if (term.within != 0) {
-      const auto around = meanings_.find(term.within);
-      out.within = around != meanings_.end() && around->second.kind == explain::block_kind::between
-                       ? interval_name(around->second)
-                       : block_name(term.within);
-    }
-    switch (m.kind) {
-      case explain::block_kind::region:
-      case explain::block_kind::step:
-      case explain::block_kind::waiting:
-        out.where = site(m.first);
-        out.block = block_name(m.first);
-        break;
-      case explain::block_kind::between:
-        out.where = site(m.second);
-        if (m.first != 0) out.from = site(m.first);
-        out.block = interval_name(m);
-        break;
-      case explain::block_kind::call:
-        out.where = site(m.first);
-        out.block = "inside " + call_text(out.where);
-        break;
-      case explain::block_kind::startup:
-        out.block = "start-up, before MPI_Init returned";
-        break;
-      case explain::block_kind::other:
-        out.block = "all other code";
-        break;
-    }
-  }
-
- private:
-  std::string interval_name(const explain::block_meaning& m) const {
-    return "between " + (m.first != 0 ? call_text(site(m.first), "at") : std::string("MPI_Init")) + " and " +
-           call_text(site(m.second), "at");
-  }
-
-  std::string block_name(core::stable_key key) const {
-    const place* p = known_.find(key);
-    if (p != nullptr && !p->name.empty()) return p->name;
-    if (p != nullptr && !p->region.empty()) return std::string(last_of(p->region));
-    if (p != nullptr && !p->function.empty()) return short_name(p->function);
-    char digits[16];
-    const auto end = std::to_chars(digits, digits + sizeof digits, key, 16);
-    return "unnamed block " + std::string(digits, end.ptr);
-  }
-
-  const names& known_;
-  std::unordered_map<core::stable_key, explain::block_meaning> meanings_;
-};
 
 [[gnu::cold]] inline std::vector<location_seconds> shares_of(const std::vector<explain::location_share>& shares) {
   std::vector<location_seconds> out;
@@ -19911,6 +22845,11 @@ class name_resolver {
     w.wrong_order_seconds = seconds_of(e->wrong_order_ns);
     w.operation = resolve.site(e->operation);
     w.cause = resolve.site(e->cause);
+    if (found.total_ns != 0) {
+      w.compensated_seconds = seconds_of(e->compensated_ns);
+      w.compensated_quality = report::name_of(e->compensated_trust);
+      if (!e->residual.empty()) w.saving_seconds = detail::saving_of(found, e->residual[0].block);
+    }
     w.indirect_seconds = seconds_of(e->indirect_ns);
     w.waiters = detail::shares_of(e->waiters);
     w.causers = detail::shares_of(e->causers);
@@ -19918,7 +22857,7 @@ class name_resolver {
     std::int64_t explained_ns = 0;
     for (const explain::residual_term& t : e->residual) {
       residual_entry r;
-      resolve.describe(t, r);
+      resolve.describe(t.block, t.within, r);
       r.seconds = seconds_of(t.total_ns);
       r.visits_seconds = seconds_of(t.visits_ns);
       r.speed_seconds = seconds_of(t.speed_ns);
@@ -19942,6 +22881,7 @@ class name_resolver {
     if (index < said.waits.size()) w.advice = detail::advice_of(said.waits[index].list);
     out.waits.push_back(std::move(w));
   }
+  if (found.total_ns != 0) out.ledger = detail::ledger_of(found, resolve);
   out.problems = detail::advice_of(said.problems);
   out.run.undescribed_seconds = seconds_of(undescribed_ns);
   out.run.unexplained_seconds = seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));
@@ -19954,141 +22894,98 @@ class name_resolver {
 
 #endif
 
-// ---- whywait/report/json_writer.hpp
-#ifndef WHYWAIT_REPORT_JSON_WRITER_HPP
-#define WHYWAIT_REPORT_JSON_WRITER_HPP
+// ---- whywait/report/json_place.hpp
+#ifndef WHYWAIT_REPORT_JSON_PLACE_HPP
+#define WHYWAIT_REPORT_JSON_PLACE_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace report {
+namespace detail {
 
-/// Writes JSON (RFC 8259) as it comes; keeps nothing but the nesting. `Sink` is called with (const char*, size_t).
-/// Text is UTF-8: bytes that are not become U+FFFD. Numbers are the shortest that read back to the same double; NaN and
-/// infinity, which JSON does not have, become null. Independent of the locale.
-template <class Sink>
-class json_writer {
- public:
-  explicit json_writer(Sink sink) : sink_(std::move(sink)) {}
+/// The members of a place that are known; the stable four of a call site are always there.
+template <class Writer>
+void write_place_members(Writer& out, const place& p, bool is_call) {
+  if (is_call) out.member("call", p.call);
+  out.member("region", p.region).member("file", p.file).member("line", p.line);
+  if (p.last_line > p.line) out.member("last_line", p.last_line);
+  if (!p.function.empty()) out.member("function", p.function);
+  if (!p.module.empty()) out.member("module", p.module).member("offset", p.offset);
+}
 
-  json_writer& begin_object() { return open('{'); }
-  json_writer& end_object() { return close('}'); }
-  json_writer& begin_array() { return open('['); }
-  json_writer& end_array() { return close(']'); }
+template <class Writer>
+void write_place(Writer& out, const char* name, const place& p) {
+  out.key(name).begin_object();
+  write_place_members(out, p, true);
+  out.end_object();
+}
 
-  /// The name of the next member; only directly inside of an object.
-  json_writer& key(std::string_view name) {
-    separate();
-    quote(name);
-    raw(": ");
-    after_key_ = true;
-    return *this;
+/// Begins an object with the members that name a block.
+template <class Writer>
+void write_block(Writer& out, const named_block& b) {
+  out.begin_object().member("block", b.block).member("kind", b.kind);
+  write_place_members(out, b.where, b.kind == "call" || b.kind == "between");
+  if (!b.within.empty()) out.member("within", b.within);
+  if (b.from) write_place(out, "from", *b.from);
+}
+
+}  // namespace detail
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/ledger_json.hpp
+#ifndef WHYWAIT_REPORT_LEDGER_JSON_HPP
+#define WHYWAIT_REPORT_LEDGER_JSON_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+namespace detail {
+
+/// The members critical_path, efficiency, overhead, delay_costs and delay_sums; empty without clocks.
+template <class Writer>
+[[gnu::cold]] void write_ledger(Writer& out, const run_ledger& r) {
+  out.key("critical_path").begin_array();
+  for (const critical_entry& e : r.critical_path) {
+    write_block(out, e);
+    out.member("seconds", e.seconds).member("imbalance_seconds", e.imbalance_seconds).member("visits", e.visits);
+    if (e.saving_seconds) out.member("saving_seconds", *e.saving_seconds);
+    out.end_object();
   }
+  out.end_array().key("efficiency").begin_object();
+  const explain::efficiencies& x = r.efficiency;
+  if (x.parallel > 0) {
+    out.member("parallel", x.parallel).member("load_balance", x.load_balance).member("communication", x.communication);
+    out.member("serialisation", x.serialisation).member("transfer", x.transfer);
+    if (x.balance_between_nodes > 0)
+      out.member("balance_in_nodes", x.balance_in_nodes).member("balance_between_nodes", x.balance_between_nodes);
+  }
+  out.end_object().key("overhead").begin_object();
+  if (r.seconds > 0) {
+    const overhead_section& o = r.overhead;
+    out.member("calibrated", o.calibrated).member("seconds", o.seconds).member("bound_seconds", o.bound_seconds);
+    out.member("run_seconds", r.seconds).member("without_seconds", o.without_seconds);
+    out.member("waiting_without_seconds", o.waiting_without_seconds).member("inversions", o.inversions);
+  }
+  out.end_object().key("delay_costs").begin_array();
+  for (const delay_entry& e : r.delay_costs) {
+    write_block(out, e);
+    out.member("short_seconds", e.short_seconds).member("long_seconds", e.long_seconds).end_object();
+  }
+  out.end_array().key("delay_sums").begin_object();
+  if (r.seconds > 0) {
+    const delay_sums& d = r.delays;
+    out.member("direct_seconds", d.direct_seconds).member("indirect_seconds", d.indirect_seconds);
+    out.member("propagating_seconds", d.propagating_seconds).member("terminal_seconds", d.terminal_seconds);
+    out.member("nobody_seconds", d.nobody_seconds);
+  }
+  out.end_object();
+}
 
-  json_writer& value(std::string_view text) {
-    separate();
-    quote(text);
-    return *this;
-  }
-  json_writer& value(const char* text) { return value(std::string_view(text)); }
-  json_writer& value(const std::string& text) { return value(std::string_view(text)); }
-  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
-  json_writer& value(Number number) {
-    separate();
-    if constexpr (std::is_same_v<Number, bool>) {
-      raw(number ? "true" : "false");
-    } else {
-      if constexpr (std::is_floating_point_v<Number>) {
-        if (!std::isfinite(number)) {
-          raw("null");
-          return *this;
-        }
-        if (number == 0) number = 0;  // no "-0"
-      }
-      char buffer[64];
-      const auto end = std::to_chars(buffer, buffer + sizeof buffer, number);
-      raw({buffer, static_cast<std::size_t>(end.ptr - buffer)});
-    }
-    return *this;
-  }
-
-  /// key and value in one.
-  template <class Value>
-  json_writer& member(std::string_view name, const Value& v) {
-    return key(name).value(v);
-  }
-
-  /// True when every object and array that was opened is closed again.
-  bool complete() const noexcept { return members_.empty() && started_; }
-
- private:
-  json_writer& open(char bracket) {
-    separate();
-    raw({&bracket, 1});
-    members_.push_back(0);
-    return *this;
-  }
-  json_writer& close(char bracket) {
-    const bool any = members_.back() > 0;
-    members_.pop_back();
-    if (any) line();
-    raw({&bracket, 1});
-    if (members_.empty()) raw("\n");
-    return *this;
-  }
-  void separate() {
-    started_ = true;
-    if (after_key_) {
-      after_key_ = false;
-      return;
-    }
-    if (members_.empty()) return;
-    if (members_.back()++ > 0) raw(",");
-    line();
-  }
-  void line() {
-    raw("\n");
-    for (std::size_t i = 0; i < members_.size(); ++i) raw("  ");
-  }
-  void raw(std::string_view text) { sink_(text.data(), text.size()); }
-
-  void quote(std::string_view text) {
-    static constexpr char hex[] = "0123456789abcdef";
-    raw("\"");
-    std::size_t done = 0;  // text before it has been written
-    for (std::size_t i = 0; i < text.size();) {
-      const code_point c = code_point_at(text, i);
-      const bool invalid = c.value == 0xfffd && c.bytes == 1;
-      if (c.value >= 0x20 && c.value != '"' && c.value != '\\' && c.value != 0x7f && !invalid) {
-        i += c.bytes;
-        continue;
-      }
-      raw(text.substr(done, i - done));
-      if (invalid) {
-        raw("\xef\xbf\xbd");
-      } else if (c.value == '"' || c.value == '\\') {
-        const char escape[] = {'\\', static_cast<char>(c.value)};
-        raw({escape, 2});
-      } else if (c.value == '\n') {
-        raw("\\n");
-      } else if (c.value == '\t') {
-        raw("\\t");
-      } else {
-        const char escape[] = {'\\', 'u', '0', '0', hex[c.value >> 4], hex[c.value & 15]};
-        raw({escape, 6});
-      }
-      i += c.bytes;
-      done = i;
-    }
-    raw(text.substr(done));
-    raw("\"");
-  }
-
-  Sink sink_;
-  std::vector<std::size_t> members_;  ///< members written so far of each open object or array
-  bool after_key_ = false;
-  bool started_ = false;
-};
-
+}  // namespace detail
 }  // namespace report
 }  // namespace v0
 }  // namespace whywait
@@ -20471,23 +23368,6 @@ namespace report {
 
 namespace detail {
 
-/// The members of a place that are known; the stable four of a call site are always there.
-template <class Writer>
-void write_place_members(Writer& out, const place& p, bool is_call) {
-  if (is_call) out.member("call", p.call);
-  out.member("region", p.region).member("file", p.file).member("line", p.line);
-  if (p.last_line > p.line) out.member("last_line", p.last_line);
-  if (!p.function.empty()) out.member("function", p.function);
-  if (!p.module.empty()) out.member("module", p.module).member("offset", p.offset);
-}
-
-template <class Writer>
-void write_place(Writer& out, const char* name, const place& p) {
-  out.key(name).begin_object();
-  write_place_members(out, p, true);
-  out.end_object();
-}
-
 template <class Writer>
 void write_locations(Writer& out, const char* name, const std::vector<location_seconds>& all) {
   out.key(name).begin_array();
@@ -20509,28 +23389,8 @@ void write_advice(Writer& out, const char* name, const std::vector<advice_entry>
 }
 
 template <class Writer>
-void write_row(Writer& out, const row& r) {
-  out.begin_object();
-  for (const auto& [name, value] : r) {
-    out.key(name);
-    std::visit([&out](const auto& v) { out.value(v); }, value);
-  }
-  out.end_object();
-}
-
-template <class Writer>
-void write_rows(Writer& out, const char* name, const std::vector<row>& rows) {
-  out.key(name).begin_array();
-  for (const row& r : rows) write_row(out, r);
-  out.end_array();
-}
-
-template <class Writer>
 void write_residual(Writer& out, const residual_entry& r) {
-  out.begin_object().member("block", r.block).member("kind", r.kind);
-  write_place_members(out, r.where, r.kind == "call" || r.kind == "between");
-  if (!r.within.empty()) out.member("within", r.within);
-  if (r.from) write_place(out, "from", *r.from);
+  write_block(out, r);
   out.member("seconds", r.seconds).member("visits_seconds", r.visits_seconds).member("speed_seconds", r.speed_seconds);
   out.member("causer_visits", r.causer_visits).member("waiter_visits", r.waiter_visits);
   out.member("causer_work", r.causer_work).member("waiter_work", r.waiter_work);
@@ -20548,7 +23408,9 @@ void write_wait(Writer& out, const wait_entry& w) {
         .member("wrong_order_seconds", w.wrong_order_seconds);
   write_place(out, "operation", w.operation);
   write_place(out, "cause", w.cause);
-  if (w.compensated_seconds) out.member("compensated_seconds", *w.compensated_seconds);
+  if (w.compensated_seconds)
+    out.member("compensated_seconds", *w.compensated_seconds).member("compensated_quality", w.compensated_quality);
+  if (w.saving_seconds) out.member("saving_seconds", *w.saving_seconds);
   out.member("unexplained_seconds", w.unexplained_seconds).member("indirect_seconds", w.indirect_seconds);
   out.key("residual").begin_array();
   for (const residual_entry& r : w.residual) write_residual(out, r);
@@ -20601,25 +23463,26 @@ void write_thread_end(Writer& out, const thread_end& t) {
   out.end_array().end_object();
 }
 
+template <class Writer>
+void write_communication(Writer& out, const result& r) {
+  if (r.communication != nullptr) return r.communication->write(out);
+  for (const char* name : {"communication_classes", "distributions", "sharing"}) out.key(name).begin_array().end_array();
+}
+
 }  // namespace detail
 
 /// Writes a result as docs/schema.json describes. `sink` is called with (const char*, size_t).
 template <class Sink>
 void write_json(const result& r, Sink sink) {
-  json_writer<Sink> out(sink);
+  json_document out{json_sink(sink)};
   out.begin_object().member("schema", "whywait/1");
   detail::write_run(out, r.run);
   out.key("waits").begin_array();
   for (const wait_entry& w : r.waits) detail::write_wait(out, w);
   out.end_array();
   detail::write_advice(out, "problems", r.problems);
-  detail::write_rows(out, "critical_path", r.critical_path);
-  detail::write_row(out.key("efficiency"), r.efficiency);
-  detail::write_row(out.key("overhead"), r.overhead);
-  detail::write_rows(out, "delay_costs", r.delay_costs);
-  detail::write_rows(out, "communication_classes", r.communication_classes);
-  detail::write_rows(out, "distributions", r.distributions);
-  detail::write_rows(out, "sharing", r.sharing);
+  detail::write_ledger(out, r.ledger);
+  detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
   if (!r.last_words.empty()) {
     out.key("last_words").begin_array();
@@ -20739,6 +23602,7 @@ namespace detail {
     sum.wrong_order_seconds += w.wrong_order_seconds;
     sum.unexplained_seconds += w.unexplained_seconds;
     sum.indirect_seconds += w.indirect_seconds;
+    if (sum.compensated_seconds && w.compensated_seconds) *sum.compensated_seconds += *w.compensated_seconds;
     for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
     detail::add_shares(sum.waiters, w.waiters);
     detail::add_shares(sum.causers, w.causers);
@@ -20773,6 +23637,97 @@ namespace detail {
   return groups;
 }
 
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/ledger_text.hpp
+#ifndef WHYWAIT_REPORT_LEDGER_TEXT_HPP
+#define WHYWAIT_REPORT_LEDGER_TEXT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+namespace detail {
+
+/// "efficiency 51 % = load balance 64 % × serialisation 88 % × transfer 91 %", the names of POP.
+[[gnu::cold]] inline std::string efficiency_text(const explain::efficiencies& e) {
+  std::string text = "efficiency " + percent(e.parallel) + " = load balance " + percent(e.load_balance);
+  if (e.balance_between_nodes > 0 && e.balance_between_nodes < 0.995)
+    text += " (in nodes " + percent(e.balance_in_nodes) + " × between them " + percent(e.balance_between_nodes) + ")";
+  return text + " × serialisation " + percent(e.serialisation) + " × transfer " + percent(e.transfer);
+}
+
+/// What measuring did to the run; empty where nobody knows what calls cost.
+[[gnu::cold]] inline std::string overhead_text(const run_ledger& r) {
+  const overhead_section& o = r.overhead;
+  if (!o.calibrated || !(r.seconds > 0)) return {};
+  const std::string bound = "at most " + duration(o.bound_seconds, 2) + " (" + percent(o.bound_seconds / r.seconds) + ")";
+  if (o.bound_seconds < 0.01 * r.seconds) return "measuring made the run longer by " + bound;
+  std::string text = "without measuring the run would have taken " + duration(o.without_seconds) + ", with " +
+                     duration(o.waiting_without_seconds) + " of waiting: measuring took " + duration(o.seconds, 2) +
+                     " on all ranks and made the run longer by " + bound;
+  if (o.inversions > 0)
+    text += "; " + counted(o.inversions, "receive") + " from any source would have taken another message";
+  return text;
+}
+
+/// Blocks to which a proportional division (Scalasca's) charges another share of the waiting than the explanations do.
+[[gnu::cold]] inline std::string delay_text(const run_ledger& r, const std::vector<wait_entry>& waits) {
+  double all = 0;
+  for (const delay_entry& d : r.delay_costs) all += d.short_seconds + d.long_seconds;
+  std::string list;
+  bool differ = false;
+  for (const delay_entry& d : r.delay_costs) {
+    const double cost = d.short_seconds + d.long_seconds;
+    double explained = 0;
+    for (const wait_entry& w : waits)
+      for (const residual_entry& t : w.residual)
+        if (t.seconds > 0 && t.block == d.block && t.where.line == d.where.line && t.where.file == d.where.file)
+          explained += t.seconds;
+    differ = differ || std::fabs(cost - explained) > 0.1 * all;
+    if (cost < 0.1 * all) continue;
+    list += (list.empty() ? "" : ", ") + printable(d.block) + " " + duration(cost);
+    if (d.long_seconds > 0.1 * cost) list += " (" + duration(d.long_seconds, 2) + " of it through others)";
+  }
+  if (!differ || list.empty()) return {};
+  return "the same waiting by proportion (delay costs): " + list;
+}
+
+/// The blocks that make the run as long as it is: time in them, what of it is more than the mean of all, and how much
+/// shorter the run were if they took half the time. Empty without clocks.
+[[gnu::cold]] inline std::string critical_path_text(const run_ledger& r, std::size_t columns) {
+  constexpr std::size_t most_blocks = 5, label_columns = 34;
+  const std::string margin(4, ' '), deeper(6, ' ');
+  const duration_scale scale = scale_for(r.seconds);
+  const auto line = [&](const std::string& label, const std::string& time, const std::string& above,
+                        const std::string& saved) {
+    const std::string text =
+        pad_right(label, deeper.size() + label_columns) + pad_left(time, 10) + pad_left(above, 12) + pad_left(saved, 10);
+    return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+  };
+  std::string out;
+  double covered = 0;
+  std::size_t shown = 0;
+  for (const critical_entry& e : r.critical_path) {
+    if (shown == most_blocks || e.seconds < 0.03 * r.seconds) break;
+    std::vector<std::string> label = label_of(e, label_columns, columns - deeper.size());
+    for (std::string& l : label) l.insert(0, deeper);
+    if (display_width(label.back()) > deeper.size() + label_columns) label.emplace_back();
+    for (std::size_t i = 0; i + 1 < label.size(); ++i) out += label[i] + "\n";
+    out += line(label.back(), scale(e.seconds), e.imbalance_seconds > 0.05 * e.seconds ? scale(e.imbalance_seconds) : "",
+                !e.saving_seconds ? "" : *e.saving_seconds > 0 ? scale(*e.saving_seconds) : "0 s");
+    covered += e.seconds;
+    ++shown;
+  }
+  if (shown == 0) return {};
+  if (r.seconds - covered > 0.01 * r.seconds) out += line(deeper + "other code", scale(r.seconds - covered), "", "");
+  return "\n" + line(margin + "critical path", scale(r.seconds), "above mean", "x2 saves") + out;
+}
+
+}  // namespace detail
 }  // namespace report
 }  // namespace v0
 }  // namespace whywait
@@ -20999,13 +23954,16 @@ class text_writer {
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not come to its end: this is what was known of it.", "  ");
+    const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
+      if (parallel && r_.ledger.efficiency.parallel < 0.9) efficiency();
       balanced(share);
     } else {
       const std::vector<wait_group> groups = group_shapes(r_.waits);
       std::size_t shown = 0;
       double covered = 0;
       patterns(groups);
+      if (parallel) efficiency();
       for (; shown < groups.size() && shown < o_.most_waits; ++shown) {
         if (shown > 0 && covered >= o_.cover * run.waiting_seconds &&
             groups[shown].sum.seconds < o_.quiet_below * run.location_seconds)
@@ -21016,6 +23974,8 @@ class text_writer {
       rest(groups.size() - shown, shown > 0, covered);
     }
     problems();
+    if (!quiet) ledger();
+    if (r_.communication != nullptr) out_ += r_.communication->text(o_.columns);
     out_ += prediction_text(r_.prediction, o_.columns);
     footer();
     return std::move(out_);
@@ -21081,6 +24041,9 @@ class text_writer {
         r_.run.waiting_seconds > 0 ? percent(w.seconds / r_.run.waiting_seconds) + " of the waiting, " : "";
     facts += counted(w.count, "wait");
     if (w.count > 1) facts += ", longest " + duration(w.longest_seconds, 2);
+    if (r_.ledger.overhead.calibrated && w.compensated_seconds &&
+        std::fabs(*w.compensated_seconds - w.seconds) > 0.01 * w.seconds)
+      facts += ", " + duration(*w.compensated_seconds) + " without measuring";
     const bool one_line = 4 + display_width(head) + 2 + display_width(facts) <= o_.columns;
     out_ += "\n" + pad_left(std::to_string(number), 2) + "  " + bold(head) + (one_line ? "  " : "\n" + margin()) +
             facts + "\n";
@@ -21134,6 +24097,17 @@ class text_writer {
     }
     if (shown < r_.problems.size())
       paragraph(counted(more_of(r_.problems.size() - shown), "more problem") + " (the JSON file has all)", margin());
+  }
+
+  void efficiency() { paragraph(efficiency_text(r_.ledger.efficiency), "  ", "", 2); }
+
+  /// What the virtual clocks say about the run as a whole.
+  void ledger() {
+    out_ += critical_path_text(r_.ledger, o_.columns);
+    const std::string delays = delay_text(r_.ledger, r_.waits);
+    if (delays.empty()) return;
+    out_ += "\n";
+    paragraph(delays, margin());
   }
 
   void places(const wait_entry& w) {
@@ -21200,21 +24174,8 @@ class text_writer {
 
   static std::int64_t more_of(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
 
-  /// Name and place of a block in at most `label_columns` where that is possible without cutting the file name.
   std::vector<std::string> label(const residual_entry& r) const {
-    const std::size_t room = o_.columns - margin().size() - 2;
-    if (r.kind == "between") {
-      const std::string begin = r.from ? call_text(*r.from, "in", room - 8) : "MPI_Init";
-      return {"between " + begin, "    and " + call_text(r.where, "in", room - 8)};
-    }
-    if (r.kind == "call") return {"inside " + call_text(r.where, "in", room - 7)};
-    const std::string name = printable(r.block);
-    std::string code = code_text(r.where);
-    if (!code.empty()) code = " (" + code + ")";
-    const std::size_t left = label_columns > display_width(code) ? label_columns - display_width(code) : 0;
-    if (display_width(name) <= left || left >= 12)
-      return {shorten_middle(name, std::max<std::size_t>(left, 12)) + code};
-    return {shorten_middle(name, room), code.substr(code.empty() ? 0 : 1)};
+    return label_of(r, label_columns, o_.columns - margin().size() - 2);
   }
 
   static std::string scale_or_own(const duration_scale& scale, double seconds) {
@@ -21253,6 +24214,8 @@ class text_writer {
           ", " + percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
     out_ += "\n";
     paragraph(text, "    ", faint());
+    const std::string overhead = overhead_text(r_.ledger);
+    if (!overhead.empty()) paragraph(overhead, "    ", faint());
     warnings();
   }
 
@@ -21293,6 +24256,44 @@ class text_writer {
 
 #endif
 
+// ---- whywait/sync/mpi/node.hpp
+#ifndef WHYWAIT_SYNC_MPI_NODE_HPP
+#define WHYWAIT_SYNC_MPI_NODE_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+namespace mpi {
+
+/// The machine that this rank runs on: the lowest rank of `comm` that shares memory with it, so that it is numbered
+/// alike on all ranks. -1 on all of them if MPI cannot tell one of them. Collective over `comm`, whose errors must return;
+/// makes and frees a communicator (about 0.1 ms on one machine).
+[[gnu::cold]] inline std::int32_t node_of(MPI_Comm comm) noexcept {
+  MPI_Comm node = MPI_COMM_NULL;
+  std::int32_t lowest = -1, rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  if (PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) == MPI_SUCCESS &&
+      node != MPI_COMM_NULL) {
+    lowest = rank;  // the first there
+    if (PMPI_Bcast(&lowest, 1, MPI_INT32_T, 0, node) != MPI_SUCCESS) lowest = -1;
+    PMPI_Comm_free(&node);
+  }
+  std::int32_t worst = lowest;
+  PMPI_Allreduce(&lowest, &worst, 1, MPI_INT32_T, MPI_MIN, comm);
+  return worst < 0 ? -1 : lowest;
+}
+
+}  // namespace mpi
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/mpi/analysis.hpp
 #ifndef WHYWAIT_MPI_ANALYSIS_HPP
 #define WHYWAIT_MPI_ANALYSIS_HPP
@@ -21306,7 +24307,8 @@ namespace mpi {
 /// Explains everything recorded so far: records -> explanation -> names -> rules -> report, the whole way of the data.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 [[gnu::cold]] inline report::result analyse(sync::mpi::state& process) {
-  const sync::mpi::collected_process all = sync::mpi::collect(process, sync::mpi::finish_clock(process));
+  sync::mpi::collected_process all = sync::mpi::collect(process, sync::mpi::finish_clock(process));
+  all.node = sync::mpi::node_of(process.tool_comm);
   report::run_facts facts = gather_facts(process, all, process.tool_comm);
   const report::code_blocks code(process.registry->sources, code_that_ran(all),
                                  common_filter(process.registry->config, process.tool_comm));
@@ -21317,6 +24319,7 @@ namespace mpi {
   explain::options settings;
   settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
   settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
+  settings.clocks = &explain::virtual_clocks;
   sync::mpi_transport transport(process.tool_comm);
   explain::outcome found = explain::explain(transport, history.view(), settings);
   gather_pictures(found, history.view(), process.registry->config.path_order, process.tool_comm);
@@ -23600,12 +26603,15 @@ class call {
     thread_->open.frame = from.frame;
     thread_->open.address = from.address;
     thread_->open.call = what;
-    ++thread_->calls[static_cast<size_t>(what)];
+    const uint64_t turn = ++thread_->calls[static_cast<size_t>(what)];
+    if (__builtin_expect(turn % self_timing::every == 0, 0)) entered_ = begin_timing(turn);
   }
   __attribute__((always_inline)) ~call() {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
     if (__builtin_expect(open_, 0)) leave_late(*thread_, begin_, what_, from_);  // an error handler threw
     thread_->open.frame = nullptr;
+    if (__builtin_expect(entered_ != 0, 0))
+      time_itself(*thread_, what_, entered_, begin_, open_ ? 0 : given_, begin_ + duration_);
   }
   call(const call&) = delete;
   call& operator=(const call&) = delete;
@@ -23632,6 +26638,7 @@ class call {
       pause_until(fresh_chunk(here));
       place_ = here.syncs.claim_at_once();
     }
+    if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
   }
 
   /// What the call is about, for who reads it while it lasts: whom it may be waiting for.
@@ -23653,6 +26660,7 @@ class call {
   /// A call that is told from the clock only once it is known to matter: successful polls.
   void happened_now() noexcept {
     begin();
+    if (__builtin_expect(entered_ != 0, 0)) entered_ = given_ = begin_;  // what was before is MPI's as well
     leave_at_once();
   }
 
@@ -23729,6 +26737,7 @@ class call {
     if (__builtin_expect(now == 0, 1)) return;
     const uint64_t pause = overhead_ + (now - begin_);
     overhead_ = pause < ~uint32_t(0) ? static_cast<uint32_t>(pause) : ~uint32_t(0);
+    if (entered_ != 0) entered_ += now - begin_;
     begin_ = now;
     thread_->open.begin = now;
   }
@@ -23787,6 +26796,24 @@ class call {
                                          }});
   }
 
+  static __attribute__((noinline, cold)) uint64_t begin_timing(uint64_t turn) noexcept {
+    return self_timing::wanted(turn) ? core::cycle_clock::now() : 0;
+  }
+  static __attribute__((noinline, cold)) uint64_t read_clock() noexcept { return core::cycle_clock::now(); }
+
+  // One of many calls. Its record says so, for it took four more readings than the others.
+  static __attribute__((noinline, cold)) void time_itself(thread_state& thread, core::mpi_call what, uint64_t entered,
+                                                          uint64_t begin, uint64_t given, uint64_t leave) noexcept {
+    const uint64_t now = core::cycle_clock::now();
+    if (given == 0) return;  // it left no record, or an error handler threw
+    thread.timing.note(what, begin - entered, given - begin, now - leave, core::cycle_clock::now() - now);
+    const guard_if guard(thread.process->lock, __atomic_load_n(&thread.process->several, __ATOMIC_RELAXED));
+    auto& records = thread.location->syncs;
+    const uint64_t stored = records.size();
+    if (stored == 0 || records[stored - 1].begin != begin) return;
+    records[stored - 1].flags = static_cast<uint16_t>(records[stored - 1].flags | flag::timed);
+  }
+
   static __attribute__((noinline, cold)) uint64_t fresh_chunk(record::location& here) noexcept {
     here.syncs.claim();
     return core::cycle_clock::now();
@@ -23832,6 +26859,8 @@ class call {
   core::sync_record* place_ = nullptr;
   uint64_t begin_ = 0;
   uint64_t duration_ = 0;
+  uint64_t entered_ = 0;  // of a call that times itself: first instruction,
+  uint64_t given_ = 0;    // and when MPI had it
   const void* const from_;
   uint32_t site_ = 0;
   uint32_t steps_ = 0;
@@ -25089,6 +28118,203 @@ inline int free_request(caller from, Pass& pass, MPI_Request* request) {
 
 #endif
 
+// ---- whywait/sync/mpi/calibration.hpp
+#ifndef WHYWAIT_SYNC_MPI_CALIBRATION_HPP
+#define WHYWAIT_SYNC_MPI_CALIBRATION_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+namespace mpi {
+namespace detail {
+
+/// A thread's recorder that nobody will read, in the place of its own as long as this lives: what is recorded
+/// meanwhile is gone afterwards. False: there is no address space.
+class recorder_for_trial {
+ public:
+  explicit recorder_for_trial(state& process) noexcept
+      : process_(process), fast_(record::detail::here), slow_(record::detail::slow_here), posting_(process.last_posting) {
+    void* const pages = core::map_pages(sizeof(record::location), false);
+    void* const facts = core::map_pages(sizeof(thread_state), true);
+    if (pages == nullptr || facts == nullptr) {
+      core::unmap_pages(pages, sizeof(record::location));
+      core::unmap_pages(facts, sizeof(thread_state));
+      return;
+    }
+    at_ = new (pages) record::location;
+    thread_ = new (facts) thread_state();
+    thread_->process = &process;
+    thread_->location = at_;
+    thread_->communicator_index = communicator_table::none;
+    usable_ = at_->syncs.open(memory_) && at_->steps.open(memory_) && at_->needs.open(memory_) && thread_->sites.open();
+    at_->path.open(core::cycle_clock::now());
+    at_->extension[0] = thread_;
+    if (!usable_) return;
+    if (record::detail::is_fast(fast_)) record::detail::here = at_;
+    else record::detail::slow_here = at_;
+    __atomic_store_n(&process.running, true, __ATOMIC_RELEASE);
+  }
+  ~recorder_for_trial() {
+    if (at_ == nullptr) return;
+    if (usable_) {
+      __atomic_store_n(&process_.running, false, __ATOMIC_RELEASE);
+      process_.last_posting = posting_;
+    }
+    record::detail::here = fast_;
+    record::detail::slow_here = slow_;
+    at_->syncs.release();
+    at_->steps.release();
+    at_->needs.release();
+    thread_->sites.release();
+    core::unmap_pages(thread_->scratch, thread_->scratch_bytes);
+    core::unmap_pages(thread_, sizeof(thread_state));
+    core::unmap_pages(at_, sizeof(record::location));
+  }
+  recorder_for_trial(const recorder_for_trial&) = delete;
+  recorder_for_trial& operator=(const recorder_for_trial&) = delete;
+
+  explicit operator bool() const noexcept { return usable_; }
+  thread_state& thread() const noexcept { return *thread_; }
+  /// Lets the next call of every kind time itself.
+  void time_next() noexcept {
+    for (uint64_t& n : thread_->calls) n = self_timing::every - 1;
+  }
+
+ private:
+  state& process_;
+  record::location *const fast_, *const slow_;
+  const uint32_t posting_;
+  core::memory_budget memory_;
+  record::location* at_ = nullptr;
+  thread_state* thread_ = nullptr;
+  bool usable_ = false;
+};
+
+/// The middle one of `count` numbers, which are sorted.
+template <class Number>
+inline Number median(Number* numbers, uint32_t count) noexcept {
+  for (uint32_t i = 1; i < count; ++i) {
+    const Number moved = numbers[i];
+    uint32_t place = i;
+    for (; place > 0 && moved < numbers[place - 1]; --place) numbers[place] = numbers[place - 1];
+    numbers[place] = moved;
+  }
+  return count != 0 ? numbers[count / 2] : Number();
+}
+
+/// One call of every kind that has a way of its own through the wrappers, without a partner.
+inline void call_wrappers() noexcept {
+  char sent = 0, received = 0;
+  MPI_Request requests[2];
+  MPI_Send(&sent, 1, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_SELF);
+  MPI_Recv(&received, 1, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&sent, 1, MPI_CHAR, MPI_PROC_NULL, 0, &received, 1, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_SELF,
+               MPI_STATUS_IGNORE);
+  MPI_Irecv(&received, 1, MPI_CHAR, 0, 0, MPI_COMM_SELF, &requests[0]);
+  MPI_Isend(&sent, 1, MPI_CHAR, 0, 0, MPI_COMM_SELF, &requests[1]);
+  MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+  MPI_Waitall(1, requests, MPI_STATUSES_IGNORE);
+  MPI_Barrier(MPI_COMM_SELF);
+}
+
+/// The least of the medians of several rounds, part by part.
+inline void take_least(calibration& found, const self_timing& timed, bool first) noexcept {
+  for (size_t c = 0; c < static_cast<size_t>(core::mpi_call::count_); ++c) {
+    const self_timing::kind& k = timed.kinds[c];
+    if (k.count == 0) continue;
+    uint32_t part[self_timing::kept];
+    const auto middle = [&](uint32_t own_ticks::*which) {
+      for (uint32_t i = 0; i < k.size(); ++i) part[i] = k.last[i].*which;
+      return median(part, k.size());
+    };
+    own_ticks& least = found.calls[c];
+    uint32_t above = 0;
+    for (uint32_t own_ticks::*which : {&own_ticks::before, &own_ticks::inside, &own_ticks::after, &own_ticks::reading}) {
+      const uint32_t now = middle(which);
+      if (!first && now > least.*which) above += now - least.*which;
+      if (first || now < least.*which) least.*which = now;
+    }
+    if (above > found.spread[c]) found.spread[c] = above;
+  }
+}
+
+/// What marks cost: `batches` loops, of which the fastest counts.
+inline void try_marks(calibration& found, uint64_t latest) noexcept {
+  constexpr uint32_t times = 64, batches = 16;
+  site place(site_kind::region, "whywait");
+  place.place = record::path_recorder::place_of(1);  // a number of the trial's own profile
+  site step(site_kind::step, "whywait");
+  step.place = record::path_recorder::place_of(2);
+  uint64_t regions[batches], steps[batches], readings[batches];
+  uint32_t done = 0;
+  for (; done < batches && (done < 2 || core::cycle_clock::now() < latest); ++done) {
+    const uint64_t begin = core::cycle_clock::now();
+    for (uint32_t i = 0; i < times; ++i) {
+      region here(place);
+      __asm__ volatile("" ::: "memory");
+    }
+    const uint64_t middle = core::cycle_clock::now();
+    for (uint32_t i = 0; i < times; ++i) {
+      visit(step);
+      __asm__ volatile("" ::: "memory");
+    }
+    const uint64_t end = core::cycle_clock::now();
+    for (uint32_t i = 1; i < times; ++i) static_cast<void>(core::cycle_clock::now());
+    readings[done] = core::cycle_clock::now() - end;
+    regions[done] = middle - begin;
+    steps[done] = end - middle;
+  }
+  const auto each = [](uint64_t ticks) { return static_cast<double>(ticks) / times; };
+  const double usual = each(median(regions, done));
+  median(steps, done);
+  median(readings, done);
+  found.region_ticks = each(regions[0]);  // they are sorted now
+  found.step_ticks = each(steps[0]);
+  found.reading_ticks = each(readings[0]);
+  found.mark_spread = found.region_ticks > 0 ? usual / found.region_ticks - 1 : 0;
+}
+
+}  // namespace detail
+
+/// Finds out what wrappers and marks cost on this thread (overhead 3.2), by calls without a partner on MPI_COMM_SELF that
+/// leave no trace. At MPI_Init, before anything is recorded. Takes at most about 1 ms, and whatever 4 rounds of calls
+/// and 2 of marks take with a slower clock.
+inline void calibrate(state& process) noexcept {
+  constexpr uint64_t most_ns = 1000000, rounds = 16;
+  calibration& found = process.calibrated;
+  const uint64_t begin_ns = core::monotonic_ns(), begin = core::cycle_clock::now();
+  {
+    detail::recorder_for_trial trial(process);
+    if (!trial) return;
+    // Calls would take over, and lose, what the compiler has counted so far; there the wrappers only time themselves.
+    const uint64_t batches = process.registry->sources == nullptr ? 4 : 0;
+    if (batches != 0) detail::call_wrappers();  // pages, tables
+    bool first = true;
+    for (uint64_t batch = 0; batch < batches && (first || core::monotonic_ns() - begin_ns < most_ns); ++batch) {
+      for (self_timing::kind& k : trial.thread().timing.kinds) k.count = 0;
+      for (uint64_t i = 0; i < rounds && (i < 4 || core::monotonic_ns() - begin_ns < most_ns); ++i) {
+        trial.time_next();
+        detail::call_wrappers();
+      }
+      detail::take_least(found, trial.thread().timing, first);
+      first = false;
+    }
+    detail::try_marks(found, begin + (core::cycle_clock::now() - begin) * 5 / 4);
+  }
+  found.ticks = core::cycle_clock::now() - begin;
+}
+
+}  // namespace mpi
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/sync/mpi/last_words.hpp
 #ifndef WHYWAIT_SYNC_MPI_LAST_WORDS_HPP
 #define WHYWAIT_SYNC_MPI_LAST_WORDS_HPP
@@ -25296,6 +28522,7 @@ inline void open_state(core::mpi_call what, caller from) noexcept {
   find_shared_handles(*process);
   process->communicators.bind(bits_of(MPI_COMM_WORLD), learn_communicator(*process, MPI_COMM_WORLD));
   process->communicators.bind(bits_of(MPI_COMM_SELF), learn_communicator(*process, MPI_COMM_SELF));
+  calibrate(*process);
   join_job(*process);
   if (process->hook.on_start != nullptr) process->hook.on_start(*process);
   process->start_anchor = core::clock_anchor::take();

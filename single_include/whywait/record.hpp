@@ -1538,7 +1538,10 @@ enum : uint16_t {
   matched = 1u << 10,       ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
   ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
   failed = 1u << 12,        ///< MPI returned an error
-  synchronous = 1u << 13    ///< Ssend family: completes only when the receive has begun
+  synchronous = 1u << 13,   ///< Ssend family: completes only when the receive has begun
+  timed = 1u << 14,         ///< the wrapper timed itself: one more reading of the clock before and inside, two after
+  met = 1u << 15,           ///< carried over from an earlier epoch, where its message was matched
+  resolved = contributes    ///< point to point: a wildcard whose `peer` and `tag` are known before a call completes it
 };
 }
 
@@ -1868,7 +1871,7 @@ struct registry {
   uint32_t location_count;
   void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: nobody reads them
   uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
-  void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI; null after fork
+  void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
   code_source* sources;       ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;      ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;         ///< what all of its modules read
@@ -2581,7 +2584,7 @@ struct location : core::location_base {
   mismatch first_mismatch{};                    ///< the first of them
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
   bool looking_up = false;                      ///< the number of a place is being looked up
-  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI
+  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
   path_recorder path;
   name_cache names;

@@ -379,3 +379,39 @@ TEST_CASE("under load each event is folded or dropped: four threads, memory for 
   CHECK(folded >= 2 * small_chunk / sizeof(std::uint64_t));
   CHECK(budget.used() == 0);
 }
+
+TEST_CASE("a buffer that is rewound begins anew in the chunks that it needed last, and gives back the others") {
+  memory_budget budget;
+  budget.limit(small_chunk * 8);
+  small_buffer<drop_newest> first, second;
+  REQUIRE(first.open(budget));
+  REQUIRE(second.open(budget));
+  const auto fill = [](small_buffer<drop_newest>& buffer, std::uint64_t chunks, std::uint64_t from) {
+    for (std::uint64_t i = 0; i < chunks * buffer.chunk_events; ++i) buffer.push(from + i);
+    bool right = buffer.view().size() == buffer.size();
+    for (std::uint64_t i = 0; i < buffer.size(); ++i) right = right && buffer[i] == from + i;
+    return right;
+  };
+  CHECK(fill(first, 4, 100));
+  for (int round = 0; round < 10; ++round) {  // by turns: neither keeps what the other needs
+    small_buffer<drop_newest>& much = round % 2 == 0 ? second : first;
+    small_buffer<drop_newest>& little = round % 2 == 0 ? first : second;
+    much.rewind();
+    little.rewind();
+    CHECK(much.size() == 0);
+    CHECK(fill(much, 4, 1000));
+    CHECK(much.dropped() == 0);
+    CHECK(fill(little, 1, 2000));
+    CHECK(little.dropped() == 0);
+    CHECK(budget.used() <= small_chunk * 8);
+  }
+  first.rewind();
+  CHECK(fill(first, 9, 0));  // more than there is: a prefix
+  CHECK(first.dropped() > 0);
+  first.rewind();
+  CHECK(first.dropped() == 0);
+  CHECK(fill(first, 2, 7));
+  first.release();
+  second.release();
+  CHECK(budget.used() == 0);
+}

@@ -32,7 +32,7 @@ TEST_CASE("a thread has one location, found again by every module, and outlives 
     first = record::this_location();
     REQUIRE(first != nullptr);
     CHECK(record::this_location() == first);
-    record::detail::here = nullptr;  // as a module that has not recorded yet sees it
+    record::detail::here = &record::detail::nowhere.head;  // as a module that has not recorded yet sees it
     CHECK(record::this_location() == first);
     CHECK(first->finished == 0);
     { region r("outlives"); }
@@ -65,6 +65,48 @@ TEST_CASE("many threads at once get locations of their own") {
     }
 }
 
+TEST_CASE("as long as nobody listens marks are lost, and not where another thread counts") {
+  core::registry& registry = *core::the_registry();
+  const std::uint32_t before = registry.location_count;
+  static site place(site_kind::step, "heard later");
+  registry.listening = 0;
+  std::thread([&registry, before] {
+    for (int i = 0; i < 5; ++i) visit(place);
+    { region r(place); }
+    CHECK(record::this_location() == nullptr);
+    CHECK(record::detail::here != &record::detail::nowhere.head);
+    CHECK(record::detail::here == record::detail::unheard());
+    CHECK(place.known_id() == 0);
+    CHECK(registry.location_count == before);
+    registry.listening = 1;
+    for (int i = 0; i < 7; ++i) visit(place);
+    CHECK(record::this_location() != nullptr);
+    CHECK(recorded().visits("heard later") == 7);
+  }).join();
+  CHECK(registry.location_count == before + 1);
+}
+
+TEST_CASE("threads that visit the same places for the first time at once lose no visit") {
+  constexpr int threads = 4, places = 2000, visits = 3;
+  static std::vector<site> all;
+  for (std::uint32_t i = 0; i < places; ++i) all.emplace_back(site_kind::step, "at once", "at_once.cpp", i);
+  std::vector<std::uint64_t> counted(threads);
+  std::vector<std::thread> running;
+  static int ready;
+  ready = 0;
+  for (int t = 0; t < threads; ++t)
+    running.emplace_back([t, &counted] {
+      record::this_location();
+      __atomic_add_fetch(&ready, 1, __ATOMIC_ACQ_REL);
+      while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) != threads) std::this_thread::yield();
+      for (site& place : all)
+        for (int i = 0; i < visits; ++i) visit(place);
+      counted[static_cast<std::size_t>(t)] = recorded().visits("at once");
+    });
+  for (std::thread& each : running) each.join();
+  for (const std::uint64_t sum : counted) CHECK(sum == places * visits);
+}
+
 TEST_CASE("with recording switched off there is no location, and marking is harmless") {
   core::registry& registry = *core::the_registry();
   const std::uint32_t before = registry.location_count;
@@ -80,7 +122,12 @@ TEST_CASE("with recording switched off there is no location, and marking is harm
     work(1);
     end("not recorded");
     CHECK(record::this_location() == nullptr);
-    CHECK(place.known_place() == 0);
+    CHECK(place.known_id() == 0);
+    // its visit was counted where only this thread counts, and its number is not looked up by anybody
+    CHECK(record::detail::here == &record::detail::off_here.head);
+    CHECK(record::detail::off_here.visits == record::path_entry::visited + 1);
+    CHECK(place.id() == core::site_table::overflow);
+    CHECK(place.known_id() == 0);
   }).join();
   registry.config.enable = true;
   CHECK(registry.location_count == before);

@@ -25,6 +25,8 @@ struct location_data {
   std::vector<std::int32_t> needs;
   std::vector<core::stable_key> sites;
   std::uint64_t dropped = 0;
+  std::vector<core::call_overhead> call_overheads;
+  core::mark_overhead mark_overheads{};
   const sync_record* records_chunk = nullptr;
   const core::path_step* steps_chunk = nullptr;
   const std::int32_t* needs_chunk = nullptr;
@@ -153,6 +155,8 @@ class rank_data {
       v.needs = {&l.needs_chunk, 63, l.needs.size()};
       v.call_sites = l.sites;
       v.dropped = l.dropped;
+      v.call_overheads = l.call_overheads;
+      v.mark_overheads = l.mark_overheads;
       h.locations.push_back(v);
     }
     return h;

@@ -164,6 +164,47 @@ TEST_CASE("where no order was kept the counts are told, and that they are only t
         "compute:10 ? ? ? unordered(2xcompute:20 pack:5):25");
 }
 
+TEST_CASE("code that the compiler counts is told by lines") {
+  rank_data data(0, 2);
+  const std::uint32_t outer = data.number("outer"), code = core::site_table::capacity;
+  explain::counted_code lines;  // 1 and 3 are of one line, 2 is of another, 5 of a third; 4 has none
+  lines.add(code + 1, {{core::key_of("compute"), 1}}, code + 1);
+  lines.add(code + 2, {{core::key_of("pack"), 1}}, code + 2);
+  lines.add(code + 3, {{core::key_of("not told"), 1}}, code + 1);
+  lines.add(code + 4, {});
+  lines.add(code + 5, {{core::key_of("refine"), 1}}, code + 5);
+  ordered order;
+  order.before(0, [&](core::path_folder& f) {
+    for (int i = 0; i < 3; ++i) f.step(code + 1);
+    f.step(code + 3);  // the same line: 3 times, not 4
+    for (int i = 0; i < 10; ++i) {  // a loop of one line
+      f.step(code + 5);
+      f.step(code + 4);
+    }
+    f.enter(outer);
+    for (int i = 0; i < 7; ++i) {  // a loop of two lines
+      f.step(code + 1);
+      f.step(code + 3);
+      f.step(code + 4);
+      f.step(code + 2);
+    }
+    f.spend(40);
+    f.leave();
+    for (int i = 0; i < 20; ++i) f.step(code + 4);  // nothing of these
+    for (int i = 0; i < 5; ++i) {
+      f.step(code + 4);
+      f.step(code + 6);
+    }
+    f.step(code + 2);
+  });
+  data.step("outer", 40);
+  data.send(40, 41, 1);
+  explain::rank_history rank = order.view(data, 2);
+  rank.code = lines;
+  CHECK(text(explain::path_between(rank, 0, INT64_MIN, 0)) ==
+        "3xcompute 10xrefine outer(7x(compute pack)):40 pack");
+}
+
 TEST_CASE("of each class the longest wait is known: who, at which call, and since when both went apart") {
   run r(2);
   std::uint64_t late = 0, early = 0;

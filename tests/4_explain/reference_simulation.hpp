@@ -51,6 +51,10 @@ struct shape {
   /// at once and not completed together with others. So a changed run decides alike.
   bool certain = false;
   bool overhead = false;  ///< measurement costs time before every call
+  /// Every call costs its wrapper time before, inside and after it, and every mark something: constants that the
+  /// histories name. What is inside comes before MPI has the call.
+  bool constants = false;
+  bool apart = false;     ///< some buffered messages are received much later than they were sent
   std::map<std::string, double> factors;  ///< block -> how long it takes instead of 1
   double network = 1;                     ///< the same for the time inside calls that is not waiting
 };
@@ -69,6 +73,12 @@ class program {
       state& r = ranks_[static_cast<std::size_t>(i)];
       r.begin = r.now = pick(0, 50);
       data_[i].begin_ns = r.begin;
+      if (!shape_.constants) continue;
+      auto& costs = data_[i].locations[0].call_overheads;
+      for (std::size_t c = 0; c != static_cast<std::size_t>(mpi_call::count_); ++c) {
+        costs.push_back(cost_of(static_cast<mpi_call>(c)));
+      }
+      data_[i].locations[0].mark_overheads.region_ns = mark_ns;
     }
     std::int64_t earliest = INT64_MAX;
     for (const state& r : ranks_) earliest = std::min(earliest, r.begin);
@@ -177,6 +187,27 @@ class program {
     bool all = false;
   };
 
+  static constexpr std::int64_t mark_ns = 2;  // of one visit
+  static core::call_overhead cost_of(mpi_call call) {
+    const auto c = static_cast<int>(call);
+    return {3.0 + c % 5, 4.0 + c % 11, 1.0 + c % 4, 1.0 + c % 3, 2.0, 0.0};
+  }
+  std::int64_t constant(double part) const { return shape_.constants ? std::llround(part) : 0; }
+  mpi_call call_of(const op& o) const {
+    switch (o.what) {
+      case send: return mpi_call::Send;
+      case isend: return mpi_call::Isend;
+      case recv: return mpi_call::Recv;
+      case irecv: return mpi_call::Irecv;
+      case probe: return mpi_call::Probe;
+      case exchange: return mpi_call::Sendrecv;
+      case wait_some: return mpi_call::Wait;
+      case wait_all: return mpi_call::Waitall;
+      case wait_any: return mpi_call::Waitany;
+      default: return o.call;
+    }
+  }
+
   std::int64_t pick(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
   }
@@ -217,14 +248,31 @@ class program {
     return rank(r).ops.back();
   }
 
+  void receive_apart(std::vector<std::pair<int, int>>& apart) {
+    op& q = push(apart.front().second, chance(50) ? recv : irecv);
+    q.peer = apart.front().first;
+    q.tag = 7;
+    apart.erase(apart.begin());
+  }
+
   // One global order of events, appended to the ranks involved: such a program cannot deadlock.
   void generate() {
+    std::vector<std::pair<int, int>> apart;
     for (int e = 0; e != shape_.events; ++e) {
       const int a = static_cast<int>(pick(0, shape_.ranks - 1));
       int b = static_cast<int>(pick(0, shape_.ranks - 2));
       if (b >= a) ++b;
       const std::int64_t type = pick(0, 99);
-      if (type < 50) {
+      if (shape_.apart && chance(30)) {
+        if (chance(60) || apart.empty()) {
+          op& s = push(a, chance(50) ? send : isend);
+          s.peer = b;
+          s.tag = 7;
+          apart.push_back({a, b});
+        } else {
+          receive_apart(apart);
+        }
+      } else if (type < 50) {
         op& s = push(a, chance(50) ? send : isend);
         s.peer = b;
         s.tag = static_cast<int>(pick(0, 1));
@@ -271,6 +319,7 @@ class program {
         }
       }
     }
+    while (!apart.empty()) receive_apart(apart);
     for (int i = 0; i != shape_.ranks; ++i) push(i, wait_all);
     for (int i = 0; i != shape_.ranks; ++i) push(i, collective).call = mpi_call::Finalize;
   }
@@ -326,7 +375,8 @@ class program {
       data_[i].step(block, static_cast<std::uint64_t>(ns), static_cast<std::uint64_t>(visits),
                     static_cast<std::uint64_t>(work));
       r.pieces.push_back({core::key_of(block.c_str()), {visits, ns, work}, -1});
-      t += ns;
+      t += ns + constant(static_cast<double>(visits * mark_ns));
+      overhead_ns_ += constant(static_cast<double>(visits * mark_ns));
     }
     std::int64_t gap = draw(i, 0, 99) < 30 ? 0 : draw(i, 1, 30);
     const std::int64_t cost = draw(i, 0, 99) < 60 ? draw(i, 1, 90) : 0;
@@ -336,12 +386,14 @@ class program {
     const core::stable_key site = core::key_of(site_name(o).c_str());
     if (gap > 0) r.pieces.push_back({explain::between_key(r.previous_site, site), {1, gap, 0}, -1});
     r.previous_site = site;
-    r.enter = t + gap;
+    const core::call_overhead each = cost_of(call_of(o));
+    overhead_ns_ += constant(each.before_ns + each.inside_ns + each.back_ns + each.after_ns);
+    r.enter = t + gap + constant(each.before_ns + each.inside_ns);
   }
 
   std::uint32_t write(int i, mpi_call call, const op& o, unsigned flags, int peer, int tag) {
     state& r = rank(i);
-    const auto t = static_cast<std::uint64_t>(r.enter);
+    const auto t = static_cast<std::uint64_t>(r.enter - constant(cost_of(call).inside_ns));
     sync_record& s = data_[i].call(call, t, t, site_name(o));
     s.flags = static_cast<std::uint16_t>(flags);
     s.peer = peer;
@@ -628,12 +680,13 @@ class program {
   void finish(int i, std::int64_t over) {
     state& r = rank(i);
     sync_record& s = data_[i].locations[0].records[r.record];
-    s.duration = static_cast<std::uint64_t>(over - r.enter);
+    over += constant(cost_of(s.call).back_ns);
+    s.duration = static_cast<std::uint64_t>(over) - s.begin;
     if (s.duration != 0) {
       const core::stable_key site = data_[i].locations[0].sites[s.site];
       r.pieces.push_back({explain::call_key(site), {1, over - r.now, 0}, -1});
     }
-    r.now = over;
+    r.now = over + constant(cost_of(s.call).after_ns);
     r.blocked = false;
     ++r.next;
     prepare(i);

@@ -183,6 +183,49 @@ TEST_CASE("a run that the model does not reproduce gets no answer") {
   CHECK(near(a.engines[0].baseline_error, 1.0 / 1.3 - 1.0));
 }
 
+TEST_CASE("who saw the run itself is preferred, held against replay, and may have seen more of it") {
+  run_log log = imagined().run(5);
+  const std::vector<question> asked = parse_questions("balance; block compute x2");
+  const answer by_replay = ask(log, asked)[1];
+  ask_options o;
+  o.outside = {{1, "clocks", log.measured_seconds, by_replay.seconds * 1.1}};
+  const std::vector<answer> a = ask(log, asked, o);
+  CHECK(a[0].engine == "replay");
+  CHECK(a[1].engine == "clocks");
+  CHECK(near(a[1].seconds, by_replay.seconds * 1.1));
+  CHECK(near(a[1].spread, 1.0 - 1.0 / 1.1, 0.2));  // the algebra may be nearer
+  CHECK(a[1].low_seconds < by_replay.seconds);
+  o.outside[0] = {1, "clocks", 10 * log.measured_seconds, 10 * by_replay.seconds};  // the log is the beginning only
+  const answer whole = ask(log, asked, o)[1];
+  REQUIRE(whole.answered);
+  CHECK(near(whole.measured_seconds, 10 * log.measured_seconds));
+  CHECK(near(whole.engines[0].seconds, 10 * by_replay.seconds));
+  CHECK(near(whole.spread, by_replay.spread));
+  o.outside[0].after_seconds = 2 * by_replay.seconds;
+  CHECK(ask(log, asked, o)[1].refusal.find("disagree") != std::string::npos);
+  log.measured_seconds *= 1.3;  // replay does not reproduce it: the interval is as much wider
+  o.outside[0] = {1, "clocks", log.measured_seconds, log.measured_seconds / 2};
+  const answer alone = ask(log, asked, o)[1];
+  REQUIRE(alone.answered);
+  CHECK(alone.high_seconds / alone.seconds > 1.2);
+}
+
+TEST_CASE("several changes at once are more than each of them") {
+  imagined now;
+  now.cv = 0.05;
+  const run_log log = now.run(5);
+  const std::vector<answer> a = ask(log, parse_questions("compute=0.5; pack=0; compute=0.5,pack=0,network=0; block pack x2"));
+  for (const answer& x : a) REQUIRE_MESSAGE(x.answered, x.refusal);
+  CHECK(a[2].question == "compute=0.5,pack=0,network=0");
+  CHECK(a[0].question == "block compute x2");
+  imagined then = now;
+  then.compute /= 2;
+  then.pack = 0;
+  then.latency = then.collective = 0;
+  CHECK(near(a[2].seconds, then.run(77).measured_seconds, 0.05));
+  CHECK(a[2].seconds < std::min(a[0].seconds, a[1].seconds));
+}
+
 TEST_CASE("alternating load is left alone by balance and evened out by balance steps") {
   run_log log;
   const std::uint32_t step = log.label("step"), sync = log.label("MPI_Barrier");

@@ -132,15 +132,12 @@ report::result everything() {
                 {101, explain::block_kind::startup, 0, 0},
                 {102, explain::block_kind::other, 0, 0},
                 {103, explain::block_kind::waiting, pack, 0}};
+  with_ledger(o);
   report::run_facts f = facts();
   f.warnings = {"region \"a\" was ended twice"};
   f.partial = true;
   report::result r = reported(o, names(), std::move(f));
-  r.waits[0].compensated_seconds = 18.7;
   r.problems = {{"imbalance", "give it less", 3.5, "rank 0 has more work", 4.0, {"MPI_Send in exchange (halo.cpp:131)"}}};
-  r.critical_path = {{{"block", std::string("compute_interior")}, {"seconds", 3.5}, {"visits", std::int64_t(7)}}};
-  r.efficiency = {{"load_balance", 0.75}};
-  r.overhead = {{"exact", true}};
   r.communication = std::make_shared<report::communication_section>(about_data());
   whywait::predict::engine_answer replay;
   replay.engine = "replay";
@@ -151,6 +148,7 @@ report::result everything() {
   whywait::predict::answer faster;
   faster.question = "block pack x2";
   faster.engine = "replay";
+  faster.measured_seconds = 12;
   faster.seconds = 9.5;
   faster.low_seconds = 9;
   faster.high_seconds = 10;
@@ -229,7 +227,7 @@ TEST_CASE("an empty report satisfies the schema and has all sections") {
   const json document = json::parse(report::json_of(report::result{}));
   CHECK(complaints(document) == "");
   for (const char* key : {"schema", "run", "waits", "problems", "critical_path", "efficiency", "overhead",
-                          "delay_costs", "communication_classes", "distributions", "sharing", "prediction"}) {
+                          "delay_costs", "delay_sums", "communication_classes", "distributions", "sharing", "prediction"}) {
     CAPTURE(key);
     CHECK(document.contains(key));
   }
@@ -269,7 +267,14 @@ TEST_CASE("the schema rejects what is broken") {
       {"no answer and no refusal", [](json& d) { d["prediction"]["answers"][1].erase("refusal"); }},
       {"an engine that says nothing", [](json& d) { d["prediction"]["answers"][0]["engines"][1].erase("refusal"); }},
       {"answers without the measured time", [](json& d) { d["prediction"].erase("measured_seconds"); }},
-      {"a nested row", [](json& d) { d["efficiency"]["x"] = json::array(); }},
+      {"an efficiency without the others", [](json& d) { d["efficiency"].erase("transfer"); }},
+      {"more than everything", [](json& d) { d["efficiency"]["load_balance"] = 1.5; }},
+      {"a block of the path without time", [](json& d) { d["critical_path"][0].erase("seconds"); }},
+      {"a delay without a block", [](json& d) { d["delay_costs"][0].erase("block"); }},
+      {"overhead without its bound", [](json& d) { d["overhead"].erase("bound_seconds"); }},
+      {"half of the sums of delays", [](json& d) { d["delay_sums"].erase("terminal_seconds"); }},
+      {"an unknown compensated quality", [](json& d) { d["waits"][0]["compensated_quality"] = "good"; }},
+      {"a nested row", [](json& d) { d["sharing"] = {{{"x", json::array()}}}; }},
   };
   for (const auto& each : damages) {
     const auto& what = each.first;

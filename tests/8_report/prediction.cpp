@@ -17,6 +17,7 @@ report::prediction_section two_answers() {
   faster.low_seconds = 9;
   faster.high_seconds = 10.2;
   faster.baseline_error = -0.0123;
+  faster.measured_seconds = 12;
   faster.notes = {"an assumption"};
   predict::answer none;
   none.question = "balance";
@@ -36,6 +37,20 @@ TEST_CASE("an answer is printed with its interval, its saving, its model and tha
         "        by replay, which is -1.2 % off for the program as it is\n"
         "        an assumption\n"
         "      balance: no answer: the run took no time\n");
+}
+
+TEST_CASE("what the clocks answered is held against replay") {
+  report::prediction_section p = two_answers();
+  p.answers[0].engine = "clocks";
+  predict::engine_answer replay;
+  replay.engine = "replay";
+  replay.seconds = 9.69;
+  p.answers[0].engines = {replay};
+  CHECK(report::detail::prediction_text(p, 80).find(
+            "        by the clocks of the critical path; replay is +2.0 % from that\n") != std::string::npos);
+  p.answers[0].engines[0].refusal = "it misses the unchanged program by 12 %";
+  CHECK(report::detail::prediction_text(p, 80).find(
+            "        by the clocks of the critical path, not checked by replay: it misses the\n") != std::string::npos);
 }
 
 TEST_CASE("what makes the program slower is said to cost") {

@@ -122,6 +122,32 @@ inline explain::outcome outcome(std::vector<explain::explanation> waits, std::in
   return o;
 }
 
+/// What virtual clocks say of the example: compute_interior, twice as fast, makes the run 4.2 s shorter.
+inline void with_ledger(explain::outcome& o) {
+  o.total_ns = 12400000000;
+  o.without_overhead.total_ns = 12 * second;
+  o.without_overhead.waiting_ns = o.waiting_ns - second;
+  o.without_overhead.overhead_ns = 900000000;
+  o.without_overhead.bound_ns = 500000000;
+  o.without_overhead.error_ns = 20000000;
+  o.without_overhead.calibrated = true;
+  o.efficiency = {0.6, 0.75, 0.8, 0.889, 0.9, 0, 0};
+  o.critical_path = {{compute, 9 * second, 2 * second, 9000}, {pack, 3 * second, 0, 2600}, {call_key, 400000000, 0, 7}};
+  o.meanings.push_back({call_key, explain::block_kind::call, allreduce, 0});
+  o.costs.blocks = {{compute, 12 * second, 2 * second}, {pack, second, 0}};
+  o.costs.direct_ns = 13 * second;
+  o.costs.indirect_ns = 2 * second;
+  o.costs.propagating_ns = 5 * second;
+  o.costs.terminal_ns = 10 * second;
+  o.savings.resize(2);
+  o.savings[0] = {{{{compute, 0.5}}}, 8200000000, 4200000000};
+  o.savings[1] = {{{{pack, 0.5}}}, 12400000000, 0};
+  for (explain::explanation& e : o.waits) {
+    e.compensated_ns = e.wait_ns - second;
+    e.compensated_trust = explain::quality::bounded;
+  }
+}
+
 /// As in a run: what the built-in rules and `more` of them say about the outcome, in the report. Defined in advice.cpp.
 report::result reported(const explain::outcome& found, const report::names& known, report::run_facts f,
                         const std::string& more = {});

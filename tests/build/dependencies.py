@@ -23,6 +23,8 @@ CASES = [
     ("half an MPI will not do", "quickstart", 1000, TESTS[:7] + ["libopenmpi-dev", "mpich"], True, 3, None,
      "install openmpi-bin"),
     ("no MPI", "quickstart", 0, TESTS[:7], True, 0, ["libopenmpi-dev", "openmpi-bin"], "openmpi-bin"),
+    ("only the other recorders missing", "peers", 0, TESTS + ["procps"], True, 0,
+     ["liblttng-ust-dev", "lttng-tools", "babeltrace2", "libmicroprofile-dev"], "installing"),
     ("a wrong word", "everything", 0, TESTS, True, 2, None, "usage"),
 ]
 

@@ -6,11 +6,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -71,6 +74,23 @@ told about(const nlohmann::json& report, int first) {
   return sum;
 }
 
+// How often the picture of the longest wait says that a line ran, loops around it included: one side of it.
+std::int64_t ran(const nlohmann::json& report, int line, const char* side) {
+  std::vector<std::int64_t> around;
+  std::int64_t most = 0;
+  for (const nlohmann::json& wait : report["waits"]) {
+    if (!wait.contains("picture")) continue;
+    for (const nlohmann::json& row : wait["picture"]["rows"]) {
+      around.resize(row["depth"].get<std::size_t>() + 1);
+      const std::int64_t count = row.contains(side) ? row[side]["count"].get<std::int64_t>() : 0;
+      around.back() = (around.size() > 1 ? around[around.size() - 2] : 1) * count;
+      if (row["kind"] == "step" && row.value("line", 0) == line) most = std::max(most, around.back());
+    }
+    break;
+  }
+  return most;
+}
+
 int failures;
 
 void expect(const char* what, std::int64_t found, std::int64_t wanted) {
@@ -108,6 +128,12 @@ int main(int argc, char** argv) {
   const told branch = about(report, branch_line + body);
   expect("the branch on the late side", branch.late, waits * extra);
   expect("the branch on the waiting side", branch.waiting, 0);
+  if (std::getenv("WHYWAIT_PATH") != nullptr) {
+    expect("the loop in the causer's column", ran(report, loop_line + 1, "causer"), 4 * usual);
+    expect("the loop in the waiter's column", ran(report, loop_line + 1, "waiter"), usual);
+    expect("the branch in the causer's column", ran(report, branch_line + 1, "causer"), extra);
+    expect("the branch in the waiter's column", ran(report, branch_line + 1, "waiter"), 0);
+  }
   expect("entries in other files", loop.strange + branch.strange, 0);
   return failures == 0 ? 0 : 1;
 }

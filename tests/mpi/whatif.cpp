@@ -1,15 +1,17 @@
 // Programs whose truth is known: their work takes time but no processor, so that they can really be run with faster
 // code, balanced load or more ranks. whatif.py asks what if and then does it; here only that an answer is reported.
 //
-//   whatif sweep|bulk|ring|tasks [--steps N] [--speed F] [--imbalance X] [--noise X] [--even] [--strong R]
+//   whatif sweep|bulk|ring|agree|tasks [--steps N] [--speed F] [--imbalance X] [--noise X] [--even] [--strong R]
+//          [--operation SECONDS]
 //
 // with: mpi_once
 // ranks: 3 4
 // arguments: ring --steps 12
-// environment: WHYWAIT_OUTPUT=out "WHYWAIT_WHATIF=block compute x2"
+// environment: WHYWAIT_OUTPUT=out "WHYWAIT_WHATIF=block compute x2; balance"
 // stdout ~ ^done$
 // stderr ~ ^    what if  \(the run took \d
 // stderr ~ ^      block compute x2: \d.* \(\d.* to \d.*\), saves \d
+// stderr ~ ^        by the clocks of the critical path; replay is [+-]\d+\.\d % from that$
 // stderr ~ ^        by replay, which is [+-]\d+\.\d % off for the program as it is$
 // file out.json ~ "WHYWAIT_WHATIF"
 // file out.json ~ "question": ?"block compute x2"
@@ -114,6 +116,25 @@ void ring(program& p) {
   }
 }
 
+double operation_seconds = 0.004;
+
+void slow_sum(void* in, void* out, int* count, MPI_Datatype*) {
+  if (operation_seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(operation_seconds));
+  for (int i = 0; i < *count; ++i) static_cast<double*>(out)[i] += static_cast<double*>(in)[i];
+}
+
+/// All compute and then agree by an operation that takes its time inside of MPI, as a slow network does.
+void agree(program& p) {
+  MPI_Op sum = MPI_OP_NULL;
+  MPI_Op_create(slow_sum, 1, &sum);
+  for (int i = 0; i < p.steps; ++i) {
+    double mine = 1, all = 0;
+    p.compute(0.03, i);
+    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, sum, MPI_COMM_WORLD);
+  }
+  MPI_Op_free(&sum);
+}
+
 /// Rank 0 gives the next task to whoever asks: more than what if can answer.
 void tasks(program& p) {
   int task = p.steps * (p.ranks - 1), none = -1;
@@ -152,6 +173,7 @@ int main(int argc, char** argv) {
     else if (option == "--speed") p.speed = value, ++i;
     else if (option == "--imbalance") p.imbalance = value, ++i;
     else if (option == "--noise") p.noise = value, ++i;
+    else if (option == "--operation") operation_seconds = value, ++i;
     else if (option == "--strong") p.strong = static_cast<int>(value), ++i;
     else MPI_Abort(MPI_COMM_WORLD, 2);
   }
@@ -159,6 +181,7 @@ int main(int argc, char** argv) {
   if (shape == "sweep") sweep(p);
   else if (shape == "bulk") bulk(p);
   else if (shape == "ring") ring(p);
+  else if (shape == "agree") agree(p);
   else if (shape == "tasks") tasks(p);
   else MPI_Abort(MPI_COMM_WORLD, 2);
   if (p.rank == 0) std::puts("done");

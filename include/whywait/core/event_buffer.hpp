@@ -48,8 +48,7 @@ class event_buffer {
     if (Policy::action == when_full::fold) {
       if (end_ != nullptr) free_chunk(end_ - chunk_events);
     } else {
-      const bool untouched = end_ != nullptr && cursor_ == end_ - chunk_events;  // claimed, nothing published
-      const uint64_t used = ((size_ + chunk_events - 1) >> shift) + (untouched ? 1 : 0);
+      const uint64_t used = chunks_in_use();
       for (uint64_t i = first_ >> 1 >> shift; i < used; ++i) free_chunk(chunk_at(i));
     }
     if (kept_table_ != 0) budget_->keeper()->forget(chunks_);
@@ -157,6 +156,27 @@ class event_buffer {
     }
   }
 
+  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks. Keeps no more of them
+  /// than these events needed, so that buffers of one budget do not take it from each other for good.
+  void rewind() noexcept {
+    static_assert(Policy::action == when_full::drop, "for buffers that nobody drains");
+    if (chunks_ == nullptr) return;
+    for (Event* chunk = take_recycled(); chunk != nullptr; chunk = take_recycled()) {
+      free_chunk(chunk);
+      --owned_;
+    }
+    for (uint64_t i = chunks_in_use(); i-- > 0;) {
+      Event* const chunk = chunk_at(i);
+      if (budget_->keeper() != nullptr && budget_->keeper()->is_open())  // its reader takes zero for unwritten
+        __builtin_memset(static_cast<void*>(chunk), 0, chunk_bytes);
+      recycle(chunk);
+    }
+    cursor_ = end_ = nullptr;
+    __atomic_store_n(&dropped_, uint64_t(0), __ATOMIC_RELAXED);
+    gap_ = false;
+    Atomics::store(&size_, uint64_t(0));
+  }
+
   /// Policy `block`: nobody will drain any more; the writer stops waiting and drops instead. Any thread.
   void reader_left() noexcept { Atomics::store(&no_reader_, true); }
 
@@ -172,6 +192,12 @@ class event_buffer {
 
  private:
   Event*& chunk_at(uint64_t chunk) const noexcept { return chunks_[chunk & (max_chunks - 1)]; }
+
+  // By number; without those that were drained the first are not there any more.
+  uint64_t chunks_in_use() const noexcept {
+    const bool untouched = end_ != nullptr && cursor_ == end_ - chunk_events;  // claimed, nothing published
+    return ((size_ + chunk_events - 1) >> shift) + (untouched ? 1 : 0);
+  }
 
   __attribute__((noinline)) Event* claim_in_next_chunk() noexcept {
     if (Policy::action == when_full::fold && end_ != nullptr) {
@@ -269,6 +295,7 @@ class event_buffer {
       if (head == nullptr) return nullptr;
       __builtin_memcpy(&next, head, sizeof next);
     } while (!Atomics::exchange_if(&recycled_, head, next));
+    __builtin_memset(head, 0, sizeof(void*));
     return static_cast<Event*>(head);
   }
 

@@ -27,10 +27,23 @@ enum : std::uint16_t {
   synchronous = 1u << 3,  ///< a send that surely was not buffered
   wildcard = 1u << 4      ///< received from any source
 };
+
+// In the bits above: how large the own message of a match is, as the number of digits of its bytes; 0: not said.
+constexpr unsigned size_shift = 8;
+/// Smaller messages are sent without waiting for their receive by every MPI library.
+constexpr std::uint64_t always_buffered_bytes = 2048;
+
+inline std::uint16_t size_of(std::uint64_t bytes) noexcept {
+  return bytes < always_buffered_bytes
+             ? std::uint16_t(0)
+             : static_cast<std::uint16_t>(static_cast<unsigned>(64 - __builtin_clzll(bytes)) << size_shift);
+}
 }
 
 /// A message as one of its two sides sees it: the call that completed it here, the instant that it needed there.
 struct message_match {
+  static constexpr std::uint32_t nowhere = 0xffffffffu;  ///< record of a partner in an earlier epoch
+
   endpoint partner;
   std::uint32_t record = 0;    ///< record here that completed the operation
   std::int32_t rank = 0;       ///< the partner's world rank

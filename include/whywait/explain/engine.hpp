@@ -4,6 +4,7 @@
 #include <whywait/explain/arrivals.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/collective_book.hpp>
+#include <whywait/explain/folding.hpp>
 #include <whywait/explain/forward.hpp>
 #include <whywait/explain/merging.hpp>
 #include <whywait/explain/messages.hpp>
@@ -27,13 +28,16 @@ namespace explain {
 class rank_engine {
  public:
   /// `clocks`: those of this rank, or null; borrowed.
-  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks)
+  /// `memory`: of the run's earlier epochs; borrowed.
+  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory)
       : rank_(&rank),
         settings_(settings),
         messages_(new message_book(rank, clocks != nullptr)),
         collectives_(rank),
-        classes_(settings_),
-        clocks_(clocks) {}
+        memory_(&memory),
+        clocks_(clocks) {
+    memory_->classes.use(settings_);
+  }
 
   // Stage 0: reads the records.
   void observe() {
@@ -53,13 +57,14 @@ class rank_engine {
                           walk.leave_ns());
       }
       const std::int64_t time_ns = std::max(rank_->end_ns, walk.leave_ns()) - rank_->begin_ns;
-      totals_.records += static_cast<std::int64_t>(location.records.size());
+      totals_.records += static_cast<std::int64_t>(location.records.size() - location.carried);
       totals_.location_ns += time_ns;
-      totals_.longest_ns = std::max(totals_.longest_ns, time_ns);
+      totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + time_ns);
     }
     messages_->seal();
     collectives_.seal();
     matches_.reserve(messages_->most_matches());  // not copied while it grows; what is not used is never touched
+    if (rank_->continued) messages_->recall(matches_);
     answers_.resize(rank_->locations.size());
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
@@ -95,6 +100,9 @@ class rank_engine {
         case packet_part::receives:
           messages_->match_replies(source, in, matches_);
           break;
+        case packet_part::unmet:
+          messages_->take_unmet(source, in);
+          break;
         case packet_part::participation:
           collectives_.take(source, in);
           break;
@@ -114,9 +122,10 @@ class rank_engine {
 
   // Between: every wait is known now.
   void decide(std::int64_t earliest_ns) {
+    if (rank_->continues) memory_->carried = messages_->carried();
     totals_.unmatched = messages_->unmatched();
     messages_.reset();
-    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, blocks_, classes_));
+    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, memory_->blocks, memory_->classes));
     const auto before = [](const message_match& a, const message_match& b) {
       return a.location != b.location ? a.location < b.location : a.record < b.record;
     };
@@ -151,9 +160,10 @@ class rank_engine {
   // Stage 5: merging.
   void begin_merging() {
     forward_.reset();
-    for (const wait_class& c : classes_.classes()) totals_.waiting_ns += c.sum.wait_ns;
-    merging_.reset(new merge_book(settings_, blocks_, classes_.classes()));
-    meanings_ = blocks_.meanings();
+    std::vector<wait_class>& classes = memory_->classes.classes();
+    for (const wait_class& c : classes) totals_.waiting_ns += c.sum.wait_ns;
+    merging_.reset(new merge_book(settings_, memory_->blocks, classes, memory_->leaders));
+    meanings_ = memory_->blocks.meanings();
   }
   merge_book& merging() noexcept { return *merging_; }
 
@@ -190,9 +200,14 @@ class rank_engine {
   }
 
   outcome present_result() {
-    outcome result = totals_;
-    if (clocks_ != nullptr) clocks_->report(result, merging_->merged());
-    result.waits = present(merging_->merged(), settings_);
+    if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged());
+    detail::fold(memory_->sums, totals_);
+    std::vector<merged_class>& all = memory_->merged;
+    for (merged_class& c : merging_->merged()) all.push_back(std::move(c));
+    merge_book::join(all);
+    outcome result = memory_->sums;
+    std::vector<merged_class> presented = all;
+    result.waits = present(presented, settings_);
     unique_meanings();
     std::vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
@@ -203,6 +218,7 @@ class rank_engine {
     }
     for (const critical_block& c : result.critical_path) used.push_back(c.block);
     for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
+    for (const what_if_answer& a : result.savings) used.push_back(a.question.changes[0].block);
     if (clocks_ != nullptr) clocks_->mark_savings(result);
     sort_rarely(used);
     for (const block_meaning& m : meanings_) {
@@ -223,8 +239,7 @@ class rank_engine {
   options settings_;
   std::unique_ptr<message_book> messages_;
   collective_book collectives_;
-  block_table blocks_;
-  class_book classes_;
+  epoch_memory* memory_;
   rank_clocks* clocks_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;

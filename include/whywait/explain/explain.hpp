@@ -17,13 +17,14 @@ namespace explain {
 namespace detail {
 
 [[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
-                                          const options& settings) {
+                                          const options& settings, epoch_memory* memories) {
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
   std::vector<std::unique_ptr<rank_engine>> engines;
   engines.reserve(count);
   for (std::size_t i = 0; i != count; ++i) {
-    engines.emplace_back(new rank_engine(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i)));
+    engines.emplace_back(new rank_engine(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i),
+                                         memories[i]));
   }
   const auto at = [&engines](std::int32_t i) -> rank_engine& { return *engines[static_cast<std::size_t>(i)]; };
 
@@ -62,7 +63,7 @@ namespace detail {
     bool any = false;
     transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          any = at(i).merging().settle(round, data, size) || any;
+                          any = at(i).merging().settle(data, size) || any;
                         });
     if (!any) break;
   }
@@ -99,10 +100,23 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
     throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
   }
   transport_calls_of<Transport> calls(transport);
-  return detail::explain_over(calls, histories, count, settings);
+  std::vector<epoch_memory> memories(count);
+  return detail::explain_over(calls, histories, count, settings, memories.data());
 }
 
-/// The same for the usual case of one rank per process.
+/// The same for one epoch of a longer run: `rank_history::continues` and `continued` say where it lies, `memories` (one
+/// for each history, fresh before the first epoch) hold what was before. The result is that of all epochs so far.
+template <class Transport>
+outcome explain_epoch(Transport& transport, const rank_history* histories, epoch_memory* memories, std::size_t count,
+                      const options& settings = {}) {
+  if (count != static_cast<std::size_t>(transport.hosted())) {
+    throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
+  }
+  transport_calls_of<Transport> calls(transport);
+  return detail::explain_over(calls, histories, count, settings, memories);
+}
+
+/// `explain` for the usual case of one rank per process.
 template <class Transport>
 outcome explain(Transport& transport, const rank_history& history, const options& settings = {}) {
   return explain(transport, &history, 1, settings);

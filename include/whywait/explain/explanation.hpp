@@ -5,6 +5,7 @@
 #include <whywait/explain/ledger/question.hpp>
 #include <whywait/explain/picture.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -119,6 +120,9 @@ struct explanation {
   std::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
 };
 
+/// Of the blocks of the critical path, and of delay costs, this many are named; the others are added up.
+constexpr std::size_t most_listed_blocks = 32;
+
 /// One block of the critical path of the run.
 struct critical_block {
   core::stable_key block = 0;
@@ -147,11 +151,13 @@ struct delay_costs {
 
 /// What measurement did to the run, and what the run would have been without it (overhead 0).
 struct compensation {
+  bool calibrated = false;         ///< what calls cost is known (location_history); else only what the records say
   std::int64_t total_ns = 0;       ///< the run without measurement overhead
   std::int64_t waiting_ns = 0;     ///< sum of all waits without it
   std::int64_t overhead_ns = 0;    ///< measurement overhead executed by all locations
   std::int64_t bound_ns = 0;       ///< overhead on the measured critical path: it made the run longer by no more (C3)
-  std::int64_t inversions = 0;     ///< wildcard receives that would have taken another message first
+  std::int64_t error_ns = 0;       ///< total_ns may be wrong by this: constants along the worst path, clocks (C4)
+  std::int64_t inversions = 0;     ///< wildcards and Waitany that would have taken another message first
 };
 
 /// The outcome of one analysis, complete on rank 0, elsewhere empty but for the own totals.

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_HISTORY_HPP
 
 #include <whywait/core/chunked_view.hpp>
+#include <whywait/core/overhead.hpp>
 #include <whywait/core/path_order.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
@@ -46,8 +47,17 @@ struct location_history {
   std::vector<core::stable_key> call_sites;       ///< meaning of sync_record::site
   core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order, by record
   core::chunked_view<const core::order_node> order_nodes;   ///< meaning of order_segment::first
+  std::vector<core::call_overhead> call_overheads;  ///< by core::mpi_call, beside what the records say; empty: none
+  core::mark_overhead mark_overheads{};             ///< the same for marks
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
+  std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before
 };
+
+/// What recording a call costs at this location; nothing if it is not known.
+inline core::call_overhead overhead_of(const location_history& location, core::mpi_call call) noexcept {
+  const auto at = static_cast<std::size_t>(call);
+  return at < location.call_overheads.size() ? location.call_overheads[at] : core::call_overhead{};
+}
 
 /// Steps of code that the compiler counts: what is counted (an arc of the control flow, an address) is not what a
 /// reader is told (lines), but a linear form of it. Numbers beyond those of marked places.
@@ -64,21 +74,33 @@ class counted_code {
     const term* end() const noexcept { return last; }
   };
 
-  /// Numbers must come in ascending order, each once.
-  void add(std::uint32_t number, const std::vector<term>& terms) {
+  /// Numbers must come in ascending order, each once. `line`: for the order of the path, the first number that is of the
+  /// same line; 0: not for it.
+  void add(std::uint32_t number, const std::vector<term>& terms, std::uint32_t line = 0) {
     numbers_.push_back(number);
+    lines_.push_back(line);
     terms_.insert(terms_.end(), terms.begin(), terms.end());
     ends_.push_back(terms_.size());
   }
   /// What a step stands for; nothing if it is not known. O(log numbers).
   range find(std::uint32_t number) const noexcept {
-    const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), number);
-    if (found == numbers_.end() || *found != number) return {nullptr, nullptr};
-    const auto at = static_cast<std::size_t>(found - numbers_.begin());
+    const std::size_t at = index_of(number);
+    if (at == numbers_.size()) return {nullptr, nullptr};
     return {terms_.data() + (at == 0 ? 0 : ends_[at - 1]), terms_.data() + ends_[at]};
+  }
+  /// The line of a step, named by its first number; 0 if it is not known. O(log numbers).
+  std::uint32_t line_of(std::uint32_t number) const noexcept {
+    const std::size_t at = index_of(number);
+    return at == numbers_.size() ? 0 : lines_[at];
   }
 
  private:
+  std::size_t index_of(std::uint32_t number) const noexcept {
+    const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), number);
+    return found == numbers_.end() || *found != number ? numbers_.size() : static_cast<std::size_t>(found - numbers_.begin());
+  }
+
+  std::vector<std::uint32_t> lines_;
   std::vector<std::uint32_t> numbers_;
   std::vector<std::size_t> ends_;
   std::vector<term> terms_;
@@ -96,6 +118,11 @@ struct rank_history {
   std::vector<communicator> communicators;        ///< meaning of sync_record::comm
   std::vector<core::stable_key> blocks;           ///< meaning of path_step::block; [0] is unused
   counted_code code;                              ///< meaning of those beyond `blocks`
+  // An epoch of a longer run (folding.hpp): from one operation that synchronised all ranks to the next.
+  bool continued = false;        ///< all ranks were in step at `begin_ns`
+  bool continues = false;        ///< they are again at `end_ns`, and records go on: nothing is later than that
+  std::int64_t before_ns = 0;    ///< time of this rank that earlier epochs had
+  std::uint32_t posted_before = 0;  ///< the last ordinal of earlier epochs
 };
 
 }  // namespace explain

@@ -39,6 +39,7 @@ class location_path {
         earliest_ns_(earliest_ns),
         now_ns_(earliest_ns) {
     spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
+    if (rank.continued && rank.locations.size() == 1) aligned_.world(rank.begin_ns, profile_);
   }
 
   void expect(std::shared_ptr<const std::vector<arrival>> arrivals) { arrivals_ = std::move(arrivals); }

@@ -20,10 +20,13 @@ namespace explain {
 /// is addition. So the outcome depends neither on rank numbers nor on the shape of the tree.
 class merge_book {
  public:
-  merge_book(const options& settings, const block_table& blocks, std::vector<wait_class>& classes)
-      : settings_(&settings), classes_(&classes) {
+  /// `leaders`: those of earlier epochs, by key and slot; they come first, and new ones join them. Borrowed.
+  merge_book(const options& settings, const block_table& blocks, std::vector<wait_class>& classes,
+             std::vector<shape_leader>& leaders)
+      : settings_(&settings), classes_(&classes), leaders_(&leaders) {
     for (wait_class& c : classes) {
       entry e;
+      e.slot = c.slot;
       e.leader.key = class_book::key_of(c.sum.why, c.sum.operation, c.sum.cause);
       e.leader.first_ns = c.sum.first_ns;
       e.leader.wait_ns = c.sum.wait_ns;
@@ -36,6 +39,7 @@ class merge_book {
       });
       if (c.kind == wait_class::rest) e.slot = settings.classes_per_key;
       if (c.kind == wait_class::shapeless) e.slot = settings.classes_per_key + 1;
+      if (e.slot == open) e.slot = slot_among_leaders(e.leader);
       entries_.push_back(std::move(e));
     }
   }
@@ -59,17 +63,28 @@ class merge_book {
     earliest_per_key();
   }
   /// Takes the leaders of the round; false if there were none: all classes are covered.
-  bool settle(std::uint32_t round, const unsigned char* data, std::size_t size) {
+  bool settle(const unsigned char* data, std::size_t size) {
     packet_reader in(data, size);
     best_.clear();
     while (!in.empty()) best_.push_back(get_leader(in));
+    std::vector<std::uint32_t> slots;
+    for (const shape_leader& l : best_) {
+      const auto first = std::lower_bound(leaders_->begin(), leaders_->end(), l.key, before_key);
+      auto last = first;
+      while (last != leaders_->end() && last->key == l.key) ++last;
+      slots.push_back(static_cast<std::uint32_t>(last - first));
+      leaders_->insert(last, l);
+    }
     for (entry& e : entries_) {
       if (e.slot != open) continue;
-      const auto leader = std::lower_bound(best_.begin(), best_.end(), e.leader.key,
-                                           [](const shape_leader& l, core::stable_key key) { return l.key < key; });
+      const auto leader = std::lower_bound(best_.begin(), best_.end(), e.leader.key, before_key);
       if (leader == best_.end() || leader->key != e.leader.key) continue;
       const bool is_leader = !(*leader < e.leader) && !(e.leader < *leader);
-      if (is_leader || distance(leader->shape, e.leader.shape) <= settings_->class_distance) e.slot = round;
+      if (is_leader || distance(leader->shape, e.leader.shape) <= settings_->class_distance) {
+        e.slot = slots[static_cast<std::size_t>(leader - best_.begin())];
+      } else if (slots[static_cast<std::size_t>(leader - best_.begin())] + 1 >= settings_->classes_per_key) {
+        e.slot = settings_->classes_per_key;  // no room for one more
+      }
     }
     return !best_.empty();
   }
@@ -86,18 +101,21 @@ class merge_book {
   /// After the rounds: sums of this rank, then of everything that `add` brings.
   void sum() {
     for (std::size_t i = 0; i != entries_.size(); ++i) {
+      wait_class& from = (*classes_)[i];
       merged_class c;
       c.key = entries_[i].leader.key;
       c.slot = entries_[i].slot == open ? settings_->classes_per_key : entries_[i].slot;
-      c.sum = std::move((*classes_)[i].sum);
+      if (from.kind == wait_class::shaped) from.slot = c.slot;
+      if (from.sum.count == 0) continue;  // only earlier epochs had it
+      c.sum = std::move(from.sum);
+      from.restart();
       sort_rarely(c.sum.residual, [](const residual_term& a, const residual_term& b) {
         return std::tie(a.block, a.within) < std::tie(b.block, b.within);
       });
       merged_.push_back(std::move(c));
     }
     entries_.clear();
-    classes_->clear();
-    join();
+    join(merged_);
   }
   void write(packet& out) const {
     put(out, static_cast<std::uint64_t>(merged_.size()));
@@ -105,13 +123,28 @@ class merge_book {
   }
   void add(packet_reader& in) {
     for (auto n = in.get<std::uint64_t>(); n != 0; --n) merged_.push_back(merged_class::read(in));
-    join();
+    join(merged_);
   }
 
   std::vector<merged_class>& merged() noexcept { return merged_; }
 
+  /// Adds up classes of one key and slot.
+  static void join(std::vector<merged_class>& all) {
+    sort_rarely(all);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      if (kept != 0 && all[kept - 1].same(all[i])) {
+        all[kept - 1].merge(all[i].sum);
+      } else {
+        if (kept != i) all[kept] = std::move(all[i]);
+        ++kept;
+      }
+    }
+    all.resize(kept);
+  }
+
  private:
-  static constexpr std::uint32_t open = 0xffffffffu;
+  static constexpr std::uint32_t open = wait_class::open;
 
   struct entry {
     shape_leader leader;
@@ -125,22 +158,21 @@ class merge_book {
                 best_.end());
   }
 
-  void join() {
-    sort_rarely(merged_);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != merged_.size(); ++i) {
-      if (kept != 0 && merged_[kept - 1].same(merged_[i])) {
-        merged_[kept - 1].merge(merged_[i].sum);
-      } else {
-        if (kept != i) merged_[kept] = std::move(merged_[i]);
-        ++kept;
-      }
+  static bool before_key(const shape_leader& l, core::stable_key key) noexcept { return l.key < key; }
+
+  // The first that covers it; with all slots taken that of the rest.
+  std::uint32_t slot_among_leaders(const shape_leader& l) const {
+    std::uint32_t slot = 0;
+    auto at = std::lower_bound(leaders_->begin(), leaders_->end(), l.key, before_key);
+    for (; at != leaders_->end() && at->key == l.key; ++at, ++slot) {
+      if (distance(at->shape, l.shape) <= settings_->class_distance) return slot;
     }
-    merged_.resize(kept);
+    return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
   }
 
   const options* settings_;
   std::vector<wait_class>* classes_;
+  std::vector<shape_leader>* leaders_;
   std::vector<entry> entries_;
   std::vector<shape_leader> best_;
   std::vector<merged_class> merged_;

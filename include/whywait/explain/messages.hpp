@@ -17,6 +17,13 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
+/// A posting of one epoch that the next one has to know of: it is not complete, or its message is still on its way.
+struct carried_posting {
+  std::uint32_t record;
+  std::uint16_t location;
+  bool met;  ///< both sides are posted: sync_flag::met
+};
+
 /// Matches the messages of one rank with those of the others by posting order: the k-th send meets the k-th
 /// posted receive per (communicator, source, destination, tag) (overhead 4.3; MPI 4.0, 3.5 "non-overtaking").
 /// Every receiver matches what was sent to it and tells the sender when and where it was received, if that can
@@ -24,7 +31,7 @@ namespace explain {
 /// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
 class message_book {
  public:
-  /// `all_synchronous`: a synchronous send hears of its receive even if that was posted in time.
+  /// `all_synchronous`: a send that is synchronous, or large, hears of its receive even if that was posted in time.
   explicit message_book(const rank_history& rank, bool all_synchronous = false)
       : rank_(&rank), all_synchronous_(all_synchronous) {
     for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
@@ -53,17 +60,24 @@ class message_book {
     if (!probes && !r.has(sync_flag::posts_send | sync_flag::posts_receive)) return;
     if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return;
     if (r.comm >= rank_->communicators.size()) return;
+    // Nobody knows what a wildcard received that was freed or never completed.
+    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
+    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
+    if (!probes && wildcard && !completes && !r.has(sync_flag::resolved)) {
+      if (rank_->continues) carried_.push_back({index, location, false});
+      return;
+    }
     const communicator& comm = rank_->communicators[r.comm];
     const std::int32_t peer = world_rank(comm, r.peer);
     if (comm.id == 0 || peer < 0) return;
+    if (r.has(sync_flag::met) || (r.has(sync_flag::matched) && r.posting <= rank_->posted_before)) {
+      met_.push_back({r.posting, begin_ns, index, location, receive});
+      return;
+    }
     if (r.has(sync_flag::posts_send)) {
       add(sends_, send_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, receive});
       return;
     }
-    // Nobody knows what a wildcard received that was freed or never completed.
-    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
-    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
-    if (!probes && wildcard && !completes) return;
     const std::uint16_t kind = !probes ? receive : r.has(sync_flag::matched) ? matched_probe : plain_probe;
     add(receives_, receive_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, kind});
   }
@@ -78,7 +92,18 @@ class message_book {
   }
 
   /// How many matches there can be.
-  std::size_t most_matches() const noexcept { return sends_.size() + receives_.size(); }
+  std::size_t most_matches() const noexcept { return sends_.size() + receives_.size() + met_.size(); }
+
+  /// What was matched in an earlier epoch and completed in this one: nobody waits for it any more.
+  [[gnu::cold]] void recall(std::vector<message_match>& found) const {
+    for (const posted& p : met_) {
+      const core::sync_record& r = record(p);
+      endpoint before;
+      before.begin_ns = rank_->begin_ns;
+      before.record = message_match::nowhere;
+      completed(p, r, {before, 0, rank_->rank, 0, r.has(core::sync_flag::posts_receive)}, 0, found);
+    }
+  }
 
   /// To the receivers: every send, channel by channel. Fills no packet much beyond `room` bytes; what is left
   /// is for the next call.
@@ -119,7 +144,7 @@ class message_book {
     std::uint32_t& at = number == key_map::none ? nothing : receive_channels_.list[number].next;
     const std::uint32_t last = number == key_map::none ? 0 : receive_channels_.list[number].last;
     std::size_t replies_at = 0;  // where the number of replies is, once there is one
-    std::uint32_t replies = 0;
+    std::uint32_t replies = 0, met = 0;
     for (std::uint32_t k = 0; k != count; ++k) {
       const auto sent = in.get<endpoint>();
       bool taken = false;
@@ -150,9 +175,46 @@ class message_book {
           put(reply, answer);
         }
       }
-      if (!taken) ++unmatched_;
+      met += taken ? 1 : 0;  // a prefix
     }
     if (replies != 0) std::memcpy(reply.data() + replies_at, &replies, sizeof replies);
+    if (met == count) return;
+    if (!rank_->continues) {
+      unmatched_ += count - met;
+      return;
+    }
+    put(reply, packet_part::unmet);
+    put(reply, id);
+    put(reply, tag);
+    put(reply, from + met);
+  }
+
+  /// The sender's side, if another epoch follows: from which of its messages on a channel has not been received.
+  [[gnu::cold]] void take_unmet(std::int32_t destination, packet_reader& in) {
+    const auto id = in.get<core::stable_key>();
+    const auto tag = in.get<std::int32_t>();
+    const auto k = in.get<std::uint32_t>();
+    const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
+    if (number == key_map::none) return;
+    channel& c = send_channels_.list[number];
+    c.met = std::min(c.met, c.first + k);
+  }
+
+  /// After the exchange, if another epoch follows: the postings that it has to know of. What a call completed here,
+  /// but nobody sent, stays unmatched.
+  [[gnu::cold]] std::vector<carried_posting> carried() {
+    for (const channel& c : send_channels_.list) {
+      for (std::uint32_t i = c.first; i != c.last; ++i) carry(sends_[i], i < c.met);
+    }
+    for (const channel& c : receive_channels_.list) {
+      for (std::uint32_t i = c.first; i != c.last; ++i) {
+        if (receives_[i].kind != receive || is_over(receives_[i])) continue;
+        carry(receives_[i], i < c.next);
+        receives_left_ -= i < c.next ? 0 : 1;
+      }
+    }
+    for (const posted& p : met_) carry(p, true);
+    return std::move(carried_);
   }
 
   /// The sender's side of one reply: when and where messages of one channel were received.
@@ -166,7 +228,8 @@ class message_book {
       const auto received = in.get<endpoint>();
       if (number == key_map::none) continue;
       const posted& p = sends_[send_channels_.list[number].first + k];
-      completed(p, record(p), {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
+      const auto flags = endpoint_of(p).flags | endpoint_flag::size_of(record(p).bytes);
+      completed(p, record(p), {received, 0, destination, 0, false}, static_cast<std::uint16_t>(flags), found);
     }
   }
 
@@ -190,6 +253,7 @@ class message_book {
     std::int32_t tag;
     std::uint32_t first = 0, last = 0;  ///< range in the arranged postings
     std::uint32_t next = 0;             ///< the first that is not sent or not matched yet
+    std::uint32_t met = 0xffffffffu;    ///< the first that nobody has received, if another epoch follows
   };
   struct channels {
     key_map numbers;
@@ -201,6 +265,15 @@ class message_book {
   static core::stable_key channel_key(core::stable_key comm, std::int32_t peer, std::int32_t tag) noexcept {
     return core::combine(
         comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) | static_cast<std::uint32_t>(tag));
+  }
+
+  bool is_over(const posted& p) const noexcept {
+    const core::sync_record& r = record(p);
+    const core::call_role role = core::role_of(r.call);
+    return r.has(core::sync_flag::complete) || role == core::call_role::send || role == core::call_role::receive;
+  }
+  void carry(const posted& p, bool is_met) {
+    if (!is_met || !is_over(p)) carried_.push_back({p.record, p.location, is_met});
   }
 
   const core::sync_record& record(const posted& p) const noexcept {
@@ -256,7 +329,8 @@ class message_book {
   // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
   bool late_only(const posted& p) const noexcept {
     const core::sync_record& r = record(p);
-    if (all_synchronous_ && r.has(core::sync_flag::synchronous)) return false;
+    const bool may_wait = r.has(core::sync_flag::synchronous) || r.bytes >= endpoint_flag::always_buffered_bytes;
+    if (all_synchronous_ && may_wait) return false;
     if (core::role_of(r.call) == core::call_role::send) return true;
     const location_history& here = rank_->locations[p.location];
     return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&
@@ -288,7 +362,8 @@ class message_book {
   }
 
   const rank_history* rank_;
-  std::vector<posted> sends_, receives_;
+  std::vector<posted> sends_, receives_, met_;
+  std::vector<carried_posting> carried_;
   channels send_channels_, receive_channels_;
   std::vector<std::uint32_t> open_;  ///< channels with sends that the receiver has not been told of
   std::int64_t unmatched_ = 0, receives_left_ = 0;

@@ -70,8 +70,8 @@ struct options {
   /// <whywait/explain/ledger/virtual_clocks.hpp>; the same on all ranks.
   make_clocks clocks = nullptr;
   std::vector<what_if> questions;     ///< answered by the virtual clocks, in this order
-  std::size_t savings = 8;            ///< blocks for which "twice as fast" is asked by itself, most costly first
-  std::vector<call_overhead> overheads;  ///< calibrated, by core::mpi_call; beside what the records say
+  std::size_t savings = 8;            ///< "twice as fast" is asked by itself for so many blocks that explain most,
+                                      ///< and half as many of the critical path
 };
 
 }  // namespace explain

@@ -17,7 +17,7 @@ using packet = std::vector<unsigned char>;
 
 /// What a packet of the first exchanges holds next; a std::uint32_t before each part.
 namespace packet_part {
-enum : std::uint32_t { sends = 1, receives, participation, answer, give, need };
+enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, unmet };
 }
 
 namespace detail {

@@ -3,6 +3,7 @@
 
 #include <whywait/core/path_folder.hpp>
 #include <whywait/core/path_order.hpp>
+#include <whywait/core/site.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/picture.hpp>
 #include <whywait/explain/walk.hpp>
@@ -83,8 +84,8 @@ class path_joiner {
     for (std::uint64_t s = steps_begin; s < steps_end; ++s) inside += static_cast<double>(here_.steps[s].ticks);
     if (segment != nullptr) {
       nodes_.clear();
-      for (std::uint32_t i = 0; i < segment->nodes; ++i) nodes_.push_back(here_.order_nodes[segment->first + i]);
-      folder_.append(nodes_.data(), segment->nodes);
+      by_lines(segment->first, segment->first + segment->nodes);
+      folder_.append(nodes_.data(), static_cast<std::uint32_t>(nodes_.size()));
       if (segment->lost != 0) without_order(steps_begin, steps_end, &nodes_);
     } else if (steps_begin != steps_end) {
       const core::path_step& only = here_.steps[steps_begin];
@@ -139,6 +140,54 @@ class path_joiner {
     }
   }
 
+  // Appends these nodes to nodes_. Code that the compiler counts is told by lines: blocks of one line that follow each other
+  // are one visit of it, or as many as the block that ran most often in a row; what has no line is left out.
+  void by_lines(std::uint64_t from, std::uint64_t to) {
+    std::size_t last = none;  // the line before, if it stands on this level
+    while (from != to) {
+      core::order_node n = here_.order_nodes[from];
+      const std::uint64_t body = from + 1, end = body + n.body;
+      from = end;
+      const std::size_t at = nodes_.size();
+      if (!is_code(n)) {
+        nodes_.push_back(n);
+        by_lines(body, end);
+        nodes_[at].body = static_cast<std::uint32_t>(nodes_.size() - at - 1);
+        if (nodes_[at].body == n.body || !n.is_loop()) {
+          last = none;
+          continue;
+        }
+        if (nodes_[at].body == 0) {
+          nodes_.pop_back();
+          continue;
+        }
+        if (nodes_[at].body != 1 || !is_code(nodes_[at + 1])) {
+          last = none;
+          continue;
+        }
+        n.symbol = nodes_[at + 1].symbol;  // a loop of one line is that line, so often
+        n.count = product(n.count, nodes_[at + 1].count);
+        nodes_.resize(at);
+      } else {
+        n.symbol = rank_.code.line_of(n.number());
+        if (n.symbol == 0) continue;
+      }
+      n.body = 0;
+      n.ticks = 0;
+      if (last != none && nodes_[last].symbol == n.symbol) {
+        nodes_[last].count = std::max(nodes_[last].count, n.count);
+        continue;
+      }
+      last = nodes_.size();
+      nodes_.push_back(n);
+    }
+  }
+  static bool is_code(const core::order_node& n) noexcept { return n.number() >= core::site_table::capacity; }
+  static std::uint32_t product(std::uint32_t a, std::uint32_t b) noexcept {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t(a) * b, 0xffffffffu));
+  }
+  static constexpr std::size_t none = ~std::size_t(0);
+
   // MPI_Sendrecv leaves its two halves, which take no time, before itself.
   void call(std::uint64_t k) {
     const core::sync_record& r = here_.records[k];
@@ -164,6 +213,7 @@ class path_joiner {
       else p.what = n.is(core::order_flag::region) ? ran::region : ran::step;
       if (p.what == ran::call && number - calls < here_.call_sites.size()) p.key = here_.call_sites[number - calls];
       if (number < rank_.blocks.size()) p.key = rank_.blocks[number];
+      else if (p.what == ran::step && rank_.code.find(number).begin() != nullptr) p.key = rank_.code.find(number).begin()->block;
       out.push_back(p);
     });
     for (std::size_t i = out.size(); i-- != 0;)  // what is inside comes later: its times are complete

@@ -35,6 +35,7 @@ inline void add_share(std::vector<location_share>& list, const location_share& s
 /// Waits of one location with one key and one shape, as they accumulate. `terms` holds every block.
 struct wait_class {
   enum kind_t : std::uint8_t { shaped, rest, shapeless };
+  static constexpr std::uint32_t open = 0xffffffffu;
   using share = std::pair<std::uint32_t, double>;  ///< block number, part of the absolute differences
 
   explanation sum;
@@ -42,6 +43,17 @@ struct wait_class {
   std::uint32_t location = 0;
   std::vector<share> shape;             ///< of the first instance: frozen (definitions 1.7)
   std::vector<std::uint32_t> position;  ///< block number -> index in sum.residual + 1
+  std::uint32_t slot = open;            ///< of its leader (merging.hpp), once that is known
+
+  /// Keeps its shape and place only: for the waits of the next epoch.
+  [[gnu::cold]] void restart() {
+    explanation fresh;
+    fresh.why = sum.why;
+    fresh.operation = sum.operation;
+    fresh.cause = sum.cause;
+    sum = std::move(fresh);
+    position.clear();
+  }
 };
 
 /// The classes of one rank. Merged on line, so memory grows with distinct (pattern, operation, cause, shape)
@@ -49,7 +61,10 @@ struct wait_class {
 /// locations interleave. Not thread safe.
 class class_book {
  public:
-  class_book(const options& settings) : settings_(&settings) {}
+  class_book() = default;
+  explicit class_book(const options& settings) : settings_(&settings) {}
+  /// Those of the next epoch; borrowed.
+  void use(const options& settings) noexcept { settings_ = &settings; }
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`. Returns the number of its class.
   std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
@@ -187,7 +202,7 @@ class class_book {
     return fresh;
   }
 
-  const options* settings_;
+  const options* settings_ = nullptr;
   std::vector<wait_class> classes_;
   key_map numbers_;
   std::vector<std::vector<std::uint32_t>> members_;

@@ -15,11 +15,12 @@ namespace explain {
 /// and a wait never depends on something later than its own end (see forward.hpp).
 class location_walk {
  public:
-  explicit location_walk(const rank_history& rank) noexcept : clock_(&rank.clock), leave_ns_(rank.begin_ns) {}
+  explicit location_walk(const rank_history& rank) noexcept
+      : clock_(&rank.clock), until_ns_(rank.continues ? rank.end_ns : INT64_MAX), leave_ns_(rank.begin_ns) {}
 
   void step(const core::sync_record& record) noexcept {
-    begin_ns_ = std::max((*clock_)(record.begin), leave_ns_);
-    leave_ns_ = std::max((*clock_)(record.begin + record.duration), begin_ns_);
+    begin_ns_ = std::max(std::min((*clock_)(record.begin), until_ns_), leave_ns_);
+    leave_ns_ = std::max(std::min((*clock_)(record.begin + record.duration), until_ns_), begin_ns_);
   }
 
   std::int64_t begin_ns() const noexcept { return begin_ns_; }
@@ -27,6 +28,7 @@ class location_walk {
 
  private:
   const clock_map* clock_;
+  std::int64_t until_ns_;
   std::int64_t begin_ns_ = 0;
   std::int64_t leave_ns_;
 };

@@ -28,14 +28,18 @@ inline namespace v0 {
 namespace mpi {
 
 /// What the ranks give to rules, on rank 0: up a tree, those of one call site added up on the way. Bounded: 64 MiB of own
-/// events in all (at least 1 KiB a rank), the 256 most costly call sites. Collective over the transport's ranks.
+/// events in all (at least 1 KiB a rank; none without `with_events`), the 256 most costly call sites. Collective over the transport's ranks.
 [[gnu::cold]] inline rules::contribution gather_contributions(sync::mpi_transport& transport,
                                                               const explain::rank_history& own,
-                                                              std::int64_t clock_error_ns) {
+                                                              std::int64_t clock_error_ns, bool with_events = true) {
   constexpr std::size_t most_event_bytes = std::size_t(64) << 20, least_event_bytes = 1024, most_sites = 256;
   constexpr std::int64_t shortest_late_exit_ns = 10000;
-  rules::contribution all = rules::contribution_of(
-      own, std::max(most_event_bytes / static_cast<std::size_t>(transport.ranks()), least_event_bytes));
+  rules::contribution all;
+  if (with_events)
+    all = rules::contribution_of(
+        own, std::max(most_event_bytes / static_cast<std::size_t>(transport.ranks()), least_event_bytes));
+  else
+    all.uses = rules::uses_of(own);
   rules::completion ends(own, std::max(shortest_late_exit_ns, 2 * clock_error_ns));
   transport.exchange([&](std::int32_t, auto&& to, std::size_t room) { ends.announce(to, room); },
                      [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) { ends.hear(data, size); });
@@ -46,6 +50,23 @@ namespace mpi {
                    });
   rules::keep_most_costly(all.uses, most_sites);
   return all;
+}
+
+/// Adds what an epoch has to what earlier ones had.
+[[gnu::cold]] inline void fold_uses(std::vector<rules::site_use>& so_far, std::vector<rules::site_use>& epoch) {
+  constexpr std::size_t most_sites = 256;
+  std::vector<std::int64_t> ranks;  // of both, the more, not the sum
+  for (std::size_t i = 0, j = 0; i < so_far.size() || j < epoch.size();) {
+    const bool a = j == epoch.size() || (i < so_far.size() && so_far[i].site <= epoch[j].site);
+    const bool b = i == so_far.size() || (j < epoch.size() && epoch[j].site <= so_far[i].site);
+    ranks.push_back(std::max<std::int64_t>(a ? so_far[i].ranks : 0, b ? epoch[j].ranks : 0));
+    i += a ? 1 : 0;
+    j += b ? 1 : 0;
+  }
+  rules::merge_uses(so_far, epoch);
+  for (std::size_t i = 0; i < so_far.size(); ++i) so_far[i].ranks = static_cast<decltype(so_far[i].ranks)>(ranks[i]);
+  rules::keep_most_costly(so_far, most_sites);
+  epoch = so_far;
 }
 
 /// The call sites that rules want to name.

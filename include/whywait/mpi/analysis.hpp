@@ -2,25 +2,18 @@
 #define WHYWAIT_MPI_ANALYSIS_HPP
 
 #include <whywait/core/complaint.hpp>
-#include <whywait/explain/explain.hpp>
 #include <whywait/mpi/advising.hpp>
-#include <whywait/mpi/code_lines.hpp>
+#include <whywait/mpi/asking.hpp>
 #include <whywait/mpi/data_analysis.hpp>
+#include <whywait/mpi/epochs.hpp>
 #include <whywait/mpi/facts.hpp>
-#include <whywait/mpi/history.hpp>
 #include <whywait/mpi/keys.hpp>
 #include <whywait/mpi/naming.hpp>
-#include <whywait/mpi/pictures.hpp>
 #include <whywait/mpi/prediction.hpp>
 #include <whywait/report/assemble.hpp>
-#include <whywait/report/code_blocks.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/text.hpp>
-#include <whywait/sync/mpi/collect.hpp>
-#include <whywait/sync/mpi/transport.hpp>
 
-#include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -33,33 +26,25 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// Explains everything recorded so far: records -> explanation -> names -> rules -> report, the whole way of the data.
+/// What is said of the run so far: records -> explanation -> names -> rules -> report, the whole way of the data.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
-[[gnu::cold]] inline report::result analyse(sync::mpi::state& process) {
-  const sync::mpi::collected_process all = sync::mpi::collect(process, sync::mpi::finish_clock(process));
-  report::run_facts facts = gather_facts(process, all, process.tool_comm);
-  const report::code_blocks code(process.registry->sources, code_that_ran(all),
-                                 common_filter(process.registry->config, process.tool_comm));
-  std::string unnamed;
-  const bool left_out = any_problem(code, process.tool_comm, unnamed);
-  if (left_out) facts.warnings.push_back(std::move(unnamed));
-  const process_history history(all, process.registry->sites, process.registry->sources, left_out ? nullptr : &code);
-  explain::options settings;
-  settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
-  settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
-  const std::unique_ptr<data_analysis> data = analysis_of_data(process, history.view(), facts.warnings);
-  if (data != nullptr) settings.watch = data->watch();
-  sync::mpi_transport transport(process.tool_comm);
-  explain::outcome found = explain::explain(transport, history.view(), settings);
-  gather_pictures(found, history.view(), process.registry->config.path_order, process.tool_comm);
-  rules::contribution contributions = gather_contributions(transport, history.view(), settings.clock_error_ns);
-  const report::names names = gather_names(keys_to_name(found, keys_of(contributions)), history, process.tool_comm);
+[[gnu::cold]] inline report::result analyse(sync::mpi::state& process, epoch& now) {
+  report::run_facts facts = gather_facts(process, now.records(), now.so_far().first_comers, process.tool_comm);
+  const std::unique_ptr<data_analysis> data = analysis_of_data(process, now.history().view(), facts.warnings);
+  if (data != nullptr) now.settings().watch = data->watch();
+  if (data != nullptr && now.so_far().continued)
+    facts.warnings.push_back("what is said of registered data is about the time since the last mpi::explain");
+  explain::outcome found = now.explain();
+  if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
+  rules::contribution contributions = now.contribute(true);
+  const report::names names =
+      gather_names(keys_to_name(found, keys_of(contributions)), now.history(), process.tool_comm);
   rules::evaluation said;
   if (process.rank == 0)
     said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
   report::result result = report::assemble(found, names, std::move(facts), said);
-  if (data != nullptr) result.communication = data->result(&gather_names, history, result.run.warnings);
-  answer_questions(process, history, process.tool_comm, result);
+  if (data != nullptr) result.communication = data->result(&gather_names, now.history(), result.run.warnings);
+  answer_questions(process, now.history(), process.tool_comm, now.so_far().calls, now.so_far().asked, found, result);
   return result;
 }
 
@@ -70,7 +55,8 @@ namespace mpi {
   PMPI_Bcast(&needed, 1, MPI_INT, 0, process.tool_comm);  // rank 0 writes; the environment of others may differ
   if (needed == 0) return;
   try {
-    const report::result result = analyse(process);
+    epoch last(process, nullptr);
+    const report::result result = analyse(process, last);
     if (process.rank != 0) return;
     if (wanted.report) report::print_text(result, stderr);
     if (wanted.output == nullptr) return;

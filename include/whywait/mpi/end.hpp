@@ -166,6 +166,7 @@ inline const char* name_of_end(sync::mpi::end_reason reason, int signal) noexcep
       }
     }
     if (counted) totals.add(location, until);
+    if (counted && thread != nullptr) totals.add(thread->folded);
   }
   words.mpi_ns = ns_of(mpi_ticks);
   const core::site_table& sites = process.registry->sites;

@@ -59,24 +59,45 @@ namespace detail {
 
 }  // namespace detail
 
-/// Facts about the run that the explanation does not know: complete on rank 0. Collective over `comm`.
+/// Receives from any source whose sender was answered next: who does what is decided by who asks first.
+[[gnu::cold]] inline std::uint64_t answered_first_comers(const sync::mpi::collected_location& l) {
+  std::uint64_t answered = 0;
+  std::int32_t asked = -1;
+  for (std::uint64_t i = 0; i < l.records.size(); ++i) {
+    const core::sync_record& r = l.records[i];
+    const bool sends = r.has(core::sync_flag::posts_send), takes = r.has(core::sync_flag::posts_receive);
+    if (sends == takes || r.peer < 0) continue;
+    if (sends) answered += r.peer == asked ? 1 : 0;
+    asked = takes && r.has(core::sync_flag::any_source) ? r.peer : -1;
+  }
+  return answered;
+}
+
+/// Facts about the run that the explanation does not know: complete on rank 0. `first_comers`: answered by this rank since
+/// the run began. Collective over `comm`.
 [[gnu::cold]] inline report::run_facts gather_facts(const sync::mpi::state& process,
-                                                    const sync::mpi::collected_process& all, MPI_Comm comm) {
+                                                    const sync::mpi::collected_process& all,
+                                                    std::uint64_t first_comers, MPI_Comm comm) {
   struct {
-    std::uint64_t calls, lost, mismatches, full, unordered;
-  } counts = {all.calls, all.lost_records + all.lost_steps, 0, all.closed ? 1u : 0u, all.lost_orders};
+    std::uint64_t calls, lost, mismatches, full, unordered, first_comers;
+  } counts = {all.calls,        all.lost_records + all.lost_steps, 0, all.first_closed_ticks != 0 ? 1u : 0u,
+              all.lost_orders, first_comers};
   for (const sync::mpi::collected_location& l : all.locations) counts.mismatches += l.mismatched_ends;
-  PMPI_Allreduce(MPI_IN_PLACE, &counts, 5, MPI_UINT64_T, MPI_SUM, comm);
+  PMPI_Allreduce(MPI_IN_PLACE, &counts, 6, MPI_UINT64_T, MPI_SUM, comm);
   double worst_error_ns = all.clock.error_ns;
   PMPI_Allreduce(MPI_IN_PLACE, &worst_error_ns, 1, MPI_DOUBLE, MPI_MAX, comm);
-  double first_full_ns = all.closed ? all.clock(all.end_ticks) - all.clock(all.begin_ticks) : 1e300;
-  PMPI_Allreduce(MPI_IN_PLACE, &first_full_ns, 1, MPI_DOUBLE, MPI_MIN, comm);
+  // when it was first, whether it is so to the end
+  double full_ns[2] = {all.first_closed_ticks != 0 ? all.clock(all.first_closed_ticks) - all.clock(all.begin_ticks) : 1e300,
+                       all.closed ? 0.0 : 1.0};
+  PMPI_Allreduce(MPI_IN_PLACE, full_ns, 2, MPI_DOUBLE, MPI_MIN, comm);
 
   report::run_facts facts;
   facts.ranks = process.size;
   facts.mpi = detail::library_version();
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);
   facts.dropped_events = static_cast<std::int64_t>(counts.lost);
+  facts.epochs = static_cast<std::int64_t>(process.schedule.epochs) + (process.running ? 0 : 1);
+  facts.first_comers = static_cast<std::int64_t>(counts.first_comers);
   facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.clock_error_seconds = worst_error_ns * 1e-9;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
@@ -88,7 +109,10 @@ namespace detail {
   if (counts.full != 0)
     facts.warnings.push_back("the memory for records was used up on " + std::to_string(counts.full) + " of " +
                              std::to_string(process.size) + " ranks, first after " +
-                             report::duration(first_full_ns * 1e-9) + ": later waits are not explained; give more than WHYWAIT_MEMORY=" +
+                             report::duration(full_ns[0] * 1e-9) +
+                             (full_ns[1] < 1 ? ": later waits are not explained"
+                                             : ": waits from then until all ranks met are not explained") +
+                             "; give more than WHYWAIT_MEMORY=" +
                              detail::bytes_text(process.registry->config.memory_bytes));
   if (counts.unordered != 0)
     facts.warnings.push_back("the memory for the order of paths (WHYWAIT_PATH=order) was used up: " +

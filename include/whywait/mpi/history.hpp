@@ -45,9 +45,18 @@ class process_history {
     if (code_ != nullptr) history_.code = code_->code();
     history_.rank = all.rank;
     history_.ranks = all.ranks;
+    history_.node = all.node;
     history_.clock = {all.clock.origin, all.clock.ns_per_tick, all.clock.offset_ns};
     history_.begin_ns = history_.clock(all.begin_ticks);
     history_.end_ns = history_.clock(all.end_ticks);
+    if (all.in_part) {
+      history_.continued = all.epoch.continued;
+      history_.continues = all.epoch.continues;
+      history_.begin_ns = all.epoch.begin_ns;
+      history_.end_ns = all.epoch.end_ns;
+      history_.before_ns = all.epoch.before_ns;
+      history_.posted_before = all.epoch.posted_before;
+    }
     add_blocks();
     for (const sync::mpi::collected_communicator& c : all.communicators)
       history_.communicators.push_back({c.id, c.size, c.rank, c.inter, c.world});
@@ -69,6 +78,14 @@ class process_history {
       else
         found.add(key, place_of_block(symbols, known->second.number));
     }
+    return found;
+  }
+  /// The regions and steps that have this name. Reads debug information if the compiler made functions regions.
+  [[gnu::cold]] std::vector<core::stable_key> blocks_called(const std::string& name) const {
+    std::vector<core::stable_key> found;
+    report::symboliser symbols("libdw.so.1", modules_);
+    for (std::uint32_t number = 1; number < sites_.size(); ++number)
+      if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
     return found;
   }
   bool knows(core::stable_key key) const {
@@ -98,7 +115,10 @@ class process_history {
       location.needs = from.needs;
       location.order = from.order;
       location.order_nodes = from.order_nodes;
-      location.dropped = from.lost_records + from.lost_steps;
+      location.call_overheads = from.call_overheads;
+      location.mark_overheads = from.mark_overheads;
+      location.dropped = from.lost_records + from.lost_steps - from.lost_before;
+      location.carried = from.carried;
       for (std::uint32_t number = 0; number < from.sites->size(); ++number) {
         location.call_sites.push_back(key_of_call(*from.sites, number));
         meanings_.emplace(location.call_sites.back(), meaning{from.sites, number});

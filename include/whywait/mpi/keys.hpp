@@ -5,6 +5,7 @@
 #include <whywait/explain/explanation.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 namespace whywait {
@@ -27,6 +28,10 @@ namespace mpi {
     for (const explain::picture_side* side : {&e.picture.waiter, &e.picture.causer})
       for (const explain::picture_node& n : side->nodes) keys.push_back(n.key);
   }
+  const auto listed = [](std::size_t all) { return std::min(all, explain::most_listed_blocks); };
+  for (std::size_t i = 0; i != listed(found.critical_path.size()); ++i) keys.push_back(found.critical_path[i].block);
+  for (std::size_t i = 0; i != listed(found.costs.blocks.size()); ++i) keys.push_back(found.costs.blocks[i].block);
+  for (const explain::what_if_answer& a : found.savings) keys.push_back(a.question.changes[0].block);
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #ifndef WHYWAIT_DISABLE
@@ -54,7 +55,10 @@ namespace detail {
   constexpr int tag = 32;
   std::vector<explain::wait_sample> samples;
   if (wanted)
-    for (std::size_t i = 0; i < std::min(most, found.waits.size()); ++i) samples.push_back(found.waits[i].longest);
+    for (std::size_t i = 0; i < std::min(most, found.waits.size()); ++i) {
+      samples.push_back(found.waits[i].longest);
+      if (own.continued && samples.back().begin_ns < own.begin_ns) samples.back().wait_ns = 0;  // of an earlier epoch
+    }
   int count = static_cast<int>(samples.size());
   PMPI_Bcast(&count, 1, MPI_INT, 0, comm);
   if (count == 0) return;
@@ -89,6 +93,24 @@ namespace detail {
     PMPI_Recv(theirs.data(), size, MPI_BYTE, rank, tag, comm, MPI_STATUS_IGNORE);
     detail::take_sides({theirs.data(), theirs.size()}, found.waits);
   }
+}
+
+/// The pictures of earlier epochs, whose records are gone.
+struct kept_picture {
+  explain::wait_sample of;
+  explain::wait_picture picture;
+};
+
+/// Gives waits the pictures kept of them, then keeps those of this outcome only.
+[[gnu::cold]] inline void fold_pictures(std::vector<kept_picture>& kept, explain::outcome& found) {
+  std::vector<kept_picture> now;
+  for (explain::explanation& e : found.waits) {
+    const auto same = [&e](const explain::wait_sample& s) { return !s.outweighs(e.longest) && !e.longest.outweighs(s); };
+    for (const kept_picture& k : kept)
+      if (e.picture.waiter.nodes.empty() && e.picture.causer.nodes.empty() && same(k.of)) e.picture = k.picture;
+    if (!e.picture.waiter.nodes.empty() || !e.picture.causer.nodes.empty()) now.push_back({e.longest, e.picture});
+  }
+  kept = std::move(now);
 }
 
 }  // namespace mpi

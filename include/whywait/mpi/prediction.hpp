@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_PREDICTION_HPP
 
 #include <whywait/core/complaint.hpp>
+#include <whywait/mpi/asking.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/naming.hpp>
 #include <whywait/predict/ask.hpp>
@@ -35,26 +36,6 @@ struct label_namer final : predict::key_namer {
   }
   const report::names& all;
 };
-
-/// The questions that can be read; about the others one line each. On rank 0.
-[[gnu::cold]] inline std::vector<predict::question> questions_of(const char* text) {
-  std::vector<predict::question> all;
-  std::string one;
-  for (const char* at = text; at != nullptr; ++at) {
-    if (*at != ';' && *at != '\0') {
-      one += *at;
-      continue;
-    }
-    try {
-      for (predict::question& q : predict::parse_questions(one)) all.push_back(std::move(q));
-    } catch (const std::exception& problem) {
-      core::complain("WHYWAIT_WHATIF: ", problem.what());
-    }
-    one.clear();
-    if (*at == '\0') break;
-  }
-  return all;
-}
 
 /// The calls of all ranks that end before a common time, so that rank 0 gets at most `most_calls`, on rank 0. False if
 /// a rank has no memory to send them. Collective.
@@ -114,31 +95,45 @@ struct label_namer final : predict::key_namer {
 
 }  // namespace detail
 
-/// Answers the questions of WHYWAIT_WHATIF of rank 0 into `into.prediction` on rank 0. One broadcast of a number if
-/// there are none. Rank 0 keeps at most 2,000,000 calls of all ranks (about 250 bytes each); of a longer run it answers
-/// about the beginning and says so. Collective over `comm`.
-[[gnu::cold]] inline void answer_questions(const sync::mpi::state& process, const process_history& history, MPI_Comm comm,
-                                           report::result& into) {
-  constexpr std::uint64_t most_calls = 2000000;
-  std::vector<predict::question> questions;
-  if (process.rank == 0 && process.registry->config.whatif != nullptr)
-    questions = detail::questions_of(process.registry->config.whatif);
-  int asked = questions.empty() ? 0 : 1;
-  PMPI_Bcast(&asked, 1, MPI_INT, 0, comm);
-  if (asked == 0) return;
+/// What the model is learnt from, gathered on rank 0: the calls up to the end of the first epoch.
+struct traced_calls {
   std::vector<predict::traced_line> lines;
-  bool all_of_them = true;
-  const bool gathered = detail::gather_lines(history.view(), comm, most_calls, lines, all_of_them);
-  const report::names names = gather_names(predict::keys_of(lines), history, comm);
+  bool asked = false, gathered = false, all_of_them = true;
+};
+
+/// Gathers them at the end of the first epoch (`goes_on`: others follow) or of the run, if there are questions. Rank 0
+/// keeps at most 2,000,000 calls of all ranks (about 250 bytes each). Collective over `comm`.
+[[gnu::cold]] inline void gather_calls(const explain::rank_history& own, const asked_questions& asked, bool goes_on,
+                                       MPI_Comm comm, traced_calls& into) {
+  constexpr std::uint64_t most_calls = 2000000;
+  if (into.asked || asked.all.empty()) return;
+  into.asked = true;
+  into.gathered = detail::gather_lines(own, comm, most_calls, into.lines, into.all_of_them);
+  into.all_of_them = into.all_of_them && !goes_on;
+}
+
+/// Answers questions to the run into `into.prediction` on rank 0, from what was gathered; of a longer run the log answers
+/// about the beginning and says so. `found`: of an analysis that put them to the clocks, too. Does nothing if there are
+/// none. Collective over `comm`.
+[[gnu::cold]] inline void answer_questions(const sync::mpi::state& process, const process_history& history, MPI_Comm comm,
+                                           traced_calls calls, const asked_questions& asked,
+                                           const explain::outcome& found, report::result& into) {
+  if (!calls.asked) return;
+  const report::names names = gather_names(predict::keys_of(calls.lines), history, comm);
   if (process.rank != 0) return;
   try {
-    if (!gathered) throw predict::prediction_error(predict::fault::log, "a rank has no memory to send its calls");
-    const predict::run_log log = predict::join(std::move(lines), static_cast<const predict::key_namer&>(detail::label_namer(names)));
-    into.prediction.answers = predict::ask(log, questions);
+    if (!calls.gathered) throw predict::prediction_error(predict::fault::log, "a rank has no memory to send its calls");
+    const predict::run_log log = predict::join(std::move(calls.lines), static_cast<const predict::key_namer&>(detail::label_namer(names)));
+    predict::ask_options options;
+    options.outside = asked.answers_in(found);
+    into.prediction.answers = predict::ask(log, asked.all, options);
+    for (predict::answer& a : into.prediction.answers)
+      if (!calls.all_of_them && a.engine == "clocks")
+        a.notes.push_back("this answer is about the whole run, which took " + report::duration(a.measured_seconds));
     for (const predict::answer& a : into.prediction.answers)
       if (!a.engines.empty()) into.prediction.unchanged_error = a.engines.front().baseline_error;
     into.prediction.measured_seconds = log.measured_seconds;
-    into.prediction.whole_run = all_of_them;
+    into.prediction.whole_run = calls.all_of_them;
   } catch (const std::exception& problem) {
     core::complain("no answer to WHYWAIT_WHATIF: ", problem.what());
   }

@@ -25,11 +25,19 @@ class log_changer {
 
   [[gnu::cold]] bool apply(run_log& into, std::string& why_not) {
     into = log_;
-    switch (q_.what) {
+    if (!one(q_, into, why_not)) return false;
+    for (const question& also : q_.also)
+      if (!one(also, into, why_not)) return false;
+    return true;
+  }
+
+ private:
+  [[gnu::cold]] bool one(const question& q, run_log& into, std::string& why_not) const {
+    switch (q.what) {
       case question::kind::block:
-        return block(into, why_not);
+        return block(q, into, why_not);
       case question::kind::network:
-        network_faster(into);
+        network_faster(q.factor, into);
         return true;
       case question::kind::balance:
         return balance(into, why_not);
@@ -41,31 +49,36 @@ class log_changer {
     return false;
   }
 
- private:
-  [[gnu::cold]] bool block(run_log& into, std::string& why_not) const {
+  [[gnu::cold]] bool block(const question& q, run_log& into, std::string& why_not) const {
     bool found = false;
     for (auto& line : into.lines)
       for (activity& a : line) {
-        if (log_.labels[a.label] == q_.name) {
+        if (log_.labels[a.label] == q.name) {
           found = found || a.work_seconds > 0.0;
-          a.work_seconds /= q_.factor;
-          for (block_time& b : a.blocks) b.seconds /= q_.factor;
+          a.work_seconds /= q.factor;
+          for (block_time& b : a.blocks) b.seconds /= q.factor;
           continue;
         }
         for (block_time& b : a.blocks) {
-          if (log_.blocks[b.block] != q_.name) continue;
+          if (log_.blocks[b.block] != q.name) continue;
           found = found || b.seconds > 0.0;
-          a.work_seconds = std::max(0.0, a.work_seconds - b.seconds * (1.0 - 1.0 / q_.factor));
-          b.seconds /= q_.factor;
+          a.work_seconds = std::max(0.0, a.work_seconds - b.seconds * (1.0 - 1.0 / q.factor));
+          b.seconds /= q.factor;
         }
       }
-    if (!found) why_not = "no time was recorded for a block '" + q_.name + "'";
+    if (!found) why_not = "no time was recorded for a block '" + q.name + "'";
     return found;
   }
 
-  [[gnu::cold]] void network_faster(run_log& into) const {
-    for (message_edge& m : into.messages) m.seconds /= q_.factor;
-    for (sync_edge& s : into.syncs) s.seconds /= q_.factor;
+  // As the clocks of the explanation see it: all time in calls that is not waiting for others.
+  [[gnu::cold]] void network_faster(double factor, run_log& into) const {
+    for (message_edge& m : into.messages) m.seconds /= factor;
+    for (sync_edge& s : into.syncs) s.seconds /= factor;
+    for (auto& line : into.lines)
+      for (activity& a : line) {
+        a.call_seconds /= factor;
+        a.wake_seconds /= factor;
+      }
   }
 
   [[gnu::cold]] bool balance(run_log& into, std::string& why_not) const {

@@ -3,7 +3,9 @@
 
 #include <whywait/predict/error.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -18,13 +20,23 @@ struct question {
   enum class kind { block, network, balance, ranks, without };
   kind what = kind::balance;
   std::string name;         ///< of block: the block or label; of without: the label of the collective
-  double factor = 1.0;      ///< of block, network: how many times faster; of ranks: how many times as many
+  double factor = 1.0;      ///< of block, network: how many times faster; infinity: no time. Of ranks: how many times as many
   bool fixed_total = true;  ///< of ranks: the whole work stays (strong scaling); else the work of each rank
   bool each_step = false;   ///< of balance: the ranks do equal work in every step, not only in all
+  std::vector<question> also = {};  ///< of block, network: others of these kinds, changed at the same time
 
   /// The question in its own notation, as `parse_questions` reads it.
   [[gnu::cold]] std::string text() const {
     char number[32];
+    if (!also.empty() || std::isinf(factor)) {
+      std::snprintf(number, sizeof number, "=%g", 1.0 / factor);
+      std::string all = (what == kind::network ? "network" : name) + number;
+      for (const question& q : also) {
+        std::snprintf(number, sizeof number, "=%g", 1.0 / q.factor);
+        all += "," + (q.what == kind::network ? "network" : q.name) + number;
+      }
+      return all;
+    }
     std::snprintf(number, sizeof number, "x%g", factor);
     switch (what) {
       case kind::block:
@@ -42,16 +54,58 @@ struct question {
   }
 };
 
+namespace detail {
+
+/// "compute=0.5, network=0" in [at, end) of a text: one question with several changes.
+[[gnu::cold]] inline question parse_parts(const std::string& text, std::size_t at, std::size_t end) {
+  question all;
+  for (bool first = true; at <= end; first = false) {
+    const std::size_t comma = std::min(text.find(',', at), end);
+    const auto blank = [&](std::size_t i) { return text[i] == ' ' || text[i] == '\t' || text[i] == '\n'; };
+    while (at < comma && blank(at)) ++at;
+    const std::size_t equals = comma > at ? text.rfind('=', comma - 1) : std::string::npos;
+    if (equals == std::string::npos || equals < at)
+      throw prediction_error(fault::question, "expected NAME=PART", text, at);
+    question q;
+    q.what = question::kind::block;
+    for (std::size_t i = at; i != equals; ++i)  // runs of blanks become one
+      if (!blank(i)) q.name += (i > at && blank(i - 1) ? " " : "") + std::string(1, text[i]);
+    if (q.name.empty()) throw prediction_error(fault::question, "expected the name of a block", text, at);
+    if (q.name == "network") {
+      q.what = question::kind::network;
+      q.name.clear();
+    }
+    std::size_t number = equals + 1, last = comma;
+    while (number < comma && blank(number)) ++number;
+    while (last > number && blank(last - 1)) --last;
+    const std::string digits = text.substr(number, last - number);
+    char* rest = nullptr;
+    const double part = std::strtod(digits.c_str(), &rest);
+    if (digits.empty() || *rest != '\0' || !(part >= 0.0) || part > 1e6)
+      throw prediction_error(fault::question, "expected the part of its time that stays, such as 0.5 or 0", text, number);
+    q.factor = 1.0 / part;
+    if (first)
+      all = q;
+    else
+      all.also.push_back(q);
+    at = comma + 1;
+  }
+  return all;
+}
+
+}  // namespace detail
+
 /// Reads WHYWAIT_WHATIF: questions separated by ';', among them
 ///
 ///     block compute_interior x2     its code takes half the time
-///     network x1.5                  messages and collectives take two thirds of the time
+///     network x1.5                  what MPI calls take beside waiting for others is two thirds of the time
+///     compute=0.5,network=0         both at once: the code takes half its time, the network none
 ///     balance                       every rank does the mean of the work, spread over its steps as now
 ///     balance steps                 in every step all ranks do the mean of that step
 ///     ranks x2                      twice the ranks share the work; `ranks x2 weak`: each does as much as now
 ///     without MPI_Barrier           the collective of that name is not there
 ///
-/// Throws P023 with the place.
+/// `NAME=PART` is `block NAME x(1/PART)`. Throws P023 with the place.
 [[gnu::cold]] inline std::vector<question> parse_questions(const std::string& text) {
   std::vector<question> result;
   std::size_t at = 0;
@@ -115,8 +169,11 @@ struct question {
       for (std::size_t i = 1; i < words.size(); ++i) q.name += (i == 1 ? "" : " ") + words[i];
       if (q.name.empty()) throw fail(1, "expected the name of a collective");
       used = words.size();
+    } else if (text.find('=', columns[0]) < end) {
+      q = detail::parse_parts(text, columns[0], end);
+      used = words.size();
     } else {
-      throw fail(0, "expected block, network, balance, ranks or without");
+      throw fail(0, "expected block, network, balance, ranks, without, or NAME=PART");
     }
     if (used < words.size()) throw fail(used, "expected ';' or the end");
     result.push_back(q);

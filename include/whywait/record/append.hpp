@@ -18,13 +18,15 @@ inline bool keeps_order() noexcept {
   return here != nullptr && here->more != nullptr && here->more->ordered;
 }
 
+constexpr uint32_t most_appended = (1u << 28) - 1;
+
 /// One visit of a block that somebody else counts (the compiler's callbacks), for the order of the path only: it
-/// counts nothing. Below 2^28. About 8 ns where `keeps_order`; else nothing. What runs inside it and calls it again is
+/// counts nothing. At most `most_appended`. About 8 ns where `keeps_order`; else nothing. What runs inside it and calls it again is
 /// left out.
 inline void append(uint32_t block) noexcept {
   location* const here = this_location();
   if (here == nullptr || here->more == nullptr) return;
-  if (here->more->ordered) here->more->visit(*here, block);
+  if (here->more->ordered) here->more->append(*here, block);
 }
 
 }  // namespace record

@@ -18,6 +18,7 @@ struct details {
   void (*leave)(location&, uint64_t now) noexcept;
   void (*next)(location&, uint32_t number, uint64_t now) noexcept;
   void (*visit)(location&, uint32_t number) noexcept;
+  void (*append)(location&, uint32_t number) noexcept;  ///< a visit that only the order keeps
   bool ordered;  ///< the order of visits is kept
 };
 

@@ -41,6 +41,7 @@ struct kept_details : details {
     made->leave = &left;
     made->next = &followed;
     made->visit = &visited;
+    made->append = &appended;
     made->ordered = config.path_order && made->order.open(registry.order_memory);
     made->timed =
         config.timeline != core::settings::timeline_choice::none &&
@@ -74,6 +75,12 @@ struct kept_details : details {
     if (!guard) return;
     if (d.ordered) d.order.visit(at, number);
     if (d.timed_steps) d.line.visit(number);
+  }
+
+  static void appended(location& at, uint32_t number) noexcept {
+    kept_details& d = *of(at);
+    const alone guard(d);
+    if (guard && d.ordered) d.order.visit(at, number);
   }
 
   void begins(const location& at, uint32_t number, uint64_t now) noexcept {

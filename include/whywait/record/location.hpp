@@ -10,6 +10,7 @@
 #include <whywait/record/details.hpp>
 #include <whywait/record/mismatch.hpp>
 #include <whywait/record/name_cache.hpp>
+#include <whywait/record/path_head.hpp>
 #include <whywait/record/path_recorder.hpp>
 
 #include <new>
@@ -34,34 +35,71 @@ struct location : core::location_base {
   bool looking_up = false;                      ///< the number of a place is being looked up
   void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
+  path_head* decoy = nullptr;                   ///< what marks find if they have to go the slow way; null: `path`
   path_recorder path;
   name_cache names;
 };
 
 namespace detail {
 
-// Per module and thread: this thread's location if its marks may go the fast way; null before its first event, `off`
-// if nothing is recorded, `elsewhere` if every mark goes the slow way: then `slow_here` has it.
-// Hidden and initial-exec: one load in an executable and in a library, no wrapper, no guard.
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local location* here = nullptr;
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local location* slow_here = nullptr;
+// What the marks of a thread find at `here`, per module and thread. Marks of regions go the fast way if its frames say
+// so, marks of steps if the step is in the list of the segment: where neither is so every mark goes the slow
+// way, and the fast one asks for nothing else. It is one of
+//   the head of the thread's path recorder;
+//   its decoy, a profile that stays empty, if somebody wants more of each mark than the fast way does;
+//   `nowhere`, of which the same is true: before the first mark. Marks count in it, so if it is for longer each thread
+//   takes a part of its own, as good as: the processors would else take its lines from each other;
+//   `off_here`, if nothing is recorded in this process: its first block is in the list. As no place has a number
+//   then, no mark reaches further.
+// Hidden, as every function that knows of it: one for each module. A function of another module would make
+// that module's fast. Initial-exec: one load in an executable and in a library, no wrapper, no guard.
+struct no_profile {
+  path_head head;
+  path_entry blocks[core::site_table::capacity];
+  char parts[32 * (2048 + 64)];
+};
+struct off_profile {
+  path_head head;
+  uint64_t visits;
+};
+__attribute__((visibility("hidden"))) inline no_profile nowhere;
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local path_head* here = &nowhere.head;
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local off_profile off_here = {};
 
 // One for each module: whether its child handler of fork(2) is in place.
 __attribute__((visibility("hidden"))) inline bool fork_watched = false;
 
 // In the child of a fork only the forking thread lives on: it starts with a location of its own.
-inline void forget_location() noexcept { here = nullptr; }
+__attribute__((visibility("hidden"))) inline void forget_location() noexcept { here = &nowhere.head; }
 
-inline location* off() noexcept { return reinterpret_cast<location*>(uintptr_t(1)); }
-inline location* elsewhere() noexcept { return reinterpret_cast<location*>(uintptr_t(2)); }
-inline bool is_fast(const location* at) noexcept {
-  return __builtin_expect(reinterpret_cast<uintptr_t>(at) > 2, 1);
+// 0: before a location is looked for; 1: there is no memory for one; 2 to 31: nobody listens yet.
+__attribute__((visibility("hidden"))) inline path_head* part_of_nowhere(uint32_t part) noexcept {
+  return reinterpret_cast<path_head*>(reinterpret_cast<char*>(&nowhere) + part * (2048 + 64));
 }
+__attribute__((visibility("hidden"))) inline path_head* unheard() noexcept {
+  return part_of_nowhere(2 + static_cast<uint32_t>((reinterpret_cast<uintptr_t>(&here) >> 12) * 0x9e3779b97f4a7c15u >> 32) % 30);
+}
+
+/// Nothing is recorded, and no place has a number: marks are as cheap as they can be.
+__attribute__((visibility("hidden"))) inline void go_off() noexcept {
+  off_here.head.top = reinterpret_cast<path_frame*>(uintptr_t(2));
+  off_here.visits = path_entry::visited;
+  here = &off_here.head;
+}
+inline bool is_off(const path_head* at) noexcept { return at->top == reinterpret_cast<path_frame*>(uintptr_t(2)); }
+/// Whether that is a frame of a thread that goes the fast way.
+inline bool is_frame(const path_frame* top) noexcept { return reinterpret_cast<uintptr_t>(top) > 2; }
 
 /// Whether marks may go the fast way. It knows one clock and folds; whoever wants more of a mark says so here and
 /// does it in slow_path.hpp.
 inline bool marks_are_fast(const core::registry& registry, const location& at) noexcept {
   return registry.clock == core::clock_source::counter && at.more == nullptr;
+}
+
+inline bool make_decoy(location& at) noexcept {
+  at.decoy = static_cast<path_head*>(core::map_pages(sizeof(no_profile), false));
+  if (at.decoy != nullptr) at.decoy->owner = &at;
+  return at.decoy != nullptr;
 }
 
 inline location* make_location(core::registry& registry) noexcept {
@@ -79,8 +117,13 @@ inline location* make_location(core::registry& registry) noexcept {
     return nullptr;  // a few pages stay behind
   }
   made->path.open(core::cycle_clock::now());
+  made->path.head().owner = made;
   if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
     made->more = static_cast<details*>(make(registry));
+  if (!marks_are_fast(registry, *made) && !make_decoy(*made)) {
+    core::complain("no address space to record a thread; it is left out");
+    return nullptr;
+  }
   pthread_mutex_lock(&registry.mutex);
   made->index = registry.location_count++;
   made->next = registry.locations;
@@ -93,21 +136,22 @@ inline location* make_location(core::registry& registry) noexcept {
 
 /// First event of a thread in this module: finds its location or makes it. Null if recording is off, or as long as
 /// nobody listens: then every mark comes here, about 3 ns.
-__attribute__((noinline, cold)) inline location* find_location() noexcept {
-  if (here == off()) return nullptr;
-  if (here == elsewhere()) return slow_here;
+__attribute__((noinline, cold, visibility("hidden"))) inline location* find_location() noexcept {
+  if (is_off(here) || here == part_of_nowhere(1)) return nullptr;
   core::registry* registry = core::the_registry();
   if (registry == nullptr || !registry->config.enable) {
-    here = off();
+    go_off();
     return nullptr;
   }
-  if (__atomic_load_n(&registry->listening, __ATOMIC_ACQUIRE) == 0) return nullptr;
+  if (__atomic_load_n(&registry->listening, __ATOMIC_ACQUIRE) == 0) {
+    here = unheard();
+    return nullptr;
+  }
   if (!__atomic_exchange_n(&fork_watched, true, __ATOMIC_ACQ_REL)) pthread_atfork(nullptr, nullptr, &forget_location);
   auto* const known = static_cast<core::location_base*>(pthread_getspecific(registry->thread_key));
   location* found = static_cast<location*>(known);
   if (found == nullptr) found = make_location(*registry);
-  slow_here = found;
-  here = found == nullptr ? off() : marks_are_fast(*registry, *found) ? found : elsewhere();
+  here = found == nullptr ? part_of_nowhere(1) : found->decoy != nullptr ? found->decoy : &found->path.head();
   return found;
 }
 
@@ -120,9 +164,9 @@ inline void listen() noexcept {
 }
 
 /// This thread's location; null if recording is switched off (WHYWAIT_ENABLE=0). About 1 ns.
-inline location* this_location() noexcept {
-  location* const known = detail::here;
-  return detail::is_fast(known) ? known : detail::find_location();
+__attribute__((visibility("hidden"))) inline location* this_location() noexcept {
+  location* const known = detail::here->owner;
+  return __builtin_expect(known != nullptr, 1) ? known : detail::find_location();
 }
 
 }  // namespace record

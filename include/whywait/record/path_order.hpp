@@ -61,6 +61,19 @@ class path_order {
     if (started_ && record_ != here.syncs.size()) finish(here);
   }
 
+  /// The sync records are gone but for those that `here` has again: forgets the segments. After `flush`, or while the
+  /// thread stands still: its open segment goes on.
+  template <class Location>
+  void rewind(const Location& here) noexcept {
+    nodes_.rewind();
+    segments_.rewind();
+    record_ = here.syncs.size();
+  }
+  /// Bytes of its budget that are in use.
+  uint64_t used_bytes() const noexcept {
+    return nodes_.size() * sizeof(core::order_node) + segments_.size() * sizeof(core::order_segment);
+  }
+
   /// In the order of their records.
   core::chunked_view<const core::order_segment> segments() const noexcept { return segments_.view(); }
   core::chunked_view<const core::order_node> nodes() const noexcept { return nodes_.view(); }

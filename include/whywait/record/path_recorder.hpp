@@ -5,44 +5,15 @@
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/record/path_head.hpp>
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 namespace whywait {
 inline namespace v0 {
 namespace record {
-
-namespace detail {
-
-// One instruction each, with any optimisation: a signal handler comes before it or after it, never within. On other
-// processors what a handler adds to the very number that its thread is adding to may be lost.
-inline void add(uint64_t& sum, uint64_t number) noexcept {
-#if defined(__x86_64__)
-  __asm__("addq %1, %0" : "+m"(sum) : "er"(number) : "cc");
-#else
-  sum += number;
-#endif
-}
-inline void subtract(uint64_t& sum, uint64_t number) noexcept {
-#if defined(__x86_64__)
-  __asm__("subq %1, %0" : "+m"(sum) : "er"(number) : "cc");
-#else
-  sum -= number;
-#endif
-}
-/// The same; whether the highest bit is set then.
-inline bool subtract_to_negative(uint64_t& sum, uint64_t number) noexcept {
-#if defined(__x86_64__)
-  bool negative;
-  __asm__("subq %2, %0" : "+m"(sum), "=@ccs"(negative) : "er"(number));
-  return negative;
-#else
-  return static_cast<int64_t>(sum -= number) < 0;
-#endif
-}
-
-}  // namespace detail
 
 /// Folds the path of one thread into a profile: block -> (visits, exclusive time, work). `close` ends a segment: it
 /// hands every block visited since the last `close` to a sink and starts afresh. Memory is bounded by the number of
@@ -58,36 +29,37 @@ class path_recorder {
  public:
   static constexpr uint32_t max_depth = 1024;
 
-  /// A block of the profile.
-  struct entry {
-    uint64_t visits;
-    uint64_t ticks;  ///< of the innermost region: less the instant since when it is
-    uint64_t work;
-    uint32_t within;
-    uint32_t unused;
-  };
-  /// An open region.
-  struct frame {
-    entry* region;
-    core::stable_key path;  ///< 0: not worked out yet
-  };
+  using entry = path_entry;
+  using frame = path_frame;
 
-  path_recorder() noexcept {}  // zero already; the arrays are too large to be written
+  path_recorder() noexcept {  // zero already; the arrays are too large to be written
+    static_assert(offsetof(path_recorder, profile_) == offsetof(path_recorder, head_) + sizeof(path_head),
+                  "the profile begins behind the head");
+  }
 
   /// Starts outside any region at `now`.
   void open(uint64_t now) noexcept {
     frames_[0].region = profile_;
-    top_ = fast_end_ = frames_;
+    head_.top = head_.fast_end = frames_;
     opened_ = now;
     profile_[0].ticks = timed - now;
   }
+
+  /// From the outermost region's frame to the head.
+  static constexpr size_t frames_before_head() noexcept {
+    return offsetof(path_recorder, head_) - offsetof(path_recorder, frames_) - sizeof(frame);
+  }
+  path_head& head() noexcept { return head_; }
+  const path_head& head() const noexcept { return head_; }
+  /// Whether this is a block of this recorder.
+  bool holds(const entry* block) const noexcept { return block >= profile_ && block < profile_ + core::site_table::capacity; }
 
   /// Where what belongs to single blocks begins; what is before has to be kept whole.
   char* arrays() noexcept { return reinterpret_cast<char*>(touched_); }
   /// Keeps the rest for a reader after a crash, as far as there are sites.
   void keep_arrays(core::kept_file& keeper) noexcept {
     keeper.keep_by_site(touched_, 0, sizeof touched_[0]);
-    keeper.keep_by_site(apart_, sizeof apart_, sizeof profile_[0]);
+    keeper.keep_by_site(apart_, sizeof apart_ + sizeof head_, sizeof profile_[0]);
   }
 
   /// Takes over what the recorder at `remote` of a process that is gone held, as far as `memory` has it; of this one
@@ -98,10 +70,12 @@ class path_recorder {
     const uint64_t listed = least(memory.room(&remote->touched_[0]), core::site_table::capacity);
     const entry* const profile = memory.find(&remote->profile_[0], entries);
     const uint32_t* const touched = memory.find(&remote->touched_[0], listed);
-    const uint64_t levels =
-        (reinterpret_cast<uintptr_t>(top_) - reinterpret_cast<uintptr_t>(&remote->frames_[0])) / sizeof(frame);
-    if (entries == 0 || profile == nullptr || touched == nullptr || touched_count_ > listed || levels > max_depth)
+    const path_head* const head = memory.find(&remote->head_, 1);
+    if (entries == 0 || profile == nullptr || touched == nullptr || head == nullptr || touched_count_ > listed)
       return false;
+    const uint64_t levels =
+        (reinterpret_cast<uintptr_t>(head->top) - reinterpret_cast<uintptr_t>(&remote->frames_[0])) / sizeof(frame);
+    if (levels > max_depth) return false;
     for (uint64_t level = 0; level <= levels; ++level) {
       const uint64_t bytes =
           reinterpret_cast<uintptr_t>(frames_[level].region) - reinterpret_cast<uintptr_t>(&remote->profile_[0]);
@@ -110,93 +84,54 @@ class path_recorder {
     }
     for (uint32_t i = 0; i < touched_count_; ++i)
       if (touched[i] >= entries) return false;
-    top_ = fast_end_ = frames_ + levels;
+    head_.top = head_.fast_end = frames_ + levels;
     deeper_ = 0;
     memcpy(touched_, touched, listed * sizeof touched_[0]);
     memcpy(static_cast<void*>(profile_), profile, entries * sizeof(entry));
     return true;
   }
 
-  // --- The hot path of the marks in region.hpp; the caller reads the clock and checks what is asked for.
-
-  static constexpr uint32_t place_of(uint32_t block) noexcept { return block * uint32_t(sizeof(entry)); }
-  static constexpr uint32_t block_at(uint32_t place) noexcept { return place / uint32_t(sizeof(entry)); }
-  entry* at_place(uint32_t place) noexcept {
-    return reinterpret_cast<entry*>(reinterpret_cast<char*>(profile_) + place);
-  }
-  /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
-  static bool arrive(entry* block) noexcept { return detail::subtract_to_negative(block->visits, ~uint64_t(0)); }
-  static void take_back(entry* block) noexcept { detail::subtract(block->visits, 1); }
-  /// Asked for by `enter_fast`.
-  bool enters_fast() const noexcept { return top_ < fast_end_; }
-  frame* enter_fast(entry* block, uint64_t now) noexcept {
-    frame* const outer = top_;
-    detail::add(outer->region->ticks, now);
-    detail::subtract(block->ticks, now);
-    top_ = outer + 1;  // first: what a signal handler enters lies above
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    outer[1].path = 0;
-    outer[1].region = block;
-    return outer + 1;
-  }
-  /// Asked for by `leave_fast` and `next_fast`.
-  bool is_innermost(const frame* entered) const noexcept { return top_ == entered; }
-  void leave_fast(frame* entered, uint64_t now) noexcept {
-    detail::add(entered->region->ticks, now);
-    entry* const outer = entered[-1].region;
-    top_ = entered - 1;
-    if (__builtin_expect(detail::subtract_to_negative(outer->ticks, now), 0)) touch(outer, 0);
-  }
-  /// The frame that `next_fast` may be called with, null if there is none.
-  frame* innermost_fast() noexcept {
-    const uint64_t above = static_cast<uint64_t>(reinterpret_cast<char*>(top_) - reinterpret_cast<char*>(frames_ + 1));
-    return above < sizeof(frame) * (max_depth - 1) ? top_ : nullptr;
-  }
-  static void next_fast(frame* entered, entry* block, uint64_t now) noexcept {
-    detail::add(entered->region->ticks, now);
-    detail::subtract(block->ticks, now);
-    entered->region = block;
-    entered->path = 0;
-  }
-  void work(uint64_t units) noexcept { detail::add(top_->region->work, units); }
-
-  // --- The same for everybody, whatever the depth
+  // --- What the head does, for everybody, whatever the depth
 
   /// Enters a timed region: one visit, time from `now` on. Beyond `max_depth` only visits are counted, the time
   /// stays with the region at that depth. Returns the new depth.
   uint32_t enter(uint32_t block, uint64_t now) noexcept {
     entry* const e = profile_ + block;
-    if (!arrive(e)) touch(e, 0);
-    if (__builtin_expect(!enters_fast(), 0)) make_room();
-    if (depth() < max_depth) enter_fast(e, now);
+    if (!e->arrive()) touch(e, 0);
+    if (__builtin_expect(!head_.enters_fast(), 0)) make_room();
+    if (depth() < max_depth) head_.enter(e, now);
     else ++deeper_;
     return depth();
   }
   /// Leaves the innermost region. Without an open region: counted, nothing else.
   void leave(uint64_t now) noexcept {
     if (deeper_ != 0) --deeper_;
-    else if (top_ == frames_) ++unmatched_leaves_;
-    else leave_fast(top_, now);
+    else if (head_.top == frames_) ++unmatched_leaves_;
+    else if (!head_.leave(head_.top, now)) touch_outer();
   }
   /// Leaves one region and enters the next at one instant. Outside any region, or beyond `max_depth`, only the visit
   /// is counted.
   void next(uint32_t block, uint64_t now) noexcept {
     entry* const e = profile_ + block;
-    if (!arrive(e)) touch(e, 0);
-    if (deeper_ == 0 && top_ != frames_) next_fast(top_, e, now);
+    if (!e->arrive()) touch(e, 0);
+    if (deeper_ == 0 && head_.top != frames_) path_head::next(head_.top, e, now);
   }
+  void work(uint64_t units) noexcept { detail::add(head_.top->region->work, units); }
   /// Counts one visit of an untimed block.
   void visit(uint32_t block) noexcept {
     entry* const e = profile_ + block;
-    if (!arrive(e)) touch(e, innermost());
+    if (!e->arrive()) touch(e, innermost());
   }
 
+  /// After path_head::leave, if that says so.
+  void touch_outer() noexcept { touch(head_.top->region, 0); }
+
   /// Site number of the innermost region; 0 outside any.
-  uint32_t innermost() const noexcept { return number(top_->region); }
+  uint32_t innermost() const noexcept { return number(head_.top->region); }
   /// The same as an address: to see whether it has changed.
-  const entry* innermost_entry() const noexcept { return top_->region; }
-  uint32_t depth() const noexcept { return static_cast<uint32_t>(top_ - frames_) + deeper_; }
-  /// What `enter_fast` returned or would have returned at that depth, and back: for the slow way, where a frame is
+  const entry* innermost_entry() const noexcept { return head_.top->region; }
+  uint32_t depth() const noexcept { return static_cast<uint32_t>(head_.top - frames_) + deeper_; }
+  /// What `path_head::enter` returned or would have returned at that depth, and back: for the slow way, where a frame is
   /// only a name. Its last bit is free.
   uintptr_t name_of(uint32_t depth) const noexcept {
     return reinterpret_cast<uintptr_t>(frames_) + uintptr_t(depth) * sizeof(frame);
@@ -213,14 +148,14 @@ class path_recorder {
   /// only: site numbers differ between ranks. Not mixed, so not every bit is a hash. One load where it is known,
   /// else 1 ns for each region entered since.
   core::stable_key path() const noexcept {
-    return __builtin_expect(top_->path != 0 || top_ == frames_, 1) ? top_->path : find_path();
+    return __builtin_expect(head_.top->path != 0 || head_.top == frames_, 1) ? head_.top->path : find_path();
   }
 
   /// Ends the segment at `now`: calls sink(const path_step&) once for each block visited or timed in it, code
   /// outside any region (block 0) left out, for its time is what the others leave. O(blocks of the segment).
   template <class Sink>
   void close(uint64_t now, Sink&& sink) noexcept {
-    entry* const inside = top_->region;
+    entry* const inside = head_.top->region;
     in_list_ = true;
     detail::add(inside->ticks, now);
     for (uint32_t i = 0; i < touched_count_; ++i) {
@@ -243,7 +178,7 @@ class path_recorder {
 
   /// `close` for the case that it has nothing to tell: only code outside any region ran. False: call `close`.
   bool close_if_outside(uint64_t now) noexcept {
-    if (touched_count_ != 0 || top_ != frames_) return false;
+    if (touched_count_ != 0 || head_.top != frames_) return false;
     profile_[0].ticks = timed - now;
     return true;
   }
@@ -253,7 +188,7 @@ class path_recorder {
   /// it stands still: from another thread the numbers may be torn, never the memory.
   template <class Sink>
   void peek(uint64_t now, Sink&& sink) const noexcept {
-    const entry* const inside = top_->region;
+    const entry* const inside = head_.top->region;
     const uint64_t longest = now > opened_ ? now - opened_ : 0;
     for (uint32_t i = 0; i < touched_count_; ++i) {
       const entry& e = profile_[touched_[i]];
@@ -265,19 +200,19 @@ class path_recorder {
   }
 
   /// Continues after a pause that belongs to no block (the inside of an MPI call) and began at the last `close`.
-  void resume(uint64_t now) noexcept { top_->region->ticks = timed - now; }
+  void resume(uint64_t now) noexcept { head_.top->region->ticks = timed - now; }
 
  private:
-  static constexpr uint64_t visited = uint64_t(1) << 63;
+  static constexpr uint64_t visited = entry::visited;
   static constexpr uint64_t timed = uint64_t(1) << 62;  // more than any clock reads
 
   // The next 64 levels: from now on they are entered the fast way, but for the very last, above which it is deep. A
   // signal handler may meet a frame that is not written yet: it must name some block.
   __attribute__((noinline, cold)) void make_room() noexcept {
-    frame* const end = frames_ + max_depth - 1 - fast_end_ > 64 ? fast_end_ + 64 : frames_ + (max_depth - 1);
-    for (frame* each = fast_end_ + 1; each <= end + 1; ++each)
+    frame* const end = frames_ + max_depth - 1 - head_.fast_end > 64 ? head_.fast_end + 64 : frames_ + (max_depth - 1);
+    for (frame* each = head_.fast_end + 1; each <= end + 1; ++each)
       if (each->region == nullptr) each->region = profile_;
-    fast_end_ = end;
+    head_.fast_end = end;
   }
 
   static uint64_t least(uint64_t a, uint64_t b) noexcept { return a < b ? a : b; }
@@ -303,13 +238,13 @@ class path_recorder {
 
   // A polynomial of the site numbers; mixed only where it is used as a hash.
   __attribute__((noinline)) core::stable_key find_path() const noexcept {
-    frame* known = top_;
+    frame* known = head_.top;
     while (known != frames_ && known->path == 0) --known;
-    while (known != top_) {
+    while (known != head_.top) {
       ++known;
       known->path = known[-1].path * 0x9e3779b97f4a7c15u + number(known->region);
     }
-    return top_->path;
+    return head_.top->path;
   }
 
   template <class Sink>
@@ -320,8 +255,6 @@ class path_recorder {
     if ((visits | ticks | e.work) != 0) sink(core::path_step{block, e.within, visits, ticks, e.work});
   }
 
-  frame* top_ = nullptr;
-  frame* fast_end_ = nullptr;  // what is entered from here on is entered and left the slow way
   uint32_t touched_count_ = 0;
   uint32_t deeper_ = 0;        // how many regions beyond max_depth are open
   bool in_list_ = false;       // the list of touched blocks is being changed
@@ -330,9 +263,16 @@ class path_recorder {
   mutable frame frames_[max_depth + 1];  // 0: outside any region
   alignas(4096) uint32_t touched_[core::site_table::capacity];  // pages of their own: kept as far as there are sites
   // Half a page further than the frames: a load waits for an earlier store whose address has the same last 12 bits.
-  char apart_[2048 + 64];
+  // The profile begins with a cache line.
+  char apart_[2048 + 64 - sizeof(path_head)];
+  path_head head_ = {};
   entry profile_[core::site_table::capacity];
 };
+
+inline path_frame* path_head::innermost() noexcept {
+  const uint64_t above = reinterpret_cast<uintptr_t>(top) - (reinterpret_cast<uintptr_t>(this) - path_recorder::frames_before_head());
+  return __builtin_expect(above < sizeof(path_frame) * (path_recorder::max_depth - 1), 1) ? top : nullptr;
+}
 
 }  // namespace record
 }  // namespace v0

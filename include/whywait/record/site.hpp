@@ -3,7 +3,7 @@
 
 #include <whywait/core/registry.hpp>
 #include <whywait/core/site.hpp>
-#include <whywait/record/path_recorder.hpp>
+#include <whywait/record/path_head.hpp>
 
 #include <stdint.h>
 
@@ -21,23 +21,26 @@ struct site {
   const char* name;
   const char* file;
   uint32_t line;
-  uint32_t place;  ///< of its block in a profile: path_recorder::place_of(id()); 0 until the first visit
+  uint32_t place;  ///< of its block in a profile: path_head::place_of(id()); that of block 0 until the first visit
 
   constexpr site(site_kind what, const char* called, const char* in = __builtin_FILE(),
                  uint32_t at = __builtin_LINE()) noexcept
-      : kind(what), name(called), file(in), line(at), place(0) {}
+      : kind(what), name(called), file(in), line(at), place(record::path_head::place_of(0)) {}
 
-  /// 0 until the first visit: the block that nobody visits.
   uint32_t known_place() const noexcept { return __atomic_load_n(&place, __ATOMIC_RELAXED); }
+  /// 0 until the first visit: the block that nobody visits.
+  uint32_t known_id() const noexcept { return record::path_head::block_at(known_place()); }
   uint32_t id() noexcept {
-    const uint32_t known = known_place();
-    return __builtin_expect(known != 0, 1) ? record::path_recorder::block_at(known) : look_up();
+    const uint32_t known = known_id();
+    return __builtin_expect(known != 0, 1) ? known : look_up();
   }
 
  private:
   __attribute__((noinline, cold)) uint32_t look_up() noexcept {
-    const uint32_t found = core::the_registry()->sites.intern(kind, name, file, line);
-    __atomic_store_n(&place, record::path_recorder::place_of(found), __ATOMIC_RELAXED);
+    core::registry* const registry = core::the_registry();
+    if (registry == nullptr || !registry->config.enable) return core::site_table::overflow;  // see detail::off_here
+    const uint32_t found = registry->sites.intern(kind, name, file, line);
+    __atomic_store_n(&place, record::path_head::place_of(found), __ATOMIC_RELAXED);
     return found;
   }
 };

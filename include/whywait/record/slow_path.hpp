@@ -17,33 +17,28 @@ inline namespace v0 {
 namespace record {
 namespace detail {
 
-/// What a region object keeps. `entered` is the frame that path_recorder::enter_fast returned, or its name with the last
-/// bit set: that is never the innermost frame, so it is left the slow way.
+/// What a region object keeps. `entered` is the frame that path_head::enter returned, or its name with the last
+/// bit set: that is never the innermost frame, so it is left the slow way. Not even that is 1: it is not recorded.
 struct opened {
-  location* where;
-  path_recorder::frame* entered;
+  path_head* where;
+  path_frame* entered;
 };
-
-// Where a region is that is not recorded: the head of a location in which no frame is the innermost, so that the end
-// of a region needs no test for it.
-alignas(location) __attribute__((visibility("hidden"))) inline unsigned char nowhere[sizeof(location) - sizeof(path_recorder) -
-                                                                             sizeof(name_cache) + 64] = {};
-inline opened not_recorded() noexcept {
-  return {reinterpret_cast<location*>(nowhere), reinterpret_cast<path_recorder::frame*>(uintptr_t(1))};
+inline bool is_recorded(const path_frame* entered) noexcept { return entered != reinterpret_cast<path_frame*>(uintptr_t(1)); }
+/// The end of such a region needs no test for it: of `where` that is no frame.
+inline opened not_recorded(path_head* where) noexcept {
+  path_frame* none = reinterpret_cast<path_frame*>(uintptr_t(1));
+  __asm__("" : "+r"(none));  // else g++ compiles the scope twice
+  return {where, none};
 }
+__attribute__((visibility("hidden"))) inline opened not_recorded() noexcept { return not_recorded(&nowhere.head); }
 
-/// The place of a mark, for the report of what does not pair: the address of a site, or the number of one.
-class marked_place {
- public:
-  marked_place(site& place) noexcept : what_(reinterpret_cast<uintptr_t>(&place)) {}
-  explicit marked_place(uint32_t number) noexcept : what_(number) {}
-  uint32_t number() const noexcept {
-    return what_ < core::site_table::capacity ? static_cast<uint32_t>(what_) : reinterpret_cast<site*>(what_)->id();
-  }
-
- private:
-  uintptr_t what_;
-};
+/// The place of a mark, for the report of what does not pair: the address of a site, or the number of one. No class,
+/// for g++ would keep that in memory.
+using marked_place = uintptr_t;
+inline marked_place place_of(site& place) noexcept { return reinterpret_cast<uintptr_t>(&place); }
+inline uint32_t number_of(marked_place what) noexcept {
+  return what < core::site_table::capacity ? static_cast<uint32_t>(what) : reinterpret_cast<site*>(what)->id();
+}
 
 /// The number of a place; 0, and the mark is lost, in a signal handler that interrupts just this: the table is locked.
 template <class Look>
@@ -60,7 +55,7 @@ uint32_t number_by(location& at, Look&& look) noexcept {
   return found;
 }
 inline uint32_t number_of(location& at, site& place) noexcept {
-  return place.known_place() != 0 ? place.id() : number_by(at, [&] { return place.id(); });
+  return place.known_id() != 0 ? place.id() : number_by(at, [&] { return place.id(); });
 }
 inline uint32_t number_of(location& at, site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
   return number_by(at, [&] { return at.names.find(core::the_registry()->sites, kind, name, file, line); });
@@ -68,13 +63,13 @@ inline uint32_t number_of(location& at, site_kind kind, const char* name, const 
 
 // --- What every mark does where it is not alone: the clock that was chosen, any depth.
 
-inline opened enter_slowly(location& at, uint32_t number) noexcept {
+__attribute__((visibility("hidden"))) inline opened enter_slowly(location& at, uint32_t number) noexcept {
   if (number == 0) return not_recorded();
   const uint64_t now = core::cycle_clock::now();
   if (at.more != nullptr) at.more->enter(at, number, now);
   const uint32_t depth = at.path.enter(number, now);
-  const uintptr_t slow = is_fast(here) && depth < path_recorder::max_depth ? 0 : 1;
-  return {&at, reinterpret_cast<path_recorder::frame*>(at.path.name_of(depth) | slow)};
+  const uintptr_t slow = at.decoy == nullptr && depth < path_recorder::max_depth ? 0 : 1;
+  return {&at.path.head(), reinterpret_cast<path_frame*>(at.path.name_of(depth) | slow)};
 }
 inline void leave_slowly(location& at) noexcept {
   const uint64_t now = core::cycle_clock::now();
@@ -106,59 +101,57 @@ inline void leave_to(location& at, uint32_t depth) noexcept {
 inline bool repair(location& at, uint32_t depth, marked_place place) noexcept {
   if (__builtin_expect(at.path.depth() == depth, 1)) return true;
   count_mismatch(at, at.path.depth() > depth ? mismatch::fault::not_ended : mismatch::fault::ended_twice,
-                 place.number());
+                 number_of(place));
   leave_to(at, depth);
   return at.path.depth() == depth;
 }
 
 // --- Where the marks of region.hpp go when they cannot go the fast way: the first mark of a thread, the first visit
-// of a place in a segment, modes, depth. With `site& counted`: the fast way has counted the visit already.
+// of a place in a segment, modes, depth. With `counted`: there the fast way has counted the visit already.
 
-__attribute__((noinline, cold)) inline opened begin_slowly(site& place) noexcept {
-  if (here == off()) return not_recorded();
+// What was counted nowhere stays there: nobody reads it, and two threads that take from the same number could
+// make it negative, as if the block were in a list.
+__attribute__((visibility("hidden"))) inline void take_back(path_head& at, path_entry* counted) noexcept {
+  if (at.owner != nullptr && at.owner->path.holds(counted)) counted->take_back();
+}
+
+__attribute__((noinline, cold, visibility("hidden"))) inline opened begin_slowly(site& place) noexcept {
+  if (is_off(here)) return not_recorded(here);
   location* const at = this_location();
   return at != nullptr ? enter_slowly(*at, number_of(*at, place)) : not_recorded();
 }
-__attribute__((noinline, cold)) inline opened begin_first(site& counted) noexcept {
-  path_recorder::take_back(here->path.at_place(counted.known_place()));
-  return begin_slowly(counted);
+__attribute__((noinline, cold, visibility("hidden"))) inline opened begin_first(site& place, path_entry* counted) noexcept {
+  counted->take_back();
+  return begin_slowly(place);
 }
-__attribute__((noinline, cold)) inline void end_slowly(location& at, path_recorder::frame* entered,
-                                                       marked_place place) noexcept {
-  if (entered == not_recorded().entered) return;
+__attribute__((noinline, cold, visibility("hidden"))) inline void end_slowly(location& at, path_frame* entered,
+                                                                           marked_place place) noexcept {
   if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), place)) leave_slowly(at);
 }
-__attribute__((noinline, cold)) inline void next_slowly(location& at, path_recorder::frame* entered, marked_place from,
-                                                        site& place) noexcept {
-  if (entered == not_recorded().entered) return;
+__attribute__((noinline, cold, visibility("hidden"))) inline void end_first(path_head& at) noexcept { at.owner->path.touch_outer(); }
+__attribute__((noinline, cold, visibility("hidden"))) inline void next_slowly(location& at, path_frame* entered,
+                                                                            marked_place from, site& place) noexcept {
   if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), from)) next_slowly(at, number_of(at, place));
 }
-__attribute__((noinline, cold)) inline void next_first(location& at, path_recorder::frame* entered, site& counted) noexcept {
-  path_recorder::take_back(at.path.at_place(counted.known_place()));
-  next_slowly(at, entered, counted, counted);
+__attribute__((noinline, cold, visibility("hidden"))) inline void next_first(path_head& at, site& place, path_entry* counted) noexcept {
+  counted->take_back();
+  next_slowly(*at.owner, number_of(*at.owner, place));
 }
-__attribute__((noinline, cold)) inline void next_slowly(site& place) noexcept {
+__attribute__((noinline, cold, visibility("hidden"))) inline void next_slowly(site& place) noexcept {
   location* const at = this_location();
   if (at == nullptr) return;
   const uint32_t number = number_of(*at, place);
   if (at->path.depth() == 0 && number != 0) count_mismatch(*at, mismatch::fault::nothing_before, number);
   next_slowly(*at, number);
 }
-__attribute__((noinline, cold)) inline void next_first(site& counted) noexcept {
-  path_recorder::take_back(here->path.at_place(counted.known_place()));
-  next_slowly(counted);
-}
-__attribute__((noinline, cold)) inline void visit_slowly(site& place) noexcept {
+__attribute__((noinline, cold, visibility("hidden"))) inline void visit_slowly(site& place, path_entry* counted) noexcept {
+  take_back(*here, counted);
   if (location* const at = this_location()) visit_slowly(*at, number_of(*at, place));
-}
-__attribute__((noinline, cold)) inline void visit_first(site& counted) noexcept {
-  path_recorder::take_back(here->path.at_place(counted.known_place()));
-  visit_slowly(counted);
 }
 
 // --- Names known only at run time
 
-__attribute__((noinline)) inline opened begin_named(site_kind kind, const char* name, const char* file, uint32_t line,
+__attribute__((noinline, visibility("hidden"))) inline opened begin_named(site_kind kind, const char* name, const char* file, uint32_t line,
                                                     uint32_t& number) noexcept {
   location* const at = this_location();
   return at != nullptr ? enter_slowly(*at, number = number_of(*at, kind, name, file, line)) : not_recorded();

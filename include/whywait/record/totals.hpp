@@ -61,6 +61,15 @@ class totals {
     from.path.peek(ended ? from.end_ticks : until, count);
   }
 
+  /// Adds sums by site, `site_table::capacity` of them; null: nothing.
+  void add(const core::path_step* sums) noexcept {
+    for (uint32_t site = 0; sums != nullptr && site < size_; ++site) {
+      entries_[site].visits += sums[site].visits;
+      entries_[site].ticks += sums[site].ticks;
+      entries_[site].work += sums[site].work;
+    }
+  }
+
   /// Adds all locations of a registry, each up to `until`.
   void add_all(const core::registry& registry, uint64_t until) noexcept {
     for (const core::location_base* each = __atomic_load_n(&registry.locations, __ATOMIC_ACQUIRE); each != nullptr;

@@ -3,18 +3,18 @@
 
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/sorting.hpp>
+#include <whywait/report/ledger_assemble.hpp>
 #include <whywait/report/merge_lines.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/name_resolver.hpp>
 #include <whywait/report/picture.hpp>
 #include <whywait/report/units.hpp>
 #include <whywait/rules/finding.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -36,98 +36,7 @@ inline const char* name_of(explain::quality q) noexcept {
   return "bounded";
 }
 
-inline const char* name_of(explain::block_kind k) noexcept {
-  switch (k) {
-    case explain::block_kind::region:
-      return "region";
-    case explain::block_kind::step:
-      return "step";
-    case explain::block_kind::waiting:
-      return "waiting";
-    case explain::block_kind::between:
-      return "between";
-    case explain::block_kind::call:
-      return "call";
-    case explain::block_kind::startup:
-      return "startup";
-    case explain::block_kind::other:
-      return "other";
-  }
-  return "other";
-}
-
 namespace detail {
-
-/// Names and places for the keys of one outcome.
-class name_resolver {
- public:
-  name_resolver(const explain::outcome& found, const names& known) : known_(known) {
-    for (const explain::block_meaning& m : found.meanings) meanings_.emplace(m.key, m);
-  }
-
-  place site(core::stable_key key) const {
-    const place* p = known_.find(key);
-    return p != nullptr ? *p : place{};
-  }
-
-  void describe(const explain::residual_term& term, residual_entry& out) const {
-    const auto meaning = meanings_.find(term.block);
-    explain::block_meaning m{term.block, term.within != 0 ? explain::block_kind::step : explain::block_kind::region,
-                             term.block, 0};
-    if (meaning != meanings_.end()) m = meaning->second;
-    out.kind = report::name_of(m.kind);
-    const place* const marked = known_.find(m.first);
-    if (m.kind == explain::block_kind::region && marked != nullptr && !marked->kind.empty()) out.kind = marked->kind;
-    if (term.within != 0) {
-      const auto around = meanings_.find(term.within);
-      out.within = around != meanings_.end() && around->second.kind == explain::block_kind::between
-                       ? interval_name(around->second)
-                       : block_name(term.within);
-    }
-    switch (m.kind) {
-      case explain::block_kind::region:
-      case explain::block_kind::step:
-      case explain::block_kind::waiting:
-        out.where = site(m.first);
-        out.block = block_name(m.first);
-        break;
-      case explain::block_kind::between:
-        out.where = site(m.second);
-        if (m.first != 0) out.from = site(m.first);
-        out.block = interval_name(m);
-        break;
-      case explain::block_kind::call:
-        out.where = site(m.first);
-        out.block = "inside " + call_text(out.where);
-        break;
-      case explain::block_kind::startup:
-        out.block = "start-up, before MPI_Init returned";
-        break;
-      case explain::block_kind::other:
-        out.block = "all other code";
-        break;
-    }
-  }
-
- private:
-  std::string interval_name(const explain::block_meaning& m) const {
-    return "between " + (m.first != 0 ? call_text(site(m.first), "at") : std::string("MPI_Init")) + " and " +
-           call_text(site(m.second), "at");
-  }
-
-  std::string block_name(core::stable_key key) const {
-    const place* p = known_.find(key);
-    if (p != nullptr && !p->name.empty()) return p->name;
-    if (p != nullptr && !p->region.empty()) return std::string(last_of(p->region));
-    if (p != nullptr && !p->function.empty()) return short_name(p->function);
-    char digits[16];
-    const auto end = std::to_chars(digits, digits + sizeof digits, key, 16);
-    return "unnamed block " + std::string(digits, end.ptr);
-  }
-
-  const names& known_;
-  std::unordered_map<core::stable_key, explain::block_meaning> meanings_;
-};
 
 [[gnu::cold]] inline std::vector<location_seconds> shares_of(const std::vector<explain::location_share>& shares) {
   std::vector<location_seconds> out;
@@ -188,6 +97,11 @@ class name_resolver {
     w.wrong_order_seconds = seconds_of(e->wrong_order_ns);
     w.operation = resolve.site(e->operation);
     w.cause = resolve.site(e->cause);
+    if (found.total_ns != 0) {
+      w.compensated_seconds = seconds_of(e->compensated_ns);
+      w.compensated_quality = report::name_of(e->compensated_trust);
+      if (!e->residual.empty()) w.saving_seconds = detail::saving_of(found, e->residual[0].block);
+    }
     w.indirect_seconds = seconds_of(e->indirect_ns);
     w.waiters = detail::shares_of(e->waiters);
     w.causers = detail::shares_of(e->causers);
@@ -195,7 +109,7 @@ class name_resolver {
     std::int64_t explained_ns = 0;
     for (const explain::residual_term& t : e->residual) {
       residual_entry r;
-      resolve.describe(t, r);
+      resolve.describe(t.block, t.within, r);
       r.seconds = seconds_of(t.total_ns);
       r.visits_seconds = seconds_of(t.visits_ns);
       r.speed_seconds = seconds_of(t.speed_ns);
@@ -219,6 +133,7 @@ class name_resolver {
     if (index < said.waits.size()) w.advice = detail::advice_of(said.waits[index].list);
     out.waits.push_back(std::move(w));
   }
+  if (found.total_ns != 0) out.ledger = detail::ledger_of(found, resolve);
   out.problems = detail::advice_of(said.problems);
   out.run.undescribed_seconds = seconds_of(undescribed_ns);
   out.run.unexplained_seconds = seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));

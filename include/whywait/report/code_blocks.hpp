@@ -163,13 +163,16 @@ class code_blocks {
     p.line = p.last_line = code.line;
     p.module = std::move(code.module);
     p.offset = code.offset;
+    const core::stable_key line = core::combine(
+        core::combine(core::key_of(p.file.c_str()), core::key_of(p.function.c_str())), static_cast<std::uint64_t>(p.line));
     places_.emplace(key, std::move(p));
-    code_.add(number, {{key, 1}});
+    code_.add(number, {{key, 1}}, lines_.intern(line, number));
   }
 
   code_filter filter_;
   std::vector<const core::code_source*> sources_;
   explain::counted_code code_;
+  explain::key_map lines_;  // to the first number of each
   std::unordered_map<core::stable_key, place> places_;
   std::string problem_;
   symboliser symbols_;

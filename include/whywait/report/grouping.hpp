@@ -97,6 +97,7 @@ namespace detail {
     sum.wrong_order_seconds += w.wrong_order_seconds;
     sum.unexplained_seconds += w.unexplained_seconds;
     sum.indirect_seconds += w.indirect_seconds;
+    if (sum.compensated_seconds && w.compensated_seconds) *sum.compensated_seconds += *w.compensated_seconds;
     for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
     detail::add_shares(sum.waiters, w.waiters);
     detail::add_shares(sum.causers, w.causers);

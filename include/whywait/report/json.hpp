@@ -1,7 +1,9 @@
 #ifndef WHYWAIT_REPORT_JSON_HPP
 #define WHYWAIT_REPORT_JSON_HPP
 
+#include <whywait/report/json_place.hpp>
 #include <whywait/report/json_writer.hpp>
+#include <whywait/report/ledger_json.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/output_file.hpp>
 #include <whywait/report/picture_text.hpp>
@@ -10,7 +12,6 @@
 
 #include <cstddef>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace whywait {
@@ -18,23 +19,6 @@ inline namespace v0 {
 namespace report {
 
 namespace detail {
-
-/// The members of a place that are known; the stable four of a call site are always there.
-template <class Writer>
-void write_place_members(Writer& out, const place& p, bool is_call) {
-  if (is_call) out.member("call", p.call);
-  out.member("region", p.region).member("file", p.file).member("line", p.line);
-  if (p.last_line > p.line) out.member("last_line", p.last_line);
-  if (!p.function.empty()) out.member("function", p.function);
-  if (!p.module.empty()) out.member("module", p.module).member("offset", p.offset);
-}
-
-template <class Writer>
-void write_place(Writer& out, const char* name, const place& p) {
-  out.key(name).begin_object();
-  write_place_members(out, p, true);
-  out.end_object();
-}
 
 template <class Writer>
 void write_locations(Writer& out, const char* name, const std::vector<location_seconds>& all) {
@@ -57,28 +41,8 @@ void write_advice(Writer& out, const char* name, const std::vector<advice_entry>
 }
 
 template <class Writer>
-void write_row(Writer& out, const row& r) {
-  out.begin_object();
-  for (const auto& [name, value] : r) {
-    out.key(name);
-    std::visit([&out](const auto& v) { out.value(v); }, value);
-  }
-  out.end_object();
-}
-
-template <class Writer>
-void write_rows(Writer& out, const char* name, const std::vector<row>& rows) {
-  out.key(name).begin_array();
-  for (const row& r : rows) write_row(out, r);
-  out.end_array();
-}
-
-template <class Writer>
 void write_residual(Writer& out, const residual_entry& r) {
-  out.begin_object().member("block", r.block).member("kind", r.kind);
-  write_place_members(out, r.where, r.kind == "call" || r.kind == "between");
-  if (!r.within.empty()) out.member("within", r.within);
-  if (r.from) write_place(out, "from", *r.from);
+  write_block(out, r);
   out.member("seconds", r.seconds).member("visits_seconds", r.visits_seconds).member("speed_seconds", r.speed_seconds);
   out.member("causer_visits", r.causer_visits).member("waiter_visits", r.waiter_visits);
   out.member("causer_work", r.causer_work).member("waiter_work", r.waiter_work);
@@ -96,7 +60,9 @@ void write_wait(Writer& out, const wait_entry& w) {
         .member("wrong_order_seconds", w.wrong_order_seconds);
   write_place(out, "operation", w.operation);
   write_place(out, "cause", w.cause);
-  if (w.compensated_seconds) out.member("compensated_seconds", *w.compensated_seconds);
+  if (w.compensated_seconds)
+    out.member("compensated_seconds", *w.compensated_seconds).member("compensated_quality", w.compensated_quality);
+  if (w.saving_seconds) out.member("saving_seconds", *w.saving_seconds);
   out.member("unexplained_seconds", w.unexplained_seconds).member("indirect_seconds", w.indirect_seconds);
   out.key("residual").begin_array();
   for (const residual_entry& r : w.residual) write_residual(out, r);
@@ -116,7 +82,9 @@ void write_run(Writer& out, const run_facts& run) {
   out.member("unexplained_seconds", run.unexplained_seconds);
   out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);
   out.member("mpi", run.mpi).member("mpi_calls", run.mpi_calls).member("dropped_events", run.dropped_events);
-  out.member("unmatched", run.unmatched)
+  if (run.epochs > 1) out.member("epochs", run.epochs);
+  out.member("first_comers", run.first_comers)
+      .member("unmatched", run.unmatched)
       .member("clock", run.clock)
       .member("clock_error_seconds", run.clock_error_seconds);
   out.member("clock_violations", run.clock_violations).member("partial", run.partial);
@@ -167,10 +135,7 @@ void write_json(const result& r, Sink sink) {
   for (const wait_entry& w : r.waits) detail::write_wait(out, w);
   out.end_array();
   detail::write_advice(out, "problems", r.problems);
-  detail::write_rows(out, "critical_path", r.critical_path);
-  detail::write_row(out.key("efficiency"), r.efficiency);
-  detail::write_row(out.key("overhead"), r.overhead);
-  detail::write_rows(out, "delay_costs", r.delay_costs);
+  detail::write_ledger(out, r.ledger);
   detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
   if (!r.last_words.empty()) {

@@ -2,7 +2,9 @@
 #define WHYWAIT_REPORT_MODEL_HPP
 
 #include <whywait/predict/answer.hpp>
+#include <whywait/report/named_block.hpp>
 #include <whywait/report/names.hpp>
+#include <whywait/report/run_ledger.hpp>
 #include <whywait/report/section.hpp>
 #include <whywait/report/thread_end.hpp>
 
@@ -11,7 +13,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace whywait {
@@ -25,6 +26,8 @@ struct run_facts {
   std::string mpi;                  ///< version of the MPI library in its own words
   std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
   std::int64_t dropped_events = 0;  ///< records lost for lack of memory
+  std::int64_t epochs = 1;          ///< parts in which the run was explained, for lack of memory or by wish
+  std::int64_t first_comers = 0;    ///< answers to whoever asked first: at another speed others would have got them
   std::string clock;                ///< "tsc", "clock_gettime": what the times were read from
   double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
   bool partial = false;             ///< the program did not come to its end: only a part is known
@@ -50,12 +53,7 @@ struct location_seconds {
 };
 
 /// One block of an explanation: what the late side ran more (or less, negative) than the waiting side.
-struct residual_entry {
-  std::string kind;    ///< region, step, waiting, between, call, startup, other
-  std::string block;   ///< name, or for derived blocks a phrase: "between MPI_Waitall at step (halo.cpp:20) and ..."
-  std::string within;  ///< of an untimed step: the region around it
-  place where;         ///< of the block; of a derived block the call site at its end
-  std::optional<place> from;     ///< between: the call site at its begin (nothing: since MPI_Init)
+struct residual_entry : named_block {
   double seconds = 0;            ///< visits_seconds + speed_seconds
   double visits_seconds = 0;     ///< because it was entered more or fewer times, or on one side only
   double speed_seconds = 0;      ///< because each visit took longer or shorter
@@ -63,14 +61,6 @@ struct residual_entry {
   std::int64_t causer_visits = 0, waiter_visits = 0;
   std::int64_t causer_work = 0, waiter_work = 0;
   double causer_seconds = 0, waiter_seconds = 0;
-
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
-  residual_entry() = default;
-  [[gnu::noinline]] residual_entry(const residual_entry&) = default;
-  [[gnu::noinline]] residual_entry(residual_entry&&) = default;
-  [[gnu::noinline]] residual_entry& operator=(const residual_entry&) = default;
-  [[gnu::noinline]] residual_entry& operator=(residual_entry&&) = default;
-  [[gnu::noinline]] ~residual_entry() = default;
 };
 
 /// A problem that a rule found: what to do about it, and an upper bound of what that may save.
@@ -121,6 +111,8 @@ struct wait_entry {
   place operation;                                 ///< the call that waited
   place cause;                                     ///< the call that came late
   std::optional<double> compensated_seconds;       ///< without the cost of measuring; nothing: not computed
+  std::string compensated_quality;                 ///< how sure that is; empty: not computed
+  std::optional<double> saving_seconds;            ///< the run is shorter by this if its first block takes half the time
   double unexplained_seconds = 0;                  ///< remainder; holds the terms that were too small to list
   double indirect_seconds = 0;                     ///< sum of the inherited parts
   std::vector<residual_entry> residual;            ///< largest first
@@ -137,10 +129,6 @@ struct wait_entry {
   [[gnu::noinline]] ~wait_entry() = default;
 };
 
-/// A row of a section that another room fills: named values in the order they are written.
-using row_value = std::variant<bool, std::int64_t, double, std::string>;
-using row = std::vector<std::pair<std::string, row_value>>;
-
 /// The answers to WHYWAIT_WHATIF.
 struct prediction_section {
   double measured_seconds = 0;  ///< of the run, or of the part of it that was asked about
@@ -154,10 +142,7 @@ struct result {
   run_facts run;
   std::vector<wait_entry> waits;  ///< most costly first
   std::vector<advice_entry> problems;  ///< those that belong to no single wait; most saving first
-  std::vector<row> critical_path;
-  row efficiency;
-  row overhead;
-  std::vector<row> delay_costs;
+  run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   std::shared_ptr<const section> communication;  ///< a communication_section, of a program that registered data; else null
   prediction_section prediction;
   std::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty

@@ -62,13 +62,17 @@ class picture_writer {
            " (" + what + ")";
   }
 
+  // Of code that the compiler counts; the function is its name.
+  static bool is_line(const picture_row& row) noexcept { return row.kind == "step" && row.where.last_line != 0; }
+
   static std::string label(const picture_row& row, const picture_cell& c) {
     if (row.kind == "loop") return count_of(c.count) + " times";
     std::string name = row.kind == "unmarked"    ? std::string("(unmarked code)")
                        : row.kind == "unordered" ? std::string("(in an order not kept)")
                        : row.kind == "call"      ? (row.where.call.empty() ? "an MPI call" : printable(row.where.call))
                                                  : (row.name.empty() ? "unnamed block" : printable(row.name));
-    if (c.count != 1) name = count_of(c.count) + " " + name;
+    if (is_line(row)) name += ":" + std::to_string(row.where.line);
+    if (c.count != 1) name = count_of(c.count) + (is_line(row) ? "x " : " ") + name;
     if (c.continued) name = "... " + name;
     if (c.unfinished) name += " ...";
     return name;
@@ -121,9 +125,12 @@ class picture_writer {
       if (!open.empty()) around[i] = open.back();
       open.push_back(i);
     }
-    std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+    std::vector<char> differing(all);  // and the lines of a loop that does: they say which it is
+    for (std::size_t i = 0; i != all; ++i)
+      differing[i] = differs(p_.rows[i]) || (is_line(p_.rows[i]) && around[i] != all && differs(p_.rows[around[i]]));
+    std::stable_sort(order.begin(), order.end(), [this, &differing](std::size_t a, std::size_t b) {
       const picture_row &x = p_.rows[a], &y = p_.rows[b];
-      if (differs(x) != differs(y)) return differs(x);
+      if (differing[a] != differing[b]) return differing[a] != 0;
       if (apart(x) != apart(y)) return apart(x) > apart(y);
       return seconds(x.causer) > seconds(y.causer);
     });
@@ -131,11 +138,11 @@ class picture_writer {
     std::size_t tries = 0;
     for (const std::size_t row : order) {
       if (kept_[row] != 0) continue;
-      if (!differs(p_.rows[row]) && differs(p_.rows[order.front()])) break;
+      if (!differing[row] && differing[order.front()]) break;
       if (++tries > 4 * most_rows) break;  // the rest matters less than what already had no room
       trial = kept_;
       for (std::size_t at = row; at != all; at = around[at]) trial[at] = 1;
-      if (lines_of(trial) <= (differs(p_.rows[row]) ? most_rows : few_rows)) kept_.swap(trial);
+      if (lines_of(trial) <= (differing[row] ? most_rows : few_rows)) kept_.swap(trial);
     }
     for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
       if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;

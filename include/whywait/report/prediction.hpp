@@ -22,6 +22,18 @@ namespace detail {
   return text;
 }
 
+/// How the answer was found, and what speaks for it.
+[[gnu::cold]] inline std::string by_whom(const predict::answer& a) {
+  if (a.engine != "clocks")
+    return "by " + a.engine + ", which is " + signed_percent(a.baseline_error) + " off for the program as it is";
+  for (const predict::engine_answer& e : a.engines)
+    if (e.engine == "replay")
+      return "by the clocks of the critical path" +
+             (e.refusal.empty() ? "; replay is " + signed_percent(e.seconds / a.seconds - 1) + " from that"
+                                : ", not checked by replay: " + e.refusal);
+  return "by the clocks of the critical path";
+}
+
 /// The section of the text report: each question with its time, interval, saving and the error of the same model on the
 /// program as it was; refusals with their reason. Empty without questions.
 [[gnu::cold]] inline std::string prediction_text(const prediction_section& p, std::size_t columns) {
@@ -36,12 +48,11 @@ namespace detail {
       out += wrap(head + "no answer: " + printable(a.refusal), columns, "      ", "        ");
       continue;
     }
-    const double saving = p.measured_seconds - a.seconds;
+    const double saving = a.measured_seconds - a.seconds;
     head += duration(a.seconds) + "  (" + duration(a.low_seconds) + " to " + duration(a.high_seconds) + "), " +
             (saving >= 0 ? "saves " : "costs ") + duration(std::fabs(saving), 2);
     out += wrap(head, columns, "      ", "        ");
-    out += wrap("by " + a.engine + ", which is " + signed_percent(a.baseline_error) + " off for the program as it is",
-                columns, "        ", "        ");
+    out += wrap(by_whom(a), columns, "        ", "        ");
     for (const std::string& note : a.notes) out += wrap(printable(note), columns, "        ", "        ");
   }
   return out;
@@ -59,7 +70,7 @@ template <class Writer>
       out.begin_object().member("question", a.question);
       if (a.refusal.empty()) {
         out.member("seconds", a.seconds).member("low_seconds", a.low_seconds).member("high_seconds", a.high_seconds);
-        out.member("saving_seconds", p.measured_seconds - a.seconds);
+        out.member("saving_seconds", a.measured_seconds - a.seconds);
         out.member("engine", a.engine).member("unchanged_error", a.baseline_error);
       } else {
         out.member("refusal", a.refusal);

@@ -3,6 +3,7 @@
 
 #include <whywait/explain/sorting.hpp>
 #include <whywait/report/grouping.hpp>
+#include <whywait/report/ledger_text.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/picture_text.hpp>
 #include <whywait/report/prediction.hpp>
@@ -78,13 +79,16 @@ class text_writer {
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not come to its end: this is what was known of it.", "  ");
+    const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
+      if (parallel && r_.ledger.efficiency.parallel < 0.9) efficiency();
       balanced(share);
     } else {
       const std::vector<wait_group> groups = group_shapes(r_.waits);
       std::size_t shown = 0;
       double covered = 0;
       patterns(groups);
+      if (parallel) efficiency();
       for (; shown < groups.size() && shown < o_.most_waits; ++shown) {
         if (shown > 0 && covered >= o_.cover * run.waiting_seconds &&
             groups[shown].sum.seconds < o_.quiet_below * run.location_seconds)
@@ -95,6 +99,7 @@ class text_writer {
       rest(groups.size() - shown, shown > 0, covered);
     }
     problems();
+    if (!quiet) ledger();
     if (r_.communication != nullptr) out_ += r_.communication->text(o_.columns);
     out_ += prediction_text(r_.prediction, o_.columns);
     footer();
@@ -161,6 +166,9 @@ class text_writer {
         r_.run.waiting_seconds > 0 ? percent(w.seconds / r_.run.waiting_seconds) + " of the waiting, " : "";
     facts += counted(w.count, "wait");
     if (w.count > 1) facts += ", longest " + duration(w.longest_seconds, 2);
+    if (r_.ledger.overhead.calibrated && w.compensated_seconds &&
+        std::fabs(*w.compensated_seconds - w.seconds) > 0.01 * w.seconds)
+      facts += ", " + duration(*w.compensated_seconds) + " without measuring";
     const bool one_line = 4 + display_width(head) + 2 + display_width(facts) <= o_.columns;
     out_ += "\n" + pad_left(std::to_string(number), 2) + "  " + bold(head) + (one_line ? "  " : "\n" + margin()) +
             facts + "\n";
@@ -214,6 +222,22 @@ class text_writer {
     }
     if (shown < r_.problems.size())
       paragraph(counted(more_of(r_.problems.size() - shown), "more problem") + " (the JSON file has all)", margin());
+  }
+
+  void efficiency() { paragraph(efficiency_text(r_.ledger.efficiency), "  ", "", 2); }
+
+  /// What the virtual clocks say about the run as a whole.
+  void ledger() {
+    const std::string path = critical_path_text(r_.ledger, o_.columns);
+    out_ += path;
+    if (!path.empty() && r_.run.first_comers > 0)
+      paragraph("x2 saves: if all get the same work again, but " + counted(r_.run.first_comers, "answer") +
+                    " went to whoever asked first",
+                margin() + "  ");
+    const std::string delays = delay_text(r_.ledger, r_.waits);
+    if (delays.empty()) return;
+    out_ += "\n";
+    paragraph(delays, margin());
   }
 
   void places(const wait_entry& w) {
@@ -280,21 +304,8 @@ class text_writer {
 
   static std::int64_t more_of(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
 
-  /// Name and place of a block in at most `label_columns` where that is possible without cutting the file name.
   std::vector<std::string> label(const residual_entry& r) const {
-    const std::size_t room = o_.columns - margin().size() - 2;
-    if (r.kind == "between") {
-      const std::string begin = r.from ? call_text(*r.from, "in", room - 8) : "MPI_Init";
-      return {"between " + begin, "    and " + call_text(r.where, "in", room - 8)};
-    }
-    if (r.kind == "call") return {"inside " + call_text(r.where, "in", room - 7)};
-    const std::string name = printable(r.block);
-    std::string code = code_text(r.where);
-    if (!code.empty()) code = " (" + code + ")";
-    const std::size_t left = label_columns > display_width(code) ? label_columns - display_width(code) : 0;
-    if (display_width(name) <= left || left >= 12)
-      return {shorten_middle(name, std::max<std::size_t>(left, 12)) + code};
-    return {shorten_middle(name, room), code.substr(code.empty() ? 0 : 1)};
+    return label_of(r, label_columns, o_.columns - margin().size() - 2);
   }
 
   static std::string scale_or_own(const duration_scale& scale, double seconds) {
@@ -323,7 +334,8 @@ class text_writer {
 
   void footer() {
     const run_facts& run = r_.run;
-    std::string text = counted(run.mpi_calls, "MPI call") + " seen, clock error ";
+    std::string text = counted(run.mpi_calls, "MPI call") + " seen" +
+                       (run.epochs > 1 ? " in " + counted(run.epochs, "epoch") : "") + ", clock error ";
     text += std::isfinite(run.clock_error_seconds) ? duration(run.clock_error_seconds, 2) : "unknown";
     text +=
         ", " + counted(run.dropped_events, "event") + " dropped, " + counted(run.unmatched, "message") + " unmatched";
@@ -333,6 +345,8 @@ class text_writer {
           ", " + percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
     out_ += "\n";
     paragraph(text, "    ", faint());
+    const std::string overhead = overhead_text(r_.ledger);
+    if (!overhead.empty()) paragraph(overhead, "    ", faint());
     warnings();
   }
 

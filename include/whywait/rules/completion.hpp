@@ -34,7 +34,7 @@ class completion {
   [[gnu::cold]] completion(const explain::rank_history& rank, std::int64_t least_ns) : ranks_(rank.ranks), least_ns_(least_ns) {
     std::unordered_map<core::stable_key, std::int64_t> instances;
     for (const explain::location_history& location : rank.locations)
-      for (std::uint64_t i = 0; i < location.records.size(); ++i) {
+      for (std::uint64_t i = location.carried; i < location.records.size(); ++i) {
         const core::sync_record& r = location.records[i];
         if (!holds_all_ranks(r) || r.has(core::sync_flag::failed) || r.comm >= rank.communicators.size()) continue;
         const explain::communicator& comm = rank.communicators[r.comm];

@@ -55,7 +55,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
   for (const explain::location_history& location : rank.locations) {
     const auto& records = location.records;
     bool communicated = true;
-    for (std::uint64_t i = 0; i < records.size(); ++i) {
+    for (std::uint64_t i = location.carried; i < records.size(); ++i) {
       const core::sync_record& r = records[i];
       const core::stable_key key = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
       const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * ns_per_tick);

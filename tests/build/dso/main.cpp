@@ -1,6 +1,6 @@
 // One registry per process: the executable, a library linked to it and a plugin loaded with RTLD_LOCAL agree on
-// where it is, on the calling thread's location, and on the number of a region; also from a second thread, and when
-// the plugin comes first.   main <plugin> [plugin-first]
+// where it is, on the calling thread's location, and on the number of a region, and the marks of each go the fast way; also
+// from a second thread, and when the plugin comes first.   main <plugin> [plugin-first]
 #include <whywait/record.hpp>
 
 #include <dlfcn.h>
@@ -17,9 +17,9 @@ namespace {
 int failures = 0;
 
 void expect_equal(const char* what, const module_facts& a, const module_facts& b) {
-  if (a.registry == b.registry && a.location == b.location && a.site == b.site) return;
-  printf("FAILED: %s: registry %p %p, location %p %p, site %u %u\n", what, a.registry, b.registry, a.location,
-         b.location, a.site, b.site);
+  if (a.registry == b.registry && a.location == b.location && a.site == b.site && a.fast && b.fast) return;
+  printf("FAILED: %s: registry %p %p, location %p %p, site %u %u, fast %d %d\n", what, a.registry, b.registry, a.location,
+         b.location, a.site, b.site, a.fast, b.fast);
   ++failures;
 }
 
@@ -27,7 +27,8 @@ module_facts own_facts() {
   WHYWAIT_REGION("shared");
   whywait::core::registry* const here = whywait::core::the_registry();
   return {here, whywait::record::this_location(),
-          here->sites.intern(whywait::core::site_kind::region, "shared", "shared.cpp", 1)};
+          here->sites.intern(whywait::core::site_kind::region, "shared", "shared.cpp", 1),
+          whywait::record::detail::here->enters_fast()};
 }
 
 module_facts_function* plugin = nullptr;

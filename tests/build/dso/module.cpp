@@ -9,5 +9,6 @@ extern "C" module_facts MODULE_FACTS() {
   WHYWAIT_REGION("shared");
   whywait::core::registry* const here = whywait::core::the_registry();
   return {here, whywait::record::this_location(),
-          here->sites.intern(whywait::core::site_kind::region, "shared", "shared.cpp", 1)};
+          here->sites.intern(whywait::core::site_kind::region, "shared", "shared.cpp", 1),
+          whywait::record::detail::here->enters_fast()};
 }

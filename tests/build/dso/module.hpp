@@ -7,6 +7,7 @@ struct module_facts {
   const void* registry;  // where this module believes the registry of the process is
   const void* location;  // where it believes the calling thread records
   unsigned site;         // number of the region that all modules name alike
+  bool fast;             // whether the marks of this module go the fast way
 };
 using module_facts_function = module_facts();
 }

@@ -20,7 +20,7 @@ namespace explain {
 /// The forward pass of the virtual clocks of one rank: at the beginning of each of its records it tells those who
 /// needed that; a record that needed others waits for their stamps. Free of deadlock for the reason given in
 /// forward.hpp: nobody needs what came after its own end. O(records + messages * log records); the stamps under
-/// way take 16 bytes and 8 per clock each.
+/// way take 24 bytes and 8 per clock each.
 class clock_pass {
  public:
   clock_pass(const rank_history& rank, need_book& needs, meeting_book& meetings,
@@ -87,9 +87,11 @@ class clock_pass {
     state at = between_records;
     std::size_t given = 0, need = 0, note = 0;
     std::vector<pending> waiting;  ///< per need
-    std::int64_t wildcard_ns = INT64_MIN;  ///< the latest message that such a wildcard took, under clock 0
-    std::uint32_t wildcard_comm = 0;
+    std::int64_t wildcard_ns = INT64_MIN;  ///< when the message that such a wildcard took was sent, under clock 0
+    std::uint32_t wildcard_posting = 0, wildcard_comm = 0;
     std::int32_t wildcard_tag = 0;
+    std::int64_t chosen_ns = INT64_MIN;  ///< the same for the latest that MPI_Waitany took
+    std::uint32_t chooser = 0;           ///< that record
   };
   template <class Post>
   void tell(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
@@ -161,13 +163,14 @@ class clock_pass {
     std::int64_t measured_ns = 0;
     const std::size_t first = l.note;
     for (; l.note != notes.size() && notes[l.note].record == record; ++l.note) measured_ns += notes[l.note].wait_ns;
+    measured_ns = std::max<std::int64_t>(0, measured_ns - l.clocks.inside_ns());
     const clock_stamp* stamp = nullptr;
     bool inverted = false;
     if (need != nullptr) {
       const std::uint32_t s = l.waiting[l.need].stamp;
       stamp = &stamps_[s];
-      if (need->wildcard && plan_->compensates()) {
-        inverted = overtaken(l, rank_->locations[number].records[record], stamp->at[0]);
+      if (plan_->compensates()) {
+        inverted = overtaken(l, rank_->locations[number], *need, stamp->at[0]);
         result_.inversions += inverted ? 1 : 0;
       }
       free_.push_back(s);
@@ -192,16 +195,31 @@ class clock_pass {
     }
   }
 
-  // Would this message have come before one that an earlier wildcard receive like this took?
-  static bool overtaken(lane& l, const core::sync_record& r, std::int64_t sent_ns) {
-    if (core::role_of(r.call) != core::call_role::receive) return false;
+  // Would another message have been taken instead (overhead 3.3)? Of wildcards alike the one that was posted earlier
+  // takes the message that comes earlier. MPI_Waitany takes the first that comes, of those that were posted by then.
+  static bool overtaken(lane& l, const location_history& here, const clock_need& need, std::int64_t sent_ns) {
+    const core::call_role role = core::role_of(here.records[need.record].call);
+    if (role == core::call_role::complete_any) {
+      const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
+      if (sent_ns > l.chosen_ns) {
+        l.chosen_ns = sent_ns;
+        l.chooser = need.record;
+      }
+      return earlier;
+    }
+    if (!need.wildcard || need.posting == clock_need::unknown) return false;
+    const core::sync_record& r = here.records[need.posting];
     const auto tag = r.has(core::sync_flag::any_tag) ? -1 : r.tag;
-    if (l.wildcard_comm != r.comm || l.wildcard_tag != tag) l.wildcard_ns = INT64_MIN;
+    bool inverted = false;
+    if (l.wildcard_ns != INT64_MIN && l.wildcard_comm == r.comm && l.wildcard_tag == tag) {
+      inverted = need.posting < l.wildcard_posting ? sent_ns > l.wildcard_ns : sent_ns < l.wildcard_ns;
+      if (inverted && need.posting > l.wildcard_posting) return true;  // the other one stays the latest
+    }
+    l.wildcard_ns = sent_ns;
+    l.wildcard_posting = need.posting;
     l.wildcard_comm = r.comm;
     l.wildcard_tag = tag;
-    const bool earlier = sent_ns < l.wildcard_ns;
-    l.wildcard_ns = std::max(l.wildcard_ns, sent_ns);
-    return earlier;
+    return inverted;
   }
 
   void end(lane& l) {
@@ -209,6 +227,7 @@ class clock_pass {
     const location_clocks& c = l.clocks;
     result_.ends = most(result_.ends, without(c.now_ns(), c.delay()));
     result_.add_end(c.now_ns(), c.bound_ns());
+    result_.error_ns = std::max(result_.error_ns, c.error_ns());
     result_.executed_ns += c.executed_ns();
     result_.useful_ns += c.useful_ns();
     result_.most_useful_ns = std::max(result_.most_useful_ns, c.useful_ns());

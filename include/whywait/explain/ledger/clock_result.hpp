@@ -18,7 +18,7 @@ namespace explain {
 /// What the clocks of some ranks say together.
 struct clock_result {
   clock_bank<most_clocks> ends = detail::all_clocks<most_clocks>(INT64_MIN);  ///< latest under each hypothesis
-  std::int64_t measured_end_ns = INT64_MIN, bound_ns = 0;  ///< of the location that ended last
+  std::int64_t measured_end_ns = INT64_MIN, bound_ns = 0, error_ns = 0;  ///< of the location that ended last
   std::int64_t executed_ns = 0, waiting_ns = 0, inversions = 0;
   std::int64_t useful_ns = 0, most_useful_ns = 0, locations = 0;
   struct node_time {
@@ -36,6 +36,7 @@ struct clock_result {
   [[gnu::cold]] void merge(const clock_result& o) {
     ends = most(ends, o.ends);
     add_end(o.measured_end_ns, o.bound_ns);
+    error_ns = std::max(error_ns, o.error_ns);
     executed_ns += o.executed_ns;
     waiting_ns += o.waiting_ns;
     inversions += o.inversions;
@@ -67,7 +68,7 @@ struct clock_result {
   [[gnu::cold]] packet pack() const {
     packet out;
     put(out, ends);
-    for (const std::int64_t v : {measured_end_ns, bound_ns, executed_ns, waiting_ns, inversions, useful_ns,
+    for (const std::int64_t v : {measured_end_ns, bound_ns, error_ns, executed_ns, waiting_ns, inversions, useful_ns,
                                  most_useful_ns, locations}) {
       put(out, v);
     }
@@ -78,8 +79,8 @@ struct clock_result {
   [[gnu::cold]] void merge(packet_reader& in) {
     clock_result o;
     o.ends = in.get<clock_bank<most_clocks>>();
-    for (std::int64_t* v : {&o.measured_end_ns, &o.bound_ns, &o.executed_ns, &o.waiting_ns, &o.inversions,
-                            &o.useful_ns, &o.most_useful_ns, &o.locations}) {
+    for (std::int64_t* v : {&o.measured_end_ns, &o.bound_ns, &o.error_ns, &o.executed_ns, &o.waiting_ns,
+                            &o.inversions, &o.useful_ns, &o.most_useful_ns, &o.locations}) {
       *v = in.get<std::int64_t>();
     }
     get_all(in, o.nodes);

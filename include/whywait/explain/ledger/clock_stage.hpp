@@ -62,7 +62,7 @@ class clock_stage final : public rank_clocks {
     for (std::size_t i = 0; i != merging.entries(); ++i) placed_.push_back(merging.placed(i));
   }
 
-  /// On rank 0: the blocks that explain most, to be asked about.
+  /// On rank 0: the blocks to be asked about, those that explain most, then half as many others on its own path.
   packet choose() const {
     std::vector<std::pair<core::stable_key, std::int64_t>> blocks;
     for (const merged_class& c : merging_->merged()) {
@@ -83,8 +83,18 @@ class clock_stage final : public rank_clocks {
     sort_rarely(blocks, [](const auto& a, const auto& b) {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
+    blocks.resize(std::min(blocks.size(), settings_->savings));
+    std::vector<block_time> path = path_.path;
+    sort_rarely(path, [](const block_time& a, const block_time& b) {
+      return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
+    });
+    const std::size_t most = blocks.size() + settings_->savings / 2;
+    for (std::size_t i = 0; i != path.size() && blocks.size() < most && path[i].ns > 0; ++i) {
+      const auto same = [&](const auto& b) { return b.first == path[i].block; };
+      if (std::none_of(blocks.begin(), blocks.end(), same)) blocks.emplace_back(path[i].block, 0);
+    }
     packet out;
-    for (std::size_t i = 0; i != std::min(blocks.size(), settings_->savings); ++i) put(out, blocks[i].first);
+    for (const auto& b : blocks) put(out, b.first);
     return out;
   }
   void take_choice(const unsigned char* data, std::size_t size) {
@@ -109,7 +119,7 @@ class clock_stage final : public rank_clocks {
     }
     if (asked_ == questions_.size()) return false;
     const std::size_t count = std::min(questions_.size() - asked_, most_clocks - (first ? 1 : 0));
-    plan_.reset(new clock_plan(*rank_, *settings_, questions_.data() + asked_, count, first));
+    plan_.reset(new clock_plan(*rank_, questions_.data() + asked_, count, first));
     asked_ += count;
     pass_->begin(*plan_);
     return true;
@@ -142,6 +152,7 @@ class clock_stage final : public rank_clocks {
       without_.waiting_ns = result_.waiting_ns;
       without_.overhead_ns = result_.executed_ns;
       without_.bound_ns = result_.bound_ns;
+      without_.error_ns = result_.error_ns + 2 * settings_->clock_error_ns;
       without_.inversions = result_.inversions;
       total_ns_ = result_.measured_end_ns - earliest_ns;
       efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock]);
@@ -155,6 +166,9 @@ class clock_stage final : public rank_clocks {
   void report(outcome& result, std::vector<merged_class>& merged) override {
     result.total_ns = total_ns_;
     result.without_overhead = without_;
+    for (const location_history& l : rank_->locations) {
+      result.without_overhead.calibrated = result.without_overhead.calibrated || !l.call_overheads.empty();
+    }
     result.efficiency = efficiency_;
     path_.join();
     result.critical_path = path_.present(locations_);

@@ -20,6 +20,7 @@ constexpr std::size_t most_clocks = 16;
 struct clock_stamp {
   std::int64_t ready_ns = INT64_MIN;  ///< in the measured run
   std::int64_t bound_ns = 0;          ///< overhead on the measured critical path into it
+  std::int64_t error_ns = 0;          ///< by how much its delay may be wrong
   clock_bank<most_clocks> at;         ///< under each hypothesis
 
   static clock_stamp never() noexcept {
@@ -33,23 +34,24 @@ struct clock_stamp {
       ready_ns = o.ready_ns;
       bound_ns = o.bound_ns;
     }
+    error_ns = std::max(error_ns, o.error_ns);
     at = most(at, o.at);
   }
 };
 
 /// Only the clocks in use travel.
 inline void put_stamp(packet& out, const clock_stamp& s, std::size_t clocks) {
+  const std::int64_t head[] = {s.ready_ns, s.bound_ns, s.error_ns};
   const std::size_t at = out.size(), bytes = clocks * sizeof(std::int64_t);
-  out.resize(at + 2 * sizeof(std::int64_t) + bytes);
-  unsigned char* to = out.data() + at;
-  std::memcpy(to, &s.ready_ns, sizeof s.ready_ns);
-  std::memcpy(to + sizeof s.ready_ns, &s.bound_ns, sizeof s.bound_ns);
-  std::memcpy(to + 2 * sizeof(std::int64_t), s.at.clock.data(), bytes);
+  out.resize(at + sizeof head + bytes);
+  std::memcpy(out.data() + at, head, sizeof head);
+  std::memcpy(out.data() + at + sizeof head, s.at.clock.data(), bytes);
 }
 inline clock_stamp get_stamp(packet_reader& in, std::size_t clocks) {
   clock_stamp s = clock_stamp::never();
   s.ready_ns = in.get<std::int64_t>();
   s.bound_ns = in.get<std::int64_t>();
+  s.error_ns = in.get<std::int64_t>();
   const std::size_t bytes = clocks * sizeof(std::int64_t);
   std::memcpy(s.at.clock.data(), in.skip(bytes), bytes);
   return s;

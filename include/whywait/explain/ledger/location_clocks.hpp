@@ -22,9 +22,8 @@ namespace explain {
 class clock_plan {
  public:
   /// `first`: the first pass, which compensates. `questions`: at most most_clocks.
-  clock_plan(const rank_history& rank, const options& settings, const what_if* questions, std::size_t count,
-             bool first)
-      : overheads_(&settings.overheads), compensates_(first), clocks_(count + (first ? 1 : 0)) {
+  clock_plan(const rank_history& rank, const what_if* questions, std::size_t count, bool first)
+      : compensates_(first), clocks_(count + (first ? 1 : 0)) {
     by_block_.resize(rank.blocks.size());
     for (std::size_t q = 0; q != count; ++q) {
       const std::size_t clock = q + (first ? 1 : 0);
@@ -56,10 +55,6 @@ class clock_plan {
   void spend_network(std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
     for (std::size_t h = 0; h != clocks_; ++h) x[h] += share(saved_on_network_[h], ns);
   }
-  call_overhead overhead(core::mpi_call call) const noexcept {
-    const auto at = static_cast<std::size_t>(call);
-    return at < overheads_->size() ? (*overheads_)[at] : call_overhead{};
-  }
 
  private:
   struct saving {
@@ -74,7 +69,6 @@ class clock_plan {
     for (const saving& s : asked_[number]) x[s.clock] += share(s.part, ns);
   }
 
-  const std::vector<call_overhead>* overheads_;
   bool compensates_;
   std::size_t clocks_;
   std::array<double, most_clocks> saved_on_network_{};
@@ -85,7 +79,8 @@ class clock_plan {
 
 /// The delays of one location on its way through its records: the rule of delay_rule.hpp for all hypotheses. An
 /// event is the moment from which a call is no longer blocked; its inputs are the beginnings of the calls that it
-/// needed. What comes after (transfer, library) is the location's own again.
+/// needed. What comes after (transfer, library) is the location's own again. A call begins for MPI, and so for who
+/// needs it, when the wrapper is through with what it does after its time stamp.
 class location_clocks {
  public:
   location_clocks(const rank_history& rank, std::uint16_t location, const clock_plan& plan)
@@ -94,22 +89,39 @@ class location_clocks {
   /// Goes to the beginning of the next record; at the end takes the last steps and returns false.
   bool begin_next() {
     if (next_ >= here_->records.size()) {
-      compute(here_->steps.size(), std::max(rank_->end_ns, now_ns_), none, 0);
+      cost_ = {};
+      before_ns_ = 0;
+      compute(here_->steps.size(), std::max(rank_->end_ns, now_ns_), none);
       return false;
     }
     const core::sync_record& r = here_->records[next_];
     walk_.step(r);
-    const auto recorded = std::llround(static_cast<double>(r.overhead) * rank_->clock.ns_per_tick);
-    compute(r.steps, walk_.begin_ns(), r.site, recorded + plan_->overhead(r.call).before_ns);
+    cost_ = overhead_of(*here_, r.call);
+    const double sum_ns = cost_.before_ns + cost_.inside_ns + cost_.back_ns + cost_.after_ns;
+    uncertain_ = sum_ns > 0 ? cost_.error_ns / sum_ns : 0;
+    if (r.has(core::sync_flag::timed)) {
+      cost_.before_ns += cost_.reading_ns;
+      cost_.inside_ns += cost_.reading_ns;
+      cost_.after_ns += 2 * cost_.reading_ns;
+    }
+    before_ns_ = static_cast<double>(r.overhead) * rank_->clock.ns_per_tick;
+    compute(r.steps, walk_.begin_ns(), r.site);
+    inside_ns_ = spend(cost_.inside_ns, walk_.leave_ns() - now_ns_, uncertain_);
+    now_ns_ += inside_ns_;
+    // The postings of a call that has three records have no time of their own, but the same wrapper lies before MPI.
+    ahead_ns_ = r.posting != 0 && r.duration == 0 ? std::llround(cost_.inside_ns) : 0;
     return true;
   }
 
+  /// How long after the beginning of the current call MPI had it.
+  std::int64_t inside_ns() const noexcept { return inside_ns_; }
   std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
 
   clock_stamp stamp() const noexcept {
     clock_stamp s;
-    s.ready_ns = now_ns_;
-    s.bound_ns = bound_ns_;
+    s.ready_ns = now_ns_ + ahead_ns_;
+    s.bound_ns = bound_ns_ + ahead_ns_;
+    s.error_ns = error_ns();
     s.at = without(now_ns_, delay_);
     return s;
   }
@@ -120,7 +132,7 @@ class location_clocks {
   };
 
   /// The rest of the current call. `needed`: what it needed, all joined, or null. `measured_ns`: how long it is
-  /// said to have waited.
+  /// said to have waited in MPI.
   blocked finish_record(const clock_stamp* needed, std::int64_t measured_ns) {
     const core::sync_record& r = here_->records[next_];
     blocked waited{measured_ns, measured_ns};  // nobody is known who could be blamed: it stays
@@ -135,14 +147,15 @@ class location_clocks {
       } else if (needed->ready_ns == go_ns) {
         bound_ns_ = std::min(bound_ns_, needed->bound_ns);
       }
+      error_ns_ = std::max(error_ns_, static_cast<double>(needed->error_ns));
       now_ns_ = go_ns;
     }
     const std::int64_t tail_ns = walk_.leave_ns() - now_ns_;
     plan_->spend_network(tail_ns, delay_);
     if (plan_->asks() && tail_ns != 0) plan_->spend_key(call_key(site_of(*here_, r)), tail_ns, delay_);
-    const call_overhead cost = plan_->overhead(r.call);
-    overhead(std::min(cost.inside_ns, tail_ns));
-    after_ns_ = cost.after_ns;
+    spend(cost_.back_ns, tail_ns, uncertain_);
+    after_ns_ = cost_.after_ns;
+    after_uncertain_ = uncertain_;
     now_ns_ = walk_.leave_ns();
     previous_site_ = site_of(*here_, r);
     previous_steps_ = r.steps;
@@ -154,6 +167,8 @@ class location_clocks {
   const clock_bank<most_clocks>& delay() const noexcept { return delay_; }
   /// Overhead on the measured critical path to here.
   std::int64_t bound_ns() const noexcept { return bound_ns_; }
+  /// By how much delay()[0] may be wrong because the constants are: the largest sum along a path (overhead, C4).
+  std::int64_t error_ns() const noexcept { return std::llround(error_ns_); }
   /// Overhead executed by this location.
   std::int64_t executed_ns() const noexcept { return executed_ns_; }
   /// Time outside MPI calls.
@@ -162,21 +177,53 @@ class location_clocks {
  private:
   static constexpr std::uint32_t none = 0xffffffffu;
 
-  void overhead(std::int64_t ns) noexcept {
-    if (ns <= 0) return;
-    executed_ns_ += ns;
-    bound_ns_ += ns;
-    if (plan_->compensates()) delay_[0] += ns;
+  // Overhead in a time of `room_ns`, of which the part `uncertain` may be wrong; what does not fit is cut.
+  std::int64_t spend(double ns, std::int64_t room_ns, double uncertain) noexcept {
+    const std::int64_t spent_ns = std::min<std::int64_t>(std::llround(ns), room_ns);
+    if (spent_ns <= 0) return 0;
+    executed_ns_ += spent_ns;
+    bound_ns_ += spent_ns;
+    error_ns_ += static_cast<double>(spent_ns) * uncertain;
+    if (plan_->compensates()) delay_[0] += spent_ns;
+    return spent_ns;
+  }
+
+  // What the marks of some steps cost. A place that comes again at once (whywait::next) is counted without a reading, so
+  // that no more visits were timed than the readings would have taken.
+  double marks_ns(std::uint64_t first, std::uint64_t end) const noexcept {
+    const core::mark_overhead& each = here_->mark_overheads;
+    double sum_ns = 0;
+    for (std::uint64_t s = first; s < end; ++s) {
+      const core::path_step& step = here_->steps[s];
+      if (step.block == 0 || step.block >= rank_->blocks.size()) continue;
+      const auto visits = static_cast<double>(step.visits);
+      if (step.ticks == 0) {
+        sum_ns += visits * each.step_ns;
+        continue;
+      }
+      const double readings = each.reading_ns > 0
+                                  ? static_cast<double>(step.ticks) * rank_->clock.ns_per_tick / each.reading_ns
+                                  : visits;
+      sum_ns += std::min(visits, std::max(readings, 1.0)) * each.region_ns;
+    }
+    return sum_ns;
   }
 
   // As location_path does it: what does not fit is cut. `site` none: the end of recording.
-  void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, std::int64_t overhead_ns) {
+  void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site) {
     useful_ns_ += until_ns - now_ns_;
-    overhead(std::min(overhead_ns + after_ns_, until_ns - now_ns_));
+    std::int64_t room_ns = until_ns - now_ns_;
+    steps_end = std::min(steps_end, here_->steps.size());
+    if (plan_->compensates()) {
+      room_ns -= spend(before_ns_, room_ns, 0);  // timed, not estimated
+      room_ns -= spend(after_ns_, room_ns, after_uncertain_);
+      room_ns -= spend(cost_.before_ns, room_ns, uncertain_);
+      spend(marks_ns(previous_steps_, steps_end), room_ns, here_->mark_overheads.error);
+    }
     after_ns_ = 0;
     if (plan_->asks()) {
       std::int64_t left_ns = until_ns - now_ns_;
-      for (std::uint64_t s = previous_steps_; s < std::min(steps_end, here_->steps.size()); ++s) {
+      for (std::uint64_t s = previous_steps_; s < steps_end; ++s) {
         const core::path_step& step = here_->steps[s];
         if (step.block == 0 || step.block >= rank_->blocks.size()) continue;
         const auto ns = std::min(std::llround(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick),
@@ -194,7 +241,10 @@ class location_clocks {
   const location_history* here_;
   const clock_plan* plan_;
   location_walk walk_;
-  std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, useful_ns_ = 0, after_ns_ = 0;
+  std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, useful_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
+  double before_ns_ = 0, after_ns_ = 0, error_ns_ = 0;  // before: what the record says
+  double uncertain_ = 0, after_uncertain_ = 0;
+  core::call_overhead cost_{};  // of the current record's call
   std::uint64_t next_ = 0, previous_steps_ = 0;
   core::stable_key previous_site_ = 0;
   clock_bank<most_clocks> delay_;

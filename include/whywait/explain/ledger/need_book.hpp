@@ -9,6 +9,7 @@
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -20,13 +21,15 @@ namespace explain {
 
 /// How many stamps one record needs before its call can be judged.
 struct clock_need {
+  static constexpr std::uint32_t unknown = 0xffffffffu;
   std::uint32_t record;
   std::uint32_t count;
-  bool wildcard = false;  ///< took any source
+  bool wildcard = false;            ///< took any source
+  std::uint32_t posting = unknown;  ///< record that posted the one receive that it completed, if that is known
 };
 
 /// Who needs whom, message by message: also those who were there in time, because under another hypothesis they
-/// may not have been. Memory: 12 bytes per record that needs somebody, 16 per message given. Not thread safe.
+/// may not have been. Memory: 16 bytes per record that needs somebody, 16 per message given. Not thread safe.
 class need_book {
  public:
   explicit need_book(const rank_history& rank) : rank_(&rank), lanes_(rank.locations.size()) {}
@@ -42,9 +45,11 @@ class need_book {
   /// The messages of one location, by record, and what made it wait. Walks all records.
   void messages(std::uint16_t location, const message_match* matches, std::size_t count,
                 const std::vector<arrival>& arrivals) {
+    learn_sizes(location, matches, count, arrivals);
     location_walk walk(*rank_);
     const location_history& here = rank_->locations[location];
-    std::size_t m = 0, a = 0;
+    const std::vector<receive> receives = receives_of(here, location);
+    std::size_t m = 0, a = 0, p = 0;
     for (std::uint32_t i = 0; m != count && i != here.records.size(); ++i) {
       walk.step(here.records[i]);
       std::size_t last = m;
@@ -54,6 +59,11 @@ class need_book {
       const arrival* cause = a != arrivals.size() && arrivals[a].record == i ? &arrivals[a] : nullptr;
       one_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
       m = last;
+      while (p != receives.size() && receives[p].completion < i) ++p;
+      std::vector<clock_need>& needs = lanes_[location].needs;
+      if (p == receives.size() || receives[p].completion != i || needs.empty() || needs.back().record != i) continue;
+      const bool alone = p + 1 == receives.size() || receives[p + 1].completion != i;
+      if (alone) needs.back().posting = receives[p].posting;
     }
   }
 
@@ -109,20 +119,42 @@ class need_book {
     std::uint16_t causer_location, location;
   };
 
+  struct receive {
+    std::uint32_t completion, posting;
+  };
+  // By the record that completed them, if that is of the same location.
+  static std::vector<receive> receives_of(const location_history& here, std::uint16_t location) {
+    std::vector<receive> all;
+    for (std::uint32_t i = 0; i != here.records.size(); ++i) {
+      const core::sync_record& r = here.records[i];
+      if (!r.has(core::sync_flag::posts_receive)) continue;
+      if (core::role_of(r.call) == core::call_role::receive) {
+        all.push_back({i, i});
+      } else if (r.has(core::sync_flag::complete) && r.completed_by == location) {
+        all.push_back({r.completion, i});
+      }
+    }
+    const auto earlier = [](const receive& a, const receive& b) { return a.completion < b.completion; };
+    if (!std::is_sorted(all.begin(), all.end(), earlier)) sort_rarely(all, earlier);
+    return all;
+  }
+
   // A call needs every message that it received and the receive of every message that it sent synchronously. Of
-  // another send nobody knows whether it was buffered; its receive counts where it was found to be the cause.
+  // another send nobody knows whether it was buffered; its receive counts where it was found to be the cause, and
+  // where the message is as large as one for which it was.
   void one_call(std::uint16_t location, std::uint32_t record, core::call_role role, const message_match* first,
                 const message_match* last, const arrival* cause, const location_walk& walk) {
     const message_match* earliest = nullptr;
     bool buffered = false;
     const bool any = role == core::call_role::complete_any;
+    const std::int64_t given_ns = given_at(rank_->locations[location], record, walk);
     for (const message_match* m = first; m != last; ++m) {
       const bool sure = m->receiving || (m->partner.flags & endpoint_flag::synchronous) != 0;
       const bool blamed = cause != nullptr && cause->causer_rank == m->rank &&
                           cause->causer_record == m->partner.record &&
-                          cause->causer_location == m->partner.location;
+                          cause->causer_location == m->partner.location && m->partner.begin_ns > given_ns;
       if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged by what is known here
-      if (!sure && !blamed) {
+      if (!sure && !blamed && size(*m) < least_waiting_) {
         buffered = true;
       } else if (!any) {
         wish_for(location, record, *m);
@@ -144,10 +176,50 @@ class need_book {
     }
   }
 
+  // When MPI had the call: who came before the wrapper was through did not keep MPI waiting.
+  static std::int64_t given_at(const location_history& here, std::uint32_t record, const location_walk& walk) {
+    return walk.begin_ns() + std::llround(overhead_of(here, here.records[record].call).inside_ns);
+  }
+
+  static constexpr unsigned no_size = 64;
+
+  static unsigned size(const message_match& m) noexcept {
+    return m.receiving ? 0 : static_cast<unsigned>(m.partner.flags) >> endpoint_flag::size_shift;
+  }
+
+  // From which size on did senders wait for receivers that came late, and were not buffered?
+  void learn_sizes(std::uint16_t location, const message_match* matches, std::size_t count,
+                   const std::vector<arrival>& arrivals) {
+    least_waiting_ = no_size;
+    location_walk walk(*rank_);
+    const location_history& here = rank_->locations[location];
+    std::uint64_t waited = 0;
+    unsigned most_buffered = 0;
+    std::size_t a = 0;
+    std::uint32_t at = 0;
+    for (std::size_t m = 0; m != count; ++m) {
+      const message_match& of = matches[m];
+      const bool alone = (m == 0 || matches[m - 1].record != of.record) &&
+                         (m + 1 == count || matches[m + 1].record != of.record);
+      if (size(of) == 0 || !alone) continue;
+      for (; at <= of.record; ++at) walk.step(here.records[at]);
+      while (a != arrivals.size() && arrivals[a].record < of.record) ++a;
+      if (of.partner.begin_ns > walk.leave_ns()) {
+        most_buffered = std::max(most_buffered, size(of));
+      } else if (a != arrivals.size() && arrivals[a].record == of.record && arrivals[a].has(arrival_flag::adopt) &&
+                 arrivals[a].why == pattern::late_receiver && of.partner.begin_ns > given_at(here, of.record, walk)) {
+        waited |= std::uint64_t(1) << size(of);
+      }
+    }
+    waited &= ~((std::uint64_t(2) << most_buffered) - 1);
+    if (waited != 0) least_waiting_ = static_cast<unsigned>(__builtin_ctzll(waited));
+  }
+
   const rank_history* rank_;
   std::vector<lane> lanes_;
   std::vector<wish> wishes_;
   std::size_t asked_ = 0;
+  unsigned least_waiting_ = no_size;  ///< digits of the bytes, of the location that is looked at
 };
 
 }  // namespace explain

@@ -32,12 +32,6 @@ struct what_if_answer {
   std::int64_t saving_ns = 0;  ///< the run without changes minus that
 };
 
-/// What one call of a wrapper costs, calibrated: before the call's own time stamp, between its two stamps, and
-/// after them (overhead 3.2: o_pre, o_in, o_post).
-struct call_overhead {
-  std::int64_t before_ns = 0, inside_ns = 0, after_ns = 0;
-};
-
 /// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
 /// communication = serialisation * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
 struct efficiencies {

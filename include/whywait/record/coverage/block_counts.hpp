@@ -18,25 +18,28 @@ namespace coverage {
 /// module, touched where code runs.
 class block_counts {
  public:
-  /// Room for `size` blocks with the numbers from 0 on. False if there is none.
-  WHYWAIT_NO_COVERAGE bool open(uint32_t size) noexcept {
+  /// Room for `size` blocks with the numbers from 0 on. False if there is none. `unseen`: size() stays 0, so that whoever
+  /// asks for it comes to the slow way with each visit.
+  WHYWAIT_NO_COVERAGE bool open(uint32_t size, bool unseen = false) noexcept {
     entries_ = static_cast<entry*>(core::map_pages(sizeof(entry) * size, false));
     ran_ = static_cast<uint32_t*>(core::map_pages(sizeof(uint32_t) * size, false));
     if (entries_ == nullptr || ran_ == nullptr) return false;
     segment_ = 1;
-    size_ = size;
+    capacity_ = size;
+    size_ = unseen ? 0 : size;
     return true;
   }
   WHYWAIT_NO_COVERAGE void release() noexcept {
-    core::unmap_pages(entries_, sizeof(entry) * size_);
-    core::unmap_pages(ran_, sizeof(uint32_t) * size_);
+    core::unmap_pages(entries_, sizeof(entry) * capacity_);
+    core::unmap_pages(ran_, sizeof(uint32_t) * capacity_);
     *this = block_counts();
   }
 
   /// 0 until it is open.
   WHYWAIT_NO_COVERAGE __attribute__((always_inline)) uint32_t size() const noexcept { return size_; }
+  WHYWAIT_NO_COVERAGE uint32_t capacity() const noexcept { return capacity_; }
 
-  /// Counts one visit of `block`, which must be below size(). True: the first since the last `collect`.
+  /// Counts one visit of `block`, which must be below capacity(). True: the first since the last `collect`.
   WHYWAIT_NO_COVERAGE __attribute__((always_inline)) bool visit(uint32_t block) noexcept {
     entry& e = entries_[block];
     if (__builtin_expect(e.segment != segment_, 0)) {
@@ -68,6 +71,7 @@ class block_counts {
   uint32_t* ran_ = nullptr;
   uint32_t ran_count_ = 0;
   uint32_t size_ = 0;
+  uint32_t capacity_ = 0;
 };
 
 }  // namespace coverage

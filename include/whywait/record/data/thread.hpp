@@ -35,6 +35,11 @@ class data_thread {
     where_ = &where;
     return records.open(process.memory);
   }
+  /// The reader's, while the thread does not record: what it has read is over.
+  void forget() noexcept {
+    records.rewind();
+    numbered = 0;
+  }
   data_state& process() const noexcept { return *process_; }
   location& where() const noexcept { return *where_; }
 
@@ -268,7 +273,7 @@ __attribute__((noinline)) inline data_thread* find_thread() noexcept {
 __attribute__((always_inline)) inline data_thread* this_thread() noexcept {
   data_thread* const known = detail::here;
   if (__builtin_expect(known != nullptr, 1)) return known;
-  return record::detail::here == record::detail::off() ? nullptr : detail::find_thread();
+  return record::detail::is_off(record::detail::here) ? nullptr : detail::find_thread();
 }
 
 }  // namespace data

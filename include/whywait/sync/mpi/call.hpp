@@ -38,12 +38,15 @@ class call {
     thread_->open.frame = from.frame;
     thread_->open.address = from.address;
     thread_->open.call = what;
-    ++thread_->calls[static_cast<size_t>(what)];
+    const uint64_t turn = ++thread_->calls[static_cast<size_t>(what)];
+    if (__builtin_expect(turn % self_timing::every == 0, 0)) entered_ = begin_timing(turn);
   }
   __attribute__((always_inline)) ~call() {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
     if (__builtin_expect(open_, 0)) leave_late(*thread_, begin_, what_, from_);  // an error handler threw
     thread_->open.frame = nullptr;
+    if (__builtin_expect(entered_ != 0, 0))
+      time_itself(*thread_, what_, entered_, begin_, open_ ? 0 : given_, begin_ + duration_);
   }
   call(const call&) = delete;
   call& operator=(const call&) = delete;
@@ -70,6 +73,7 @@ class call {
       pause_until(fresh_chunk(here));
       place_ = here.syncs.claim_at_once();
     }
+    if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
   }
 
   /// What the call is about, for who reads it while it lasts: whom it may be waiting for.
@@ -91,6 +95,7 @@ class call {
   /// A call that is told from the clock only once it is known to matter: successful polls.
   void happened_now() noexcept {
     begin();
+    if (__builtin_expect(entered_ != 0, 0)) entered_ = given_ = begin_;  // what was before is MPI's as well
     leave_at_once();
   }
 
@@ -169,6 +174,7 @@ class call {
     if (__builtin_expect(now == 0, 1)) return;
     const uint64_t pause = overhead_ + (now - begin_);
     overhead_ = pause < ~uint32_t(0) ? static_cast<uint32_t>(pause) : ~uint32_t(0);
+    if (entered_ != 0) entered_ += now - begin_;
     begin_ = now;
     thread_->open.begin = now;
   }
@@ -227,6 +233,24 @@ class call {
                                          }});
   }
 
+  static __attribute__((noinline, cold)) uint64_t begin_timing(uint64_t turn) noexcept {
+    return self_timing::wanted(turn) ? core::cycle_clock::now() : 0;
+  }
+  static __attribute__((noinline, cold)) uint64_t read_clock() noexcept { return core::cycle_clock::now(); }
+
+  // One of many calls. Its record says so, for it took four more readings than the others.
+  static __attribute__((noinline, cold)) void time_itself(thread_state& thread, core::mpi_call what, uint64_t entered,
+                                                          uint64_t begin, uint64_t given, uint64_t leave) noexcept {
+    const uint64_t now = core::cycle_clock::now();
+    if (given == 0) return;  // it left no record, or an error handler threw
+    thread.timing.note(what, begin - entered, given - begin, now - leave, core::cycle_clock::now() - now);
+    const guard_if guard(thread.process->lock, __atomic_load_n(&thread.process->several, __ATOMIC_RELAXED));
+    auto& records = thread.location->syncs;
+    const uint64_t stored = records.size();
+    if (stored == 0 || records[stored - 1].begin != begin) return;
+    records[stored - 1].flags = static_cast<uint16_t>(records[stored - 1].flags | flag::timed);
+  }
+
   static __attribute__((noinline, cold)) uint64_t fresh_chunk(record::location& here) noexcept {
     here.syncs.claim();
     return core::cycle_clock::now();
@@ -272,6 +296,8 @@ class call {
   core::sync_record* place_ = nullptr;
   uint64_t begin_ = 0;
   uint64_t duration_ = 0;
+  uint64_t entered_ = 0;  // of a call that times itself: first instruction,
+  uint64_t given_ = 0;    // and when MPI had it
   const void* const from_;
   uint32_t site_ = 0;
   uint32_t steps_ = 0;

@@ -35,6 +35,7 @@ class clock_sync {
     first_.own = pair.own;
     first_.reference = pair.reference;
     first_.bracket = pair.bracket;
+    previous_ = first_;
   }
 
   /// What `start` found.
@@ -42,7 +43,8 @@ class clock_sync {
     return {first_.own, first_.reference, first_.bracket, first_.same_as_reference};
   }
 
-  /// Collective over the same ranks, later; returns this rank's map. May be called several times.
+  /// Collective over the same ranks, later; returns this rank's map. May be called several times: each map is linear
+  /// from the call before (the first from `start`) to this one.
   shared_clock finish(MPI_Comm comm) noexcept {
     const sample last = measure(comm);
     // rank 0 knows the rate of its own counter; time 0 is its first reading
@@ -60,15 +62,16 @@ class clock_sync {
       map.ns_per_tick = reference.rate;
       map.error_ns = static_cast<double>(first_.anchor.error_ticks) / 2 * reference.rate;
     } else {
-      map.origin = first_.own;
-      map.offset_ns = reference_ns(first_.reference);
-      const double own_ticks = static_cast<double>(static_cast<int64_t>(last.own - first_.own));
+      map.origin = previous_.own;
+      map.offset_ns = reference_ns(previous_.reference);
+      const double own_ticks = static_cast<double>(static_cast<int64_t>(last.own - previous_.own));
       map.ns_per_tick = own_ticks > 0 ? (reference_ns(last.reference) - map.offset_ns) / own_ticks : reference.rate;
-      const uint64_t widest = first_.bracket > last.bracket ? first_.bracket : last.bracket;
+      const uint64_t widest = previous_.bracket > last.bracket ? previous_.bracket : last.bracket;
       map.error_ns = static_cast<double>(widest) / 2 * map.ns_per_tick;
     }
     // the leader of each clock speaks for all that read it
     PMPI_Bcast(&map, static_cast<int>(sizeof map), MPI_BYTE, 0, first_.sharers);
+    previous_ = last;
     MPI_Comm done = last.sharers;
     if (done != MPI_COMM_NULL) PMPI_Comm_free(&done);
     return map;
@@ -160,7 +163,7 @@ class clock_sync {
   }
 
   static constexpr int tag = 20;
-  sample first_;
+  sample first_, previous_;
 };
 
 }  // namespace mpi

@@ -3,6 +3,7 @@
 
 #include <whywait/record/kept_details.hpp>
 #include <whywait/sync/mpi/collected.hpp>
+#include <whywait/sync/mpi/own_costs.hpp>
 #include <whywait/sync/mpi/state.hpp>
 
 #include <cstdint>
@@ -29,6 +30,8 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
   all.closed = __atomic_load_n(&process.closed, __ATOMIC_ACQUIRE);
   all.end_ticks = process.end_ticks != 0 ? process.end_ticks : core::cycle_clock::now();
   if (all.closed && process.closed_ticks < all.end_ticks) all.end_ticks = process.closed_ticks;
+  all.closings = process.closings;
+  all.first_closed_ticks = process.closings != 0 ? process.first_closed_ticks : all.closed ? process.closed_ticks : 0;
 
   pthread_mutex_lock(&process.registry->mutex);
   all.locations.resize(process.registry->location_count);
@@ -52,9 +55,13 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
     const thread_state* const thread = static_cast<thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
     if (thread == nullptr) continue;
     to.sites = &thread->sites;
+    to.call_overheads = call_costs(thread->timing, process.calibrated, clock.ns_per_tick);
+    to.mark_overheads = mark_costs(process.calibrated, clock.ns_per_tick);
     to.folded = thread->folded;
     to.lost_records = thread->lost_records;
     to.lost_steps = thread->lost_steps;
+    to.lost_before = thread->lost_before;
+    to.carried = thread->carried;
     for (std::uint64_t n : thread->calls) all.calls += n;
     all.failed_polls += thread->failed_polls;
     all.lost_records += thread->lost_records;

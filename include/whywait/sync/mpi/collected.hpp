@@ -2,6 +2,7 @@
 #define WHYWAIT_SYNC_MPI_COLLECTED_HPP
 
 #include <whywait/core/chunked_view.hpp>
+#include <whywait/core/overhead.hpp>
 #include <whywait/core/path_order.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
@@ -25,8 +26,12 @@ struct collected_location {
   core::chunked_view<const core::order_node> order_nodes;
   const call_site_table* sites = nullptr;     ///< meaning of sync_record::site; null: it never called MPI
   const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), order lost; or null
+  std::vector<core::call_overhead> call_overheads;  ///< what recording its calls cost lately, by core::mpi_call
+  core::mark_overhead mark_overheads{};             ///< what its marks cost
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
+  std::uint64_t lost_before = 0;  ///< of both, in earlier epochs
+  std::uint64_t carried = 0;      ///< the first of `records`: out of earlier epochs
   std::uint64_t mismatched_ends = 0;
 };
 
@@ -43,6 +48,7 @@ struct collected_communicator {
 struct collected_process {
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
+  std::int32_t node = -1;  ///< machine that the process runs on, numbered alike on all ranks (node_of); -1: unknown
   shared_clock clock;
   std::uint64_t begin_ticks = 0;
   std::uint64_t end_ticks = 0;   ///< of recording: earlier than MPI_Finalize if memory ran out
@@ -54,6 +60,17 @@ struct collected_process {
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
   std::uint64_t lost_orders = 0;   ///< segments whose order had no memory
+  std::uint64_t closings = 0;      ///< how often memory ran out in earlier epochs
+  std::uint64_t first_closed_ticks = 0;  ///< when it first did; 0: never
+
+  /// The epoch that the records are from, in shared time; without pauses, for `clock` counts none (mpi/epochs.hpp).
+  struct part {
+    bool continued = false, continues = false;  ///< all ranks met at its begin, and at its end
+    std::int64_t begin_ns = 0, end_ns = 0, before_ns = 0;
+    std::uint32_t posted_before = 0;
+  };
+  part epoch;
+  bool in_part = false;            ///< whether `epoch` says anything; else it is the whole run
 };
 
 }  // namespace mpi

@@ -3,6 +3,7 @@
 
 #include <whywait/sync/mpi/call.hpp>
 #include <whywait/sync/mpi/data_collectives.hpp>
+#include <whywait/sync/mpi/epochs.hpp>
 #include <whywait/sync/mpi/facts.hpp>
 #include <whywait/sync/mpi/part.hpp>
 
@@ -93,24 +94,35 @@ inline int collective(caller from, Pass& pass, MPI_Comm comm, const Facts& facts
     return code;
   }
   core::sync_record* const r = here.store(0, posting);
-  if (r == nullptr) return code;
-  r->comm = index_of(here.thread(), comm);
-  if (r->comm != communicator_table::none) {
-    const known_communicator& known = here.process().communicators[r->comm];
+  if (r == nullptr && !meets_all(C)) return code;
+  const uint32_t index = index_of(here.thread(), comm);
+  bool met = false;
+  if (r != nullptr) r->comm = index;
+  if (index != communicator_table::none) {
+    const known_communicator& known = here.process().communicators[index];
     if (!known.inter) {  // the roots of intercommunicators mean something else; they are not explained
       const flow f = facts(here.thread(), known.rank, known.size);
       unsigned flags = 0;
       if (f.sends != 0 || C == core::mpi_call::Barrier) flags |= flag::contributes;
       if (f.receives) flags |= flag::consumes;
-      r->bytes = f.sends;
-      r->peer = f.root;
-      if (sparse.counts != nullptr && detail::store_needs(here.thread(), sparse, known.size, known.rank, r))
-        flags |= flag::sparse;
-      r->flags = static_cast<uint16_t>(flags);
+      if (r != nullptr) {
+        r->bytes = f.sends;
+        r->peer = f.root;
+        if (sparse.counts != nullptr && detail::store_needs(here.thread(), sparse, known.size, known.rank, r))
+          flags |= flag::sparse;
+        r->flags = static_cast<uint16_t>(flags);
+      }
+      // Threads may use communicators in an order of their own: then only one of them is followed.
+      met = meets_all(C) && flags == (flag::contributes | flag::consumes) && known.size == here.process().size &&
+            known.id != 0 && (index == 0 || !here.process().any_multiple);
     }
   }
-  here.finish();
-  if (watches_data(here)) detail::tell_data(here, *r, facts);
+  if (r != nullptr) {
+    here.finish();
+    if (watches_data(here)) detail::tell_data(here, *r, facts);
+  }
+  if (meets_all(C) && met && here.process().schedule.meet())
+    detail::end_epoch(here.thread(), {here.begun_at(), here.begun_at() + here.duration(), here.site()}, false);
   return code;
 }
 

@@ -39,7 +39,8 @@ struct thread_facts {
   uint64_t failed_polls;    ///< MPI_Test*, MPI_Iprobe ... that found nothing: counted only
   uint64_t lost_records;    ///< records for which there was no memory
   uint64_t lost_steps;      ///< path steps for which there was no memory, folded into `folded`
-  core::path_step* folded;  ///< per block, what was recorded after memory ran out; null: nothing
+  core::path_step* folded;  ///< per block, what was recorded before this epoch or after memory ran out; null: nothing
+  uint64_t lost_before;     ///< of `lost_records` and `lost_steps` together: before this epoch
 };
 
 /// What the process's MPI calls left.
@@ -49,6 +50,8 @@ struct process_facts {
   bool closed;              ///< memory ran out: nothing more is recorded, totals go on
   uint32_t closed_posting;  ///< the last ordinal that is recorded on all locations; valid if `closed`
   uint64_t closed_ticks;    ///< when memory ran out
+  uint64_t closings;        ///< how often it did in earlier epochs
+  uint64_t first_closed_ticks;  ///< the first of those times; valid if `closings` is not 0
   uint64_t begin_ticks;     ///< leave of MPI_Init
   uint64_t end_ticks;       ///< enter of MPI_Finalize; 0 before
   int32_t rank;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_SYNC_MPI_LIFECYCLE_HPP
 #define WHYWAIT_SYNC_MPI_LIFECYCLE_HPP
 
+#include <whywait/sync/mpi/calibration.hpp>
 #include <whywait/sync/mpi/call.hpp>
 #include <whywait/sync/mpi/facts.hpp>
 #include <whywait/sync/mpi/last_words.hpp>
@@ -99,22 +100,24 @@ inline void open_state(core::mpi_call what, caller from) noexcept {
   // Launchers do not always pass the environment to other nodes: a rank that is switched off there must not
   // leave the others waiting in what they do together.
   state* const process = here != nullptr ? make_state(core::the_registry()) : nullptr;
-  int on = process != nullptr && !process->running ? 1 : 0;
-  PMPI_Allreduce(MPI_IN_PLACE, &on, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (on == 0) return;
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  int on[2] = {process != nullptr && !process->running ? 1 : 0, -level};
+  PMPI_Allreduce(MPI_IN_PLACE, on, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (on[0] == 0) return;
   process->hook = installed_hooks;
   if (PMPI_Comm_dup(MPI_COMM_WORLD, &process->tool_comm) != MPI_SUCCESS) return;
   PMPI_Comm_set_errhandler(process->tool_comm, MPI_ERRORS_RETURN);
   PMPI_Comm_rank(MPI_COMM_WORLD, &process->rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &process->size);
   PMPI_Comm_group(MPI_COMM_WORLD, &process->world_group);
-  int level = MPI_THREAD_SINGLE;
-  PMPI_Query_thread(&level);
   process->thread_level = level;
   process->multiple = level == MPI_THREAD_MULTIPLE;
+  process->any_multiple = -on[1] >= MPI_THREAD_MULTIPLE;
   find_shared_handles(*process);
   process->communicators.bind(bits_of(MPI_COMM_WORLD), learn_communicator(*process, MPI_COMM_WORLD));
   process->communicators.bind(bits_of(MPI_COMM_SELF), learn_communicator(*process, MPI_COMM_SELF));
+  calibrate(*process);
   join_job(*process);
   if (process->hook.on_start != nullptr) process->hook.on_start(*process);
   process->start_anchor = core::clock_anchor::take();

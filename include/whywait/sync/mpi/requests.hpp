@@ -113,6 +113,12 @@ class request_table {
     free_ = p;
   }
 
+  /// Calls found(pending&) for all that are linked; nothing may be added or taken out meanwhile.
+  template <class Found>
+  void each(Found&& found) {
+    for (pending& p : *set_) found(p);
+  }
+
   size_t size() const noexcept { return set_->size(); }
   uint64_t replaced() const noexcept { return replaced_; }
 

@@ -8,9 +8,11 @@
 #include <whywait/sync/mpi/call_sites.hpp>
 #include <whywait/sync/mpi/clock_sync.hpp>
 #include <whywait/sync/mpi/communicators.hpp>
+#include <whywait/sync/mpi/epoch_schedule.hpp>
 #include <whywait/sync/mpi/kept_facts.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/requests.hpp>
+#include <whywait/sync/mpi/self_timing.hpp>
 #include <whywait/sync/mpi/spin_lock.hpp>
 
 #include <new>
@@ -27,9 +29,17 @@ namespace mpi {
 struct state;
 struct message_data;    // data_regions.hpp
 struct shared_windows;  // windows.hpp
+struct thread_state;
 
 /// Why a process leaves without MPI_Finalize.
 enum class end_reason : uint8_t { abort, exit, signal };
+
+/// An operation at which all processes met, as this one saw it: what was before can be explained and forgotten.
+struct meeting_point {
+  uint64_t begin;  ///< clock ticks: enter and leave of the call
+  uint64_t leave;
+  uint32_t site;   ///< of this thread
+};
 
 /// What the umbrella header hangs into the life of the process; each may be null. Called on the thread that
 /// calls MPI; MPI calls made inside pass straight through.
@@ -39,11 +49,13 @@ struct hooks {
   /// MPI_Abort, exit() without MPI_Finalize, or a fatal signal (`signal`: its number, else 0). Once in a process
   /// and not collective. After a signal only async-signal-safe calls are allowed.
   void (*on_end)(state&, end_reason, int signal);
+  /// In an operation at which all processes met, after it: collective over state.tool_comm. False: nobody explained.
+  bool (*on_epoch)(state&, thread_state&, const meeting_point&);
 };
 
 namespace detail {
 // Constant initialisation; read when MPI starts.
-__attribute__((visibility("default"))) inline hooks installed_hooks = {nullptr, nullptr, nullptr};
+__attribute__((visibility("default"))) inline hooks installed_hooks = {nullptr, nullptr, nullptr, nullptr};
 }  // namespace detail
 
 /// Call before MPI_Init, from a static initialiser for instance.
@@ -60,8 +72,10 @@ struct thread_state : thread_facts {
     uint64_t handle;
     int64_t bytes;  // -1: derived, ask each time, for its handle may come back with another meaning
   } types[16];
+  uint64_t carried;         // first records, out of earlier epochs
   void* scratch;            // for arrays of requests; grows outside the common case
   uint64_t scratch_bytes;
+  self_timing timing;       ///< what the wrappers cost here
 };
 
 /// What the wrappers of a process share: core::registry::extension[0].
@@ -69,6 +83,7 @@ struct state : process_facts {
   bool multiple;            ///< MPI_THREAD_MULTIPLE was granted
   bool several;             ///< and more than one thread has called MPI: posting is under `lock`
   bool ended;               ///< on_end has run or must not run any more
+  bool any_multiple;        ///< MPI_THREAD_MULTIPLE was granted to some process
   uint32_t last_posting;    ///< ordinal of the last operation handed to MPI
   uint32_t open_wildcards;  ///< requests whose completion needs a status
   uint32_t communicator_generation;
@@ -84,6 +99,9 @@ struct state : process_facts {
   message_data* data;       ///< null until a message is looked for in a registered array
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;
+  calibration calibrated;
+  epoch_schedule schedule;
+  void* so_far;             ///< what the hooks keep from epoch to epoch; null: nothing
   hooks hook;
   core::registry* registry;
 

@@ -1,0 +1,110 @@
+// A program that rebalances itself by what it learns:
+//
+//     mpirun -n 4 ./adaptive
+//
+// Rows of a grid are dealt out evenly, but the last rank is three times as slow (a slower machine, a noisy neighbour):
+// everybody waits for it at the end of each step. Nobody measures that here. After every `look` steps the program asks
+// whywait why it waited so far, sees who waited for `compute_rows` and for how long, and deals the rows out anew; at the
+// end it says how much faster a step has become. Work is done by sleeping, so that its true length is known.
+#include <whywait/record.hpp>  // <whywait/mpi.hpp> is in observe.cpp
+#include <whywait/report/model.hpp>
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstddef>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+whywait::report::result explained_so_far(MPI_Comm comm);  // observe.cpp: whywait::mpi::explain(comm)
+
+namespace {
+
+constexpr int rows_per_rank = 12, steps = 40, look = 10;
+
+void compute_rows(int rows, bool slow) {
+  WHYWAIT_REGION("compute_rows");
+  std::this_thread::sleep_for(std::chrono::microseconds(rows * (slow ? 6000 : 2000)));
+}
+
+// How long each rank waited because others computed longer, from the beginning.
+std::vector<double> waited(const whywait::report::result& so_far, int ranks) {
+  std::vector<double> seconds(static_cast<std::size_t>(ranks), 0.0);
+  for (const auto& wait : so_far.waits) {
+    double computing = 0;
+    for (const auto& term : wait.residual)
+      if (term.block == "compute_rows") computing += term.seconds;
+    const double share = std::min(1.0, std::max(0.0, computing / wait.seconds));
+    for (const auto& waiter : wait.waiters)
+      if (waiter.rank >= 0) seconds[static_cast<std::size_t>(waiter.rank)] += waiter.seconds * share;
+  }
+  return seconds;
+}
+
+// All rows in proportion to how fast each rank did those it had: it was busy while it did not wait.
+std::vector<int> dealt(const std::vector<int>& rows, const std::vector<double>& waits, double seconds) {
+  std::vector<double> speed;
+  for (std::size_t i = 0; i < rows.size(); ++i) speed.push_back(rows[i] / std::max(seconds - waits[i], seconds * 0.02));
+  const double all_speed = std::accumulate(speed.begin(), speed.end(), 0.0);
+  int left = std::accumulate(rows.begin(), rows.end(), 0);
+  const double all_rows = left;
+  std::vector<int> fresh;
+  for (double s : speed) {
+    fresh.push_back(std::max(1, static_cast<int>(all_rows * s / all_speed)));
+    left -= fresh.back();
+  }
+  const std::size_t fastest = static_cast<std::size_t>(std::max_element(speed.begin(), speed.end()) - speed.begin());
+  fresh[fastest] += left;  // what rounding left over
+  return fresh;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, ranks;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::vector<int> rows(static_cast<std::size_t>(ranks), rows_per_rank);
+  std::vector<double> before(static_cast<std::size_t>(ranks), 0.0), lengths;
+  double known_until = 0, residual = 1;
+
+  for (int step = 0; step < steps; ++step) {
+    const double begin = MPI_Wtime();
+    compute_rows(rows[static_cast<std::size_t>(rank)], rank == ranks - 1);
+    residual *= 0.9;
+    MPI_Allreduce(MPI_IN_PLACE, &residual, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    lengths.push_back(MPI_Wtime() - begin);
+    if ((step + 1) % look != 0) continue;
+
+    const whywait::report::result so_far = explained_so_far(MPI_COMM_WORLD);
+    if (rank == 0) {
+      const std::vector<double> now = waited(so_far, ranks);
+      std::vector<double> waits;
+      for (std::size_t i = 0; i < now.size(); ++i) waits.push_back(now[i] - before[i]);
+      const std::vector<int> fresh = dealt(rows, waits, so_far.run.seconds - known_until);
+      std::printf("adaptive: after step %d the ranks waited", step + 1);
+      for (double w : waits) std::printf(" %.0f", w * 1e3);
+      std::printf(" ms for compute_rows; rows now");
+      for (int r : fresh) std::printf(" %d", r);
+      std::printf("\n");
+      rows = fresh;
+      before = now;
+      known_until = so_far.run.seconds;
+    }
+    MPI_Bcast(rows.data(), ranks, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+
+  if (rank == 0) {
+    const auto mean = [&](int first) {
+      return std::accumulate(lengths.begin() + first, lengths.begin() + first + look, 0.0) / look;
+    };
+    std::printf("adaptive: a step took %.1f ms at first and takes %.1f ms now, %.1f times as fast\n", mean(0) * 1e3,
+                mean(steps - look) * 1e3, mean(0) / mean(steps - look));
+  }
+  MPI_Finalize();
+  return 0;
+}

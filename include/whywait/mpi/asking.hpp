@@ -1,0 +1,155 @@
+#ifndef WHYWAIT_MPI_ASKING_HPP
+#define WHYWAIT_MPI_ASKING_HPP
+
+#include <whywait/core/complaint.hpp>
+#include <whywait/explain/explanation.hpp>
+#include <whywait/mpi/history.hpp>
+#include <whywait/predict/ask.hpp>
+#include <whywait/predict/question.hpp>
+#include <whywait/sync/mpi/mpi_header.hpp>
+#include <whywait/sync/mpi/state.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// The questions of WHYWAIT_WHATIF, the same on all ranks. Those about code and network are also put to the virtual
+/// clocks of the explanation, which see the whole run on all ranks; it is they who answer, so that a question and the
+/// savings that the report prints by itself are one number. The others imagine another program: the log answers them.
+struct asked_questions {
+  std::vector<predict::question> all;
+  std::vector<explain::what_if> clocks;   ///< for explain::options::questions; in each epoch the same ones
+  std::vector<std::size_t> clock_of;      ///< of each of those: index in `all`
+  std::vector<bool> known;                ///< of each of those: whether it meant anything in any epoch
+  bool read = false;
+
+  /// What the clocks said, for `predict::ask`.
+  [[gnu::cold]] std::vector<predict::outside_answer> answers_in(const explain::outcome& found) const {
+    std::vector<predict::outside_answer> out;
+    for (std::size_t i = 0; i != std::min(clock_of.size(), found.answers.size()); ++i)
+      if (known[i]) out.push_back({clock_of[i], "clocks", static_cast<double>(found.total_ns) * 1e-9,
+                     static_cast<double>(found.answers[i].total_ns) * 1e-9});
+    return out;
+  }
+};
+
+namespace detail {
+
+/// The questions that can be read, in their own notation; about the others one line each. On rank 0.
+[[gnu::cold]] inline std::string readable_questions(const char* text) {
+  std::string all, one;
+  for (const char* at = text; at != nullptr; ++at) {
+    if (*at != ';' && *at != '\0') {
+      one += *at;
+      continue;
+    }
+    try {
+      for (const predict::question& q : predict::parse_questions(one)) all += q.text() + ";";
+    } catch (const std::exception& problem) {
+      core::complain("WHYWAIT_WHATIF: ", problem.what());
+    }
+    one.clear();
+    if (*at == '\0') break;
+  }
+  return all;
+}
+
+/// One change of one question, and a block that it means.
+struct meant_block {
+  std::uint64_t question, change, block;
+  bool operator<(const meant_block& o) const noexcept {
+    return question != o.question ? question < o.question : change != o.change ? change < o.change : block < o.block;
+  }
+  bool operator==(const meant_block& o) const noexcept {
+    return question == o.question && change == o.change && block == o.block;
+  }
+};
+
+/// What the blocks that any rank knows by the names in `asked` are called on all of them, sorted. Collective.
+[[gnu::cold]] inline std::vector<meant_block> find_blocks(const std::vector<predict::question>& asked,
+                                                          const process_history& own, MPI_Comm comm) {
+  std::vector<meant_block> mine;
+  for (std::size_t q = 0; q != asked.size(); ++q)
+    for (std::size_t c = 0; c != 1 + asked[q].also.size(); ++c) {
+      const predict::question& one = c == 0 ? asked[q] : asked[q].also[c - 1];
+      if (one.what != predict::question::kind::block) continue;
+      for (const core::stable_key key : own.blocks_called(one.name)) mine.push_back({q, c, key});
+    }
+  int ranks = 1;
+  PMPI_Comm_size(comm, &ranks);
+  const int words = static_cast<int>(3 * mine.size());
+  std::vector<int> counts(static_cast<std::size_t>(ranks)), starts(counts.size());
+  PMPI_Allgather(&words, 1, MPI_INT, counts.data(), 1, MPI_INT, comm);
+  int total = 0;
+  for (std::size_t r = 0; r != counts.size(); ++r) {
+    starts[r] = total;
+    total += counts[r];
+  }
+  std::vector<meant_block> all(static_cast<std::size_t>(total) / 3);
+  PMPI_Allgatherv(mine.data(), words, MPI_UINT64_T, all.data(), counts.data(), starts.data(), MPI_UINT64_T, comm);
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+}  // namespace detail
+
+/// Reads the questions of rank 0 the first time, each that cannot be read gets one line; and looks, each time, which
+/// blocks of an epoch they mean. Costs one broadcast of a number if there are none. Collective over `comm`.
+[[gnu::cold]] inline void ask_again(asked_questions& asked, const sync::mpi::state& process, const process_history& own,
+                                    MPI_Comm comm) {
+  if (!asked.read) {
+    std::string text;
+    if (process.rank == 0 && process.registry->config.whatif != nullptr)
+      text = detail::readable_questions(process.registry->config.whatif);
+    int size = static_cast<int>(text.size());
+    PMPI_Bcast(&size, 1, MPI_INT, 0, comm);
+    if (size != 0) {
+      text.resize(static_cast<std::size_t>(size));
+      PMPI_Bcast(&text[0], size, MPI_CHAR, 0, comm);
+      asked.all = predict::parse_questions(text);
+    }
+    asked.read = true;
+  }
+  if (asked.all.empty()) return;
+  const std::vector<detail::meant_block> blocks = detail::find_blocks(asked.all, own, comm);
+  asked.clocks.clear();
+  asked.clock_of.clear();
+  for (std::size_t q = 0; q != asked.all.size(); ++q) {
+    explain::what_if put;
+    bool about_this_program = true, meant = true;
+    for (std::size_t c = 0; c != 1 + asked.all[q].also.size(); ++c) {
+      const predict::question& one = c == 0 ? asked.all[q] : asked.all[q].also[c - 1];
+      using kind = predict::question::kind;
+      about_this_program = about_this_program && (one.what == kind::network || one.what == kind::block);
+      const std::size_t before = put.changes.size();
+      if (one.what == kind::network) put.changes.push_back({explain::network_key(), 1.0 / one.factor});
+      for (const detail::meant_block& b : blocks)
+        if (b.question == q && b.change == c) put.changes.push_back({b.block, 1.0 / one.factor});
+      meant = meant && put.changes.size() != before;  // else the log may: it also knows code by the call that ends it
+    }
+    if (!about_this_program) continue;
+    if (asked.known.size() == asked.clocks.size()) asked.known.push_back(false);
+    asked.known[asked.clocks.size()] = asked.known[asked.clocks.size()] || meant;
+    asked.clocks.push_back(std::move(put));
+    asked.clock_of.push_back(q);
+  }
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

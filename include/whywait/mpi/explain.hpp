@@ -1,0 +1,85 @@
+#ifndef WHYWAIT_MPI_EXPLAIN_HPP
+#define WHYWAIT_MPI_EXPLAIN_HPP
+
+#include <whywait/core/complaint.hpp>
+#include <whywait/core/mpi_calls.hpp>
+#include <whywait/mpi/analysis.hpp>
+#include <whywait/mpi/epochs.hpp>
+#include <whywait/report/model.hpp>
+#include <whywait/sync/mpi/call.hpp>
+#include <whywait/sync/mpi/epochs.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+#ifndef WHYWAIT_DISABLE
+
+/// Why the program waited so far, for the program itself: complete on rank 0 of MPI_COMM_WORLD, elsewhere without waits
+/// and names. Collective over `comm`, which must hold all ranks of MPI_COMM_WORLD, like MPI_Barrier, as which it is
+/// recorded; ends an epoch, so that what is under way goes on and the memory of all records is free again. The time it
+/// takes (about that of the report at the end) is taken out of every later explanation. From one thread, while no other
+/// thread is in MPI. Nothing is thrown: where nothing can be said `run.warnings` says why, the same on all ranks.
+[[gnu::noinline, gnu::cold]] inline report::result explain(MPI_Comm comm) {
+  const auto refuse = [](const char* why) {
+    report::result nothing;
+    nothing.run.warnings.push_back(why);
+    return nothing;
+  };
+  sync::mpi::state* const process = sync::mpi::the_state();
+  if (process == nullptr || !process->running) return refuse("nothing is recorded: no result");
+  int likeness = MPI_UNEQUAL;
+  PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness);
+  if (likeness == MPI_UNEQUAL) {
+    core::complain("whywait::mpi::explain needs a communicator of all ranks");
+    return refuse("mpi::explain was given a communicator that does not hold all ranks: no result");
+  }
+  sync::mpi::call here(core::mpi_call::Barrier, {__builtin_return_address(0), __builtin_frame_address(0)});
+  if (!here) return refuse("mpi::explain was called inside an MPI call: no result");
+  here.begin();
+  here.about(sync::mpi::bits_of(MPI_COMM_WORLD), -1, -1);
+  const std::uint32_t posting = process->take_posting();
+  int several = here.several() ? 1 : 0;
+  PMPI_Allreduce(MPI_IN_PLACE, &several, 1, MPI_INT, MPI_MAX, process->tool_comm);  // nobody leaves before all have come
+  here.leave();
+  if (core::sync_record* r = here.store(core::sync_flag::contributes | core::sync_flag::consumes, posting)) {
+    r->comm = 0;
+    here.finish();
+  }
+  if (several != 0) return refuse("several threads call MPI: no result before MPI_Finalize");
+  const sync::mpi::meeting_point end{here.begun_at(), here.begun_at() + here.duration(), here.site()};
+  report::result result;
+  try {
+    resolve_wildcards(*process);
+    process->schedule.end();
+    epoch now(*process, &end);
+    result = analyse(*process, now);
+    now.finish(here.thread(), end);
+  } catch (const std::exception& problem) {
+    core::complain("no result: ", problem.what());
+    result.run.warnings.push_back(problem.what());
+  }
+  sync::mpi::detail::go_on(here.thread());
+  return result;
+}
+
+#else
+
+/// Switched off: nothing is known.
+template <class Communicator>
+report::result explain(const Communicator&) {
+  report::result nothing;
+  nothing.run.warnings.push_back("whywait is switched off (WHYWAIT_DISABLE): no result");
+  return nothing;
+}
+
+#endif
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,121 @@
+#ifndef WHYWAIT_RECORD_PATH_HEAD_HPP
+#define WHYWAIT_RECORD_PATH_HEAD_HPP
+
+#include <whywait/core/stable_key.hpp>
+
+#include <stdint.h>
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+struct location;
+
+namespace detail {
+
+// One instruction each, with any optimisation: a signal handler comes before it or after it, never within. On other
+// processors what a handler adds to the very number that its thread is adding to may be lost.
+inline void add(uint64_t& sum, uint64_t number) noexcept {
+#if defined(__x86_64__)
+  __asm__("addq %1, %0" : "+m"(sum) : "er"(number) : "cc");
+#else
+  sum += number;
+#endif
+}
+inline void subtract(uint64_t& sum, uint64_t number) noexcept {
+#if defined(__x86_64__)
+  __asm__("subq %1, %0" : "+m"(sum) : "er"(number) : "cc");
+#else
+  sum -= number;
+#endif
+}
+/// The same; whether the highest bit is set then.
+inline bool subtract_to_negative(uint64_t& sum, uint64_t number) noexcept {
+#if defined(__x86_64__)
+  bool negative;
+  __asm__("subq %2, %0" : "+m"(sum), "=@ccs"(negative) : "er"(number));
+  return negative;
+#else
+  return static_cast<int64_t>(sum -= number) < 0;
+#endif
+}
+
+}  // namespace detail
+
+/// A block of the profile.
+struct path_entry {
+  uint64_t visits;
+  uint64_t ticks;  ///< of the innermost region: less the instant since when it is
+  uint64_t work;
+  uint32_t within;
+  uint32_t unused;
+
+  static constexpr uint64_t visited = uint64_t(1) << 63;  ///< in `visits`: in the list of the segment
+
+  /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
+  bool arrive() noexcept { return detail::subtract_to_negative(visits, ~uint64_t(0)); }
+  void take_back() noexcept { detail::subtract(visits, 1); }
+};
+
+/// An open region.
+struct path_frame {
+  path_entry* region;
+  core::stable_key path;  ///< 0: not worked out yet
+};
+
+/// What the marks of a thread touch: this, and the profile that begins behind it. Marks of steps ask for nothing, they
+/// count: so there is something to count in where nothing is recorded, too, see location.hpp. The functions are
+/// the hot path of the marks in region.hpp; the caller reads the clock and checks what is asked for.
+struct path_head {
+  location* owner;       ///< where the thread records; null: nowhere
+  path_frame* top;
+  path_frame* fast_end;  ///< what is entered from here on is entered and left the slow way
+
+  /// Where a block lies behind the begin of the head.
+  static constexpr uint32_t place_of(uint32_t block) noexcept {
+    return uint32_t(sizeof(path_head)) + block * uint32_t(sizeof(path_entry));
+  }
+  static constexpr uint32_t block_at(uint32_t place) noexcept {
+    return (place - uint32_t(sizeof(path_head))) / uint32_t(sizeof(path_entry));
+  }
+  path_entry* at_place(uint32_t place) noexcept {
+    char* block = reinterpret_cast<char*>(this) + place;
+    __asm__("" : "+r"(block));  // in one register: an address of two in what changes memory costs more
+    return reinterpret_cast<path_entry*>(block);
+  }
+  /// Asked for by `enter`.
+  bool enters_fast() const noexcept { return top < fast_end; }
+  path_frame* enter(path_entry* block, uint64_t now) noexcept {
+    path_frame* const outer = top;
+    detail::add(outer->region->ticks, now);
+    detail::subtract(block->ticks, now);
+    top = outer + 1;  // first: what a signal handler enters lies above
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    outer[1].path = 0;
+    outer[1].region = block;
+    return outer + 1;
+  }
+  /// Asked for by `leave` and `next`.
+  bool is_innermost(const path_frame* entered) const noexcept { return top == entered; }
+  /// False: the region around it has to be listed (path_recorder::touch).
+  bool leave(path_frame* entered, uint64_t now) noexcept {
+    detail::add(entered->region->ticks, now);
+    path_entry* const outer = entered[-1].region;
+    top = entered - 1;
+    return !__builtin_expect(detail::subtract_to_negative(outer->ticks, now), 0);
+  }
+  /// The frame that `next` may be called with, null if there is none.
+  path_frame* innermost() noexcept;  // in path_recorder.hpp
+  static void next(path_frame* entered, path_entry* block, uint64_t now) noexcept {
+    detail::add(entered->region->ticks, now);
+    detail::subtract(block->ticks, now);
+    entered->region = block;
+    entered->path = 0;
+  }
+};
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif

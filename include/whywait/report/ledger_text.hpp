@@ -1,0 +1,100 @@
+#ifndef WHYWAIT_REPORT_LEDGER_TEXT_HPP
+#define WHYWAIT_REPORT_LEDGER_TEXT_HPP
+
+#include <whywait/report/model.hpp>
+#include <whywait/report/table.hpp>
+#include <whywait/report/units.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+namespace detail {
+
+/// "efficiency 51 % = load balance 64 % × serialisation 88 % × transfer 91 %", the names of POP.
+[[gnu::cold]] inline std::string efficiency_text(const explain::efficiencies& e) {
+  std::string text = "efficiency " + percent(e.parallel) + " = load balance " + percent(e.load_balance);
+  if (e.balance_between_nodes > 0 && e.balance_between_nodes < 0.995)
+    text += " (in nodes " + percent(e.balance_in_nodes) + " × between them " + percent(e.balance_between_nodes) + ")";
+  return text + " × serialisation " + percent(e.serialisation) + " × transfer " + percent(e.transfer);
+}
+
+/// What measuring did to the run; empty where nobody knows what calls cost.
+[[gnu::cold]] inline std::string overhead_text(const run_ledger& r) {
+  const overhead_section& o = r.overhead;
+  if (!o.calibrated || !(r.seconds > 0)) return {};
+  const double most = o.bound_seconds + o.error_seconds;
+  const std::string bound = "at most " + duration(most, 2) + " (" + percent(most / r.seconds) + ")";
+  if (most < 0.01 * r.seconds) return "measuring made the run longer by " + bound;
+  std::string text = "without measuring the run would have taken " + duration(o.without_seconds) + " (± " + duration(o.error_seconds, 2) +
+                     "), with " +
+                     duration(o.waiting_without_seconds) + " of waiting: measuring took " + duration(o.seconds, 2) +
+                     " on all ranks and made the run longer by " + bound;
+  if (o.inversions > 0)
+    text += "; " + counted(o.inversions, "receive") + " from any source would have taken another message";
+  return text;
+}
+
+/// Blocks to which a proportional division (Scalasca's) charges another share of the waiting than the explanations do.
+[[gnu::cold]] inline std::string delay_text(const run_ledger& r, const std::vector<wait_entry>& waits) {
+  double all = 0;
+  for (const delay_entry& d : r.delay_costs) all += d.short_seconds + d.long_seconds;
+  std::string list;
+  bool differ = false;
+  for (const delay_entry& d : r.delay_costs) {
+    const double cost = d.short_seconds + d.long_seconds;
+    double explained = 0;
+    for (const wait_entry& w : waits)
+      for (const residual_entry& t : w.residual)
+        if (t.seconds > 0 && t.block == d.block && t.where.line == d.where.line && t.where.file == d.where.file)
+          explained += t.seconds;
+    differ = differ || std::fabs(cost - explained) > 0.1 * all;
+    if (cost < 0.1 * all) continue;
+    list += (list.empty() ? "" : ", ") + printable(d.block) + " " + duration(cost);
+    if (d.long_seconds > 0.1 * cost) list += " (" + duration(d.long_seconds, 2) + " of it through others)";
+  }
+  if (!differ || list.empty()) return {};
+  return "the same waiting by proportion (delay costs): " + list;
+}
+
+/// The blocks that make the run as long as it is: time in them, what of it is more than the mean of all, and how much
+/// shorter the run were if they took half the time. Empty without clocks.
+[[gnu::cold]] inline std::string critical_path_text(const run_ledger& r, std::size_t columns) {
+  constexpr std::size_t most_blocks = 5, label_columns = 34;
+  const std::string margin(4, ' '), deeper(6, ' ');
+  const duration_scale scale = scale_for(r.seconds);
+  const auto line = [&](const std::string& label, const std::string& time, const std::string& above,
+                        const std::string& saved) {
+    const std::string text =
+        pad_right(label, deeper.size() + label_columns) + pad_left(time, 10) + pad_left(above, 12) + pad_left(saved, 10);
+    return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+  };
+  std::string out;
+  double covered = 0;
+  std::size_t shown = 0;
+  for (const critical_entry& e : r.critical_path) {
+    if (shown == most_blocks || e.seconds < 0.03 * r.seconds) break;
+    std::vector<std::string> label = label_of(e, label_columns, columns - deeper.size());
+    for (std::string& l : label) l.insert(0, deeper);
+    if (display_width(label.back()) > deeper.size() + label_columns) label.emplace_back();
+    for (std::size_t i = 0; i + 1 < label.size(); ++i) out += label[i] + "\n";
+    out += line(label.back(), scale(e.seconds), e.imbalance_seconds > 0.05 * e.seconds ? scale(e.imbalance_seconds) : "",
+                !e.saving_seconds ? "" : *e.saving_seconds > 0 ? scale(*e.saving_seconds) : "0 s");
+    covered += e.seconds;
+    ++shown;
+  }
+  if (shown == 0) return {};
+  if (r.seconds - covered > 0.01 * r.seconds) out += line(deeper + "other code", scale(r.seconds - covered), "", "");
+  return "\n" + line(margin + "critical path", scale(r.seconds), "above mean", "x2 saves") + out;
+}
+
+}  // namespace detail
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,53 @@
+#ifndef WHYWAIT_REPORT_NAMED_BLOCK_HPP
+#define WHYWAIT_REPORT_NAMED_BLOCK_HPP
+
+#include <whywait/report/names.hpp>
+#include <whywait/report/table.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// A block of code as a reader knows it.
+struct named_block {
+  std::string kind;    ///< region, step, waiting, between, call, startup, other
+  std::string block;   ///< name, or for derived blocks a phrase: "between MPI_Waitall at step (halo.cpp:20) and ..."
+  std::string within;  ///< of an untimed step: the region around it
+  place where;         ///< of the block; of a derived block the call site at its end
+  std::optional<place> from;  ///< between: the call site at its begin (nothing: since MPI_Init)
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  named_block() = default;
+  [[gnu::noinline]] named_block(const named_block&) = default;
+  [[gnu::noinline]] named_block(named_block&&) = default;
+  [[gnu::noinline]] named_block& operator=(const named_block&) = default;
+  [[gnu::noinline]] named_block& operator=(named_block&&) = default;
+  [[gnu::noinline]] ~named_block() = default;
+};
+
+/// Lines that name a block, in at most `columns` where that is possible without cutting the file name, else `room`.
+[[gnu::cold]] inline std::vector<std::string> label_of(const named_block& b, std::size_t columns, std::size_t room) {
+  if (b.kind == "between") {
+    const std::string begin = b.from ? call_text(*b.from, "in", room - 8) : "MPI_Init";
+    return {"between " + begin, "    and " + call_text(b.where, "in", room - 8)};
+  }
+  if (b.kind == "call") return {"inside " + call_text(b.where, "in", room - 7)};
+  const std::string name = printable(b.block);
+  std::string code = code_text(b.where);
+  if (!code.empty()) code = " (" + code + ")";
+  const std::size_t left = columns > display_width(code) ? columns - display_width(code) : 0;
+  if (display_width(name) <= left || left >= 12) return {shorten_middle(name, std::max<std::size_t>(left, 12)) + code};
+  return {shorten_middle(name, room), code.substr(code.empty() ? 0 : 1)};
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif

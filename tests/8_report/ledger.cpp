@@ -1,0 +1,139 @@
+#include <whywait/report/json.hpp>
+#include <whywait/report/text.hpp>
+
+#include <doctest/doctest.h>
+
+#include "sample.hpp"
+
+#include <string>
+
+using namespace sample;
+
+namespace {
+
+explain::outcome example() {
+  explain::outcome o = outcome({late_sender()});
+  with_ledger(o);
+  return o;
+}
+
+std::string text(const explain::outcome& o) { return report::text_of(reported(o, names(), facts())); }
+
+bool has(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("without virtual clocks a report says nothing of efficiency, critical path and overhead") {
+  const report::result r = reported(outcome({late_sender()}), names(), facts());
+  CHECK(r.ledger.seconds == 0);
+  CHECK(r.ledger.critical_path.empty());
+  CHECK_FALSE(r.waits[0].compensated_seconds.has_value());
+  CHECK_FALSE(r.waits[0].saving_seconds.has_value());
+  const std::string said = report::text_of(r);
+  for (const char* word : {"efficiency", "critical path", "measuring", "delay costs"}) CHECK_FALSE(has(said, word));
+}
+
+TEST_CASE("what virtual clocks found is named and in seconds") {
+  const report::result r = reported(example(), names(), facts());
+  REQUIRE(r.ledger.critical_path.size() == 3);
+  CHECK(r.ledger.critical_path[0].block == "compute_interior");
+  CHECK(r.ledger.critical_path[0].where.line == 88);
+  CHECK(r.ledger.critical_path[0].seconds == 9);
+  CHECK(r.ledger.critical_path[0].imbalance_seconds == 2);
+  CHECK(r.ledger.critical_path[0].saving_seconds == 4.2);
+  CHECK(r.ledger.critical_path[1].saving_seconds == 0.0);
+  CHECK(r.ledger.critical_path[2].block == "inside MPI_Allreduce in norm (main.cpp:44)");
+  CHECK_FALSE(r.ledger.critical_path[2].saving_seconds.has_value());  // not asked
+  CHECK(r.ledger.delay_costs[0].long_seconds == 2);
+  CHECK(r.ledger.delays.terminal_seconds == 10);
+  CHECK(r.ledger.overhead.without_seconds == 12);
+  CHECK(r.waits[0].compensated_seconds == 17.9);
+  CHECK(r.waits[0].compensated_quality == "bounded");
+  CHECK(r.waits[0].saving_seconds == 4.2);
+}
+
+TEST_CASE("blocks beyond those listed are one entry, so that the critical path still adds up") {
+  explain::outcome o = example();
+  o.critical_path.clear();
+  o.costs.blocks.clear();
+  for (std::int64_t i = 0; i != 40; ++i) {
+    o.critical_path.push_back({1000 + static_cast<core::stable_key>(i), 100 - i, 1, 2});
+    o.costs.blocks.push_back({1000 + static_cast<core::stable_key>(i), 100 - i, 3});
+  }
+  const report::run_ledger l = reported(o, names(), facts()).ledger;
+  REQUIRE(l.critical_path.size() == explain::most_listed_blocks + 1);
+  CHECK(l.critical_path.back().kind == "other");
+  CHECK(l.critical_path.back().visits == 16);
+  REQUIRE(l.delay_costs.size() == explain::most_listed_blocks + 1);
+  double sum = 0, costs = 0;
+  for (const report::critical_entry& e : l.critical_path) sum += e.seconds;
+  for (const report::delay_entry& e : l.delay_costs) costs += e.short_seconds;
+  CHECK(sum == doctest::Approx(3220e-9));
+  CHECK(costs == doctest::Approx(3220e-9));
+}
+
+TEST_CASE("the text shows the efficiencies, the critical path with what halving a block saves, and what measuring cost") {
+  const std::string said = text(example());
+  CAPTURE(said);
+  CHECK(has(said, "\n  efficiency 60 % = load balance 75 % × serialisation 89 % × transfer 90 %\n"));
+  CHECK(has(said, "\n"
+                  "    critical path                           12.4 s  above mean  x2 saves\n"
+                  "      compute_interior (halo.cpp:88)         9.0 s       2.0 s     4.2 s\n"
+                  "      pack_halo (halo.cpp:60)                3.0 s                   0 s\n"
+                  "      inside MPI_Allreduce in norm (main.cpp:44)\n"
+                  "                                             0.4 s\n"));
+  CHECK(has(said, "    without measuring the run would have taken 12.0 s (± 20 ms), with 17.9 s of\n"
+                  "    waiting: measuring took 900 ms on all ranks and made the run longer by at\n"
+                  "    most 520 ms (4.2 %)\n"));
+  CHECK(has(said, "longest 95 ms, 17.9 s without measuring\n"));
+}
+
+TEST_CASE("of overhead below one percent only the bound is told, without calibration nothing") {
+  explain::outcome o = example();
+  o.without_overhead.bound_ns = 80000000;  // and 20 ms that the constants may be wrong
+  for (explain::explanation& e : o.waits) e.compensated_ns = e.wait_ns;
+  std::string said = text(o);
+  CHECK(has(said, "\n    measuring made the run longer by at most 100 ms (0.8 %)\n"));
+  CHECK_FALSE(has(said, "without measuring"));
+  o.without_overhead.inversions = 3;
+  o.without_overhead.bound_ns = 500000000;
+  CHECK(has(text(o), "(4.2 %); 3 receives from any source would have taken another\n    message\n"));
+  o.without_overhead.calibrated = false;
+  CHECK_FALSE(has(text(o), "measuring"));
+}
+
+TEST_CASE("savings of a program that serves whoever comes first suppose the same work for all") {
+  report::run_facts f = facts();
+  f.first_comers = 57;
+  const std::string said = report::text_of(reported(example(), names(), f));
+  CHECK(has(said, "\n      x2 saves: if all get the same work again, but 57 answers went to whoever\n      asked first\n"));
+  CHECK_FALSE(has(text(example()), "x2 saves:"));
+}
+
+TEST_CASE("delay costs are told where they divide the waiting in another way than the explanations") {
+  explain::outcome o = example();
+  const std::string differ =
+      "the same waiting by proportion (delay costs): compute_interior 14.0 s (2.0 s\n    of it through others)\n";
+  CHECK(has(text(o), differ));  // the explanations say 17.2 s and 1.5 s
+  o.costs.blocks = {{compute, 17 * second, 0}, {pack, 1500000000, 0}};
+  CHECK_FALSE(has(text(o), "by proportion"));
+}
+
+TEST_CASE("machines are told apart where they differ") {
+  explain::outcome o = example();
+  o.efficiency.balance_in_nodes = 0.75;
+  o.efficiency.balance_between_nodes = 1;
+  CHECK_FALSE(has(text(o), "in nodes"));
+  o.efficiency.balance_in_nodes = 0.9375;
+  o.efficiency.balance_between_nodes = 0.8;
+  CHECK(has(text(o), "load balance 75 % (in nodes 94 % × between them 80 %)"));
+}
+
+TEST_CASE("waiting that does not matter leaves no critical path, but a low efficiency is told") {
+  explain::outcome o = example();
+  o.waiting_ns = 1000;
+  CHECK(has(text(o), "efficiency 60 %"));
+  CHECK_FALSE(has(text(o), "critical path"));
+  o.efficiency.parallel = 0.95;
+  CHECK_FALSE(has(text(o), "efficiency"));
+}

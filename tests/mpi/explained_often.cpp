@@ -1,0 +1,163 @@
+// ranks: 1 2 4
+// timeout: 100
+// with: mpi_once
+// environment: WHYWAIT_OUTPUT=often
+// json often.json
+// file often.json ~ "epochs": 26\b
+// stderr ~ 0 events dropped, 0\s+messages\s+unmatched
+//
+// A random program that asks why it waited after each of 25 rounds, whatever is under way: messages that are sent or
+// posted in one round and met, or only waited for, in a later one, in every way that MPI has. Nothing may be lost, the
+// answers must grow, and what somebody slept must be found.
+#include <whywait/record.hpp>
+#include <whywait/report/model.hpp>
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <random>
+#include <string>
+#include <vector>
+
+whywait::report::result explained_so_far(MPI_Comm comm);  // examples/observe.cpp: whywait::mpi::explain
+
+namespace {
+
+constexpr int rounds = 25;
+constexpr unsigned seed = 20261121;
+
+struct message {
+  int source, destination, tag, sent, posted, waited;  // the last three: in which round
+  int how;                                             // of the sender: 0 Send, 1 Isend, 2 Issend, 3 Send_init
+  bool wildcard, probed;
+};
+
+// The same on all ranks. Whoever may block does so only for what was posted in an earlier round.
+std::vector<message> plan(int ranks) {
+  std::mt19937 random(seed);
+  const auto pick = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)); };
+  std::vector<message> all;
+  for (int k = 0; k < 500; ++k) {
+    message m{};
+    m.source = pick(0, ranks - 1);
+    m.destination = pick(0, ranks - 1);
+    m.tag = 10 + k;
+    m.sent = pick(0, rounds - 1);
+    m.posted = std::min(rounds - 1, std::max(0, m.sent + pick(-3, 3)));
+    m.waited = std::min(rounds, std::max(m.sent, m.posted) + pick(1, 3));
+    m.how = pick(0, 3);
+    if (m.how == 0 && m.source == m.destination) m.how = 1;  // a message to oneself need not be buffered
+    m.wildcard = pick(0, 2) == 0;
+    m.probed = m.posted > m.sent && pick(0, 2) == 0;
+    all.push_back(m);
+  }
+  for (int k = 0; k < 300; ++k) {  // one channel for each pair, in order
+    message m{};
+    m.source = pick(0, ranks - 1);
+    m.destination = pick(0, ranks - 1);
+    m.tag = 1;
+    m.sent = k * rounds / 300;
+    m.posted = std::min(rounds - 1, m.sent + (k / 30 % 3));
+    for (const message& before : all)  // the first that is posted gets the first that is sent
+      if (before.tag == 1 && before.source == m.source && before.destination == m.destination)
+        m.posted = std::max(m.posted, before.posted);
+    m.waited = std::min(rounds, std::max(m.sent, m.posted) + pick(1, 3));
+    m.how = m.source == m.destination ? 1 : pick(0, 1);
+    all.push_back(m);
+  }
+  return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, ranks, wrong = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (rank == 0) std::printf("seed %u\n", seed);
+  const std::vector<message> all = plan(ranks);
+  std::vector<MPI_Request> sends(all.size(), MPI_REQUEST_NULL), receives(all.size(), MPI_REQUEST_NULL);
+  std::vector<int> out(all.size()), in(all.size(), -1);
+  std::vector<MPI_Message> probed(all.size(), MPI_MESSAGE_NULL);
+  MPI_Comm turned;  // all ranks, in another order
+  MPI_Comm_split(MPI_COMM_WORLD, 0, ranks - rank, &turned);
+  double before = 0, seconds = 0, naps = 0;
+  const double begin = MPI_Wtime();
+  for (int round = 0; round <= rounds; ++round) {
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const message& m = all[k];
+      if (m.posted == round && m.destination == rank) {
+        if (m.probed) MPI_Mprobe(m.source, m.tag, MPI_COMM_WORLD, &probed[k], MPI_STATUS_IGNORE);
+        else MPI_Irecv(&in[k], 1, MPI_INT, m.wildcard ? MPI_ANY_SOURCE : m.source, m.tag, MPI_COMM_WORLD, &receives[k]);
+      }
+      if (m.sent == round && m.source == rank) {
+        out[k] = static_cast<int>(k);
+        if (m.how == 0) MPI_Send(&out[k], 1, MPI_INT, m.destination, m.tag, MPI_COMM_WORLD);
+        if (m.how == 1) MPI_Isend(&out[k], 1, MPI_INT, m.destination, m.tag, MPI_COMM_WORLD, &sends[k]);
+        if (m.how == 2) MPI_Issend(&out[k], 1, MPI_INT, m.destination, m.tag, MPI_COMM_WORLD, &sends[k]);
+        if (m.how == 3) {
+          MPI_Send_init(&out[k], 1, MPI_INT, m.destination, m.tag, MPI_COMM_WORLD, &sends[k]);
+          MPI_Start(&sends[k]);
+        }
+      }
+    }
+    std::vector<MPI_Request> due;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const message& m = all[k];
+      if (m.waited != round) continue;
+      if (m.destination == rank && m.probed) MPI_Imrecv(&in[k], 1, MPI_INT, &probed[k], &receives[k]);
+      if (m.destination == rank) due.push_back(receives[k]);
+      if (m.source == rank && m.how == 3) MPI_Wait(&sends[k], MPI_STATUS_IGNORE), MPI_Request_free(&sends[k]);
+      else if (m.source == rank && sends[k] != MPI_REQUEST_NULL) due.push_back(sends[k]);
+    }
+    const int count = static_cast<int>(due.size());
+    if (round % 3 == 0) {
+      MPI_Waitall(count, due.data(), MPI_STATUSES_IGNORE);
+    } else if (round % 3 == 1) {
+      for (int i = 0, which = 0; i < count; ++i) MPI_Waitany(count, due.data(), &which, MPI_STATUS_IGNORE);
+    } else {
+      for (MPI_Request& r : due) MPI_Wait(&r, MPI_STATUS_IGNORE);
+    }
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (all[k].waited == round && all[k].destination == rank && in[k] != static_cast<int>(k)) ++wrong;
+    if (round == rounds) break;
+
+    if (rank == round % ranks) {
+      WHYWAIT_REGION("nap");
+      const timespec t{0, 10000000};
+      nanosleep(&t, nullptr);
+    }
+    const whywait::report::result so_far = explained_so_far(round % 2 == 0 ? MPI_COMM_WORLD : turned);
+    if (rank != 0) continue;
+    const double wall = MPI_Wtime() - begin;
+    naps = 0;
+    for (const auto& wait : so_far.waits)
+      for (const auto& term : wait.residual)
+        if (term.block == "nap" && term.seconds > 0) naps += term.seconds;
+    const bool grows = so_far.run.waiting_seconds >= before && so_far.run.seconds > seconds && so_far.run.seconds <= wall + 1;
+    const bool found = ranks == 1 || round != rounds - 1 || naps >= 0.010 * rounds * (ranks - 1) * 0.3;
+    if (!grows || !found || so_far.run.clock_violations != 0 || !so_far.run.warnings.empty()) {
+      std::printf("round %d: waited %g s after %g s, run %g s after %g s, naps %g s, %d violations, %s\n", round,
+                  so_far.run.waiting_seconds, before, so_far.run.seconds, seconds, naps,
+                  static_cast<int>(so_far.run.clock_violations),
+                  so_far.run.warnings.empty() ? "" : so_far.run.warnings[0].c_str());
+      ++wrong;
+    }
+    before = so_far.run.waiting_seconds;
+    seconds = so_far.run.seconds;
+  }
+  MPI_Comm half;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  if (ranks > 1 && (explained_so_far(half).run.warnings.empty() || explained_so_far(MPI_COMM_SELF).run.warnings.empty())) {
+    std::printf("a communicator of some ranks was not refused\n");
+    ++wrong;
+  }
+  MPI_Comm_free(&half);
+  MPI_Comm_free(&turned);
+  if (wrong != 0) std::printf("%d things are wrong on rank %d\n", wrong, rank);
+  MPI_Finalize();
+  return wrong != 0;
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Runs a program whose measurement is expensive, and what it would have been without against the run without.
+
+    overhead.py --program PATH [--tries N] [--total X] [--waits X] [--robust] -- launcher ...
+
+Each pair is one run with the clock as it is and one with an expensive one. The work of the program takes time but no
+processor; on a busy machine even that comes late now and then, so that the best of some pairs counts. --robust: only
+that compensation comes at least three times as near to the truth as the measurement, and that wrappers notice at least
+half of what they take, for a busy machine.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# name, arguments, arguments of the expensive run, least relative error of the waits that measurement must cause, how far
+# compensation may be off in total and waits, seconds that the readings take at least if only that is certain
+CASES = [("marks and wrappers, calibrated", "--steps 60", "--reading 300", 0.4, 0.015, 0.05, None),
+         ("wrappers alone, which become expensive after MPI_Init", "--steps 70 --exchanges 4", "--reading 100 --late", 0.1,
+          0.03, 0.1, 2 * 5 * 4 * 70 * 100e-6 * (1 + 2 + 3))]
+
+
+def main():
+    split = sys.argv.index("--")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--program", required=True)
+    options.add_argument("--ranks", default="4")
+    options.add_argument("--tries", type=int, default=3)
+    options.add_argument("--robust", action="store_true")
+    options = options.parse_args([a for a in sys.argv[1:split] if a])
+    launcher = sys.argv[split + 1:]
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="overhead."))
+
+    def run(arguments):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("WHYWAIT_")}
+        environment |= {"WHYWAIT_REPORT": "none", "WHYWAIT_OUTPUT": "run", "WHYWAIT_CLOCK": "monotonic"}
+        subprocess.run(launcher + [options.ranks, options.program] + arguments.split(), cwd=directory, env=environment,
+                       check=True, stdout=subprocess.DEVNULL, timeout=100)
+        result = json.loads((directory / "run.json").read_text())
+        return result["overhead"] | {"waiting_seconds": result["run"]["waiting_seconds"]}
+
+    failures = []
+    for name, arguments, expensive, least, most_total, most_waits, taken in CASES:
+        good = False
+        for attempt in range(options.tries):
+            truth, seen = run(arguments), run(f"{arguments} {expensive}")
+            total, waits = truth["run_seconds"], truth["waiting_seconds"]
+            off = {"measured": (seen["run_seconds"] / total - 1, seen["waiting_seconds"] / waits - 1),
+                   "without": (seen["without_seconds"] / total - 1, seen["waiting_without_seconds"] / waits - 1)}
+            share = seen["seconds"] / (int(options.ranks) * seen["run_seconds"])
+            print(f"{name}: {100 * share:.0f} % overhead; total {total:.3f} s: measured {100 * off['measured'][0]:+.1f} %, "
+                  f"compensated {100 * off['without'][0]:+.2f} % (said to be known to {100 * seen['error_seconds'] / total:.1f} %); "
+                  f"waits {waits:.3f} s: measured {100 * off['measured'][1]:+.1f} %, compensated {100 * off['without'][1]:+.1f} %; "
+                  f"bound {100 * seen['bound_seconds'] / total:.1f} %", flush=True)
+            caused = abs(off["measured"][1]) >= least
+            if options.robust and taken is not None:
+                good = seen["seconds"] >= taken / 2
+            elif options.robust:
+                good = caused and all(3 * abs(off["without"][i]) <= abs(off["measured"][i]) for i in (0, 1))
+            else:
+                good = caused and abs(off["without"][0]) <= most_total and abs(off["without"][1]) <= most_waits
+            if good:
+                break
+        if not good:
+            failures.append(name)
+    for failure in failures:
+        print("FAILED:", failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,9 @@
+// ranks: 2
+// with: mpi_once
+// flags: -O0 -g -fsanitize-coverage=trace-pc
+// environment: WHYWAIT_PATH=order WHYWAIT_OUTPUT=lines
+// stderr ~ side by side, since both were last in step, the longest of these waits:
+//
+// With the order of the path, too: what both ran, side by side, by lines of the source.
+constexpr int body = 1;
+#include "coverage_program.hpp"
