@@ -31,8 +31,8 @@ int main(int argc, char** argv) {
   MPI_Win_shared_query(window, 0, &bytes, &unit, &memory);
   double sum = 0;
   {
-    const whywait::data slots_are = whywait::data::shared("slots", memory, whywait::shape(slots));
-    const whywait::data field_is = whywait::data::shared("field", memory + slots, whywait::shape(all - slots));
+    WHYWAIT_DATA("slots", memory, slots);
+    WHYWAIT_DATA("field", memory + slots, all - slots);
     WHYWAIT_REGION("rounds");
     for (int i = 0; i < 4; ++i) {
       memory[rank] = i;

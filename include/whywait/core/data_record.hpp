@@ -18,7 +18,6 @@ struct data_object {
   uint16_t dimensions = 1;
   bool buffer = false;  ///< only carries other data (WHYWAIT_PACKS): never named as what is sent, if that is known
   bool sampled = false; ///< tracked accesses are recorded of a sample of granules only (core/data_sample.hpp)
-  bool shared = false;  ///< the ranks of a machine have it in common: the same bytes, not a copy each
   bool global = false;  ///< `first` and `whole` are declared: this rank holds a part of a distributed array
   stable_key memory = 0;       ///< the same in all processes that share it (an MPI shared window); 0: of this process alone
   uint64_t memory_offset = 0;  ///< bytes from its begin to the array

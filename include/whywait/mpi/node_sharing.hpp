@@ -3,7 +3,7 @@
 
 #include <whywait/comm/rank_data.hpp>
 #include <whywait/comm/sharing_book.hpp>
-#include <whywait/core/mpi_calls.hpp>
+#include <whywait/core/site.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/packet.hpp>
@@ -22,8 +22,9 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// What the ranks of one machine did to arrays that they have in common, and how they synchronised: by marks, and by collective
-/// operations that are over only when all have come. Ranks take the place of threads. Messages order nothing here.
+/// What the ranks of one machine did to arrays in memory that they share (windows of MPI_Win_allocate_shared), and how they
+/// synchronised: by marks, and by collective operations that are over only when all have come. Ranks take the place of
+/// threads. Messages order nothing here.
 class node_sharing {
  public:
   static constexpr std::uint64_t most_records = std::uint64_t{1} << 20;  ///< of one machine: 80 MB
@@ -33,7 +34,7 @@ class node_sharing {
   [[gnu::cold]] static comm::sharing_report find(const comm::rank_data& own, const explain::rank_history& calls,
                                                  const comm::sharing_options& options, MPI_Comm comm, bool& cut) {
     cut = false;
-    int any = std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.shared; }) ? 1 : 0;
+    int any = std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; }) ? 1 : 0;
     PMPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, comm);
     if (any == 0) return {};
     MPI_Comm node = MPI_COMM_NULL;
@@ -45,10 +46,13 @@ class node_sharing {
 
  private:
   struct event {
-    core::data_record what;       // time: shared nanoseconds; object and site: see below
+    core::data_record what;       // time: shared nanoseconds; bytes from the begin of the memory
     core::stable_key site = 0;
-    core::stable_key object = 0;  // array, or what is synchronised on
+    core::stable_key object = 0;  // name_of an array, or what is synchronised on
   };
+
+  // Arrays of the same name in the same memory are one, wherever each rank's part is.
+  static core::stable_key name_of(const core::data_object& o) noexcept { return core::combine(o.memory, o.key); }
 
   // The records of this rank in the order of their time, with keys for what has a number in this process only.
   static std::vector<event> events_of(const comm::rank_data& own, const explain::rank_history& calls) {
@@ -57,47 +61,22 @@ class node_sharing {
       const core::data_record& r = at.record();
       if (r.site >= own.sites.size()) continue;
       event e{r, own.sites[r.site], 0};
-      if (r.op == core::data_op::synchronise) {
-        e.object = r.object < own.sites.size() ? own.sites[r.object] : 0;
-      } else {
-        if (r.op == core::data_op::iterations || r.object >= own.objects.size() || !own.objects[r.object].shared) continue;
-        e.object = own.objects[r.object].key;
-      }
       e.what.time = static_cast<std::uint64_t>(calls.clock(r.time));
-      out.push_back(e);
-    }
-    std::vector<std::pair<std::uint32_t, event>> met;  // by order of posting, for threads may take turns
-    for (const explain::location_history& l : calls.locations) {
-      for (std::uint64_t i = 0; i != l.records.size(); ++i) {
-        const core::sync_record& r = l.records[i];
-        if (!meets_all(r, calls) || r.site >= l.call_sites.size()) continue;
-        event e;
-        e.what.op = core::data_op::synchronise;
-        e.what.flags = core::data_flag::everyone;
-        e.what.time = static_cast<std::uint64_t>(calls.clock(r.begin));
-        e.site = l.call_sites[r.site];
-        e.object = core::combine(calls.communicators[r.comm].id, 7);
-        met.emplace_back(r.posting, e);
+      if (r.op == core::data_op::synchronise) {
+        const std::uint32_t group = r.object - core::site_table::capacity;  // of a collective
+        if (!r.has(core::data_flag::collective)) e.object = r.object < own.sites.size() ? own.sites[r.object] : 0;
+        else if (group < own.groups.size() && own.groups[group].id != 0) e.object = core::combine(own.groups[group].id, 7);
+        if (e.object == 0) continue;
+      } else {
+        if (r.op == core::data_op::iterations || r.object >= own.objects.size() || own.objects[r.object].memory == 0) continue;
+        e.object = name_of(own.objects[r.object]);
+        e.what.begin += own.objects[r.object].memory_offset;
+        e.what.end += own.objects[r.object].memory_offset;
       }
-    }
-    explain::sort_rarely(met, [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<std::pair<core::stable_key, std::uint32_t>> counts;
-    for (auto& m : met) {
-      auto count = std::find_if(counts.begin(), counts.end(), [&m](const auto& c) { return c.first == m.second.object; });
-      if (count == counts.end()) count = counts.insert(counts.end(), {m.second.object, 0});
-      m.second.what.order = ++count->second;
-      out.push_back(m.second);
+      out.push_back(e);
     }
     explain::sort_rarely(out, [](const event& a, const event& b) { return a.what.time < b.what.time; });
     return out;
-  }
-
-  static bool meets_all(const core::sync_record& r, const explain::rank_history& calls) noexcept {
-    using core::mpi_call;
-    const bool kind = r.call == mpi_call::Barrier || r.call == mpi_call::Allreduce || r.call == mpi_call::Allgather ||
-                      r.call == mpi_call::Alltoall || r.call == mpi_call::Reduce_scatter_block;
-    return kind && !r.has(core::sync_flag::failed) && r.comm < calls.communicators.size() && calls.communicators[r.comm].id != 0 &&
-           !calls.communicators[r.comm].inter;
   }
 
   static comm::sharing_report of_node(const comm::rank_data& own, const explain::rank_history& calls,
@@ -115,10 +94,10 @@ class node_sharing {
 
     explain::packet packed;
     const auto shared = static_cast<std::uint64_t>(
-        std::count_if(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.shared; }));
+        std::count_if(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; }));
     explain::put(packed, shared);
     for (const core::data_object& o : own.objects)
-      if (o.shared) explain::put(packed, o);
+      if (o.memory != 0) explain::put(packed, o);
     for (const event& e : events) explain::put(packed, e);
     constexpr int tag = 33;
     int size = static_cast<int>(packed.size());  // less than 2^31: 96 bytes for each of 2^20
@@ -146,12 +125,23 @@ class node_sharing {
     joined() {
       data_.objects.emplace_back();
       data_.sites.push_back(0);
+      begins_.push_back(0);
+      ends_.push_back(0);
     }
     void add(const explain::packet& from) {
       explain::packet_reader in(from.data(), from.size());
       for (auto n = in.get<std::uint64_t>(); n != 0; --n) {
         const auto o = in.get<core::data_object>();
-        if (object(o.key) == 0) data_.objects.push_back(o);
+        const std::uint64_t begin = o.memory_offset / 64 * 64, end = o.memory_offset + o.bytes();  // pieces are cache lines
+        const std::uint32_t known = object(name_of(o));
+        if (known != 0) {
+          begins_[known] = std::min(begins_[known], begin);
+          ends_[known] = std::max(ends_[known], end);
+          continue;
+        }
+        data_.objects.push_back(o);
+        begins_.push_back(begin);
+        ends_.push_back(end);
       }
       records_.emplace_back();
       while (!in.empty()) {
@@ -162,7 +152,19 @@ class node_sharing {
       }
     }
     const comm::rank_data& finished() {
-      for (const std::vector<core::data_record>& r : records_) chunks_.push_back(r.data());
+      for (std::size_t i = 1; i != data_.objects.size(); ++i) {
+        data_.objects[i].element_bytes = 1;
+        data_.objects[i].dimensions = 1;
+        data_.objects[i].extent[0] = ends_[i] - begins_[i];
+      }
+      for (std::vector<core::data_record>& list : records_) {
+        for (core::data_record& r : list) {
+          if (r.op == core::data_op::synchronise) continue;
+          r.begin -= begins_[r.object];
+          r.end -= begins_[r.object];
+        }
+        chunks_.push_back(list.data());
+      }
       for (std::size_t i = 0; i != records_.size(); ++i) {
         data_.locations.emplace_back();
         data_.locations.back().records = {&chunks_[i], 63, records_[i].size()};
@@ -173,7 +175,7 @@ class node_sharing {
    private:
     std::uint32_t object(core::stable_key key) const {
       for (std::size_t i = 1; i != data_.objects.size(); ++i)
-        if (data_.objects[i].key == key) return static_cast<std::uint32_t>(i);
+        if (name_of(data_.objects[i]) == key) return static_cast<std::uint32_t>(i);
       return 0;
     }
     std::uint32_t number(core::stable_key key) {
@@ -184,6 +186,7 @@ class node_sharing {
     }
 
     comm::rank_data data_;
+    std::vector<std::uint64_t> begins_, ends_;  // of objects, in their memory
     explain::key_map numbers_;
     std::vector<std::vector<core::data_record>> records_;
     std::vector<const core::data_record*> chunks_;

@@ -46,7 +46,7 @@ class data {
   template <class T>
   data(const char* name, const T* pointer, const shape& extent, const char* file = __builtin_FILE(),
        uint32_t line = __builtin_LINE()) noexcept
-      : data(name, pointer, record::data::size_of_element<T>::value, extent, false, false, file, line) {}
+      : data(name, pointer, record::data::size_of_element<T>::value, extent, false, file, line) {}
   data(data&& other) noexcept : pointer_(other.pointer_), number_(other.number_) { other.number_ = 0; }
   data& operator=(data&& other) noexcept {
     if (this == &other) return *this;
@@ -63,14 +63,7 @@ class data {
   template <class T>
   static data sampled(const char* name, const T* pointer, const shape& extent, const char* file = __builtin_FILE(),
                       uint32_t line = __builtin_LINE()) noexcept {
-    return data(name, pointer, record::data::size_of_element<T>::value, extent, true, false, file, line);
-  }
-  /// An array in memory that the ranks of a machine have in common (a window of MPI_Win_allocate_shared, all of it: where
-  /// MPI_Win_shared_query says that the first rank's part begins): the report says which ranks share what of it.
-  template <class T>
-  static data shared(const char* name, const T* pointer, const shape& extent, const char* file = __builtin_FILE(),
-                     uint32_t line = __builtin_LINE()) noexcept {
-    return data(name, pointer, record::data::size_of_element<T>::value, extent, false, true, file, line);
+    return data(name, pointer, record::data::size_of_element<T>::value, extent, true, file, line);
   }
 
   /// The array is no more. The destructor does the same.
@@ -87,7 +80,7 @@ class data {
 
  private:
   __attribute__((noinline, cold)) data(const char* name, const void* pointer, uint32_t element_bytes, const shape& extent,
-                                       bool sampled, bool shared, const char* file, uint32_t line) noexcept
+                                       bool sampled, const char* file, uint32_t line) noexcept
       : pointer_(pointer), number_(0) {
     core::registry* const registry = core::the_registry();
     if (registry == nullptr || !registry->config.enable) return;
@@ -98,7 +91,6 @@ class data {
     const uint32_t place = registry->sites.intern(site_kind::step, name, file, line);
     core::data_object object = extent.object(registry->sites[place].key, element_bytes);
     object.sampled = sampled;
-    object.shared = shared;
     number_ = process->objects.add(place, pointer, object);
   }
 

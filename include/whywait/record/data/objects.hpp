@@ -111,7 +111,7 @@ class data_objects {
 
   static bool same_shape(const core::data_object& a, const core::data_object& b) noexcept {
     return a.key == b.key && a.element_bytes == b.element_bytes && a.dimensions == b.dimensions && a.global == b.global &&
-           a.sampled == b.sampled && a.shared == b.shared && memcmp(a.extent, b.extent, sizeof a.extent) == 0 &&
+           a.sampled == b.sampled && memcmp(a.extent, b.extent, sizeof a.extent) == 0 &&
            memcmp(a.first, b.first, sizeof a.first) == 0 && memcmp(a.whole, b.whole, sizeof a.whole) == 0;
   }
 

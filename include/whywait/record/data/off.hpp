@@ -31,10 +31,6 @@ class data {
   WHYWAIT_DETAIL_NOTHING static data sampled(const char*, const T*, const shape&, const char* = nullptr, uint32_t = 0) noexcept {
     return data();
   }
-  template <class T>
-  WHYWAIT_DETAIL_NOTHING static data shared(const char*, const T*, const shape&, const char* = nullptr, uint32_t = 0) noexcept {
-    return data();
-  }
   WHYWAIT_DETAIL_NOTHING void end() noexcept {}
   WHYWAIT_DETAIL_NOTHING uint32_t number() const noexcept { return 0; }
 };
