@@ -25,8 +25,7 @@ enum : uint16_t {
   matched = 1u << 10,       ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
   ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
   failed = 1u << 12,        ///< MPI returned an error
-  synchronous = 1u << 13,   ///< Ssend family: completes only when the receive has begun
-  timed = 1u << 14          ///< the wrapper timed itself: one more reading of the clock before and inside, two after
+  synchronous = 1u << 13    ///< Ssend family: completes only when the receive has begun
 };
 }
 
