@@ -30,7 +30,6 @@ TEST_CASE("of each reading half belongs to either side, and one of a pair only t
   CHECK(c.inside_ns == 17.5);
   CHECK(c.back_ns == 2.5);
   CHECK(c.after_ns == 27.5);
-  CHECK(c.reading_ns == 5);
   CHECK(c.before_ns + c.inside_ns + c.back_ns + c.after_ns == 0.5 * (50 + 40 + 60 - 10));  // it would take one less
   CHECK(c.error_ns == 0);
 }
@@ -45,7 +44,10 @@ TEST_CASE("the last timings of a kind count, but not those of an interrupted thr
   CHECK(c.after_ns == 40);
   CHECK(timings->of(mpi_call::Send).count == 132);
   CHECK(timings->of(mpi_call::Recv).count == 0);
-  CHECK(usual_cost(timings->of(mpi_call::Recv), 1).before_ns == 0);
+  CHECK(timings->last_reading(mpi_call::Recv) == 0);
+  timings->note(mpi_call::Recv, 1, 2, 3, 9);
+  CHECK(timings->last_reading(mpi_call::Recv) == 9);
+  CHECK(usual_cost(timings->of(mpi_call::Ssend), 1).before_ns == 0);
 }
 
 TEST_CASE("the mean of noisy timings is found, and the error is half of the range of their middle half") {

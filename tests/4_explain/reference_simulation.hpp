@@ -190,7 +190,7 @@ class program {
   static constexpr std::int64_t mark_ns = 2;  // of one visit
   static core::call_overhead cost_of(mpi_call call) {
     const auto c = static_cast<int>(call);
-    return {3.0 + c % 5, 4.0 + c % 11, 1.0 + c % 4, 1.0 + c % 3, 2.0, 0.0};
+    return {3.0 + c % 5, 4.0 + c % 11, 1.0 + c % 4, 1.0 + c % 3, 2.0};
   }
   std::int64_t constant(double part) const { return shape_.constants ? std::llround(part) : 0; }
   mpi_call call_of(const op& o) const {

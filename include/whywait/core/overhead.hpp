@@ -12,7 +12,6 @@ struct call_overhead {
   double back_ns;    ///< from when MPI has given it back to the second time stamp
   double after_ns;   ///< after that
   double error_ns;   ///< by how much the sum of the four may be wrong, either way
-  double reading_ns; ///< one reading of the clock: a call that timed itself (sync_flag::timed) took four more
 };
 
 /// What one mark costs the thread that passes it, ns.

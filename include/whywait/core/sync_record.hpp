@@ -26,9 +26,8 @@ enum : uint16_t {
   ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
   failed = 1u << 12,        ///< MPI returned an error
   synchronous = 1u << 13,   ///< Ssend family: completes only when the receive has begun
-  timed = 1u << 14,         ///< the wrapper timed itself: one more reading of the clock before and inside, two after
-  met = 1u << 15,           ///< carried over from an earlier epoch, where its message was matched
-  resolved = contributes    ///< point to point: a wildcard whose `peer` and `tag` are known before a call completes it
+  resolved = 1u << 14,      ///< a wildcard whose `peer` and `tag` are known although no call has completed it yet
+  met = 1u << 15            ///< carried over from an earlier epoch, where its message was matched
 };
 }
 

@@ -99,11 +99,6 @@ class location_clocks {
     cost_ = overhead_of(*here_, r.call);
     const double sum_ns = cost_.before_ns + cost_.inside_ns + cost_.back_ns + cost_.after_ns;
     uncertain_ = sum_ns > 0 ? cost_.error_ns / sum_ns : 0;
-    if (r.has(core::sync_flag::timed)) {
-      cost_.before_ns += cost_.reading_ns;
-      cost_.inside_ns += cost_.reading_ns;
-      cost_.after_ns += 2 * cost_.reading_ns;
-    }
     before_ns_ = static_cast<double>(r.overhead) * rank_->clock.ns_per_tick;
     compute(r.steps, walk_.begin_ns(), r.site);
     inside_ns_ = spend(cost_.inside_ns, walk_.leave_ns() - now_ns_, uncertain_);

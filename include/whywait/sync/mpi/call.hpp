@@ -238,17 +238,19 @@ class call {
   }
   static __attribute__((noinline, cold)) uint64_t read_clock() noexcept { return core::cycle_clock::now(); }
 
-  // One of many calls. Its record says so, for it took four more readings than the others.
+  // One of many calls. Its record says what the four readings took that others do without.
   static __attribute__((noinline, cold)) void time_itself(thread_state& thread, core::mpi_call what, uint64_t entered,
                                                           uint64_t begin, uint64_t given, uint64_t leave) noexcept {
     const uint64_t now = core::cycle_clock::now();
     if (given == 0) return;  // it left no record, or an error handler threw
-    thread.timing.note(what, begin - entered, given - begin, now - leave, core::cycle_clock::now() - now);
-    const guard_if guard(thread.process->lock, __atomic_load_n(&thread.process->several, __ATOMIC_RELAXED));
+    const uint64_t usual = thread.timing.last_reading(what), reading = core::cycle_clock::now() - now;
+    thread.timing.note(what, begin - entered, given - begin, now - leave, reading);
     auto& records = thread.location->syncs;
     const uint64_t stored = records.size();
     if (stored == 0 || records[stored - 1].begin != begin) return;
-    records[stored - 1].flags = static_cast<uint16_t>(records[stored - 1].flags | flag::timed);
+    uint32_t& overhead = records[stored - 1].overhead;
+    const uint64_t more = overhead + 4 * (usual != 0 && usual < reading ? usual : reading);
+    overhead = more < ~uint32_t(0) ? static_cast<uint32_t>(more) : ~uint32_t(0);
   }
 
   static __attribute__((noinline, cold)) uint64_t fresh_chunk(record::location& here) noexcept {

@@ -25,8 +25,7 @@ namespace detail {
 [[gnu::cold]] inline core::call_overhead cost_of(double before, double inside, double after, double reading, double error,
                                                  double ns_per_tick) {
   const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
-  return {ns(before - reading / 2), ns(inside - reading / 2), ns(reading / 2), ns(after - reading / 2), ns(error),
-          ns(reading)};
+  return {ns(before - reading / 2), ns(inside - reading / 2), ns(reading / 2), ns(after - reading / 2), ns(error)};
 }
 
 // The kind of call whose way through the wrappers is most alike, among those that calibrate() tries.

@@ -39,6 +39,12 @@ struct self_timing {
   kind& of(core::mpi_call call) noexcept { return kinds[static_cast<size_t>(call)]; }
   const kind& of(core::mpi_call call) const noexcept { return kinds[static_cast<size_t>(call)]; }
 
+  /// What a reading of the clock took when such a call was timed last; 0: never.
+  uint32_t last_reading(core::mpi_call call) const noexcept {
+    const kind& k = of(call);
+    return k.count != 0 ? k.last[(k.count - 1) % kept].reading : 0;
+  }
+
   void note(core::mpi_call call, uint64_t before, uint64_t inside, uint64_t after, uint64_t reading) noexcept {
     const auto narrow = [](uint64_t t) { return t < ~uint32_t(0) ? static_cast<uint32_t>(t) : ~uint32_t(0); };
     kind& k = of(call);
