@@ -194,6 +194,41 @@ TEST_CASE("on 1,000 random programs the epochs folded say what the whole run say
   CHECK(carried - met > 100);
 }
 
+TEST_CASE("virtual clocks of the epochs add up to those of the whole run") {
+  std::size_t cuts = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    reference::shape shape = shape_of(seed);
+    shape.certain = true;
+    shape.overhead = true;
+    reference::program truth(seed, shape);
+    explain::options settings = run::exact();
+    settings.clocks = &explain::virtual_clocks;
+    explain::what_if network;
+    network.changes.push_back({explain::network_key(), 0.0});
+    settings.questions.push_back(network);
+    const explain::outcome whole = truth.histories().explain(settings);
+    settings.watch = nullptr;
+    cutter pieces(truth.histories(), settings);
+    const explain::outcome folded = pieces.explained(1 + seed % 3);
+    cuts += pieces.cuts();
+    CAPTURE(seed);
+    REQUIRE(words(folded) == words(whole));
+    REQUIRE(folded.total_ns == whole.total_ns);
+    CHECK(folded.without_overhead.total_ns == whole.without_overhead.total_ns);
+    CHECK(folded.without_overhead.waiting_ns == whole.without_overhead.waiting_ns);
+    CHECK(folded.without_overhead.overhead_ns == whole.without_overhead.overhead_ns);
+    REQUIRE(folded.answers.size() == 1);
+    CHECK(folded.answers[0].total_ns == whole.answers[0].total_ns);
+    CHECK(folded.efficiency.parallel == doctest::Approx(whole.efficiency.parallel));
+    CHECK(folded.efficiency.transfer == doctest::Approx(whole.efficiency.transfer));
+    CHECK(folded.efficiency.load_balance <= whole.efficiency.load_balance + 1e-9);
+    std::int64_t path = 0;
+    for (const auto& c : folded.critical_path) path += c.ns;
+    CHECK(path == folded.total_ns);
+  }
+  CHECK(cuts > 150);
+}
+
 TEST_CASE("messages under way at the end of an epoch are as exact as others") {
   // Rank 0: buffered 1, unfinished 2 and 3 (nobody has posted a receive; one is posted, late). Rank 1: receive 4.
   run r(2);

@@ -5,7 +5,7 @@
 // json little.json
 // stderr ~ WHYWAIT_MEMORY
 //
-// More records than memory: the beginning is explained, the rest counted and said, the program unharmed.
+// More records than memory and no operation in which all ranks meet: the beginning is explained, the rest counted and said, the program unharmed.
 #include <whywait/record.hpp>
 
 #include <mpi.h>

@@ -166,6 +166,7 @@ class need_book {
   }
 
   void wish_for(std::uint16_t location, std::uint32_t record, const message_match& m) {
+    if (m.partner.record == message_match::nowhere) return;  // of an earlier epoch: was there in time
     wishes_.push_back({m.rank, m.partner.record, record, m.partner.location, location});
     std::vector<clock_need>& needs = lanes_[location].needs;
     if (!needs.empty() && needs.back().record == record) {
