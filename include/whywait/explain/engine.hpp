@@ -26,14 +26,15 @@ namespace explain {
 /// begins, then 40 per wait and 24 per wait that this rank caused. Not thread safe.
 class rank_engine {
  public:
-  /// `clocks`: those of this rank, or null; borrowed.
-  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks)
+  /// `clocks`: those of this rank, or null. `scratch`: of the process. Both borrowed.
+  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, forward_scratch& scratch)
       : rank_(&rank),
         settings_(settings),
         messages_(new message_book(rank, clocks != nullptr)),
         collectives_(rank),
         classes_(settings_),
-        clocks_(clocks) {}
+        clocks_(clocks),
+        scratch_(&scratch) {}
 
   // Stage 0: reads the records.
   void observe() {
@@ -116,7 +117,7 @@ class rank_engine {
   void decide(std::int64_t earliest_ns) {
     totals_.unmatched = messages_->unmatched();
     messages_.reset();
-    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, blocks_, classes_));
+    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, blocks_, classes_, *scratch_));
     const auto before = [](const message_match& a, const message_match& b) {
       return a.location != b.location ? a.location < b.location : a.record < b.record;
     };
@@ -151,8 +152,8 @@ class rank_engine {
   // Stage 5: merging.
   void begin_merging() {
     forward_.reset();
-    for (const wait_class& c : classes_.classes()) totals_.waiting_ns += c.sum.wait_ns;
-    merging_.reset(new merge_book(settings_, blocks_, classes_.classes()));
+    for (std::size_t c = 0; c != classes_.size(); ++c) totals_.waiting_ns += classes_.sum(c).wait_ns;
+    merging_.reset(new merge_book(settings_, rank_->rank, blocks_, classes_));
     meanings_ = blocks_.meanings();
   }
   merge_book& merging() noexcept { return *merging_; }
@@ -226,6 +227,7 @@ class rank_engine {
   block_table blocks_;
   class_book classes_;
   rank_clocks* clocks_;
+  forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;
   std::vector<std::pair<std::int32_t, packet>> replies_;

@@ -20,22 +20,25 @@ namespace explain {
 /// is addition. So the outcome depends neither on rank numbers nor on the shape of the tree.
 class merge_book {
  public:
-  merge_book(const options& settings, const block_table& blocks, std::vector<wait_class>& classes)
-      : settings_(&settings), classes_(&classes) {
-    for (wait_class& c : classes) {
+  merge_book(const options& settings, std::int32_t rank, const block_table& blocks, class_book& classes)
+      : settings_(&settings), rank_(rank), blocks_(&blocks), classes_(&classes) {
+    entries_.reserve(classes.size());
+    for (std::size_t c = 0; c != classes.size(); ++c) {
+      const explanation& sum = classes.sum(c);
       entry e;
-      e.leader.key = class_book::key_of(c.sum.why, c.sum.operation, c.sum.cause);
-      e.leader.first_ns = c.sum.first_ns;
-      e.leader.wait_ns = c.sum.wait_ns;
-      e.leader.count = c.sum.count;
-      for (const wait_class::share& s : c.shape) {
-        e.leader.shape.push_back({blocks[s.first].block, blocks[s.first].within, s.second});
+      e.leader.key = class_book::key_of(sum.why, sum.operation, sum.cause);
+      e.leader.first_ns = sum.first_ns;
+      e.leader.wait_ns = sum.wait_ns;
+      e.leader.count = sum.count;
+      e.leader.shape.reserve(classes.shape_size(c));
+      for (const class_book::share* s = classes.shape(c); s != classes.shape(c) + classes.shape_size(c); ++s) {
+        e.leader.shape.push_back({blocks[s->block].block, blocks[s->block].within, s->part});
       }
       sort_rarely(e.leader.shape, [](const shape_entry& a, const shape_entry& b) {
         return std::tie(a.block, a.within) < std::tie(b.block, b.within);
       });
-      if (c.kind == wait_class::rest) e.slot = settings.classes_per_key;
-      if (c.kind == wait_class::shapeless) e.slot = settings.classes_per_key + 1;
+      if (classes.kind(c) == wait_class::rest) e.slot = settings.classes_per_key;
+      if (classes.kind(c) == wait_class::shapeless) e.slot = settings.classes_per_key + 1;
       entries_.push_back(std::move(e));
     }
   }
@@ -85,18 +88,18 @@ class merge_book {
 
   /// After the rounds: sums of this rank, then of everything that `add` brings.
   void sum() {
+    merged_.reserve(entries_.size());
     for (std::size_t i = 0; i != entries_.size(); ++i) {
       merged_class c;
       c.key = entries_[i].leader.key;
       c.slot = entries_[i].slot == open ? settings_->classes_per_key : entries_[i].slot;
-      c.sum = std::move((*classes_)[i].sum);
+      c.sum = classes_->take(i, rank_, *blocks_);
       sort_rarely(c.sum.residual, [](const residual_term& a, const residual_term& b) {
         return std::tie(a.block, a.within) < std::tie(b.block, b.within);
       });
       merged_.push_back(std::move(c));
     }
     entries_.clear();
-    classes_->clear();
     join();
   }
   void write(packet& out) const {
@@ -140,7 +143,9 @@ class merge_book {
   }
 
   const options* settings_;
-  std::vector<wait_class>* classes_;
+  std::int32_t rank_;
+  const block_table* blocks_;
+  class_book* classes_;
   std::vector<entry> entries_;
   std::vector<shape_leader> best_;
   std::vector<merged_class> merged_;
