@@ -2,11 +2,13 @@
 #define WHYWAIT_EXPLAIN_MERGING_HPP
 
 #include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/shape_leaders.hpp>
 #include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,95 +22,133 @@ namespace explain {
 /// is addition. So the outcome depends neither on rank numbers nor on the shape of the tree.
 class merge_book {
  public:
-  merge_book(const options& settings, std::int32_t rank, const block_table& blocks, class_book& classes)
-      : settings_(&settings), rank_(rank), blocks_(&blocks), classes_(&classes) {
-    entries_.reserve(classes.size());
-    for (std::size_t c = 0; c != classes.size(); ++c) {
-      const explanation& sum = classes.sum(c);
-      entry e;
-      e.leader.key = class_book::key_of(sum.why, sum.operation, sum.cause);
-      e.leader.first_ns = sum.first_ns;
-      e.leader.wait_ns = sum.wait_ns;
-      e.leader.count = sum.count;
-      e.leader.shape.reserve(classes.shape_size(c));
+  [[gnu::cold]] merge_book(const options& settings, std::int32_t rank, const block_table& blocks, class_book& classes)
+      : settings_(&settings), rank_(rank), blocks_(&blocks), classes_(&classes), slots_(classes.size(), open) {
+    shape_leaders all;
+    std::vector<shape_entry> shape;
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+      shape.clear();
       for (const class_book::share* s = classes.shape(c); s != classes.shape(c) + classes.shape_size(c); ++s) {
-        e.leader.shape.push_back({blocks[s->block].block, blocks[s->block].within, s->part});
+        shape.push_back({blocks[s->block].block, blocks[s->block].within, s->part});
       }
-      sort_rarely(e.leader.shape, [](const shape_entry& a, const shape_entry& b) {
-        return std::tie(a.block, a.within) < std::tie(b.block, b.within);
+      sort_rarely(shape, [](const shape_entry& a, const shape_entry& b) {
+        return a.block != b.block ? a.block < b.block : a.within < b.within;
       });
-      if (classes.kind(c) == wait_class::rest) e.slot = settings.classes_per_key;
-      if (classes.kind(c) == wait_class::shapeless) e.slot = settings.classes_per_key + 1;
-      entries_.push_back(std::move(e));
+      const explanation& sum = classes.sum(c);
+      all.add({class_book::key_of(sum.why, sum.operation, sum.cause), sum.first_ns, sum.wait_ns, sum.count, 0, 0}, shape);
+      if (classes.kind(c) == wait_class::rest) slots_[c] = settings.classes_per_key;
+      if (classes.kind(c) == wait_class::shapeless) slots_[c] = settings.classes_per_key + 1;
+      keys_.push_back(all[c].key);
+      if (slots_[c] == open) order.push_back(c);
     }
+    sort_rarely(order, [&all](std::uint32_t a, std::uint32_t b) { return all.compare(a, all, b) < 0; });
+    for (const std::uint32_t c : order) uncovered_.add(all[c], all.shape(c));
+    numbers_.swap(order);
   }
 
   /// Begins a round: proposes the earliest uncovered class of every key.
   void propose() {
     best_.clear();
-    for (const entry& e : entries_) {
-      if (e.slot == open) best_.push_back(e.leader);
+    for (std::size_t i = 0; i != uncovered_.size(); ++i) {
+      if (slots_[numbers_[i]] == open) add_first(best_, uncovered_, i);
     }
-    earliest_per_key();
   }
   packet pack() const {
     packet out;
-    for (const shape_leader& l : best_) put_leader(out, l);
+    if (best_.size() != 0) best_.write(out);
     return out;
   }
   void merge(const unsigned char* data, std::size_t size) {
+    if (size == 0) return;
     packet_reader in(data, size);
-    while (!in.empty()) best_.push_back(get_leader(in));
-    earliest_per_key();
+    shape_leaders other, both;
+    other.read(in);
+    both.reserve(best_.size() + other.size(), 0);
+    for (std::size_t i = 0, j = 0; i != best_.size() || j != other.size();) {
+      if (j == other.size() || (i != best_.size() && best_.compare(i, other, j) < 0)) {
+        add_first(both, best_, i++);
+      } else {
+        add_first(both, other, j++);
+      }
+    }
+    std::swap(best_, both);
   }
   /// Takes the leaders of the round; false if there were none: all classes are covered.
   bool settle(std::uint32_t round, const unsigned char* data, std::size_t size) {
+    if (size == 0 || covered_ == numbers_.size()) return size != 0;
     packet_reader in(data, size);
-    best_.clear();
-    while (!in.empty()) best_.push_back(get_leader(in));
-    for (entry& e : entries_) {
-      if (e.slot != open) continue;
-      const auto leader = std::lower_bound(best_.begin(), best_.end(), e.leader.key,
-                                           [](const shape_leader& l, core::stable_key key) { return l.key < key; });
-      if (leader == best_.end() || leader->key != e.leader.key) continue;
-      const bool is_leader = !(*leader < e.leader) && !(e.leader < *leader);
-      if (is_leader || distance(leader->shape, e.leader.shape) <= settings_->class_distance) e.slot = round;
+    best_.read(in);
+    std::size_t l = 0;
+    for (std::size_t i = 0; i != numbers_.size(); ++i) {
+      std::uint32_t& slot = slots_[numbers_[i]];
+      if (slot != open) continue;
+      while (l != best_.size() && best_[l].key < uncovered_[i].key) ++l;
+      if (l == best_.size()) break;
+      if (best_[l].key != uncovered_[i].key) continue;
+      const bool is_leader = best_.compare(l, uncovered_, i) == 0;
+      if (!is_leader && !(distance(best_.shape(l), uncovered_.shape(i)) <= settings_->class_distance)) continue;
+      slot = round;
+      ++covered_;
     }
-    return !best_.empty();
+    return true;
   }
 
   /// After the rounds, before `sum`: where class `number` of this rank belongs.
   class_clock placed(std::size_t number) const {
     class_clock c;
-    c.key = entries_[number].leader.key;
-    c.slot = entries_[number].slot == open ? settings_->classes_per_key : entries_[number].slot;
+    c.key = keys_[number];
+    c.slot = slots_[number] == open ? settings_->classes_per_key : slots_[number];
     return c;
   }
-  std::size_t entries() const noexcept { return entries_.size(); }
+  std::size_t entries() const noexcept { return slots_.size(); }
 
   /// After the rounds: sums of this rank, then of everything that `add` brings.
-  void sum() {
-    merged_.reserve(entries_.size());
-    for (std::size_t i = 0; i != entries_.size(); ++i) {
-      merged_class c;
-      c.key = entries_[i].leader.key;
-      c.slot = entries_[i].slot == open ? settings_->classes_per_key : entries_[i].slot;
-      c.sum = classes_->take(i, rank_, *blocks_);
-      sort_rarely(c.sum.residual, [](const residual_term& a, const residual_term& b) {
-        return std::tie(a.block, a.within) < std::tie(b.block, b.within);
+  [[gnu::cold]] void sum() {
+    std::vector<std::uint32_t> order(slots_.size());
+    for (std::uint32_t c = 0; c != order.size(); ++c) order[c] = c;
+    sort_rarely(order, [this](std::uint32_t a, std::uint32_t b) {
+      const class_clock x = placed(a), y = placed(b);
+      return x.key != y.key ? x.key < y.key : x.slot < y.slot;
+    });
+    merged_.reserve(order.size());
+    for (const std::uint32_t number : order) {
+      const class_clock at = placed(number);
+      explanation whole = classes_->take(number, rank_, *blocks_);
+      sort_rarely(whole.residual, [](const residual_term& a, const residual_term& b) {
+        return a.block != b.block ? a.block < b.block : a.within < b.within;
       });
-      merged_.push_back(std::move(c));
+      if (!merged_.empty() && merged_.back().key == at.key && merged_.back().slot == at.slot) {
+        merged_.back().merge(whole);
+        continue;
+      }
+      merged_.emplace_back();
+      merged_.back().key = at.key;
+      merged_.back().slot = at.slot;
+      merged_.back().sum = std::move(whole);
     }
-    entries_.clear();
-    join();
+    best_ = uncovered_ = {};
+    numbers_ = {};
   }
-  void write(packet& out) const {
+  [[gnu::cold]] void write(packet& out) const {
     put(out, static_cast<std::uint64_t>(merged_.size()));
     for (const merged_class& c : merged_) c.write(out);
   }
-  void add(packet_reader& in) {
-    for (auto n = in.get<std::uint64_t>(); n != 0; --n) merged_.push_back(merged_class::read(in));
-    join();
+  /// What another rank wrote.
+  [[gnu::cold]] void add(packet_reader& in) {
+    const std::size_t mine = merged_.size();
+    std::size_t at = 0;
+    merged_class c;
+    for (auto n = in.get<std::uint64_t>(); n != 0; --n) {
+      c.read(in);
+      while (at != mine && merged_[at] < c) ++at;
+      if (at != mine && merged_[at].same(c)) {
+        merged_[at].merge(c.sum);
+      } else {
+        merged_.push_back(std::move(c));
+      }
+    }
+    if (merged_.size() != mine) sort_rarely(merged_);
   }
 
   std::vector<merged_class>& merged() noexcept { return merged_; }
@@ -116,39 +156,22 @@ class merge_book {
  private:
   static constexpr std::uint32_t open = 0xffffffffu;
 
-  struct entry {
-    shape_leader leader;
-    std::uint32_t slot = open;
-  };
-
-  void earliest_per_key() {
-    sort_rarely(best_);
-    best_.erase(std::unique(best_.begin(), best_.end(),
-                            [](const shape_leader& a, const shape_leader& b) { return a.key == b.key; }),
-                best_.end());
-  }
-
-  void join() {
-    sort_rarely(merged_);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != merged_.size(); ++i) {
-      if (kept != 0 && merged_[kept - 1].same(merged_[i])) {
-        merged_[kept - 1].merge(merged_[i].sum);
-      } else {
-        if (kept != i) merged_[kept] = std::move(merged_[i]);
-        ++kept;
-      }
-    }
-    merged_.resize(kept);
+  // Leaders come in their order; the first of each key stays.
+  static void add_first(shape_leaders& to, const shape_leaders& from, std::size_t i) {
+    if (to.size() == 0 || to[to.size() - 1].key != from[i].key) to.add(from[i], from.shape(i));
   }
 
   const options* settings_;
   std::int32_t rank_;
   const block_table* blocks_;
   class_book* classes_;
-  std::vector<entry> entries_;
-  std::vector<shape_leader> best_;
-  std::vector<merged_class> merged_;
+  std::vector<std::uint32_t> slots_;     ///< by class: its leader, then the rest, then those without a shape
+  std::vector<core::stable_key> keys_;   ///< by class
+  shape_leaders uncovered_;              ///< the classes that look for a leader, in canonical order
+  std::vector<std::uint32_t> numbers_;   ///< which classes they are
+  std::size_t covered_ = 0;              ///< how many have found one
+  shape_leaders best_;
+  std::vector<merged_class> merged_;     ///< by key and slot
 };
 
 }  // namespace explain
