@@ -149,6 +149,12 @@ class rank_engine {
   // Stages 3 and 4.
   forward_pass& forward() noexcept { return *forward_; }
 
+  /// Afterwards: what the virtual clocks want to know.
+  void report() {
+    forward_->report(*clocks_);
+    forward_.reset();
+  }
+
   // Stage 5: merging.
   void begin_merging() {
     forward_.reset();

@@ -51,7 +51,7 @@ namespace detail {
                     });
 
   if (clocks != nullptr) {
-    for (std::size_t i = 0; i != count; ++i) engines[i]->forward().report(clocks->of(i));
+    for (std::size_t i = 0; i != count; ++i) engines[i]->report();
     clocks->charge_delays(transport);
   }
   for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
