@@ -231,8 +231,8 @@ class location_path {
         unmarked_work += static_cast<std::int64_t>(step.work);
         continue;
       }
-      const auto ns = std::min(std::llround(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick),
-                               static_cast<long long>(until_ns - now_ns_));
+      const auto ns =
+          std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), until_ns - now_ns_);
       spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
     }
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);

@@ -38,13 +38,11 @@ struct clock_stamp {
 };
 
 /// Only the clocks in use travel.
-inline void put_stamp(packet& out, const clock_stamp& s, std::size_t clocks) {
-  const std::size_t at = out.size(), bytes = clocks * sizeof(std::int64_t);
-  out.resize(at + 2 * sizeof(std::int64_t) + bytes);
-  unsigned char* to = out.data() + at;
+inline std::size_t stamp_bytes(std::size_t clocks) noexcept { return (2 + clocks) * sizeof(std::int64_t); }
+inline void put_stamp(unsigned char* to, const clock_stamp& s, std::size_t clocks) {
   std::memcpy(to, &s.ready_ns, sizeof s.ready_ns);
   std::memcpy(to + sizeof s.ready_ns, &s.bound_ns, sizeof s.bound_ns);
-  std::memcpy(to + 2 * sizeof(std::int64_t), s.at.clock.data(), bytes);
+  std::memcpy(to + 2 * sizeof(std::int64_t), s.at.clock.data(), clocks * sizeof(std::int64_t));
 }
 inline clock_stamp get_stamp(packet_reader& in, std::size_t clocks) {
   clock_stamp s = clock_stamp::never();

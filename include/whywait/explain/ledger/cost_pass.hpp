@@ -100,24 +100,21 @@ class cost_pass {
   void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
     packet_reader in(data, size);
     while (!in.empty()) {
-      const auto location = in.get<std::uint32_t>();
-      const auto record = in.get<std::uint32_t>();
-      const auto waiter = in.get<std::uint32_t>();
-      const auto bytes = in.get<std::uint32_t>();
-      const unsigned char* rest = in.skip(bytes);
-      std::vector<told>& expected = lanes_.at(location).expected;
-      const auto at = std::lower_bound(expected.begin(), expected.end(), record,
+      const auto n = in.get<notice>();
+      const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
+      std::vector<told>& expected = lanes_.at(n.location).expected;
+      const auto at = std::lower_bound(expected.begin(), expected.end(), n.record,
                                        [](const told& t, std::uint32_t r) { return t.record < r; });
-      if (at == expected.end() || at->record != record) continue;
+      if (at == expected.end() || at->record != n.record) continue;
       if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(charges_.size()));
         charges_.emplace_back();
       }
       charge& c = charges_[free_.back()];
       c.source = source;
-      c.waiter = waiter;
+      c.what = n;
       c.next = at->first;
-      c.rest.assign(rest, rest + bytes);
+      c.rest.assign(rest, rest + n.blocks * sizeof(spent));
       at->first = free_.back();
       ++at->heard;
       free_.pop_back();
@@ -143,11 +140,23 @@ class cost_pass {
     std::int64_t begin_ns = 0, since_ns = INT64_MIN;
     double ns = 0;
   };
+  // What a waiter tells, before what it spent in how many blocks since `since_ns`.
+  struct notice {
+    std::uint32_t location, record;  ///< whose beginning it needed
+    std::uint32_t waiter;            ///< its record: sums are made in a fixed order
+    std::uint32_t blocks;
+    double wait_ns, received_ns;
+    std::int64_t since_ns;
+  };
+  struct spent {
+    core::stable_key block;
+    std::int64_t ns;
+  };
   // What a waiter has told; the rest is read when its turn comes.
   struct charge {
     std::int32_t source = 0;
-    std::uint32_t waiter = 0;  ///< its record: sums are made in a fixed order
     std::uint32_t next = nobody;
+    notice what{};
     packet rest;
   };
   // `count` will tell, `heard` have told, the last of them `first`.
@@ -214,11 +223,11 @@ class cost_pass {
         if (order_.size() > 1) {
           sort_rarely(order_, [this](std::uint32_t x, std::uint32_t y) {
             const charge &a = charges_[x], &b = charges_[y];
-            return a.source != b.source ? a.source < b.source : a.waiter < b.waiter;
+            return a.source != b.source ? a.source < b.source : a.what.waiter < b.what.waiter;
           });
         }
         for (const std::uint32_t c : order_) {
-          take(l, here, packet_reader(charges_[c].rest.data(), charges_[c].rest.size()));
+          take(l, here, charges_[c].what, packet_reader(charges_[c].rest.data(), charges_[c].rest.size()));
           free_.push_back(c);
         }
         --l.open;
@@ -235,22 +244,18 @@ class cost_pass {
     const double received = std::max(0.0, l.rate * k.ns);
     (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
     l.time->between(k.since_ns, k.at.record, until_);
-    out_.clear();
-    put(out_, std::uint32_t{k.at.causer_location});
-    put(out_, k.at.causer_record);
-    put(out_, k.at.record);
-    const std::size_t length_at = out_.size();
-    put(out_, std::uint32_t{0});
-    put(out_, k.ns);
-    put(out_, received);
-    put(out_, k.since_ns);
+    out_.resize(sizeof(notice) + until_.size() * sizeof(spent));
+    std::size_t at = sizeof(notice);
     for (std::uint32_t b = 0; b != until_.size(); ++b) {
       if (until_[b] == 0) continue;
-      put(out_, blocks_[b].block);
-      put(out_, until_[b]);
+      const spent s{blocks_[b].block, until_[b]};
+      std::memcpy(out_.data() + at, &s, sizeof s);
+      at += sizeof s;
     }
-    const auto bytes = static_cast<std::uint32_t>(out_.size() - length_at - sizeof(std::uint32_t));
-    std::memcpy(out_.data() + length_at, &bytes, sizeof bytes);
+    out_.resize(at);
+    const notice n{k.at.causer_location, k.at.causer_record, k.at.record,
+                   static_cast<std::uint32_t>((at - sizeof(notice)) / sizeof(spent)), k.ns, received, k.since_ns};
+    std::memcpy(out_.data(), &n, sizeof n);
     if (k.at.causer_rank == rank_->rank) {
       receive(rank_->rank, out_.data(), out_.size());
     } else {
@@ -258,19 +263,17 @@ class cost_pass {
     }
   }
 
-  void take(lane& l, std::uint32_t record, packet_reader in) {
-    const auto wait_ns = in.get<double>();
-    const auto received_ns = in.get<double>();
-    const auto since_ns = in.get<std::int64_t>();
+  void take(lane& l, std::uint32_t record, const notice& what, packet_reader in) {
+    const double wait_ns = what.wait_ns, received_ns = what.received_ns;
+    const std::int64_t since_ns = what.since_ns;
     l.time->between(since_ns, record, until_);
     std::int64_t more_ns = 0;
     for (std::size_t i = 0; !in.empty(); ++i) {
-      const auto key = in.get<core::stable_key>();
-      const auto ns = in.get<std::int64_t>();
+      const auto s = in.get<spent>();
       if (i == translation_.size()) translation_.push_back(0);
       std::uint32_t& b = translation_[i];  // mostly the same block at the same place
-      if (b >= blocks_.size() || blocks_[b].block != key) b = blocks_.intern(key);
-      if (b < until_.size()) until_[b] -= ns;
+      if (b >= blocks_.size() || blocks_[b].block != s.block) b = blocks_.intern(s.block);
+      if (b < until_.size()) until_[b] -= s.ns;
     }
     for (std::int64_t& ns : until_) {
       ns = std::max<std::int64_t>(ns, 0);

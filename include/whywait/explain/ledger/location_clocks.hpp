@@ -7,7 +7,6 @@
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -68,7 +67,7 @@ class clock_plan {
   };
 
   static std::int64_t share(double part, std::int64_t ns) noexcept {
-    return part == 0 ? 0 : std::llround(part * static_cast<double>(ns));
+    return part == 0 ? 0 : nearest(part * static_cast<double>(ns));
   }
   void save(std::uint32_t number, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
     for (const saving& s : asked_[number]) x[s.clock] += share(s.part, ns);
@@ -99,7 +98,7 @@ class location_clocks {
     }
     const core::sync_record& r = here_->records[next_];
     walk_.step(r);
-    const auto recorded = std::llround(static_cast<double>(r.overhead) * rank_->clock.ns_per_tick);
+    const auto recorded = nearest(static_cast<double>(r.overhead) * rank_->clock.ns_per_tick);
     compute(r.steps, walk_.begin_ns(), r.site, recorded + plan_->overhead(r.call).before_ns);
     return true;
   }
@@ -179,8 +178,7 @@ class location_clocks {
       for (std::uint64_t s = previous_steps_; s < std::min(steps_end, here_->steps.size()); ++s) {
         const core::path_step& step = here_->steps[s];
         if (step.block == 0 || step.block >= rank_->blocks.size()) continue;
-        const auto ns = std::min(std::llround(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick),
-                                 static_cast<long long>(left_ns));
+        const auto ns = std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), left_ns);
         left_ns -= ns;
         plan_->spend_block(step.block, ns, delay_);
       }

@@ -7,7 +7,6 @@
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -124,7 +123,7 @@ class own_time {
       const core::path_step& step = here_->steps[s];
       if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
       const std::int64_t ns =
-          std::min<std::int64_t>(std::llround(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), left_ns);
+          std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), left_ns);
       left_ns -= ns;
       add(known.step(step.block), ns);
     }
