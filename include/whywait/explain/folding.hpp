@@ -5,6 +5,7 @@
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/merged_class.hpp>
 #include <whywait/explain/messages.hpp>
+#include <whywait/explain/shape_leaders.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/explain/wait_class.hpp>
 
@@ -26,7 +27,7 @@ namespace explain {
 struct epoch_memory {
   block_table blocks;
   class_book classes;
-  std::vector<shape_leader> leaders;  ///< of all ranks' classes: by key, then by slot
+  shape_leaders leaders;              ///< of all ranks' classes: by key, then by slot
   std::vector<merged_class> merged;   ///< on rank 0: all waits so far
   outcome sums;                       ///< on rank 0: all numbers so far
   std::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
