@@ -81,10 +81,12 @@ template <class Entry, class Key, class Add>
   run.clock_violations += epoch.clock_violations;
   run.unmatched += epoch.unmatched;
   run.total_ns += epoch.total_ns;
+  run.without_overhead.calibrated = run.without_overhead.calibrated || epoch.without_overhead.calibrated;
   run.without_overhead.total_ns += epoch.without_overhead.total_ns;
   run.without_overhead.waiting_ns += epoch.without_overhead.waiting_ns;
   run.without_overhead.overhead_ns += epoch.without_overhead.overhead_ns;
   run.without_overhead.bound_ns += epoch.without_overhead.bound_ns;
+  run.without_overhead.error_ns += epoch.without_overhead.error_ns;
   run.without_overhead.inversions += epoch.without_overhead.inversions;
   add_by(run.critical_path, epoch.critical_path, [](const critical_block& c) { return c.block; },
          [](critical_block& a, const critical_block& b) {
