@@ -110,7 +110,7 @@ class simulated_transport {
   }
 
  private:
-  static constexpr std::size_t block = 64;
+  static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
 
   std::int32_t ranks_;
   std::size_t room_;
