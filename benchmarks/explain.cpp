@@ -1,10 +1,13 @@
 // The explanation of synthetic runs over the simulated transport, all ranks in one thread: records per second
 // of all ranks together. Set up once, nothing of the generation is measured.
 //
-// explain_stencil and explain_tree show how it grows with the number of ranks, at 100 records a rank: `exponent` is
-// that of the processor time against the smallest size, `bytes_per_rank` what the process grew by while it explained. Up to 4096
-// ranks; WHYWAIT_BENCH_RANKS=65536 asks for more (2 GB). The names end in /1 where the virtual clocks run, too.
-#include <whywait/explain/explain.hpp>
+// explain_stencil and explain_tree show how it grows with the number of ranks, at 100 records a rank; the names end in /1 where the
+// virtual clocks run, too. `records_per_s` is of the fastest run, `exponent` that of its processor time against the smallest size,
+// `operations_exponent` that of the basic blocks which the engine ran through (parts/explain_operations.cpp): n log n would be 1.13
+// to 1.15 here, and what the time has more than the operations is the memory. `bytes_per_rank` is what the process grew by while it
+// explained. Up to 4096 ranks, once; WHYWAIT_BENCH_RANKS=65536 asks for more (5 GB), each three times.
+#include "parts/explain_programs.hpp"
+
 #include <whywait/explain/ledger/virtual_clocks.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 
@@ -19,186 +22,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <utility>
 #include <string>
 #include <vector>
 
+std::uint64_t basic_blocks = 0;
+extern "C" void __sanitizer_cov_trace_pc() { ++basic_blocks; }
+std::uint64_t operations_of(bool is_tree, std::int32_t ranks, bool with_clocks);
+
 namespace {
-
-using namespace whywait;
-using core::mpi_call;
-namespace flag = core::sync_flag;
-
-struct rank_store {
-  std::vector<core::sync_record> records;
-  std::vector<core::path_step> steps;
-  const core::sync_record* records_chunk = nullptr;
-  const core::path_step* steps_chunk = nullptr;
-  std::int64_t end_ns = 0;
-};
-
-void add(rank_store& store, mpi_call call, std::uint64_t computed, std::uint32_t block, std::uint64_t begin,
-         std::uint64_t leave, int peer, unsigned flags, std::uint32_t site) {
-  core::path_step step{};
-  step.block = block;
-  step.visits = 3;
-  step.ticks = computed;
-  store.steps.push_back(step);
-  core::sync_record r{};
-  r.begin = begin;
-  r.duration = leave - begin;
-  r.steps = static_cast<std::uint32_t>(store.steps.size());
-  r.posting = static_cast<std::uint32_t>(store.records.size() + 1);
-  r.peer = peer;
-  r.call = call;
-  r.flags = static_cast<std::uint16_t>(flags);
-  r.site = site;
-  store.records.push_back(r);
-  store.end_ns = static_cast<std::int64_t>(leave);
-}
-
-std::vector<explain::rank_history> views(std::vector<rank_store>& stores) {
-  std::vector<explain::rank_history> result;
-  const auto ranks = static_cast<std::int32_t>(stores.size());
-  for (std::int32_t i = 0; i != ranks; ++i) {
-    rank_store& s = stores[static_cast<std::size_t>(i)];
-    s.records_chunk = s.records.data();
-    s.steps_chunk = s.steps.data();
-    explain::rank_history h;
-    h.rank = i;
-    h.ranks = ranks;
-    h.end_ns = s.end_ns;
-    explain::location_history l;
-    l.records = {&s.records_chunk, 63, s.records.size()};
-    l.steps = {&s.steps_chunk, 63, s.steps.size()};
-    for (const char* site : {"send", "receive", "barrier", "wait"}) l.call_sites.push_back(core::key_of(site));
-    h.locations.push_back(l);
-    explain::communicator world;
-    world.id = 1;
-    world.size = ranks;
-    world.rank = i;
-    h.communicators.push_back(world);
-    h.blocks.push_back(0);
-    for (int b = 0; b != 10; ++b) h.blocks.push_back(core::key_of(("block" + std::to_string(b)).c_str()));
-    result.push_back(h);
-  }
-  return result;
-}
-
-constexpr unsigned sends = flag::posts_send | flag::complete;
-constexpr unsigned receives = flag::posts_receive | flag::complete;
-
-// Two ranks, `records` each; the other one computes while one waits: every receive waits for 1.6 us.
-std::vector<rank_store> ping_pong(std::size_t records) {
-  std::vector<rank_store> stores(2);
-  std::uint64_t t = 0;
-  for (std::size_t k = 0; k != records; ++k) {
-    const auto block = 1 + static_cast<std::uint32_t>(k / 2 % 10);
-    const std::size_t sender = k % 2;
-    add(stores[sender], mpi_call::Send, 1900, block, t + 2000, t + 2100, 1 - static_cast<int>(sender), sends, 0);
-    add(stores[1 - sender], mpi_call::Recv, 300, block, t + 400, t + 2100, static_cast<int>(sender), receives, 1);
-    t += 2100;
-  }
-  return stores;
-}
-
-// Every rank sends to the right and receives from the left, the work moves around, a barrier every 10 steps.
-std::vector<rank_store> ring(std::int32_t ranks, std::size_t steps) {
-  std::vector<rank_store> stores(static_cast<std::size_t>(ranks));
-  std::uint64_t t = 0;
-  for (std::size_t k = 0; k != steps; ++k) {
-    for (std::int32_t i = 0; i != ranks; ++i) {
-      rank_store& s = stores[static_cast<std::size_t>(i)];
-      const auto work = [&](std::int32_t r) {
-        return 1000 + 2000 * ((static_cast<std::uint64_t>(r) + k) % static_cast<std::uint64_t>(std::min(ranks, 8)));
-      };
-      const std::uint64_t sent = t + work(i), from_left = t + work((i + ranks - 1) % ranks);
-      const std::uint64_t received = std::max(sent + 50, from_left) + 50;
-      add(s, mpi_call::Send, work(i) - 200, 1 + static_cast<std::uint32_t>(k % 10), sent, sent + 50, (i + 1) % ranks,
-          sends, 0);
-      add(s, mpi_call::Recv, 0, 1, sent + 50, received, (i + ranks - 1) % ranks, receives, 1);
-      if (k % 10 == 9) add(s, mpi_call::Barrier, 0, 1, received, t + 30000, -1, 0, 2);
-    }
-    t += 30000;
-  }
-  return stores;
-}
-
-// Halo exchange with four neighbours on a torus: 11 steps of four Irecv, four Isend, Waitall; then an Allreduce.
-std::vector<rank_store> stencil(std::int32_t ranks) {
-  const auto n = static_cast<std::size_t>(ranks);
-  const auto side = static_cast<std::int32_t>(std::lround(std::sqrt(static_cast<double>(ranks))));
-  std::vector<rank_store> stores(n);
-  std::vector<std::uint64_t> now(n, 0), sent(n, 0);
-  std::uint64_t random = 1;
-  for (std::size_t step = 0; step != 11; ++step) {
-    for (std::size_t i = 0; i != n; ++i) {
-      random = random * 6364136223846793005u + 1442695040888963407u;
-      sent[i] = now[i] + 5000 + (random >> 33) % 20000;
-    }
-    for (std::size_t i = 0; i != n; ++i) {
-      rank_store& s = stores[i];
-      if (step == 0) {
-        s.records.reserve(100);
-        s.steps.reserve(100);
-      }
-      const auto x = static_cast<std::int32_t>(i) % side, y = static_cast<std::int32_t>(i) / side;
-      const std::int32_t around[4] = {y * side + (x + 1) % side, y * side + (x + side - 1) % side,
-                                      (y + 1) % side * side + x, (y + side - 1) % side * side + x};
-      std::uint64_t leave = sent[i] + 200;
-      const auto first = static_cast<std::uint32_t>(s.records.size());
-      for (int k = 0; k != 4; ++k) {
-        const auto at = now[i] + static_cast<std::uint64_t>(10 * k);
-        add(s, mpi_call::Irecv, 0, 1, at, at + 5, around[k], flag::posts_receive | flag::complete, 1);
-      }
-      for (int k = 0; k != 4; ++k) {
-        const auto at = sent[i] + static_cast<std::uint64_t>(10 * k);
-        add(s, mpi_call::Isend, k == 0 ? at - now[i] - 100 : 0, 1 + static_cast<std::uint32_t>(step % 10), at, at + 5,
-            around[k], flag::posts_send | flag::complete, 0);
-        leave = std::max(leave, sent[static_cast<std::size_t>(around[k])] + 200);
-      }
-      add(s, mpi_call::Waitall, 0, 1, sent[i] + 50, leave, -1, 0, 3);
-      for (std::uint32_t k = 0; k != 8; ++k) s.records[first + k].completion = first + 8;
-      now[i] = leave;
-    }
-  }
-  const std::uint64_t last = *std::max_element(now.begin(), now.end());
-  for (std::size_t i = 0; i != n; ++i) {
-    add(stores[i], mpi_call::Allreduce, 0, 1, now[i], last + 1000, -1, flag::contributes | flag::consumes, 2);
-  }
-  return stores;
-}
-
-// 25 sums along a binomial tree and back, with blocking messages: 4 records a rank on average in each.
-std::vector<rank_store> tree(std::int32_t ranks) {
-  const auto n = static_cast<std::size_t>(ranks);
-  std::vector<rank_store> stores(n);
-  std::vector<std::uint64_t> now(n, 0);
-  const auto message = [&](std::size_t from, std::size_t to, std::uint64_t work, std::uint32_t block) {
-    const std::uint64_t begin = now[from] + work, receiving = now[to] + 100;
-    add(stores[from], mpi_call::Send, work, block, begin, begin + 50, static_cast<int>(to), sends, 0);
-    now[from] = begin + 50;
-    const std::uint64_t over = std::max(begin, receiving) + 100;
-    add(stores[to], mpi_call::Recv, 50, block, receiving, over, static_cast<int>(from), receives, 1);
-    now[to] = over;
-  };
-  std::uint64_t random = 1;
-  for (std::size_t round = 0; round != 25; ++round) {
-    const auto block = 1 + static_cast<std::uint32_t>(round % 10);
-    for (std::size_t step = 1; step < n; step *= 2) {
-      for (std::size_t i = step; i < n; i += 2 * step) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        message(i, i - step, 2000 + (random >> 33) % 20000, block);
-      }
-    }
-    std::size_t top = 1;
-    while (2 * top < n) top *= 2;
-    for (std::size_t step = top; step != 0; step /= 2) {
-      for (std::size_t i = 0; i + step < n; i += 2 * step) message(i, i + step, 100, block);
-    }
-  }
-  return stores;
-}
 
 // The most memory that the process has held since the peak was forgotten; 0 where the system does not say.
 void forget_peak() {
@@ -227,10 +58,11 @@ std::uint64_t cpu_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// `series`: sizes that belong together, smallest first.
-void run(benchmark::State& state, std::vector<rank_store> stores, const explain::options& settings = {},
-         const std::string& series = "") {
-  static std::map<std::string, std::pair<double, double>> smallest;  // records and seconds of each series
+struct figures {
+  double records = 0, seconds = 0, operations = 0;
+};
+
+figures run(benchmark::State& state, std::vector<rank_store> stores, const explain::options& settings = {}) {
   const std::vector<explain::rank_history> histories = views(stores);
   explain::simulated_transport transport(static_cast<std::int32_t>(stores.size()));
   std::int64_t records = 0;
@@ -248,16 +80,11 @@ void run(benchmark::State& state, std::vector<rank_store> stores, const explain:
   }
   std::int64_t waits = 0;
   for (const auto& e : out.waits) waits += e.count;
-  state.SetItemsProcessed(state.iterations() * records);
-  state.counters["records"] = static_cast<double>(records);
+  state.counters["records_per_s"] = static_cast<double>(records) / seconds;
   state.counters["waits"] = static_cast<double>(waits);
   state.counters["waiting_s"] = static_cast<double>(out.waiting_ns) * 1e-9;
-  if (series.empty()) return;
-  const auto first = smallest.emplace(series, std::make_pair(static_cast<double>(records), seconds)).first->second;
   state.counters["bytes_per_rank"] = (peak_bytes() - before) / static_cast<double>(stores.size());
-  if (static_cast<double>(records) > first.first) {
-    state.counters["exponent"] = std::log(seconds / first.second) / std::log(static_cast<double>(records) / first.first);
-  }
+  return {static_cast<double>(records), seconds, 0};
 }
 
 void explain_ring(benchmark::State& state) {
@@ -269,20 +96,24 @@ BENCHMARK(explain_ring)->RangeMultiplier(4)->Range(2, 1024)->Unit(benchmark::kMi
 void explain_million(benchmark::State& state) { run(state, ping_pong(1000000)); }
 BENCHMARK(explain_million)->Unit(benchmark::kMillisecond)->Iterations(1);
 
-explain::options clocks(benchmark::State& state) {
+// One size of a program: how it has grown since the smallest.
+void grow(benchmark::State& state, bool is_tree) {
+  const auto ranks = static_cast<std::int32_t>(state.range(0));
+  const bool with_clocks = state.range(1) != 0;
   explain::options settings;
-  if (state.range(1) != 0) settings.clocks = &explain::virtual_clocks;
-  return settings;
+  if (with_clocks) settings.clocks = &explain::virtual_clocks;
+  figures now = run(state, is_tree ? tree(ranks) : stencil(ranks), settings);
+  now.operations = static_cast<double>(operations_of(is_tree, ranks, with_clocks));
+  state.counters["operations_per_record"] = now.operations / now.records;
+  static std::map<std::string, figures> smallest;
+  const figures& first = smallest.emplace((is_tree ? "tree" : "stencil") + std::to_string(with_clocks), now).first->second;
+  if (now.records == first.records) return;
+  const double size = std::log(now.records / first.records);
+  state.counters["exponent"] = std::log(now.seconds / first.seconds) / size;
+  state.counters["operations_exponent"] = std::log(now.operations / first.operations) / size;
 }
-
-void explain_stencil(benchmark::State& state) {
-  run(state, stencil(static_cast<std::int32_t>(state.range(0))), clocks(state),
-      "stencil" + std::to_string(state.range(1)));
-}
-
-void explain_tree(benchmark::State& state) {
-  run(state, tree(static_cast<std::int32_t>(state.range(0))), clocks(state), "tree" + std::to_string(state.range(1)));
-}
+void explain_stencil(benchmark::State& state) { grow(state, false); }
+void explain_tree(benchmark::State& state) { grow(state, true); }
 
 void sizes(benchmark::internal::Benchmark* b) {
   const char* wanted = std::getenv("WHYWAIT_BENCH_RANKS");
@@ -290,7 +121,7 @@ void sizes(benchmark::internal::Benchmark* b) {
   for (const std::int64_t with_clocks : {0, 1}) {
     for (std::int64_t ranks = 256; ranks <= most; ranks *= 4) b->Args({ranks, with_clocks});
   }
-  b->Unit(benchmark::kMillisecond)->Iterations(1);
+  b->Unit(benchmark::kMillisecond)->Iterations(wanted != nullptr ? 3 : 1);
 }
 BENCHMARK(explain_stencil)->Apply(sizes);
 BENCHMARK(explain_tree)->Apply(sizes);

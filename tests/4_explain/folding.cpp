@@ -274,3 +274,18 @@ TEST_CASE("what is never received is unmatched once, however often it was carrie
   CHECK(pieces.explained().unmatched == 1);
   CHECK(pieces.carried == 4);
 }
+
+TEST_CASE("how wrong the compensation of all epochs may be is the sum, and one that is calibrated is enough to say so") {
+  explain::outcome run, first, second;
+  first.without_overhead.error_ns = 30;
+  second.without_overhead.error_ns = 12;
+  second.without_overhead.calibrated = true;
+  explain::detail::fold(run, first);
+  CHECK(run.without_overhead.error_ns == 30);
+  CHECK_FALSE(run.without_overhead.calibrated);
+  explain::detail::fold(run, second);
+  CHECK(run.without_overhead.error_ns == 42);
+  CHECK(run.without_overhead.calibrated);
+  explain::detail::fold(run, first);
+  CHECK(run.without_overhead.calibrated);
+}

@@ -4,6 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+#include <random>
+#include <utility>
+
 using namespace histories;
 
 namespace {
@@ -91,13 +95,47 @@ TEST_CASE("a merged class written and read is the same") {
   explain::packet p;
   c.write(p);
   explain::packet_reader in(p.data(), p.size());
-  const auto d = explain::merged_class::read(in);
+  explain::merged_class d;
+  d.sum.residual.resize(5);  // what was there before goes
+  d.read(in);
   CHECK(in.empty());
   CHECK(d.same(c));
   CHECK(d.sum.why == c.sum.why);
   CHECK(d.sum.trust == c.sum.trust);
   CHECK(d.sum.cause == 8);
   CHECK(d.sum.first_ns == -4);
+  REQUIRE(d.sum.residual.size() == 2);
   CHECK(d.sum.residual[1].speed_ns == 9);
   CHECK(d.sum.waiters[0].ns == 3);
+}
+
+TEST_CASE("merging 300 pairs of random residuals adds block by block and keeps the order") {
+  std::mt19937_64 random(11);
+  for (int round = 0; round != 300; ++round) {
+    CAPTURE(round);
+    std::map<std::pair<core::stable_key, core::stable_key>, std::int64_t> plain;
+    explain::merged_class all;
+    all.sum.count = 1;
+    for (int side = 0; side != 3; ++side) {
+      std::map<std::pair<core::stable_key, core::stable_key>, std::int64_t> one;
+      for (auto n = random() % 9; n != 0; --n) one[{random() % 8, random() % 2}] += static_cast<std::int64_t>(random() % 99);
+      explain::explanation e;
+      for (const auto& t : one) {
+        e.residual.emplace_back();
+        e.residual.back().block = t.first.first;
+        e.residual.back().within = t.first.second;
+        e.residual.back().causer_ns = t.second;
+        plain[t.first] += t.second;
+      }
+      all.merge(e);
+    }
+    REQUIRE(all.sum.residual.size() == plain.size());
+    std::size_t at = 0;
+    for (const auto& t : plain) {
+      const explain::residual_term& r = all.sum.residual[at++];
+      CHECK(r.block == t.first.first);
+      CHECK(r.within == t.first.second);
+      CHECK(r.causer_ns == t.second);
+    }
+  }
 }

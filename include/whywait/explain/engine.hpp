@@ -27,15 +27,16 @@ namespace explain {
 /// begins, then 40 per wait and 24 per wait that this rank caused. Not thread safe.
 class rank_engine {
  public:
-  /// `clocks`: those of this rank, or null; borrowed.
-  /// `memory`: of the run's earlier epochs; borrowed.
-  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory)
+  /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `scratch`: of the process. All borrowed.
+  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory,
+              forward_scratch& scratch)
       : rank_(&rank),
         settings_(settings),
         messages_(new message_book(rank, clocks != nullptr)),
         collectives_(rank),
         memory_(&memory),
-        clocks_(clocks) {
+        clocks_(clocks),
+        scratch_(&scratch) {
     memory_->classes.use(settings_);
   }
 
@@ -125,7 +126,7 @@ class rank_engine {
     if (rank_->continues) memory_->carried = messages_->carried();
     totals_.unmatched = messages_->unmatched();
     messages_.reset();
-    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, memory_->blocks, memory_->classes));
+    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
     const auto before = [](const message_match& a, const message_match& b) {
       return a.location != b.location ? a.location < b.location : a.record < b.record;
     };
@@ -157,12 +158,18 @@ class rank_engine {
   // Stages 3 and 4.
   forward_pass& forward() noexcept { return *forward_; }
 
+  /// Afterwards: what the virtual clocks want to know.
+  void report() {
+    forward_->report(*clocks_);
+    forward_.reset();
+  }
+
   // Stage 5: merging.
   void begin_merging() {
     forward_.reset();
-    std::vector<wait_class>& classes = memory_->classes.classes();
-    for (const wait_class& c : classes) totals_.waiting_ns += c.sum.wait_ns;
-    merging_.reset(new merge_book(settings_, memory_->blocks, classes, memory_->leaders));
+    class_book& classes = memory_->classes;
+    for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sum(c).wait_ns;
+    merging_.reset(new merge_book(settings_, *rank_, memory_->blocks, classes, memory_->leaders));
     meanings_ = memory_->blocks.meanings();
   }
   merge_book& merging() noexcept { return *merging_; }
@@ -203,10 +210,14 @@ class rank_engine {
     if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged());
     detail::fold(memory_->sums, totals_);
     std::vector<merged_class>& all = memory_->merged;
-    for (merged_class& c : merging_->merged()) all.push_back(std::move(c));
-    merge_book::join(all);
+    merge_book::fold(all, merging_->merged());
     outcome result = memory_->sums;
-    std::vector<merged_class> presented = all;
+    std::vector<merged_class> presented;
+    if (rank_->continues) {
+      presented = all;
+    } else {
+      presented.swap(all);
+    }
     result.waits = present(presented, settings_);
     unique_meanings();
     std::vector<core::stable_key> used;
@@ -241,6 +252,7 @@ class rank_engine {
   collective_book collectives_;
   epoch_memory* memory_;
   rank_clocks* clocks_;
+  forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;
   std::vector<std::pair<std::int32_t, packet>> replies_;

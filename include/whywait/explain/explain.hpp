@@ -20,11 +20,12 @@ namespace detail {
                                           const options& settings, epoch_memory* memories) {
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
+  forward_scratch scratch;
   std::vector<std::unique_ptr<rank_engine>> engines;
   engines.reserve(count);
   for (std::size_t i = 0; i != count; ++i) {
     engines.emplace_back(new rank_engine(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i),
-                                         memories[i]));
+                                         memories[i], scratch));
   }
   const auto at = [&engines](std::int32_t i) -> rank_engine& { return *engines[static_cast<std::size_t>(i)]; };
 
@@ -51,7 +52,7 @@ namespace detail {
                     });
 
   if (clocks != nullptr) {
-    for (std::size_t i = 0; i != count; ++i) engines[i]->forward().report(clocks->of(i));
+    for (std::size_t i = 0; i != count; ++i) engines[i]->report();
     clocks->charge_delays(transport);
   }
   for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
@@ -63,7 +64,7 @@ namespace detail {
     bool any = false;
     transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          any = at(i).merging().settle(data, size) || any;
+                          any = at(i).merging().settle(round, data, size) || any;
                         });
     if (!any) break;
   }

@@ -5,6 +5,7 @@
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/merged_class.hpp>
 #include <whywait/explain/messages.hpp>
+#include <whywait/explain/shape_leaders.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/explain/wait_class.hpp>
 
@@ -26,7 +27,7 @@ namespace explain {
 struct epoch_memory {
   block_table blocks;
   class_book classes;
-  std::vector<shape_leader> leaders;  ///< of all ranks' classes: by key, then by slot
+  shape_leaders leaders;              ///< of all ranks' classes: by key, then by slot
   std::vector<merged_class> merged;   ///< on rank 0: all waits so far
   outcome sums;                       ///< on rank 0: all numbers so far
   std::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
@@ -80,10 +81,12 @@ template <class Entry, class Key, class Add>
   run.clock_violations += epoch.clock_violations;
   run.unmatched += epoch.unmatched;
   run.total_ns += epoch.total_ns;
+  run.without_overhead.calibrated = run.without_overhead.calibrated || epoch.without_overhead.calibrated;
   run.without_overhead.total_ns += epoch.without_overhead.total_ns;
   run.without_overhead.waiting_ns += epoch.without_overhead.waiting_ns;
   run.without_overhead.overhead_ns += epoch.without_overhead.overhead_ns;
   run.without_overhead.bound_ns += epoch.without_overhead.bound_ns;
+  run.without_overhead.error_ns += epoch.without_overhead.error_ns;
   run.without_overhead.inversions += epoch.without_overhead.inversions;
   add_by(run.critical_path, epoch.critical_path, [](const critical_block& c) { return c.block; },
          [](critical_block& a, const critical_block& b) {

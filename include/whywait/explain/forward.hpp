@@ -3,6 +3,7 @@
 
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/clocks.hpp>
+#include <whywait/explain/key_map.hpp>
 #include <whywait/explain/links.hpp>
 #include <whywait/explain/location_path.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -35,20 +35,25 @@ namespace explain {
 class forward_pass {
  public:
   forward_pass(const rank_history& rank, const options& settings, std::int64_t earliest_ns, block_table& blocks,
-               class_book& classes)
-      : links_(rank.rank), own_rank_(rank.rank), lanes_(rank.locations.size()) {
-    for (std::size_t i = 0; i != lanes_.size(); ++i) {
-      const auto l = static_cast<std::uint16_t>(i);
-      lanes_[i].path.reset(new location_path(rank, l, settings, earliest_ns, blocks, &classes));
-      lanes_[i].scout.reset(new location_path(rank, l, settings, earliest_ns, blocks, nullptr));
+               class_book& classes, forward_scratch& scratch)
+      : rank_(&rank),
+        settings_(&settings),
+        earliest_ns_(earliest_ns),
+        blocks_(&blocks),
+        scratch_(&scratch),
+        links_(rank.rank, scratch.out) {
+    lanes_.reserve(rank.locations.size());  // they are referred to
+    for (std::size_t i = 0; i != rank.locations.size(); ++i) {
+      lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes,
+                                        scratch));
     }
   }
 
   /// What this location has to wait for. Call before `request`.
   void expect(std::uint16_t location, std::vector<arrival> arrivals) {
-    const auto shared = std::make_shared<const std::vector<arrival>>(std::move(arrivals));
-    lanes_[location].path->expect(shared);
-    lanes_[location].scout->expect(shared);
+    lane& l = lanes_[location];
+    l.arrivals = std::move(arrivals);
+    l.path.expect(l.arrivals);
   }
 
   /// Asks the causers for their paths; third exchange. Fills no packet much beyond `room` bytes; what is left is
@@ -56,7 +61,7 @@ class forward_pass {
   template <class Outbox>
   void request(Outbox&& to, std::size_t room) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
-      const std::vector<arrival>& arrivals = lanes_[l].path->arrivals();
+      const std::vector<arrival>& arrivals = lanes_[l].arrivals;
       for (std::size_t& at = lanes_[l].asked; at != arrivals.size(); ++at) {
         const arrival& a = arrivals[at];
         if (!takes_over(a)) continue;
@@ -97,7 +102,7 @@ class forward_pass {
       }
     }
     for (lane& l : lanes_) {
-      const std::vector<arrival>& arrivals = l.path->arrivals();
+      const std::vector<arrival>& arrivals = l.arrivals;
       for (; l.promised != l.services.size(); ++l.promised) {
         service& s = l.services[l.promised];
         for (; l.passed != arrivals.size() && arrivals[l.passed].record < s.record; ++l.passed) {
@@ -107,7 +112,7 @@ class forward_pass {
         link_book::link& link = links_[s.link];
         // Ahead only what is used in the order in which it is sent; so the window can never hold back what is
         // needed next. The waiter keeps its path for a limited number of records.
-        if (lanes_.size() == 1 && s.single && link.rank != own_rank_ && s.waiter_record >= link.latest) {
+        if (lanes_.size() == 1 && s.single && link.rank != rank_->rank && s.waiter_record >= link.latest) {
           if (last == nullptr) {
             s.mode = snapshot_mode::own;
           } else if (last->causer_rank == link.rank && last->causer_record <= s.waiter_record &&
@@ -137,8 +142,12 @@ class forward_pass {
     if (!ready_) {
       ready_ = true;
       for (lane& l : lanes_) {
-        sort_rarely(l.keep);
-        if (!l.scouted) l.scout_at = done;
+        if (!l.keep.empty()) sort_rarely(l.keep);
+        if (!l.scouted) continue;
+        l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
+                                        *blocks_, nullptr, *scratch_));
+        l.scout->expect(l.arrivals);
+        l.scout_at = between_records;
       }
     }
     for (bool moved = true; moved;) {
@@ -162,7 +171,7 @@ class forward_pass {
       for (const service& s : lanes_[l].services) {
         what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
       }
-      lanes_[l].path->report(what);
+      lanes_[l].path.report(what);
       clocks.explained(static_cast<std::uint16_t>(l), std::move(what));
     }
   }
@@ -185,9 +194,12 @@ class forward_pass {
     path_profile profile;
   };
   struct lane {
-    std::unique_ptr<location_path> path, scout;
-    state path_at = between_records, scout_at = between_records;
+    explicit lane(location_path p) : path(std::move(p)) {}
+    location_path path;
+    std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
+    state path_at = between_records, scout_at = done;
     bool scouted = false;
+    std::vector<arrival> arrivals;
     std::vector<service> services;  ///< by record
     std::size_t asked = 0, promised = 0;   ///< how many arrivals, how many services the exchanges have done
     std::size_t passed = 0;                ///< arrivals before the services that are done
@@ -195,18 +207,32 @@ class forward_pass {
     std::size_t served = 0, scout_served = 0;
     std::vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
     std::size_t kept = 0;
-    std::unordered_map<std::uint32_t, kept_path> paths;
+    key_map paths;  ///< record + 1 -> place of the path that is kept
+    std::vector<kept_path> places;
+    std::vector<std::uint32_t> free;
   };
 
   static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
 
   template <class Post>
   void send(const service& s, const location_path& path, Post&& post) {
-    path.write(entries_);
     links_.send_snapshot(
         s.link,
         {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
-        entries_, post);
+        [&path](packet& out) { return path.write(out); }, post);
+  }
+
+  // `uses`: of the path as it is now.
+  static void keep(lane& l, std::uint32_t uses) {
+    if (l.free.empty()) {
+      l.free.push_back(static_cast<std::uint32_t>(l.places.size()));
+      l.places.emplace_back();
+    }
+    kept_path& k = l.places[l.free.back()];
+    k.uses = uses;
+    k.profile.assign(l.path.profile().begin(), l.path.profile().end());
+    l.paths.intern(std::uint64_t{l.path.record()} + 1, l.free.back());
+    l.free.pop_back();
   }
 
   // Both return true if there was any progress.
@@ -240,7 +266,7 @@ class forward_pass {
   bool run(std::size_t number, Post&& post) {
     lane& l = lanes_[number];
     if (l.path_at == done) return false;
-    location_path& path = *l.path;
+    location_path& path = l.path;
     bool moved = false;
     for (;;) {
       if (l.path_at == between_records) {
@@ -250,10 +276,9 @@ class forward_pass {
         }
         l.path_at = at_record;
         moved = true;
-        for (; l.kept != l.keep.size() && l.keep[l.kept] == path.record(); ++l.kept) {
-          kept_path& k = l.paths[path.record()];
-          if (k.uses++ == 0) k.profile = path.profile();
-        }
+        const std::size_t first = l.kept;
+        while (l.kept != l.keep.size() && l.keep[l.kept] == path.record()) ++l.kept;
+        if (l.kept != first) keep(l, static_cast<std::uint32_t>(l.kept - first));
       }
       for (std::size_t& s = l.served; s != l.services.size() && l.services[s].record <= path.record(); ++s) {
         const service& wish = l.services[s];
@@ -265,15 +290,18 @@ class forward_pass {
       const arrival* a = path.due();
       if (a != nullptr && takes_over(*a)) {
         snapshot_head head;
-        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record, head, incoming_)) return moved;
+        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record, head, scratch_->entries)) return moved;
         const std::int32_t causer = a->causer_rank;
         if (head.mode == snapshot_mode::relative) {
-          const auto base = l.paths.find(head.base);
-          if (base == l.paths.end()) throw std::logic_error("whywait-X005: a path was not kept");
-          path.adopt(*a, incoming_, &base->second.profile, head.partial != 0);
-          if (--base->second.uses == 0) l.paths.erase(base);
+          const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
+          if (base == key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
+          path.adopt(*a, &l.places[base].profile, head.partial != 0);
+          if (--l.places[base].uses == 0) {
+            l.paths.erase(std::uint64_t{head.base} + 1);
+            l.free.push_back(base);
+          }
         } else {
-          path.adopt(*a, incoming_, nullptr, head.partial != 0);
+          path.adopt(*a, nullptr, head.partial != 0);
         }
         links_.used(causer, head.mode, post);
       }
@@ -283,10 +311,13 @@ class forward_pass {
     }
   }
 
+  const rank_history* rank_;
+  const options* settings_;
+  std::int64_t earliest_ns_;
+  block_table* blocks_;
+  forward_scratch* scratch_;
   link_book links_;
-  std::int32_t own_rank_;
   std::vector<lane> lanes_;
-  std::vector<snapshot_entry> incoming_, entries_;
   bool promising_ = false, ready_ = false;
 };
 

@@ -8,7 +8,6 @@
 #include <whywait/core/sync_record.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -16,6 +15,13 @@
 namespace whywait {
 inline namespace v0 {
 namespace explain {
+
+/// std::llround without its call: the nearest integer, halves away from zero. |x| below 2^63.
+inline std::int64_t nearest(double x) noexcept {
+  const auto whole = static_cast<std::int64_t>(x);
+  const double rest = x - static_cast<double>(whole);
+  return whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0);
+}
 
 /// From the ticks of one process to the nanoseconds that all ranks share: linear between two offset
 /// measurements (definitions of Scalasca's linear interpolation; C(t) = t + alpha + beta t).
@@ -25,7 +31,7 @@ struct clock_map {
   double offset_ns = 0.0;     ///< shared time at `origin`
 
   std::int64_t operator()(std::uint64_t ticks) const noexcept {
-    return std::llround(static_cast<double>(static_cast<std::int64_t>(ticks - origin)) * ns_per_tick + offset_ns);
+    return nearest(static_cast<double>(static_cast<std::int64_t>(ticks - origin)) * ns_per_tick + offset_ns);
   }
 };
 

@@ -37,6 +37,24 @@ class key_map {
     }
   }
 
+  /// Forgets `key`, if it is there.
+  void erase(std::uint64_t key) noexcept {
+    if (slots_.empty()) return;
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = start(key);
+    for (; slots_[at].key != key; at = (at + 1) & mask) {
+      if (slots_[at].key == 0) return;
+    }
+    // Who stands behind and is not yet at its own place moves up.
+    for (std::size_t i = (at + 1) & mask; slots_[i].key != 0; i = (i + 1) & mask) {
+      if (((i - start(slots_[i].key)) & mask) < ((i - at) & mask)) continue;
+      slots_[at] = slots_[i];
+      at = i;
+    }
+    slots_[at] = {};
+    --count_;
+  }
+
   std::size_t size() const noexcept { return count_; }
 
  private:

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -41,7 +40,8 @@ class link_book {
     traffic& of(snapshot_mode mode) noexcept { return mode == snapshot_mode::whole ? whole : ahead; }
   };
 
-  explicit link_book(std::int32_t own_rank) : own_(own_rank) {}
+  /// `out`: room to write packets in; borrowed.
+  link_book(std::int32_t own_rank, packet& out) : own_(own_rank), out_(&out) {}
 
   std::uint32_t of(std::int32_t rank) {
     const auto fresh = static_cast<std::uint32_t>(links_.size());
@@ -59,26 +59,20 @@ class link_book {
     return l.rank == own_ || l.of(mode).open();
   }
 
-  template <class Post>
-  void send_snapshot(std::uint32_t number, snapshot_head head, const std::vector<snapshot_entry>& entries,
-                     Post&& post) {
+  /// `write(packet)` appends the entries and says how many there are.
+  template <class Write, class Post>
+  void send_snapshot(std::uint32_t number, snapshot_head head, Write&& write, Post&& post) {
     link& l = links_[number];
     traffic& t = l.of(head.mode);
     ++t.sent;
-    head.entries = static_cast<std::uint32_t>(entries.size());
-    if (l.rank == own_) {
-      t.acknowledged = t.sent / half;
-      keep(head, reinterpret_cast<const unsigned char*>(entries.data()));
-      return;
-    }
-    out_.clear();
-    put(out_, snapshot_kind);
-    put(out_, head);
-    const std::size_t at = out_.size();
-    const std::size_t size = entries.size() * sizeof(snapshot_entry);
-    out_.resize(at + size);
-    if (size != 0) std::memcpy(out_.data() + at, entries.data(), size);
-    post(l.rank, out_);
+    packet& out = *out_;
+    out.resize(sizeof snapshot_kind + sizeof head);
+    head.entries = write(out);
+    std::memcpy(out.data(), &snapshot_kind, sizeof snapshot_kind);
+    std::memcpy(out.data() + sizeof snapshot_kind, &head, sizeof head);
+    if (l.rank != own_) return post(l.rank, out);
+    t.acknowledged = t.sent / half;
+    keep(head, out.data() + sizeof snapshot_kind + sizeof head);
   }
 
   void take(std::int32_t source, const unsigned char* data, std::size_t size) {
@@ -100,13 +94,14 @@ class link_book {
 
   /// Moves the snapshot for a record of this rank into `into`; false if it has not come yet.
   bool arrived(std::uint16_t location, std::uint32_t record, snapshot_head& head, std::vector<snapshot_entry>& into) {
-    const auto found = inbox_.find(inbox_key(location, record));
-    if (found == inbox_.end()) return false;
-    slot& s = slots_[found->second];
+    const std::uint64_t key = inbox_key(location, record);
+    const std::uint32_t found = inbox_.find(key);
+    if (found == key_map::none) return false;
+    slot& s = slots_[found];
     into.swap(s.entries);
     head = s.head;
-    free_.push_back(found->second);
-    inbox_.erase(found);
+    free_.push_back(found);
+    inbox_.erase(key);
     return true;
   }
 
@@ -146,7 +141,7 @@ class link_book {
   };
 
   static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
-    return (static_cast<std::uint64_t>(location) << 32) | record;
+    return ((static_cast<std::uint64_t>(location) << 32) | record) + 1;
   }
 
   void keep(const snapshot_head& head, const unsigned char* data) {
@@ -154,30 +149,30 @@ class link_book {
       free_.push_back(static_cast<std::uint32_t>(slots_.size()));
       slots_.emplace_back();
     }
-    slot& s = slots_[free_.back()];
+    const std::uint32_t number = inbox_.intern(inbox_key(head.location, head.record), free_.back());
+    if (number == free_.back()) free_.pop_back();
+    slot& s = slots_[number];
     s.entries.resize(head.entries);
     if (head.entries != 0) std::memcpy(s.entries.data(), data, head.entries * sizeof(snapshot_entry));
     s.head = head;
-    inbox_[inbox_key(head.location, head.record)] = free_.back();
-    free_.pop_back();
   }
 
   template <class Post>
   void acknowledge(link& l, snapshot_mode mode, Post&& post) {
     ++l.of(mode).answered;
-    out_.clear();
-    put(out_, mode == snapshot_mode::whole ? whole_used : ahead_used);
-    post(l.rank, out_);
+    out_->clear();
+    put(*out_, mode == snapshot_mode::whole ? whole_used : ahead_used);
+    post(l.rank, *out_);
   }
 
   std::int32_t own_;
   key_map numbers_;
   std::vector<link> links_;
   std::vector<std::uint32_t> full_;
-  std::unordered_map<std::uint64_t, std::uint32_t> inbox_;
+  key_map inbox_;  ///< the slot of each snapshot that was not used yet
   std::vector<slot> slots_;
   std::vector<std::uint32_t> free_;
-  packet out_;
+  packet* out_;  ///< what is being sent
 };
 
 }  // namespace explain

@@ -3,6 +3,7 @@
 
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/clocks.hpp>
+#include <whywait/explain/forward_scratch.hpp>
 #include <whywait/explain/path_profile.hpp>
 #include <whywait/explain/snapshot.hpp>
 #include <whywait/explain/wait_class.hpp>
@@ -11,7 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -28,13 +29,14 @@ namespace explain {
 class location_path {
  public:
   location_path(const rank_history& rank, std::uint16_t location, const options& settings, std::int64_t earliest_ns,
-                block_table& blocks, class_book* classes)
+                block_table& blocks, class_book* classes, forward_scratch& scratch)
       : rank_(&rank),
         here_(&rank.locations[location]),
         index_(location),
         settings_(&settings),
         blocks_(&blocks),
         classes_(classes),
+        scratch_(&scratch),
         walk_(rank),
         earliest_ns_(earliest_ns),
         now_ns_(earliest_ns) {
@@ -42,7 +44,8 @@ class location_path {
     if (rank.continued && rank.locations.size() == 1) aligned_.world(rank.begin_ns, profile_);
   }
 
-  void expect(std::shared_ptr<const std::vector<arrival>> arrivals) { arrivals_ = std::move(arrivals); }
+  /// Who it waits for, by record; borrowed.
+  void expect(const std::vector<arrival>& arrivals) noexcept { arrivals_ = &arrivals; }
   const std::vector<arrival>& arrivals() const noexcept { return *arrivals_; }
   const path_profile& profile() const noexcept { return profile_; }
 
@@ -64,7 +67,7 @@ class location_path {
   /// At the end, for the virtual clocks: the causal path profile, what the location itself did, where its waits went.
   [[gnu::cold]] void report(explained_location& into) {
     keep_spent();
-    into.arrivals = arrivals_.get();
+    into.arrivals = arrivals_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
@@ -85,15 +88,21 @@ class location_path {
     aligned_.remember(location_key(rank, location), now_ns_, profile_);
   }
 
-  /// All of the profile that is not zero.
-  void write(std::vector<snapshot_entry>& out) const {
-    out.clear();
+  /// Appends all of the profile that is not zero; returns how many entries that are.
+  std::uint32_t write(packet& out) const {
+    const std::size_t begin = out.size();
+    out.resize(begin + profile_.size() * sizeof(snapshot_entry));
+    std::size_t at = begin;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       const block_use& u = profile_[b];
       if (u.visits == 0 && u.ns == 0 && u.work == 0) continue;
       const block_table::name& name = (*blocks_)[b];
-      out.push_back({name.block, name.within, u.visits, u.ns, u.work, own_[b]});
+      const snapshot_entry e{name.block, name.within, u.visits, u.ns, u.work, own_[b]};
+      std::memcpy(out.data() + at, &e, sizeof e);
+      at += sizeof e;
     }
+    out.resize(at);
+    return static_cast<std::uint32_t>((at - begin) / sizeof(snapshot_entry));
   }
 
   /// A scout takes over an unknown path: begins to count anew.
@@ -104,31 +113,35 @@ class location_path {
     ++at_;
   }
 
-  /// Explains the current record's wait by the causer's path and takes that over. `base`: what a relative
-  /// snapshot adds to, else null.
-  void adopt(const arrival& a, const std::vector<snapshot_entry>& path, const path_profile* base, bool partial_path) {
-    incoming_.clear();
-    if (base != nullptr) incoming_ = *base;
-    incoming_.resize(std::max({incoming_.size(), profile_.size(), blocks_->size()}));
-    incoming_own_.assign(incoming_.size(), 0);
-    if (translation_.size() < path.size()) translation_.resize(path.size());
+  /// Explains the current record's wait by the causer's path (scratch.entries) and takes that over. `base`: what a
+  /// relative snapshot adds to, else null.
+  void adopt(const arrival& a, const path_profile* base, bool partial_path) {
+    path_profile& incoming = scratch_->incoming;
+    std::vector<std::int64_t>& incoming_own = scratch_->incoming_own;
+    const std::vector<snapshot_entry>& path = scratch_->entries;
+    incoming.clear();
+    if (base != nullptr) incoming.assign(base->begin(), base->end());
+    incoming.resize(std::max({incoming.size(), profile_.size(), blocks_->size()}));
+    incoming_own.assign(incoming.size(), 0);
+    if (translation_.size() < path.size()) translation_.resize(path.size(), 0);
     for (std::size_t i = 0; i != path.size(); ++i) {
       const snapshot_entry& e = path[i];
-      known& k = translation_[i];  // snapshots come in the causer's order: mostly the same key at the same place
-      if (k.block != e.block || k.within != e.within) k = {e.block, e.within, blocks_->intern(e.block, e.within)};
-      if (k.number >= incoming_.size()) {
-        incoming_.resize(k.number + 1);
-        incoming_own_.resize(k.number + 1, 0);
+      std::uint32_t& number = translation_[i];  // snapshots come in the causer's order: mostly the same key at the same place
+      const block_table::name& name = (*blocks_)[number];
+      if (name.block != e.block || name.within != e.within) number = blocks_->intern(e.block, e.within);
+      if (number >= incoming.size()) {
+        incoming.resize(number + 1);
+        incoming_own.resize(number + 1, 0);
       }
-      block_use& u = incoming_[k.number];
+      block_use& u = incoming[number];
       u.visits += e.visits;
       u.ns += e.ns;
       u.work += e.work;
-      incoming_own_[k.number] = e.own_ns;
+      incoming_own[number] = e.own_ns;
     }
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
-    profile_.swap(incoming_);
+    profile_.assign(incoming.begin(), incoming.end());
     if (settings_->clocks != nullptr) keep_spent();
     own_.assign(profile_.size(), 0);
     now_ns_ = std::max(now_ns_, a.need_ns);
@@ -153,10 +166,11 @@ class location_path {
       const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
       if (wait_ns <= 0) continue;
       describe(a, wait_ns);
-      instance_.explained = false;
-      instance_.terms.clear();
-      note(classes_->add_unexplained(instance_, site_of(*here_, r), a.site, index_, a.causer_location));
-      if (settings_->watch != nullptr) settings_->watch->wait(instance_);
+      wait_instance& instance = scratch_->instance;
+      instance.explained = false;
+      instance.terms.clear();
+      note(classes_->add_unexplained(instance, site_of(*here_, r), a.site));
+      if (settings_->watch != nullptr) settings_->watch->wait(instance);
     }
     const std::int64_t rest_ns = walk_.leave_ns() - now_ns_;
     if (r.duration != 0) spend(call_block(r.site), 1, rest_ns, 0);
@@ -166,11 +180,6 @@ class location_path {
   }
 
  private:
-  struct known {
-    core::stable_key block = 0, within = 0;
-    std::uint32_t number = 0;
-  };
-
   static std::uint64_t location_key(std::int32_t rank, std::uint16_t location) noexcept {
     return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 16) | location;
   }
@@ -223,8 +232,8 @@ class location_path {
         unmarked_work += static_cast<std::int64_t>(step.work);
         continue;
       }
-      const auto ns = std::min(std::llround(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick),
-                               static_cast<long long>(until_ns - now_ns_));
+      const auto ns =
+          std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), until_ns - now_ns_);
       spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
     }
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
@@ -274,36 +283,40 @@ class location_path {
   }
 
   void note(std::uint32_t number) {
-    if (settings_->clocks != nullptr) notes_.push_back({instance_.record, number, instance_.wait_ns});
+    if (settings_->clocks != nullptr) notes_.push_back({scratch_->instance.record, number, scratch_->instance.wait_ns});
   }
 
   void describe(const arrival& a, std::int64_t wait_ns) {
-    instance_.why = a.why;
-    instance_.trust = a.trust;
-    instance_.wrong_order = a.has(arrival_flag::wrong_order);
-    instance_.rank = rank_->rank;
-    instance_.location = index_;
-    instance_.record = a.record;
-    instance_.causer_rank = a.causer_rank;
-    instance_.causer_location = a.causer_location;
-    instance_.causer_record = a.causer_record;
-    instance_.begin_ns = now_ns_;
-    instance_.wait_ns = wait_ns;
-    instance_.since_ns = INT64_MIN;
+    wait_instance& instance = scratch_->instance;
+    instance.why = a.why;
+    instance.trust = a.trust;
+    instance.wrong_order = a.has(arrival_flag::wrong_order);
+    instance.rank = rank_->rank;
+    instance.location = index_;
+    instance.record = a.record;
+    instance.causer_rank = a.causer_rank;
+    instance.causer_location = a.causer_location;
+    instance.causer_record = a.causer_record;
+    instance.begin_ns = now_ns_;
+    instance.wait_ns = wait_ns;
+    instance.since_ns = INT64_MIN;
   }
 
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
     describe(a, wait_ns);
-    if (partial_path) instance_.trust = std::max(instance_.trust, quality::bounded);
-    instance_.explained = true;
-    instance_.terms.clear();
-    term_blocks_.clear();
+    wait_instance& instance = scratch_->instance;
+    std::vector<std::uint32_t>& term_blocks = scratch_->term_blocks;
+    if (partial_path) instance.trust = std::max(instance.trust, quality::bounded);
+    instance.explained = true;
+    instance.terms.clear();
+    term_blocks.clear();
     const alignments::entry& aligned = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
     const path_profile& base = aligned.profile;
-    instance_.since_ns = aligned.at_ns;
-    for (std::uint32_t b = 0; b != incoming_.size(); ++b) {
+    const path_profile& incoming = scratch_->incoming;
+    instance.since_ns = aligned.at_ns;
+    for (std::uint32_t b = 0; b != incoming.size(); ++b) {
       const block_use& mine = use_of(profile_, b);
-      const block_use& theirs = incoming_[b];
+      const block_use& theirs = incoming[b];
       if (mine.ns == theirs.ns && mine.visits == theirs.visits && mine.work == theirs.work) continue;
       const block_use& common = use_of(base, b);
       block_use waiter{mine.visits - common.visits, mine.ns - common.ns, mine.work - common.work};
@@ -313,26 +326,24 @@ class location_path {
       shift(waiter.work, causer.work);
       const block_split difference = split(waiter, causer);
       const block_table::name& name = (*blocks_)[b];
-      residual_term term;
+      instance.terms.emplace_back();
+      residual_term& term = instance.terms.back();
       term.block = name.block;
       term.within = name.within;
       term.total_ns = difference.total_ns;
       term.visits_ns = difference.visits_ns;
       term.speed_ns = difference.speed_ns;
-      term.inherited_ns = std::max<std::int64_t>(0, std::min(term.total_ns, term.total_ns - incoming_own_[b]));
+      term.inherited_ns = std::max<std::int64_t>(0, std::min(term.total_ns, term.total_ns - scratch_->incoming_own[b]));
       term.causer_visits = causer.visits;
       term.waiter_visits = waiter.visits;
       term.causer_work = causer.work;
       term.waiter_work = waiter.work;
       term.causer_ns = causer.ns;
       term.waiter_ns = waiter.ns;
-      instance_.terms.push_back(term);
-      term_blocks_.push_back(b);
+      term_blocks.push_back(b);
     }
-    const core::sync_record& r = here_->records[next_];
-    note(classes_->add(instance_, site_of(*here_, r), a.site, index_, a.causer_location, term_blocks_,
-                       blocks_->size()));
-    if (settings_->watch != nullptr) settings_->watch->wait(instance_);
+    note(classes_->add(instance, site_of(*here_, here_->records[next_]), a.site, term_blocks, blocks_->size()));
+    if (settings_->watch != nullptr) settings_->watch->wait(instance);
   }
 
   // A side that has since taken over a third path may lie before the common base; only the difference counts.
@@ -367,19 +378,18 @@ class location_path {
   const options* settings_;
   block_table* blocks_;
   class_book* classes_;
+  forward_scratch* scratch_;
   location_walk walk_;
   std::int64_t earliest_ns_, now_ns_;
   std::uint64_t next_ = 0, previous_steps_ = 0;
   std::int64_t previous_site_ = -1;
-  std::shared_ptr<const std::vector<arrival>> arrivals_;
+  const std::vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
-  path_profile profile_, incoming_;
-  std::vector<std::int64_t> own_, incoming_own_, spent_;
+  path_profile profile_;
+  std::vector<std::int64_t> own_, spent_;
   alignments aligned_;
-  std::vector<known> translation_;
-  std::vector<std::uint32_t> step_blocks_, call_blocks_, term_blocks_;
+  std::vector<std::uint32_t> translation_, step_blocks_, call_blocks_;
   key_map between_blocks_;
-  wait_instance instance_;
   std::vector<wait_note> notes_;
 };
 

@@ -1,7 +1,9 @@
 #ifndef WHYWAIT_EXPLAIN_MERGING_HPP
 #define WHYWAIT_EXPLAIN_MERGING_HPP
 
+#include <whywait/explain/history.hpp>
 #include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/shape_leaders.hpp>
 #include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
@@ -20,162 +22,217 @@ namespace explain {
 /// is addition. So the outcome depends neither on rank numbers nor on the shape of the tree.
 class merge_book {
  public:
-  /// `leaders`: those of earlier epochs, by key and slot; they come first, and new ones join them. Borrowed.
-  merge_book(const options& settings, const block_table& blocks, std::vector<wait_class>& classes,
-             std::vector<shape_leader>& leaders)
-      : settings_(&settings), classes_(&classes), leaders_(&leaders) {
-    for (wait_class& c : classes) {
-      entry e;
-      e.slot = c.slot;
-      e.leader.key = class_book::key_of(c.sum.why, c.sum.operation, c.sum.cause);
-      e.leader.first_ns = c.sum.first_ns;
-      e.leader.wait_ns = c.sum.wait_ns;
-      e.leader.count = c.sum.count;
-      for (const wait_class::share& s : c.shape) {
-        e.leader.shape.push_back({blocks[s.first].block, blocks[s.first].within, s.second});
+  /// `leaders`: those of earlier epochs, by key and slot; they come first, and if the run goes on new ones join them.
+  /// All borrowed.
+  [[gnu::cold]] merge_book(const options& settings, const rank_history& rank, const block_table& blocks,
+                           class_book& classes, shape_leaders& leaders)
+      : settings_(&settings), rank_(&rank), blocks_(&blocks), classes_(&classes), leaders_(&leaders) {
+    shape_leaders all;
+    std::vector<shape_entry> shape;
+    std::vector<std::uint32_t> order, numbers;
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+      std::uint32_t slot = classes.slot(c);
+      if (classes.kind(c) == wait_class::rest) slot = settings.classes_per_key;
+      if (classes.kind(c) == wait_class::shapeless) slot = settings.classes_per_key + 1;
+      const explanation& sum = classes.sum(c);
+      keys_.push_back(class_book::key_of(sum.why, sum.operation, sum.cause));
+      slots_.push_back(slot);
+      if (slot != open) continue;
+      shape.clear();
+      for (const class_book::share* s = classes.shape(c); s != classes.shape(c) + classes.shape_size(c); ++s) {
+        shape.push_back({blocks[s->block].block, blocks[s->block].within, s->part});
       }
-      sort_rarely(e.leader.shape, [](const shape_entry& a, const shape_entry& b) {
-        return std::tie(a.block, a.within) < std::tie(b.block, b.within);
+      sort_rarely(shape, [](const shape_entry& a, const shape_entry& b) {
+        return a.block != b.block ? a.block < b.block : a.within < b.within;
       });
-      if (c.kind == wait_class::rest) e.slot = settings.classes_per_key;
-      if (c.kind == wait_class::shapeless) e.slot = settings.classes_per_key + 1;
-      if (e.slot == open) e.slot = slot_among_leaders(e.leader);
-      entries_.push_back(std::move(e));
+      slots_[c] = slot_among_leaders(keys_[c], shape);
+      if (slots_[c] != open) continue;
+      order.push_back(static_cast<std::uint32_t>(all.size()));
+      all.add({keys_[c], sum.first_ns, sum.wait_ns, sum.count, 0, 0}, shape);
+      numbers.push_back(c);
+    }
+    sort_rarely(order, [&all](std::uint32_t a, std::uint32_t b) { return all.compare(a, all, b) < 0; });
+    uncovered_.reserve(all.size(), 0);
+    numbers_.reserve(order.size());
+    for (const std::uint32_t i : order) {
+      uncovered_.add(all[i], all.shape(i));
+      numbers_.push_back(numbers[i]);
     }
   }
 
   /// Begins a round: proposes the earliest uncovered class of every key.
   void propose() {
     best_.clear();
-    for (const entry& e : entries_) {
-      if (e.slot == open) best_.push_back(e.leader);
+    for (std::size_t i = 0; i != uncovered_.size(); ++i) {
+      if (slots_[numbers_[i]] == open) add_first(best_, uncovered_, i);
     }
-    earliest_per_key();
   }
   packet pack() const {
     packet out;
-    for (const shape_leader& l : best_) put_leader(out, l);
+    if (best_.size() != 0) best_.write(out);
     return out;
   }
   void merge(const unsigned char* data, std::size_t size) {
+    if (size == 0) return;
     packet_reader in(data, size);
-    while (!in.empty()) best_.push_back(get_leader(in));
-    earliest_per_key();
-  }
-  /// Takes the leaders of the round; false if there were none: all classes are covered.
-  bool settle(const unsigned char* data, std::size_t size) {
-    packet_reader in(data, size);
-    best_.clear();
-    while (!in.empty()) best_.push_back(get_leader(in));
-    std::vector<std::uint32_t> slots;
-    for (const shape_leader& l : best_) {
-      const auto first = std::lower_bound(leaders_->begin(), leaders_->end(), l.key, before_key);
-      auto last = first;
-      while (last != leaders_->end() && last->key == l.key) ++last;
-      slots.push_back(static_cast<std::uint32_t>(last - first));
-      leaders_->insert(last, l);
-    }
-    for (entry& e : entries_) {
-      if (e.slot != open) continue;
-      const auto leader = std::lower_bound(best_.begin(), best_.end(), e.leader.key, before_key);
-      if (leader == best_.end() || leader->key != e.leader.key) continue;
-      const bool is_leader = !(*leader < e.leader) && !(e.leader < *leader);
-      if (is_leader || distance(leader->shape, e.leader.shape) <= settings_->class_distance) {
-        e.slot = slots[static_cast<std::size_t>(leader - best_.begin())];
-      } else if (slots[static_cast<std::size_t>(leader - best_.begin())] + 1 >= settings_->classes_per_key) {
-        e.slot = settings_->classes_per_key;  // no room for one more
+    shape_leaders other, both;
+    other.read(in);
+    both.reserve(best_.size() + other.size(), 0);
+    for (std::size_t i = 0, j = 0; i != best_.size() || j != other.size();) {
+      if (j == other.size() || (i != best_.size() && best_.compare(i, other, j) < 0)) {
+        add_first(both, best_, i++);
+      } else {
+        add_first(both, other, j++);
       }
     }
-    return !best_.empty();
+    std::swap(best_, both);
+  }
+  /// Takes the leaders of the round; false if there were none: all classes are covered.
+  bool settle(std::uint32_t round, const unsigned char* data, std::size_t size) {
+    if (size == 0) return false;
+    if (covered_ == numbers_.size() && !rank_->continues) return true;
+    packet_reader in(data, size);
+    best_.read(in);
+    if (rank_->continues) fresh_.join(best_);
+    std::size_t l = 0;
+    for (std::size_t i = 0; i != numbers_.size(); ++i) {
+      std::uint32_t& slot = slots_[numbers_[i]];
+      if (slot != open) continue;
+      while (l != best_.size() && best_[l].key < uncovered_[i].key) ++l;
+      if (l == best_.size()) break;
+      if (best_[l].key != uncovered_[i].key) continue;
+      const bool is_leader = best_.compare(l, uncovered_, i) == 0;
+      const std::uint32_t place = leaders_->count_of(best_[l].key) + round;
+      if (is_leader || distance(best_.shape(l), uncovered_.shape(i)) <= settings_->class_distance) {
+        slot = place;
+      } else if (place + 1 >= settings_->classes_per_key) {
+        slot = settings_->classes_per_key;  // no room for one more
+      } else {
+        continue;
+      }
+      ++covered_;
+    }
+    return true;
   }
 
   /// After the rounds, before `sum`: where class `number` of this rank belongs.
   class_clock placed(std::size_t number) const {
     class_clock c;
-    c.key = entries_[number].leader.key;
-    c.slot = entries_[number].slot == open ? settings_->classes_per_key : entries_[number].slot;
+    c.key = keys_[number];
+    c.slot = slots_[number] == open ? settings_->classes_per_key : slots_[number];
     return c;
   }
-  std::size_t entries() const noexcept { return entries_.size(); }
+  std::size_t entries() const noexcept { return slots_.size(); }
 
-  /// After the rounds: sums of this rank, then of everything that `add` brings.
-  void sum() {
-    for (std::size_t i = 0; i != entries_.size(); ++i) {
-      wait_class& from = (*classes_)[i];
-      merged_class c;
-      c.key = entries_[i].leader.key;
-      c.slot = entries_[i].slot == open ? settings_->classes_per_key : entries_[i].slot;
-      if (from.kind == wait_class::shaped) from.slot = c.slot;
-      if (from.sum.count == 0) continue;  // only earlier epochs had it
-      c.sum = std::move(from.sum);
-      from.restart();
-      sort_rarely(c.sum.residual, [](const residual_term& a, const residual_term& b) {
-        return std::tie(a.block, a.within) < std::tie(b.block, b.within);
-      });
-      merged_.push_back(std::move(c));
+  /// After the rounds: sums of this rank, then of everything that `add` brings. Classes that only earlier epochs had are
+  /// left out.
+  [[gnu::cold]] void sum() {
+    std::vector<std::uint32_t> order;
+    order.reserve(slots_.size());
+    for (std::uint32_t c = 0; c != slots_.size(); ++c) {
+      if (classes_->kind(c) == wait_class::shaped) classes_->place(c, placed(c).slot);
+      if (classes_->sum(c).count != 0) order.push_back(c);
     }
-    entries_.clear();
-    join(merged_);
+    sort_rarely(order, [this](std::uint32_t a, std::uint32_t b) {
+      const class_clock x = placed(a), y = placed(b);
+      return x.key != y.key ? x.key < y.key : x.slot < y.slot;
+    });
+    merged_.reserve(order.size());
+    for (const std::uint32_t number : order) {
+      const class_clock at = placed(number);
+      explanation whole = classes_->take(number, rank_->rank, *blocks_);
+      sort_rarely(whole.residual, [](const residual_term& a, const residual_term& b) {
+        return a.block != b.block ? a.block < b.block : a.within < b.within;
+      });
+      if (!merged_.empty() && merged_.back().key == at.key && merged_.back().slot == at.slot) {
+        merged_.back().merge(whole);
+        continue;
+      }
+      merged_.emplace_back();
+      merged_.back().key = at.key;
+      merged_.back().slot = at.slot;
+      merged_.back().sum = std::move(whole);
+    }
+    leaders_->join(fresh_);
+    best_ = uncovered_ = fresh_ = {};
+    numbers_ = {};
   }
-  void write(packet& out) const {
+  [[gnu::cold]] void write(packet& out) const {
     put(out, static_cast<std::uint64_t>(merged_.size()));
     for (const merged_class& c : merged_) c.write(out);
   }
-  void add(packet_reader& in) {
-    for (auto n = in.get<std::uint64_t>(); n != 0; --n) merged_.push_back(merged_class::read(in));
-    join(merged_);
+  /// What another rank wrote.
+  [[gnu::cold]] void add(packet_reader& in) {
+    joining into(merged_);
+    merged_class c;
+    for (auto n = in.get<std::uint64_t>(); n != 0; --n) {
+      c.read(in);
+      into.add(c);
+    }
+    into.end();
+  }
+  /// The classes of an epoch, which are used up, to those of all before it; both by key and slot.
+  [[gnu::cold]] static void fold(std::vector<merged_class>& all, std::vector<merged_class>& epoch) {
+    if (all.empty()) return all.swap(epoch);
+    joining into(all);
+    for (merged_class& c : epoch) into.add(c);
+    into.end();
   }
 
   std::vector<merged_class>& merged() noexcept { return merged_; }
 
-  /// Adds up classes of one key and slot.
-  static void join(std::vector<merged_class>& all) {
-    sort_rarely(all);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != all.size(); ++i) {
-      if (kept != 0 && all[kept - 1].same(all[i])) {
-        all[kept - 1].merge(all[i].sum);
-      } else {
-        if (kept != i) all[kept] = std::move(all[i]);
-        ++kept;
-      }
-    }
-    all.resize(kept);
-  }
-
  private:
   static constexpr std::uint32_t open = wait_class::open;
 
-  struct entry {
-    shape_leader leader;
-    std::uint32_t slot = open;
+  // Adds classes that come in the order of the list to it.
+  class joining {
+   public:
+    explicit joining(std::vector<merged_class>& all) noexcept : all_(&all), mine_(all.size()) {}
+    void add(merged_class& c) {
+      std::vector<merged_class>& all = *all_;
+      while (at_ != mine_ && all[at_] < c) ++at_;
+      if (at_ != mine_ && all[at_].same(c)) {
+        all[at_].merge(c.sum);
+      } else {
+        all.push_back(std::move(c));
+      }
+    }
+    void end() {
+      if (all_->size() != mine_) sort_rarely(*all_);
+    }
+
+   private:
+    std::vector<merged_class>* all_;
+    std::size_t mine_, at_ = 0;
   };
 
-  void earliest_per_key() {
-    sort_rarely(best_);
-    best_.erase(std::unique(best_.begin(), best_.end(),
-                            [](const shape_leader& a, const shape_leader& b) { return a.key == b.key; }),
-                best_.end());
-  }
-
-  static bool before_key(const shape_leader& l, core::stable_key key) noexcept { return l.key < key; }
-
-  // The first that covers it; with all slots taken that of the rest.
-  std::uint32_t slot_among_leaders(const shape_leader& l) const {
+  // The first of an earlier epoch that covers it; with all slots taken that of the rest.
+  std::uint32_t slot_among_leaders(core::stable_key key, shape_view shape) const noexcept {
     std::uint32_t slot = 0;
-    auto at = std::lower_bound(leaders_->begin(), leaders_->end(), l.key, before_key);
-    for (; at != leaders_->end() && at->key == l.key; ++at, ++slot) {
-      if (distance(at->shape, l.shape) <= settings_->class_distance) return slot;
+    for (std::size_t i = leaders_->first_of(key); i != leaders_->size() && (*leaders_)[i].key == key; ++i, ++slot) {
+      if (distance(leaders_->shape(i), shape) <= settings_->class_distance) return slot;
     }
     return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
   }
 
+  // Leaders come in their order; the first of each key stays.
+  static void add_first(shape_leaders& to, const shape_leaders& from, std::size_t i) {
+    if (to.size() == 0 || to[to.size() - 1].key != from[i].key) to.add(from[i], from.shape(i));
+  }
+
   const options* settings_;
-  std::vector<wait_class>* classes_;
-  std::vector<shape_leader>* leaders_;
-  std::vector<entry> entries_;
-  std::vector<shape_leader> best_;
-  std::vector<merged_class> merged_;
+  const rank_history* rank_;
+  const block_table* blocks_;
+  class_book* classes_;
+  shape_leaders* leaders_;               ///< of earlier epochs
+  shape_leaders fresh_;                  ///< of this one, if others follow
+  std::vector<std::uint32_t> slots_;     ///< by class: its leader, then the rest, then those without a shape
+  std::vector<core::stable_key> keys_;   ///< by class
+  shape_leaders uncovered_;              ///< the classes that look for a leader, in canonical order
+  std::vector<std::uint32_t> numbers_;   ///< which classes they are
+  std::size_t covered_ = 0;              ///< how many have found one
+  shape_leaders best_;
+  std::vector<merged_class> merged_;     ///< by key and slot
 };
 
 }  // namespace explain

@@ -35,6 +35,22 @@ void put(packet& out, const T& value) {
   std::memcpy(out.data() + at, &value, sizeof(T));
 }
 
+namespace detail {
+[[gnu::cold, gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
+  const std::size_t at = out.size();
+  out.resize(at + size);
+  if (size != 0) std::memcpy(out.data() + at, from, size);
+}
+}  // namespace detail
+
+/// Appends a list of plain values, with its length.
+template <class T>
+void put_all(packet& out, const std::vector<T>& values) {
+  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+  put(out, static_cast<std::uint64_t>(values.size()));
+  detail::put_bytes(out, values.data(), values.size() * sizeof(T));
+}
+
 /// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
 class packet_reader {
  public:
@@ -58,12 +74,27 @@ class packet_reader {
     return here;
   }
 
+  /// How many elements of `size` bytes the list has that begins here; as many are left.
+  std::size_t get_count(std::size_t size) {
+    const auto count = get<std::uint64_t>();
+    if (count > static_cast<std::size_t>(end_ - at_) / size) detail::truncated();
+    return static_cast<std::size_t>(count);
+  }
+
   bool empty() const noexcept { return at_ == end_; }
 
  private:
   const unsigned char* at_;
   const unsigned char* end_;
 };
+
+/// Reads a list that put_all put, over what `values` holds.
+template <class T>
+void get_all(packet_reader& in, std::vector<T>& values) {
+  values.resize(in.get_count(sizeof(T)));
+  const std::size_t size = values.size() * sizeof(T);
+  if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
+}
 
 }  // namespace explain
 }  // namespace v0

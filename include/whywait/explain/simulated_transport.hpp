@@ -60,25 +60,34 @@ class simulated_transport {
   /// Throws std::logic_error if the ranks wait for each other in a circle.
   template <class Advance, class Receive>
   void forward(Advance&& advance, Receive&& receive) const {
-    std::deque<std::int32_t> ready;
-    std::vector<char> queued(static_cast<std::size_t>(ranks_), 1), finished(static_cast<std::size_t>(ranks_), 0);
-    for (std::int32_t i = 0; i != ranks_; ++i) ready.push_back(i);
+    const auto count = static_cast<std::size_t>(ranks_);
+    std::vector<std::deque<std::int32_t>> ready((count + block - 1) / block);
+    std::deque<std::size_t> turns;
+    std::vector<char> queued(count, 1), finished(count, 0);
+    for (std::int32_t i = 0; i != ranks_; ++i) ready[static_cast<std::size_t>(i) / block].push_back(i);
+    for (std::size_t b = 0; b != ready.size(); ++b) turns.push_back(b);
     std::int32_t left = ranks_;
-    while (!ready.empty()) {
-      const std::int32_t i = ready.front();
-      ready.pop_front();
-      queued[static_cast<std::size_t>(i)] = 0;
-      const bool all = advance(i, [&](std::int32_t to, const packet& data) {
-        receive(to, i, data.data(), data.size());
-        if (queued[static_cast<std::size_t>(to)] == 0) {
-          queued[static_cast<std::size_t>(to)] = 1;
-          ready.push_back(to);
+    while (!turns.empty()) {
+      std::deque<std::int32_t>& here = ready[turns.front()];
+      while (!here.empty()) {
+        const std::int32_t i = here.front();
+        here.pop_front();
+        queued[static_cast<std::size_t>(i)] = 0;
+        const bool all = advance(i, [&](std::int32_t to, const packet& data) {
+          receive(to, i, data.data(), data.size());
+          if (queued[static_cast<std::size_t>(to)] == 0) {
+            queued[static_cast<std::size_t>(to)] = 1;
+            std::deque<std::int32_t>& there = ready[static_cast<std::size_t>(to) / block];
+            if (there.empty() && &there != &here) turns.push_back(static_cast<std::size_t>(to) / block);
+            there.push_back(to);
+          }
+        });
+        if (all && finished[static_cast<std::size_t>(i)] == 0) {
+          finished[static_cast<std::size_t>(i)] = 1;
+          --left;
         }
-      });
-      if (all && finished[static_cast<std::size_t>(i)] == 0) {
-        finished[static_cast<std::size_t>(i)] = 1;
-        --left;
       }
+      turns.pop_front();
     }
     if (left != 0) throw std::logic_error("whywait-X004: the ranks' records wait for each other in a circle");
   }
@@ -101,6 +110,8 @@ class simulated_transport {
   }
 
  private:
+  static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
+
   std::int32_t ranks_;
   std::size_t room_;
 };

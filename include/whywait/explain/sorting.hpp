@@ -14,6 +14,13 @@ namespace detail {
 
 using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
 
+[[gnu::cold, gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
+  for (std::uint32_t i = 1; i < size; ++i) {
+    if (before(context, i, i - 1)) return false;
+  }
+  return true;
+}
+
 // Bottom-up merge sort, compiled once for all lists; std::stable_sort is 2 to 10 KB of code for each of them.
 [[gnu::cold, gnu::noinline]] inline void sort_numbers(std::vector<std::uint32_t>& numbers, number_before before,
                                                       const void* context) {
@@ -46,15 +53,14 @@ template <class T, class Before>
     const Before* before;
   };
   const both context{list.data(), &before};
+  const detail::number_before by_number = [](const void* c, std::uint32_t a, std::uint32_t b) {
+    const both& all = *static_cast<const both*>(c);
+    return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
+  };
+  if (detail::in_order(list.size(), by_number, &context)) return;
   std::vector<std::uint32_t> order(list.size());
   for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
-  detail::sort_numbers(
-      order,
-      [](const void* c, std::uint32_t a, std::uint32_t b) {
-        const both& all = *static_cast<const both*>(c);
-        return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
-      },
-      &context);
+  detail::sort_numbers(order, by_number, &context);
   // Each cycle of the permutation is moved round once.
   for (std::uint32_t i = 0; i != order.size(); ++i) {
     if (order[i] == i) continue;

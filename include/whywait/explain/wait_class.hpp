@@ -32,28 +32,14 @@ inline void add_share(std::vector<location_share>& list, const location_share& s
   add_share(list, {-1, 0, share.ns}, limit);
 }
 
-/// Waits of one location with one key and one shape, as they accumulate. `terms` holds every block.
+/// Waits of one location with one key and one shape, as they accumulate.
 struct wait_class {
-  enum kind_t : std::uint8_t { shaped, rest, shapeless };
+  enum kind_t : std::uint32_t { shaped, rest, shapeless };
   static constexpr std::uint32_t open = 0xffffffffu;
-  using share = std::pair<std::uint32_t, double>;  ///< block number, part of the absolute differences
 
-  explanation sum;
-  kind_t kind = shaped;
+  explanation sum;  ///< without a residual and without waiters until the end
   std::uint32_t location = 0;
-  std::vector<share> shape;             ///< of the first instance: frozen (definitions 1.7)
-  std::vector<std::uint32_t> position;  ///< block number -> index in sum.residual + 1
-  std::uint32_t slot = open;            ///< of its leader (merging.hpp), once that is known
-
-  /// Keeps its shape and place only: for the waits of the next epoch.
-  [[gnu::cold]] void restart() {
-    explanation fresh;
-    fresh.why = sum.why;
-    fresh.operation = sum.operation;
-    fresh.cause = sum.cause;
-    sum = std::move(fresh);
-    position.clear();
-  }
+  std::uint32_t slot = open;  ///< of its leader (merging.hpp), once an earlier epoch found one
 };
 
 /// The classes of one rank. Merged on line, so memory grows with distinct (pattern, operation, cause, shape)
@@ -61,14 +47,17 @@ struct wait_class {
 /// locations interleave. Not thread safe.
 class class_book {
  public:
-  class_book() = default;
-  explicit class_book(const options& settings) : settings_(&settings) {}
-  /// Those of the next epoch; borrowed.
+  /// Block number, part of the absolute differences.
+  struct share {
+    std::uint32_t block;
+    double part;
+  };
+
+  /// The settings of the next epoch, before the first wait, too; borrowed.
   void use(const options& settings) noexcept { settings_ = &settings; }
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`. Returns the number of its class.
   std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                    std::int64_t thread_of_waiter, std::int64_t thread_of_causer,
                     const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
     double whole = 0;
     for (const residual_term& term : wait.terms) whole += static_cast<double>(std::abs(term.total_ns));
@@ -78,33 +67,62 @@ class class_book {
         shares_[blocks[i]] = static_cast<double>(std::abs(wait.terms[i].total_ns)) / whole;
       }
     }
-    wait_class& into = choose(wait, operation, cause, blocks);
+    const std::uint32_t number = choose(wait, operation, cause, blocks);
     for (const std::uint32_t b : blocks) shares_[b] = 0;
-    count(into.sum, wait, thread_of_waiter, thread_of_causer);
-    if (into.position.size() < block_count) into.position.resize(block_count, 0);
+    explanation& into = classes_[number].sum;
+    count(into, wait);
+    class_terms& all = terms_[number];
+    if (all.position.size() < block_count) all.position.resize(block_count, 0);
     for (std::size_t i = 0; i != blocks.size(); ++i) {
-      std::uint32_t& at = into.position[blocks[i]];
+      std::uint32_t& at = all.position[blocks[i]];
       if (at == 0) {
-        into.sum.residual.push_back(wait.terms[i]);
-        at = static_cast<std::uint32_t>(into.sum.residual.size());
-      } else {
-        accumulate(into.sum.residual[at - 1], wait.terms[i]);
+        all.sums.emplace_back();
+        at = static_cast<std::uint32_t>(all.sums.size());
       }
-      into.sum.indirect_ns += wait.terms[i].inherited_ns;
+      all.sums[at - 1].add(wait.terms[i]);
+      into.indirect_ns += wait.terms[i].inherited_ns;
     }
-    return static_cast<std::uint32_t>(&into - classes_.data());
+    return number;
   }
 
   /// A wait that is only summed: below the threshold, or its cause came too late by the clocks.
-  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                                std::int64_t thread_of_waiter, std::int64_t thread_of_causer) {
-    wait_class& into = find(wait, operation, cause, wait_class::shapeless);
-    count(into.sum, wait, thread_of_waiter, thread_of_causer);
-    into.sum.unexplained_ns += wait.wait_ns;
-    return static_cast<std::uint32_t>(&into - classes_.data());
+  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
+    const std::uint32_t number = find(wait, operation, cause, wait_class::shapeless);
+    count(classes_[number].sum, wait);
+    classes_[number].sum.unexplained_ns += wait.wait_ns;
+    return number;
   }
 
-  std::vector<wait_class>& classes() noexcept { return classes_; }
+  std::size_t size() const noexcept { return classes_.size(); }
+  const explanation& sum(std::size_t number) const noexcept { return classes_[number].sum; }
+  wait_class::kind_t kind(std::size_t number) const noexcept { return heads_[number].kind; }
+  /// Of its first instance: frozen (definitions 1.7).
+  const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
+  std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
+
+  /// Of its leader, found in an earlier epoch; wait_class::open if there is none yet.
+  std::uint32_t slot(std::size_t number) const noexcept { return classes_[number].slot; }
+  void place(std::size_t number, std::uint32_t slot) noexcept { classes_[number].slot = slot; }
+
+  /// At the end of an epoch: a class as a whole; every block is a term of its residual. It keeps its shape and its slot
+  /// and begins anew for the waits of the next one.
+  [[gnu::cold]] explanation take(std::size_t number, std::int32_t rank, const block_table& blocks) {
+    explanation& from = classes_[number].sum;
+    explanation sum = std::move(from);
+    from = {};
+    from.why = sum.why;
+    from.operation = sum.operation;
+    from.cause = sum.cause;
+    sum.waiters.push_back({rank, static_cast<std::int32_t>(classes_[number].location), sum.wait_ns});
+    class_terms& all = terms_[number];
+    sum.residual.resize(all.sums.size());
+    for (std::uint32_t b = 0; b != all.position.size(); ++b) {
+      if (all.position[b] == 0) continue;
+      sum.residual[all.position[b] - 1] = all.sums[all.position[b] - 1].whole(blocks[b]);
+    }
+    all = {};
+    return sum;
+  }
 
   static void accumulate(residual_term& into, const residual_term& from) noexcept {
     into.total_ns += from.total_ns;
@@ -124,7 +142,51 @@ class class_book {
   }
 
  private:
-  void count(explanation& into, const wait_instance& wait, std::int64_t waiter_thread, std::int64_t causer_thread) {
+  // What all waits of a class have in one block: residual_term without what follows from the rest. One cache line.
+  struct term_sums {
+    std::int64_t visits_ns = 0, inherited_ns = 0;
+    std::int64_t causer_visits = 0, waiter_visits = 0, causer_work = 0, waiter_work = 0, causer_ns = 0, waiter_ns = 0;
+
+    void add(const residual_term& t) noexcept {
+      visits_ns += t.visits_ns;
+      inherited_ns += t.inherited_ns;
+      causer_visits += t.causer_visits;
+      waiter_visits += t.waiter_visits;
+      causer_work += t.causer_work;
+      waiter_work += t.waiter_work;
+      causer_ns += t.causer_ns;
+      waiter_ns += t.waiter_ns;
+    }
+    residual_term whole(const block_table::name& name) const noexcept {
+      residual_term t;
+      t.block = name.block;
+      t.within = name.within;
+      t.total_ns = causer_ns - waiter_ns;
+      t.visits_ns = visits_ns;
+      t.speed_ns = t.total_ns - visits_ns;
+      t.inherited_ns = inherited_ns;
+      t.causer_visits = causer_visits;
+      t.waiter_visits = waiter_visits;
+      t.causer_work = causer_work;
+      t.waiter_work = waiter_work;
+      t.causer_ns = causer_ns;
+      t.waiter_ns = waiter_ns;
+      return t;
+    }
+  };
+  struct class_terms {
+    std::vector<std::uint32_t> position;  ///< block number -> index in sums + 1
+    std::vector<term_sums> sums;
+  };
+  // What the search for a class looks at, of all classes together.
+  struct head {
+    std::uint32_t next;  ///< class of the same key, or none
+    wait_class::kind_t kind;
+    std::uint32_t first, count;  ///< its shape in shapes_
+  };
+  static constexpr std::uint32_t none = key_map::none;
+
+  static void count(explanation& into, const wait_instance& wait) {
     into.trust = std::max(into.trust, wait.trust);
     into.first_ns = into.count == 0 ? wait.begin_ns : std::min(into.first_ns, wait.begin_ns);
     ++into.count;
@@ -140,72 +202,78 @@ class class_book {
       ++into.wrong_order_count;
       into.wrong_order_ns += wait.wait_ns;
     }
-    add_share(into.waiters, {wait.rank, static_cast<std::int32_t>(waiter_thread), wait.wait_ns});
-    add_share(into.causers, {wait.causer_rank, static_cast<std::int32_t>(causer_thread), wait.wait_ns});
+    add_share(into.causers, {wait.causer_rank, static_cast<std::int32_t>(wait.causer_location), wait.wait_ns});
   }
 
-  // Total variation over the union of blocks; the instance's shares lie in `shares_`.
-  double distance(const wait_class& c) const noexcept {
+  // Is the instance whose shares lie in `shares_` within class_distance? Total variation over the union of blocks.
+  bool near(const head& c) const noexcept {
     double apart = 0, met = 0, shape = 0;
-    for (const wait_class::share& s : c.shape) {
-      apart += std::fabs(s.second - shares_[s.first]);
-      met += shares_[s.first];
-      shape += s.second;
+    for (const share* s = shapes_.data() + c.first; s != shapes_.data() + c.first + c.count; ++s) {
+      apart += std::fabs(s->part - shares_[s->block]);
+      met += shares_[s->block];
+      shape += s->part;
     }
-    return shape > 0 ? (apart + std::max(0.0, 1 - met)) / 2 : 1;
+    return (shape > 0 ? (apart + std::max(0.0, 1 - met)) / 2 : 1) <= settings_->class_distance;
   }
 
-  std::vector<std::uint32_t>& members(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
+  // The link to the first class of a key: the head of a list in the order in which they were made.
+  std::uint32_t& first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
     const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
-    const auto fresh = static_cast<std::uint32_t>(members_.size());
+    const auto fresh = static_cast<std::uint32_t>(lists_.size());
     const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) members_.emplace_back();
-    return members_[number];
+    if (number == fresh) lists_.push_back(none);
+    return lists_[number];
   }
 
-  wait_class& make(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                   wait_class::kind_t kind, std::vector<std::uint32_t>& group) {
-    group.push_back(static_cast<std::uint32_t>(classes_.size()));
+  std::uint32_t make(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                     wait_class::kind_t kind, std::uint32_t& link) {
+    const auto number = static_cast<std::uint32_t>(classes_.size());
+    link = number;
     classes_.emplace_back();
+    terms_.emplace_back();
+    heads_.push_back({none, kind, static_cast<std::uint32_t>(shapes_.size()), 0});
     wait_class& fresh = classes_.back();
     fresh.sum.why = wait.why;
     fresh.sum.operation = operation;
     fresh.sum.cause = cause;
-    fresh.kind = kind;
     fresh.location = wait.location;
-    return fresh;
+    return number;
   }
 
-  wait_class& find(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                   wait_class::kind_t kind) {
-    std::vector<std::uint32_t>& group = members(wait, operation, cause);
-    for (const std::uint32_t c : group) {
-      if (classes_[c].kind == kind) return classes_[c];
+  std::uint32_t find(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                     wait_class::kind_t kind) {
+    std::uint32_t* link = &first_of(wait, operation, cause);
+    for (; *link != none; link = &heads_[*link].next) {
+      if (heads_[*link].kind == kind) return *link;
     }
-    return make(wait, operation, cause, kind, group);
+    return make(wait, operation, cause, kind, *link);
   }
 
-  wait_class& choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                     const std::vector<std::uint32_t>& blocks) {
-    std::vector<std::uint32_t>& group = members(wait, operation, cause);
+  std::uint32_t choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                       const std::vector<std::uint32_t>& blocks) {
+    std::uint32_t* link = &first_of(wait, operation, cause);
     std::uint32_t shaped = 0;
-    for (const std::uint32_t c : group) {
-      if (classes_[c].kind != wait_class::shaped) continue;
+    for (; *link != none; link = &heads_[*link].next) {
+      if (heads_[*link].kind != wait_class::shaped) continue;
       ++shaped;
-      if (distance(classes_[c]) <= settings_->class_distance) return classes_[c];
+      if (near(heads_[*link])) return *link;
     }
     if (shaped >= settings_->classes_per_key) return find(wait, operation, cause, wait_class::rest);
-    wait_class& fresh = make(wait, operation, cause, wait_class::shaped, group);
+    const std::uint32_t number = make(wait, operation, cause, wait_class::shaped, *link);
     for (const std::uint32_t b : blocks) {
-      if (shares_[b] > 0) fresh.shape.emplace_back(b, shares_[b]);
+      if (shares_[b] > 0) shapes_.push_back({b, shares_[b]});
     }
-    return fresh;
+    heads_[number].count = static_cast<std::uint32_t>(shapes_.size()) - heads_[number].first;
+    return number;
   }
 
   const options* settings_ = nullptr;
   std::vector<wait_class> classes_;
+  std::vector<class_terms> terms_;
+  std::vector<head> heads_;
+  std::vector<share> shapes_;
   key_map numbers_;
-  std::vector<std::vector<std::uint32_t>> members_;
+  std::vector<std::uint32_t> lists_;  ///< first class of each key
   std::vector<double> shares_;
 };
 

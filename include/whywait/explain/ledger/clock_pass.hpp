@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -96,10 +97,10 @@ class clock_pass {
   template <class Post>
   void tell(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
     if (rank == rank_->rank) return deliver(target, slot, stamp);
-    out_.clear();
-    put(out_, target);
-    put(out_, slot);
-    put_stamp(out_, stamp, plan_->clocks());
+    out_.resize(2 * sizeof(std::uint32_t) + stamp_bytes(plan_->clocks()));
+    std::memcpy(out_.data(), &target, sizeof target);
+    std::memcpy(out_.data() + sizeof target, &slot, sizeof slot);
+    put_stamp(out_.data() + 2 * sizeof(std::uint32_t), stamp, plan_->clocks());
     post(rank, out_);
   }
 

@@ -40,12 +40,11 @@ struct clock_stamp {
 };
 
 /// Only the clocks in use travel.
-inline void put_stamp(packet& out, const clock_stamp& s, std::size_t clocks) {
+inline std::size_t stamp_bytes(std::size_t clocks) noexcept { return (3 + clocks) * sizeof(std::int64_t); }
+inline void put_stamp(unsigned char* to, const clock_stamp& s, std::size_t clocks) {
   const std::int64_t head[] = {s.ready_ns, s.bound_ns, s.error_ns};
-  const std::size_t at = out.size(), bytes = clocks * sizeof(std::int64_t);
-  out.resize(at + sizeof head + bytes);
-  std::memcpy(out.data() + at, head, sizeof head);
-  std::memcpy(out.data() + at + sizeof head, s.at.clock.data(), bytes);
+  std::memcpy(to, head, sizeof head);
+  std::memcpy(to + sizeof head, s.at.clock.data(), clocks * sizeof(std::int64_t));
 }
 inline clock_stamp get_stamp(packet_reader& in, std::size_t clocks) {
   clock_stamp s = clock_stamp::never();

@@ -6,10 +6,12 @@
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/ledger/delay_costs.hpp>
 #include <whywait/explain/ledger/own_time.hpp>
+#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -32,7 +34,7 @@ class cost_pass {
   explicit cost_pass(const rank_history& rank) : rank_(&rank) {}
 
   /// `arrivals`: who this location waited for; `services`: who waited for it; both by record.
-  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
+  [[gnu::cold]] void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
     lanes_.emplace_back();
     lane& l = lanes_.back();
     const location_history& here = rank_->locations[location];
@@ -44,7 +46,7 @@ class cost_pass {
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
       walk.step(here.records[i]);
       for (; s != services.size() && services[s].record == i; ++s) {
-        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, {}});
+        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, nobody});
         ++l.expected.back().count;
         aligned.at(partner(services[s].rank, services[s].location)) = walk.begin_ns();
       }
@@ -79,7 +81,7 @@ class cost_pass {
     l.left = l.waits.size();
     l.open = l.expected.size();
     l.record = here.records.size();
-    l.time.reset(new own_time(*rank_, location, blocks_, std::move(go_ns)));
+    l.time.reset(new own_time(*rank_, location, blocks_, go_ns));
   }
 
   /// Runs every location back as far as it gets. True when all have come to their beginning.
@@ -98,18 +100,24 @@ class cost_pass {
   void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
     packet_reader in(data, size);
     while (!in.empty()) {
-      const auto location = in.get<std::uint32_t>();
-      const auto record = in.get<std::uint32_t>();
-      charge c;
-      c.source = source;
-      c.waiter = in.get<std::uint32_t>();
-      const auto bytes = in.get<std::uint32_t>();
-      const unsigned char* rest = in.skip(bytes);
-      c.rest.assign(rest, rest + bytes);
-      std::vector<told>& expected = lanes_.at(location).expected;
-      const auto at = std::lower_bound(expected.begin(), expected.end(), record,
+      const auto n = in.get<notice>();
+      const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
+      std::vector<told>& expected = lanes_.at(n.location).expected;
+      const auto at = std::lower_bound(expected.begin(), expected.end(), n.record,
                                        [](const told& t, std::uint32_t r) { return t.record < r; });
-      if (at != expected.end() && at->record == record) at->charges.push_back(std::move(c));
+      if (at == expected.end() || at->record != n.record) continue;
+      if (free_.empty()) {
+        free_.push_back(static_cast<std::uint32_t>(charges_.size()));
+        charges_.emplace_back();
+      }
+      charge& c = charges_[free_.back()];
+      c.source = source;
+      c.what = n;
+      c.next = at->first;
+      c.rest.assign(rest, rest + n.blocks * sizeof(spent));
+      at->first = free_.back();
+      ++at->heard;
+      free_.pop_back();
     }
   }
 
@@ -125,21 +133,35 @@ class cost_pass {
 
  private:
   static constexpr std::uint64_t group = std::uint64_t{1} << 63;
+  static constexpr std::uint32_t nobody = 0xffffffffu;
 
   struct wait {
     arrival at;
     std::int64_t begin_ns = 0, since_ns = INT64_MIN;
     double ns = 0;
   };
+  // What a waiter tells, before what it spent in how many blocks since `since_ns`.
+  struct notice {
+    std::uint32_t location, record;  ///< whose beginning it needed
+    std::uint32_t waiter;            ///< its record: sums are made in a fixed order
+    std::uint32_t blocks;
+    double wait_ns, received_ns;
+    std::int64_t since_ns;
+  };
+  struct spent {
+    core::stable_key block;
+    std::int64_t ns;
+  };
   // What a waiter has told; the rest is read when its turn comes.
   struct charge {
     std::int32_t source = 0;
-    std::uint32_t waiter = 0;  ///< its record: sums are made in a fixed order
+    std::uint32_t next = nobody;
+    notice what{};
     packet rest;
   };
+  // `count` will tell, `heard` have told, the last of them `first`.
   struct told {
-    std::uint32_t record, count;
-    std::vector<charge> charges;
+    std::uint32_t record, count, heard, first;
   };
   struct lane {
     std::unique_ptr<own_time> time;
@@ -194,13 +216,20 @@ class cost_pass {
       }
       l.own_done = true;
       if (l.open != 0 && l.expected[l.open - 1].record == here) {
-        told& t = l.expected[l.open - 1];
-        if (t.charges.size() != t.count) return moved;
-        sort_rarely(t.charges, [](const charge& a, const charge& b) {
-          return a.source != b.source ? a.source < b.source : a.waiter < b.waiter;
-        });
-        for (const charge& c : t.charges) take(l, here, packet_reader(c.rest.data(), c.rest.size()));
-        t.charges = {};
+        const told& t = l.expected[l.open - 1];
+        if (t.heard != t.count) return moved;
+        order_.clear();
+        for (std::uint32_t c = t.first; c != nobody; c = charges_[c].next) order_.push_back(c);
+        if (order_.size() > 1) {
+          sort_rarely(order_, [this](std::uint32_t x, std::uint32_t y) {
+            const charge &a = charges_[x], &b = charges_[y];
+            return a.source != b.source ? a.source < b.source : a.what.waiter < b.what.waiter;
+          });
+        }
+        for (const std::uint32_t c : order_) {
+          take(l, here, charges_[c].what, packet_reader(charges_[c].rest.data(), charges_[c].rest.size()));
+          free_.push_back(c);
+        }
         --l.open;
       }
       --l.record;
@@ -214,24 +243,19 @@ class cost_pass {
   void tell(lane& l, const wait& k, Post&& post) {
     const double received = std::max(0.0, l.rate * k.ns);
     (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
-    between(l, k.since_ns, k.at.record);
-    out_.clear();
-    put(out_, std::uint32_t{k.at.causer_location});
-    put(out_, k.at.causer_record);
-    put(out_, k.at.record);
-    std::uint32_t bytes = 3 * sizeof(std::int64_t);
-    for (const std::int64_t ns : until_) {
-      if (ns != 0) bytes += static_cast<std::uint32_t>(2 * sizeof(std::int64_t));
-    }
-    put(out_, bytes);
-    put(out_, k.ns);
-    put(out_, received);
-    put(out_, k.since_ns);
+    l.time->between(k.since_ns, k.at.record, until_);
+    out_.resize(sizeof(notice) + until_.size() * sizeof(spent));
+    std::size_t at = sizeof(notice);
     for (std::uint32_t b = 0; b != until_.size(); ++b) {
       if (until_[b] == 0) continue;
-      put(out_, blocks_[b].block);
-      put(out_, until_[b]);
+      const spent s{blocks_[b].block, until_[b]};
+      std::memcpy(out_.data() + at, &s, sizeof s);
+      at += sizeof s;
     }
+    out_.resize(at);
+    const notice n{k.at.causer_location, k.at.causer_record, k.at.record,
+                   static_cast<std::uint32_t>((at - sizeof(notice)) / sizeof(spent)), k.ns, received, k.since_ns};
+    std::memcpy(out_.data(), &n, sizeof n);
     if (k.at.causer_rank == rank_->rank) {
       receive(rank_->rank, out_.data(), out_.size());
     } else {
@@ -239,23 +263,17 @@ class cost_pass {
     }
   }
 
-  // What the location did from `since_ns` to the beginning of `record`, into until_.
-  void between(const lane& l, std::int64_t since_ns, std::uint32_t record) {
-    l.time->at_record(record, until_);
-    l.time->at_time(since_ns, since_);
-    for (std::size_t b = 0; b != std::min(since_.size(), until_.size()); ++b) until_[b] -= since_[b];
-  }
-
-  void take(lane& l, std::uint32_t record, packet_reader in) {
-    const auto wait_ns = in.get<double>();
-    const auto received_ns = in.get<double>();
-    const auto since_ns = in.get<std::int64_t>();
-    between(l, since_ns, record);
+  void take(lane& l, std::uint32_t record, const notice& what, packet_reader in) {
+    const double wait_ns = what.wait_ns, received_ns = what.received_ns;
+    const std::int64_t since_ns = what.since_ns;
+    l.time->between(since_ns, record, until_);
     std::int64_t more_ns = 0;
-    while (!in.empty()) {
-      const std::uint32_t b = blocks_.intern(in.get<core::stable_key>());
-      const auto ns = in.get<std::int64_t>();
-      if (b < until_.size()) until_[b] -= ns;
+    for (std::size_t i = 0; !in.empty(); ++i) {
+      const auto s = in.get<spent>();
+      if (i == translation_.size()) translation_.push_back(0);
+      std::uint32_t& b = translation_[i];  // mostly the same block at the same place
+      if (b >= blocks_.size() || blocks_[b].block != s.block) b = blocks_.intern(s.block);
+      if (b < until_.size()) until_[b] -= s.ns;
     }
     for (std::int64_t& ns : until_) {
       ns = std::max<std::int64_t>(ns, 0);
@@ -289,7 +307,9 @@ class cost_pass {
   std::vector<lane> lanes_;
   std::vector<std::pair<double, double>> costs_;  ///< short and long term, by number of the block
   cost_sums sums_;
-  own_time::profile until_, since_;
+  std::vector<charge> charges_;  ///< of which nobody has taken account yet
+  std::vector<std::uint32_t> free_, order_, translation_;
+  own_time::profile until_;
   packet out_;
 };
 

@@ -7,7 +7,6 @@
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -63,7 +62,7 @@ class clock_plan {
   };
 
   static std::int64_t share(double part, std::int64_t ns) noexcept {
-    return part == 0 ? 0 : std::llround(part * static_cast<double>(ns));
+    return part == 0 ? 0 : nearest(part * static_cast<double>(ns));
   }
   void save(std::uint32_t number, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
     for (const saving& s : asked_[number]) x[s.clock] += share(s.part, ns);
@@ -104,7 +103,7 @@ class location_clocks {
     inside_ns_ = spend(cost_.inside_ns, walk_.leave_ns() - now_ns_, uncertain_);
     now_ns_ += inside_ns_;
     // The postings of a call that has three records have no time of their own, but the same wrapper lies before MPI.
-    ahead_ns_ = r.posting != 0 && r.duration == 0 ? std::llround(cost_.inside_ns) : 0;
+    ahead_ns_ = r.posting != 0 && r.duration == 0 ? nearest(cost_.inside_ns) : 0;
     return true;
   }
 
@@ -163,7 +162,7 @@ class location_clocks {
   /// Overhead on the measured critical path to here.
   std::int64_t bound_ns() const noexcept { return bound_ns_; }
   /// By how much delay()[0] may be wrong because the constants are: the largest sum along a path (overhead, C4).
-  std::int64_t error_ns() const noexcept { return std::llround(error_ns_); }
+  std::int64_t error_ns() const noexcept { return nearest(error_ns_); }
   /// Overhead executed by this location.
   std::int64_t executed_ns() const noexcept { return executed_ns_; }
   /// Time outside MPI calls.
@@ -174,7 +173,7 @@ class location_clocks {
 
   // Overhead in a time of `room_ns`, of which the part `uncertain` may be wrong; what does not fit is cut.
   std::int64_t spend(double ns, std::int64_t room_ns, double uncertain) noexcept {
-    const std::int64_t spent_ns = std::min<std::int64_t>(std::llround(ns), room_ns);
+    const std::int64_t spent_ns = std::min(nearest(ns), room_ns);
     if (spent_ns <= 0) return 0;
     executed_ns_ += spent_ns;
     bound_ns_ += spent_ns;
@@ -221,8 +220,7 @@ class location_clocks {
       for (std::uint64_t s = previous_steps_; s < steps_end; ++s) {
         const core::path_step& step = here_->steps[s];
         if (step.block == 0 || step.block >= rank_->blocks.size()) continue;
-        const auto ns = std::min(std::llround(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick),
-                                 static_cast<long long>(left_ns));
+        const auto ns = std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), left_ns);
         left_ns -= ns;
         plan_->spend_block(step.block, ns, delay_);
       }

@@ -1,0 +1,31 @@
+#ifndef WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
+#define WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
+
+#include <whywait/explain/options.hpp>
+#include <whywait/explain/packet.hpp>
+#include <whywait/explain/path_profile.hpp>
+#include <whywait/explain/snapshot.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What the forward pass needs only while it handles one wait. All ranks that a process hosts share one, so that it
+/// stays in the cache and does not grow with them. Nothing in it means anything from one wait to the next.
+struct forward_scratch {
+  path_profile incoming;                   ///< the causer's path
+  std::vector<std::int64_t> incoming_own;  ///< what of it the causer executed itself
+  std::vector<snapshot_entry> entries;     ///< the same as it came
+  wait_instance instance;
+  std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
+  packet out;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

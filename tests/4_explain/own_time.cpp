@@ -1,0 +1,66 @@
+#include <whywait/explain/ledger/own_time.hpp>
+
+#include "histories.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace histories;
+
+TEST_CASE("what a location did between two instants is the sum of what it did in each record in between") {
+  std::mt19937_64 random(5);
+  run r(1);
+  std::vector<std::int64_t> go_ns, instants;
+  struct span {
+    std::int64_t from, to;
+    core::stable_key block;
+  };
+  std::vector<span> spans;  // what was done when: a block is charged when the instant at its end has come
+  std::int64_t now = 0;
+  core::stable_key last = 0;
+  const char* sites[] = {"a", "b", "c"};
+  for (int i = 0; i != 150; ++i) {
+    const std::int64_t computed = static_cast<std::int64_t>(random() % 50), unmarked = static_cast<std::int64_t>(random() % 9);
+    const std::string block = "block" + std::to_string(random() % 5);
+    const std::string site = sites[random() % 3];
+    const std::int64_t begin = now + computed + unmarked, go = begin + static_cast<std::int64_t>(random() % 40);
+    const std::int64_t leave = go + 1 + static_cast<std::int64_t>(random() % 20);
+    if (computed != 0) r[0].step(block, static_cast<std::uint64_t>(computed));
+    r[0].call(mpi_call::Recv, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(leave), site);
+    const core::stable_key here = core::key_of(site.c_str());
+    spans.push_back({begin - computed, begin, core::key_of(block.c_str())});
+    if (unmarked != 0) spans.push_back({begin - unmarked, begin, explain::between_key(last, here)});
+    spans.push_back({go, leave, explain::call_key(here)});
+    go_ns.push_back(go);
+    instants.push_back(begin);
+    instants.push_back(go);
+    now = leave;
+    last = here;
+  }
+  const auto all = r.views();
+  explain::block_table blocks;
+  const explain::own_time time(all[0], 0, blocks, go_ns);
+  std::int64_t asked = 0;
+  for (std::size_t record = 0; record != go_ns.size(); record += 3) {
+    for (std::size_t i = 0; i <= 2 * record; i += 1 + random() % 3) {
+      const std::int64_t since = instants[i], until = instants[2 * record];
+      std::map<core::stable_key, std::int64_t> plain;
+      for (const span& s : spans) {
+        if (s.to > since && s.to <= until) plain[s.block] += s.to - s.from;
+      }
+      explain::own_time::profile sum;
+      time.between(since, record, sum);
+      for (std::uint32_t b = 0; b != sum.size(); ++b) {
+        const auto at = plain.find(blocks[b].block);
+        CHECK(sum[b] == (at == plain.end() ? 0 : at->second));
+        ++asked;
+      }
+    }
+  }
+  CHECK(asked > 10000);
+}
