@@ -119,6 +119,8 @@ struct data_object {
   bool buffer = false;  ///< only carries other data (WHYWAIT_PACKS): never named as what is sent, if that is known
   bool sampled = false; ///< tracked accesses are recorded of a sample of granules only (core/data_sample.hpp)
   bool global = false;  ///< `first` and `whole` are declared: this rank holds a part of a distributed array
+  stable_key memory = 0;       ///< the same in all processes that share it (an MPI shared window); 0: of this process alone
+  uint64_t memory_offset = 0;  ///< bytes from its begin to the array
   uint64_t extent[most_dimensions] = {1, 1, 1, 1};  ///< elements, slowest dimension first (C order)
   uint64_t first[most_dimensions] = {0, 0, 0, 0};   ///< index in the whole array of the first element here
   uint64_t whole[most_dimensions] = {1, 1, 1, 1};   ///< extent of the whole array
@@ -590,6 +592,24 @@ class key_map {
     }
   }
 
+  /// Forgets `key`, if it is there.
+  void erase(std::uint64_t key) noexcept {
+    if (slots_.empty()) return;
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = start(key);
+    for (; slots_[at].key != key; at = (at + 1) & mask) {
+      if (slots_[at].key == 0) return;
+    }
+    // Who stands behind and is not yet at its own place moves up.
+    for (std::size_t i = (at + 1) & mask; slots_[i].key != 0; i = (i + 1) & mask) {
+      if (((i - start(slots_[i].key)) & mask) < ((i - at) & mask)) continue;
+      slots_[at] = slots_[i];
+      at = i;
+    }
+    slots_[at] = {};
+    --count_;
+  }
+
   std::size_t size() const noexcept { return count_; }
 
  private:
@@ -812,6 +832,22 @@ void put(packet& out, const T& value) {
   std::memcpy(out.data() + at, &value, sizeof(T));
 }
 
+namespace detail {
+[[gnu::cold, gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
+  const std::size_t at = out.size();
+  out.resize(at + size);
+  if (size != 0) std::memcpy(out.data() + at, from, size);
+}
+}  // namespace detail
+
+/// Appends a list of plain values, with its length.
+template <class T>
+void put_all(packet& out, const std::vector<T>& values) {
+  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+  put(out, static_cast<std::uint64_t>(values.size()));
+  detail::put_bytes(out, values.data(), values.size() * sizeof(T));
+}
+
 /// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
 class packet_reader {
  public:
@@ -835,12 +871,27 @@ class packet_reader {
     return here;
   }
 
+  /// How many elements of `size` bytes the list has that begins here; as many are left.
+  std::size_t get_count(std::size_t size) {
+    const auto count = get<std::uint64_t>();
+    if (count > static_cast<std::size_t>(end_ - at_) / size) detail::truncated();
+    return static_cast<std::size_t>(count);
+  }
+
   bool empty() const noexcept { return at_ == end_; }
 
  private:
   const unsigned char* at_;
   const unsigned char* end_;
 };
+
+/// Reads a list that put_all put, over what `values` holds.
+template <class T>
+void get_all(packet_reader& in, std::vector<T>& values) {
+  values.resize(in.get_count(sizeof(T)));
+  const std::size_t size = values.size() * sizeof(T);
+  if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
+}
 
 }  // namespace explain
 }  // namespace v0
@@ -859,6 +910,13 @@ namespace explain {
 namespace detail {
 
 using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
+
+[[gnu::cold, gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
+  for (std::uint32_t i = 1; i < size; ++i) {
+    if (before(context, i, i - 1)) return false;
+  }
+  return true;
+}
 
 // Bottom-up merge sort, compiled once for all lists; std::stable_sort is 2 to 10 KB of code for each of them.
 [[gnu::cold, gnu::noinline]] inline void sort_numbers(std::vector<std::uint32_t>& numbers, number_before before,
@@ -892,15 +950,14 @@ template <class T, class Before>
     const Before* before;
   };
   const both context{list.data(), &before};
+  const detail::number_before by_number = [](const void* c, std::uint32_t a, std::uint32_t b) {
+    const both& all = *static_cast<const both*>(c);
+    return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
+  };
+  if (detail::in_order(list.size(), by_number, &context)) return;
   std::vector<std::uint32_t> order(list.size());
   for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
-  detail::sort_numbers(
-      order,
-      [](const void* c, std::uint32_t a, std::uint32_t b) {
-        const both& all = *static_cast<const both*>(c);
-        return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
-      },
-      &context);
+  detail::sort_numbers(order, by_number, &context);
   // Each cycle of the permutation is moved round once.
   for (std::uint32_t i = 0; i != order.size(); ++i) {
     if (order[i] == i) continue;
@@ -1191,7 +1248,6 @@ struct call_overhead {
   double back_ns;    ///< from when MPI has given it back to the second time stamp
   double after_ns;   ///< after that
   double error_ns;   ///< by how much the sum of the four may be wrong, either way
-  double reading_ns; ///< one reading of the clock: a call that timed itself (sync_flag::timed) took four more
 };
 
 /// What one mark costs the thread that passes it, ns.
@@ -1287,7 +1343,8 @@ struct order_segment {
   X(Comm_create_group, create) X(Comm_split, create) X(Comm_split_type, create)                          \
   X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
-  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)
+  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
+  X(Win_allocate_shared, create) X(Win_free, local)
 
 namespace whywait {
 inline namespace v0 {
@@ -1381,9 +1438,8 @@ enum : uint16_t {
   ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
   failed = 1u << 12,        ///< MPI returned an error
   synchronous = 1u << 13,   ///< Ssend family: completes only when the receive has begun
-  timed = 1u << 14,         ///< the wrapper timed itself: one more reading of the clock before and inside, two after
-  met = 1u << 15,           ///< carried over from an earlier epoch, where its message was matched
-  resolved = contributes    ///< point to point: a wildcard whose `peer` and `tag` are known before a call completes it
+  resolved = 1u << 14,      ///< a wildcard whose `peer` and `tag` are known although no call has completed it yet
+  met = 1u << 15            ///< carried over from an earlier epoch, where its message was matched
 };
 }
 
@@ -1437,6 +1493,13 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
+/// std::llround without its call: the nearest integer, halves away from zero. |x| below 2^63.
+inline std::int64_t nearest(double x) noexcept {
+  const auto whole = static_cast<std::int64_t>(x);
+  const double rest = x - static_cast<double>(whole);
+  return whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0);
+}
+
 /// From the ticks of one process to the nanoseconds that all ranks share: linear between two offset
 /// measurements (definitions of Scalasca's linear interpolation; C(t) = t + alpha + beta t).
 struct clock_map {
@@ -1445,7 +1508,7 @@ struct clock_map {
   double offset_ns = 0.0;     ///< shared time at `origin`
 
   std::int64_t operator()(std::uint64_t ticks) const noexcept {
-    return std::llround(static_cast<double>(static_cast<std::int64_t>(ticks - origin)) * ns_per_tick + offset_ns);
+    return nearest(static_cast<double>(static_cast<std::int64_t>(ticks - origin)) * ns_per_tick + offset_ns);
   }
 };
 
@@ -6582,7 +6645,7 @@ struct address_piece {
 /// From an address to the piece that holds it, among disjoint pieces. Two sorted copies in pages that are never given
 /// back: one is read while the other is written, and a reader that two changes have overtaken meanwhile looks again.
 /// So nobody locks or waits: not a reader for a writer that has stopped in the middle, nor the other way round, and a
-/// signal handler may look. About 10 ns among 1000 pieces. One writer at a time (`data_objects` has a mutex): a change
+/// signal handler may look. About 15 ns among 1000 pieces. One writer at a time (`data_objects` has a mutex): a change
 /// costs about 1 ns for each piece behind it.
 class address_index {
  public:
@@ -6711,7 +6774,7 @@ class data_objects {
   }
 
   /// Registers an array; its number, 0 if there is no room (counted) or it has no bytes. The same array again while it
-  /// is registered changes nothing. About 0.3 us, and 1 ns for each registered array behind it.
+  /// is registered changes nothing. 2 us among 1000: about 2 ns for each array that lies behind it.
   uint32_t add(uint32_t site, const void* pointer, const core::data_object& shape) noexcept {
     const uint64_t begin = reinterpret_cast<uintptr_t>(pointer), bytes = shape.bytes();
     if (pointer == nullptr || bytes == 0 || bytes > ~uint64_t(0) - begin) return 0;
@@ -6748,7 +6811,7 @@ class data_objects {
   }
 
   /// The array that an address lies in, and [begin, end) around it that is the array's own; 0: none. Any thread, no
-  /// lock, about 10 ns among 1000.
+  /// lock, about 15 ns among 1000.
   uint32_t find(const void* address, address_piece& around) const noexcept {
     return index_.find(reinterpret_cast<uintptr_t>(address), around) ? around.number : 0;
   }
@@ -6905,8 +6968,8 @@ struct data_state {
 };
 
 namespace detail {
-constexpr unsigned state_slot = 2;   // of core::registry::extension
-constexpr unsigned thread_slot = 1;  // of record::location::extension
+inline constexpr unsigned state_slot = 2;   // of core::registry::extension
+inline constexpr unsigned thread_slot = 1;  // of record::location::extension
 
 __attribute__((noinline, cold)) inline data_state* make_state(core::registry& registry) noexcept {
   pthread_mutex_lock(&registry.mutex);
@@ -9724,6 +9787,12 @@ struct self_timing {
   kind& of(core::mpi_call call) noexcept { return kinds[static_cast<size_t>(call)]; }
   const kind& of(core::mpi_call call) const noexcept { return kinds[static_cast<size_t>(call)]; }
 
+  /// What a reading of the clock took when such a call was timed last; 0: never.
+  uint32_t last_reading(core::mpi_call call) const noexcept {
+    const kind& k = of(call);
+    return k.count != 0 ? k.last[(k.count - 1) % kept].reading : 0;
+  }
+
   void note(core::mpi_call call, uint64_t before, uint64_t inside, uint64_t after, uint64_t reading) noexcept {
     const auto narrow = [](uint64_t t) { return t < ~uint32_t(0) ? static_cast<uint32_t>(t) : ~uint32_t(0); };
     kind& k = of(call);
@@ -9808,7 +9877,8 @@ namespace sync {
 namespace mpi {
 
 struct state;
-struct message_data;  // data_regions.hpp
+struct message_data;    // data_regions.hpp
+struct shared_windows;  // windows.hpp
 struct thread_state;
 
 /// Why a process leaves without MPI_Finalize.
@@ -9875,6 +9945,7 @@ struct state : process_facts {
   core::kept_modules modules;
   MPI_Comm tool_comm;       ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
   MPI_Group world_group;
+  shared_windows* windows;  ///< null until one is allocated
   message_data* data;       ///< null until a message is looked for in a registered array
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;
@@ -10354,8 +10425,7 @@ class data_thread {
   data_state& process() const noexcept { return *process_; }
   location& where() const noexcept { return *where_; }
 
-  /// One access to `bytes` bytes. 1 to 2 ns beside others of its run, about 10 ns in turn with
-  /// them, 40 ns elsewhere.
+  /// One access to `bytes` bytes. About 3 ns beside others of its run, 65 ns at random places.
   __attribute__((always_inline)) void touch(access how, const void* pointer, uint32_t bytes) noexcept {
     const uint64_t address = reinterpret_cast<uintptr_t>(pointer);
     run& r = runs_[static_cast<unsigned>(how)][set_of(address)][0];
@@ -10597,6 +10667,671 @@ __attribute__((always_inline)) inline data_thread* this_thread() noexcept {
 
 #endif
 
+// ---- whywait/record/coverage/attributes.hpp
+#ifndef WHYWAIT_RECORD_COVERAGE_ATTRIBUTES_HPP
+#define WHYWAIT_RECORD_COVERAGE_ATTRIBUTES_HPP
+
+/// Before a function: the compiler puts neither counters nor callbacks into it. `WHYWAIT_NO_COVERAGE void f();`
+#if defined(__clang__)
+#define WHYWAIT_NO_COVERAGE \
+  __attribute__((no_profile_instrument_function, no_instrument_function, no_sanitize("coverage")))
+#else
+#define WHYWAIT_NO_COVERAGE \
+  __attribute__((no_profile_instrument_function, no_instrument_function, no_sanitize_coverage))
+#endif
+
+#endif
+
+// ---- whywait/record/coverage/source.hpp
+#ifndef WHYWAIT_RECORD_COVERAGE_SOURCE_HPP
+#define WHYWAIT_RECORD_COVERAGE_SOURCE_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+namespace coverage {
+
+/// Adds a source of `count` blocks to those that every synchronisation reads; null if recording is off or there is no
+/// memory. The caller fills in what its kind needs, then calls `publish`. Any thread.
+WHYWAIT_NO_COVERAGE __attribute__((cold)) inline core::code_source* make_source(core::code_source::kind what,
+                                                                                uint32_t count) noexcept {
+  core::registry* const registry = core::the_registry();
+  if (registry == nullptr || !registry->config.enable || count == 0) return nullptr;
+  void* const pages = core::map_pages(sizeof(core::code_source), false);
+  if (pages == nullptr) return nullptr;
+  const uint32_t before = __atomic_fetch_add(&registry->code_numbers, count, __ATOMIC_RELAXED);
+  if (before + count < before || before + count > ~uint32_t(0) - core::site_table::capacity) {
+    __atomic_fetch_sub(&registry->code_numbers, count, __ATOMIC_RELAXED);
+    core::complain("more than 2^32 blocks of code; the rest is not counted");
+    return nullptr;
+  }
+  core::code_source* const made = static_cast<core::code_source*>(pages);
+  made->what = what;
+  made->first = core::site_table::capacity + before;
+  made->count = count;
+  return made;
+}
+
+WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void publish(core::code_source* source) noexcept {
+  core::registry* const registry = core::the_registry();
+  core::code_source* head = __atomic_load_n(&registry->sources, __ATOMIC_RELAXED);
+  do source->next = head;
+  while (!__atomic_compare_exchange_n(&registry->sources, &head, source, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/// The code of `address`'s module is read until the process ends: it must not be unloaded.
+WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void pin_module_of(const void* address) noexcept {
+  Dl_info info;
+  link_map* module = nullptr;
+  if (dladdr1(address, &info, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0 && module != nullptr &&
+      *module->l_name != '\0')
+    dlopen(module->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/// Hands over what the code of all sources ran since the calling thread's last synchronisation. No allocation.
+inline void collect(core::registry& registry, const core::step_sink& sink) noexcept {
+  for (core::code_source* source = __atomic_load_n(&registry.sources, __ATOMIC_ACQUIRE); source != nullptr;
+       source = source->next)
+    source->collect(*source, sink);
+}
+
+}  // namespace coverage
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/sync/mpi/call.hpp
+#ifndef WHYWAIT_SYNC_MPI_CALL_HPP
+#define WHYWAIT_SYNC_MPI_CALL_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+namespace mpi {
+
+namespace flag = core::sync_flag;
+
+/// Who called a wrapper: return address, and the wrapper's own stack frame.
+struct caller {
+  const void* address;
+  const void* frame;
+};
+
+/// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
+/// after MPI_Finalize, recording off, or made inside another MPI call: error handlers, user operations,
+/// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record.
+class call {
+ public:
+  __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
+      : thread_(recording_thread()), from_(from.address), what_(what) {
+    if (__builtin_expect(thread_ == nullptr, 0)) return;
+    if (__builtin_expect(thread_->open.frame != nullptr, 0) && is_inside(thread_->open, from.frame)) {
+      thread_ = nullptr;
+      return;
+    }
+    thread_->open.frame = from.frame;
+    thread_->open.address = from.address;
+    thread_->open.call = what;
+    const uint64_t turn = ++thread_->calls[static_cast<size_t>(what)];
+    if (__builtin_expect(turn % self_timing::every == 0, 0)) entered_ = begin_timing(turn);
+  }
+  __attribute__((always_inline)) ~call() {
+    if (__builtin_expect(thread_ == nullptr, 0)) return;
+    if (__builtin_expect(open_, 0)) leave_late(*thread_, begin_, what_, from_);  // an error handler threw
+    thread_->open.frame = nullptr;
+    if (__builtin_expect(entered_ != 0, 0))
+      time_itself(*thread_, what_, entered_, begin_, open_ ? 0 : given_, begin_ + duration_);
+  }
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+
+  explicit operator bool() const noexcept { return thread_ != nullptr; }
+  thread_state& thread() const noexcept { return *thread_; }
+  state& process() const noexcept { return *thread_->process; }
+  record::location& where() const noexcept { return *thread_->location; }
+  /// Whether other threads may post at the same time: then ordinal and posting are under process().lock.
+  bool several() const noexcept { return __atomic_load_n(&process().several, __ATOMIC_RELAXED); }
+
+  /// Reads the clock and closes the path segment. Makes room for the first record.
+  __attribute__((always_inline)) void begin() noexcept {
+    open_ = true;
+    begin_ = core::cycle_clock::now();
+    thread_->open.begin = begin_;
+    record::location& here = where();
+    if (!here.path.close_if_outside(begin_) || __builtin_expect(process().registry->sources != nullptr, 0))
+      pause_until(close_segment(*thread_, begin_));
+    if (__builtin_expect(process().closed, 0)) return;
+    steps_ = static_cast<uint32_t>(here.steps.size());
+    place_ = here.syncs.claim_at_once();
+    if (__builtin_expect(place_ == nullptr, 0)) {
+      pause_until(fresh_chunk(here));
+      place_ = here.syncs.claim_at_once();
+    }
+    if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
+  }
+
+  /// What the call is about, for who reads it while it lasts: whom it may be waiting for.
+  __attribute__((always_inline)) void about(uint64_t comm, int peer, int tag) noexcept {
+    thread_->open.comm = comm;
+    thread_->open.peer = peer;
+    thread_->open.tag = tag;
+  }
+
+  /// Reads the clock; from here on time belongs to the program again.
+  __attribute__((always_inline)) void leave() noexcept {
+    open_ = false;
+    const uint64_t now = core::cycle_clock::now();
+    duration_ = now - begin_;
+    where().path.resume(now);
+    site_ = thread_->sites.count(from_, what_, where().path, duration_);
+  }
+
+  /// A call that is told from the clock only once it is known to matter: successful polls.
+  void happened_now() noexcept {
+    begin();
+    if (__builtin_expect(entered_ != 0, 0)) entered_ = given_ = begin_;  // what was before is MPI's as well
+    leave_at_once();
+  }
+
+  /// Index that the next stored record will have.
+  uint32_t next_index() const noexcept { return static_cast<uint32_t>(where().syncs.size()); }
+
+  /// Makes the next record, common facts filled in; `finish` publishes it. Null if there is no memory, or if
+  /// there was none before. `posting`: the ordinal taken for it, or 0.
+  __attribute__((always_inline)) core::sync_record* store(unsigned flags, uint32_t posting) noexcept {
+    core::sync_record* r = place_;
+    if (__builtin_expect(r == nullptr, 0)) {
+      r = claim_again(*thread_, begin_, posting);
+      if (r == nullptr) return nullptr;
+    }
+    r->begin = alone(begin_);
+    r->duration = alone(duration_);
+    r->bytes = 0;
+    r->overhead = alone(overhead_);
+    r->site = alone(site_);
+    r->steps = alone(steps_);
+    r->posting = posting;
+    r->completion = 0;
+    r->completed_by = 0;
+    r->peer = -1;
+    r->tag = -1;
+    r->comm = 0;
+    r->call = what_;
+    r->flags = static_cast<uint16_t>(flags);
+    return r;
+  }
+  __attribute__((always_inline)) void finish() noexcept {
+    where().syncs.publish();
+    place_ = nullptr;
+    overhead_ = 0;
+  }
+  /// A posting that is its own completion (blocking calls).
+  __attribute__((always_inline)) void finish_completed(core::sync_record* r) noexcept {
+    r->completion = next_index();
+    r->completed_by = where().index;
+    r->flags = static_cast<uint16_t>(r->flags | flag::complete);
+    finish();
+  }
+
+  /// What a call that MPI refused leaves: time spent, no message.
+  void refuse() noexcept {
+    if (core::sync_record* r = store(flag::failed, 0)) finish_completed(r);
+  }
+
+  uint64_t begun_at() const noexcept { return begin_; }
+  /// Number of its call site, once it has left.
+  uint32_t site() const noexcept { return site_; }
+  uint64_t duration() const noexcept { return duration_; }
+  void duration(uint64_t ticks) noexcept { duration_ = ticks; }
+
+ private:
+  // Whether the open call is still on the stack: an error handler may have left it by longjmp. Then its frame is
+  // not above this one, or somebody has written over its return address.
+  static bool is_inside(const open_call& outer, const void* frame) noexcept {
+    if (reinterpret_cast<uintptr_t>(outer.frame) <= reinterpret_cast<uintptr_t>(frame)) return false;
+#if defined(__x86_64__)
+    return *(static_cast<const void* const volatile*>(outer.frame) + 1) == outer.address;
+#else
+    return true;
+#endif
+  }
+
+  void leave_at_once() noexcept {
+    open_ = false;
+    duration_ = 0;
+    where().path.resume(begin_);
+    site_ = thread_->sites.count(from_, what_, where().path, 0);
+  }
+
+  // The kernel maps memory now and then: that pause is no time of the program, nor of MPI.
+  void pause_until(uint64_t now) noexcept {
+    if (__builtin_expect(now == 0, 1)) return;
+    const uint64_t pause = overhead_ + (now - begin_);
+    overhead_ = pause < ~uint32_t(0) ? static_cast<uint32_t>(pause) : ~uint32_t(0);
+    if (entered_ != 0) entered_ += now - begin_;
+    begin_ = now;
+    thread_->open.begin = now;
+  }
+
+  // A field in a register of its own: else g++ fetches neighbours with one load, which has to wait until the stores
+  // that have just written them are through (about 5 ns).
+  template <class Number>
+  static __attribute__((always_inline)) Number alone(Number field) noexcept {
+    __asm__("" : "+r"(field));
+    return field;
+  }
+
+  // Static, and what they need by value: else every field of every call would have to stay in memory.
+
+  // Hands the segment over. Returns the time if that took a fresh chunk, else 0.
+  static __attribute__((noinline)) uint64_t close_segment(thread_state& thread, uint64_t now) noexcept {
+    record::location& here = *thread.location;
+    state& process = *thread.process;
+    bool paused = false;
+    if (__builtin_expect(process.closed, 0)) {
+      here.path.close(now, [&thread](const core::path_step& step) { fold(thread, step); });
+      return 0;
+    }
+    const auto keep = [&](const core::path_step& step) noexcept {
+      core::path_step* place = here.steps.claim_at_once();
+      if (__builtin_expect(place == nullptr, 0)) {
+        place = here.steps.claim();
+        paused = true;
+      }
+      if (place != nullptr) {
+        place->block = step.block;  // each alone: a copy of the whole would first be put together on the stack
+        place->within = step.within;
+        place->visits = step.visits;
+        place->ticks = step.ticks;
+        place->work = step.work;
+        here.steps.publish();
+      } else {
+        fold(thread, step);
+      }
+    };
+    here.path.close(now, keep);
+    if (__builtin_expect(process.registry->sources != nullptr, 0)) {
+      collect_code(*process.registry, keep);
+      paused = true;
+    }
+    if (__builtin_expect(here.steps.dropped() != 0, 0)) process.close(now, process.last_posting);
+    return paused ? core::cycle_clock::now() : 0;
+  }
+
+  // Blocks that the compiler counts. Reading them is no time of the program.
+  template <class Keep>
+  static __attribute__((noinline)) void collect_code(core::registry& registry, const Keep& keep) noexcept {
+    record::coverage::collect(registry, {const_cast<void*>(static_cast<const void*>(&keep)),
+                                         [](void* self, const core::path_step& step) noexcept {
+                                           (*static_cast<const Keep*>(self))(step);
+                                         }});
+  }
+
+  static __attribute__((noinline, cold)) uint64_t begin_timing(uint64_t turn) noexcept {
+    return self_timing::wanted(turn) ? core::cycle_clock::now() : 0;
+  }
+  static __attribute__((noinline, cold)) uint64_t read_clock() noexcept { return core::cycle_clock::now(); }
+
+  // One of many calls. Its record says what the four readings took that others do without.
+  static __attribute__((noinline, cold)) void time_itself(thread_state& thread, core::mpi_call what, uint64_t entered,
+                                                          uint64_t begin, uint64_t given, uint64_t leave) noexcept {
+    const uint64_t now = core::cycle_clock::now();
+    if (given == 0) return;  // it left no record, or an error handler threw
+    const uint64_t usual = thread.timing.last_reading(what), reading = core::cycle_clock::now() - now;
+    thread.timing.note(what, begin - entered, given - begin, now - leave, reading);
+    auto& records = thread.location->syncs;
+    const uint64_t stored = records.size();
+    if (stored == 0 || records[stored - 1].begin != begin) return;
+    uint32_t& overhead = records[stored - 1].overhead;
+    const uint64_t more = overhead + 4 * (usual != 0 && usual < reading ? usual : reading);
+    overhead = more < ~uint32_t(0) ? static_cast<uint32_t>(more) : ~uint32_t(0);
+  }
+
+  static __attribute__((noinline, cold)) uint64_t fresh_chunk(record::location& here) noexcept {
+    here.syncs.claim();
+    return core::cycle_clock::now();
+  }
+
+  static __attribute__((noinline, cold)) void leave_late(thread_state& thread, uint64_t begin, core::mpi_call what,
+                                                         const void* from) noexcept {
+    const uint64_t now = core::cycle_clock::now();
+    thread.location->path.resume(now);
+    thread.sites.count(from, what, thread.location->path, now - begin);
+  }
+
+  // Without memory for order only sums are kept.
+  static __attribute__((noinline, cold)) void fold(thread_state& thread, const core::path_step& step) noexcept {
+    ++thread.lost_steps;
+    if (step.block >= core::site_table::capacity) return;  // code that the compiler counts
+    if (thread.folded == nullptr) {
+      thread.folded = static_cast<core::path_step*>(
+          core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
+      thread.process->registry->kept.keep_by_site(thread.folded, 0, sizeof(core::path_step));
+    }
+    if (thread.folded == nullptr) return;
+    core::path_step& sum = thread.folded[step.block];
+    sum.block = step.block;
+    sum.within = step.within;
+    sum.visits += step.visits;
+    sum.ticks += step.ticks;
+    sum.work += step.work;
+  }
+
+  static __attribute__((noinline, cold)) core::sync_record* claim_again(thread_state& thread, uint64_t begin,
+                                                                        uint32_t posting) noexcept {
+    state& process = *thread.process;
+    if (!process.closed) {
+      if (core::sync_record* const place = thread.location->syncs.claim()) return place;
+      process.close(begin, posting != 0 ? posting - 1 : process.last_posting);
+    }
+    ++thread.lost_records;
+    return nullptr;
+  }
+
+  thread_state* thread_;
+  core::sync_record* place_ = nullptr;
+  uint64_t begin_ = 0;
+  uint64_t duration_ = 0;
+  uint64_t entered_ = 0;  // of a call that times itself: first instruction,
+  uint64_t given_ = 0;    // and when MPI had it
+  const void* const from_;
+  uint32_t site_ = 0;
+  uint32_t steps_ = 0;
+  uint32_t overhead_ = 0;
+  const core::mpi_call what_;
+  bool open_ = false;  // between begin and leave
+};
+
+}  // namespace mpi
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/sync/mpi/facts.hpp
+#ifndef WHYWAIT_SYNC_MPI_FACTS_HPP
+#define WHYWAIT_SYNC_MPI_FACTS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+namespace mpi {
+
+// What the wrappers ask MPI about arguments. Only after the program's call has succeeded with them: a question
+// about a bad handle would call the program's error handler once more.
+
+namespace detail {
+
+// Predefined types keep their size for ever; a derived one may be freed and its handle come back.
+__attribute__((noinline)) inline int64_t ask_type_bytes(thread_state& thread, MPI_Datatype type) noexcept {
+  if (type == MPI_DATATYPE_NULL) return 0;
+  auto& slot = thread.types[(bits_of(type) * 0x9e3779b97f4a7c15u) >> 60];
+  int bytes = 0;
+  if (PMPI_Type_size(type, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
+  if (slot.handle == bits_of(type)) return bytes;  // known as derived
+  int integers = 0, addresses = 0, types = 0, combiner = 0;
+  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  slot.handle = bits_of(type);
+  slot.bytes = combiner == MPI_COMBINER_NAMED ? bytes : -1;
+  return bytes;
+}
+
+/// First sight of a communicator that no wrapper made. World ranks through the groups, no traffic.
+__attribute__((noinline, cold)) inline uint32_t learn_communicator(state& process, MPI_Comm comm) noexcept {
+  if (comm == MPI_COMM_NULL) return communicator_table::none;
+  int inter = 0, rank = 0, size = 0, local_size = 0;
+  MPI_Group peers = MPI_GROUP_NULL, local = MPI_GROUP_NULL;
+  PMPI_Comm_test_inter(comm, &inter);
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_group(comm, &local);
+  PMPI_Group_size(local, &local_size);
+  if (inter != 0) PMPI_Comm_remote_group(comm, &peers);
+  else peers = local;
+  PMPI_Group_size(peers, &size);
+  const size_t most = static_cast<size_t>(size > local_size ? size : local_size);
+  const size_t bytes = sizeof(int) * most * 3;
+  int* const room = static_cast<int*>(core::map_pages(bytes, false));
+  uint32_t index = communicator_table::none;
+  if (room != nullptr) {
+    int *const numbers = room, *const remote_world = room + most, *const local_world = room + 2 * most;
+    for (size_t i = 0; i < most; ++i) numbers[i] = static_cast<int>(i);
+    const auto translate = [&](MPI_Group group, int count, int* world) {
+      PMPI_Group_translate_ranks(group, count, numbers, process.world_group, world);
+      for (int i = 0; i < count; ++i)
+        if (world[i] == MPI_UNDEFINED) world[i] = -1;
+    };
+    translate(peers, size, remote_world);
+    translate(local, local_size, local_world);
+    index = process.communicators.add(remote_world, size, rank, inter != 0, local_world, local_size);
+    core::unmap_pages(room, bytes);
+  }
+  PMPI_Group_free(&local);
+  if (inter != 0) PMPI_Group_free(&peers);
+  return index;
+}
+
+__attribute__((noinline)) inline uint32_t find_communicator(thread_state& thread, MPI_Comm comm) noexcept {
+  state& process = *thread.process;
+  guard_if guard(process.lock, process.multiple);
+  const uint64_t handle = bits_of(comm);
+  uint32_t index = process.communicators.find(handle);
+  if (index == communicator_table::none) {
+    index = learn_communicator(process, comm);
+    if (index == communicator_table::none) return index;
+    process.communicators.bind(handle, index);
+  }
+  thread.communicator_handle = handle;
+  thread.communicator_generation = __atomic_load_n(&process.communicator_generation, __ATOMIC_RELAXED);
+  thread.communicator_index = index;
+  return index;
+}
+
+}  // namespace detail
+
+/// Bytes of `count` elements. About 2 ns for predefined types.
+inline uint64_t bytes_of(thread_state& thread, int count, MPI_Datatype type) noexcept {
+  if (count <= 0) return 0;
+  const auto& slot = thread.types[(bits_of(type) * 0x9e3779b97f4a7c15u) >> 60];
+  const int64_t known = slot.handle == bits_of(type) ? slot.bytes : -1;
+  const int64_t each = __builtin_expect(known >= 0, 1) ? known : detail::ask_type_bytes(thread, type);
+  return static_cast<uint64_t>(count) * static_cast<uint64_t>(each);
+}
+
+/// Index of a communicator; 0 (world) only for world. About 1 ns if it is that of the call before.
+inline uint32_t index_of(thread_state& thread, MPI_Comm comm) noexcept {
+  if (__builtin_expect(thread.communicator_handle == bits_of(comm) &&
+                           thread.communicator_generation ==
+                               __atomic_load_n(&thread.process->communicator_generation, __ATOMIC_RELAXED) &&
+                           thread.communicator_index != communicator_table::none, 1))
+    return thread.communicator_index;
+  return detail::find_communicator(thread, comm);
+}
+
+/// A communicator was made: numbers it at once, so that all members count alike.
+inline uint32_t made_communicator(thread_state& thread, MPI_Comm comm) noexcept {
+  state& process = *thread.process;
+  if (comm == MPI_COMM_NULL) return communicator_table::none;
+  guard_if guard(process.lock, process.multiple);
+  const uint32_t index = detail::learn_communicator(process, comm);
+  if (index != communicator_table::none) process.communicators.bind(bits_of(comm), index);
+  else process.communicators.forget(bits_of(comm));
+  __atomic_add_fetch(&process.communicator_generation, 1u, __ATOMIC_RELAXED);
+  return index;
+}
+
+/// A communicator was freed: its handle means nothing until MPI uses it again.
+inline void forget_communicator(thread_state& thread, uint64_t handle) noexcept {
+  state& process = *thread.process;
+  guard_if guard(process.lock, process.multiple);
+  process.communicators.forget(handle);
+  __atomic_add_fetch(&process.communicator_generation, 1u, __ATOMIC_RELAXED);
+}
+
+/// Whether a failed receive has taken its message all the same: a truncated one has.
+inline bool took_message(int code) noexcept {
+  int error_class = code;
+  PMPI_Error_class(code, &error_class);
+  return error_class == MPI_ERR_TRUNCATE;
+}
+
+}  // namespace mpi
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/sync/mpi/windows.hpp
+#ifndef WHYWAIT_SYNC_MPI_WINDOWS_HPP
+#define WHYWAIT_SYNC_MPI_WINDOWS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+namespace mpi {
+
+/// Memory that this process shares with others, as it sees it: of MPI_Win_allocate_shared.
+struct shared_memory {
+  uint64_t begin;
+  uint64_t end;
+  core::stable_key key;   ///< the same in all processes that share it
+  core::stable_key comm;
+  uint64_t window;        ///< handle + 1; 0: freed, and its memory may be something else by now
+};
+
+/// The last `capacity` of them, the newest last. Written under state::lock.
+struct shared_windows {
+  static constexpr uint32_t capacity = 1024;
+  uint32_t size;
+  shared_memory list[capacity];
+
+  /// The memory that holds all of [begin, end), the newest; null: none. `now`: it is not freed. What was there before may
+  /// have been in one that is.
+  const shared_memory* find(uint64_t begin, uint64_t end, bool now) const noexcept {
+    for (uint32_t i = size; i-- != 0;)
+      if (list[i].begin <= begin && end <= list[i].end && (list[i].window != 0 || !now)) return &list[i];
+    return nullptr;
+  }
+};
+
+namespace detail {
+
+inline void add_memory(shared_windows& all, const shared_memory& m) noexcept {
+  if (all.size == shared_windows::capacity) {  // the oldest goes
+    for (uint32_t i = 1; i < all.size; ++i) all.list[i - 1] = all.list[i];
+    --all.size;
+  }
+  all.list[all.size++] = m;
+}
+
+/// Where the segments of all ranks are here: one memory if they follow each other, else one each.
+__attribute__((noinline, cold)) inline void note_window(call& here, uint32_t comm, MPI_Win window) noexcept {
+  state& process = here.process();
+  if (comm == communicator_table::none) return;
+  const known_communicator& known = process.communicators[comm];
+  uint64_t begin = ~uint64_t(0), end = 0, sum = 0;
+  const auto segment = [&](int rank, uint64_t& at) {
+    MPI_Aint bytes = 0;
+    int unit = 0;
+    void* base = nullptr;
+    if (PMPI_Win_shared_query(window, rank, &bytes, &unit, static_cast<void*>(&base)) != MPI_SUCCESS) return uint64_t(0);
+    at = reinterpret_cast<uintptr_t>(base);
+    return bytes > 0 ? static_cast<uint64_t>(bytes) : uint64_t(0);
+  };
+  for (int i = 0; i < known.size; ++i) {
+    uint64_t at = 0;
+    const uint64_t bytes = segment(i, at);
+    if (bytes == 0) continue;
+    if (at < begin) begin = at;
+    if (at + bytes > end) end = at + bytes;
+    sum += bytes;
+  }
+  if (sum == 0) return;
+  guard_if guard(process.lock, process.multiple);
+  if (process.windows == nullptr)
+    process.windows = static_cast<shared_windows*>(core::map_pages(sizeof(shared_windows), false));
+  if (process.windows == nullptr) return;
+  const uint64_t handle = bits_of(window) + 1;
+  // All members make windows over one communicator in the same order.
+  uint64_t number = 1;
+  for (uint32_t i = 0; i < process.windows->size; ++i)
+    if (process.windows->list[i].comm == known.id) ++number;
+  const core::stable_key key = core::combine(known.id, number << 32);
+  if (end - begin == sum) return add_memory(*process.windows, {begin, end, key, known.id, handle});
+  for (int i = 0; i < known.size; ++i) {
+    uint64_t at = 0;
+    if (const uint64_t bytes = segment(i, at))
+      add_memory(*process.windows, {at, at + bytes, core::combine(key, static_cast<uint64_t>(i) + 1), known.id, handle});
+  }
+}
+
+}  // namespace detail
+
+/// MPI_Win_allocate_shared: collective, and what memory it is is remembered.
+template <core::mpi_call C, class Pass>
+__attribute__((cold)) inline int allocate_shared(caller from, Pass& pass, MPI_Comm comm, MPI_Win* made) {
+  call here(C, from);
+  if (!here) return pass();
+  here.begin();
+  here.about(bits_of(comm), -1, -1);
+  const uint32_t posting = here.process().take_posting();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  const uint32_t over = index_of(here.thread(), comm);
+  detail::note_window(here, over, *made);
+  if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
+    r->comm = over;
+    here.finish();
+  }
+  return code;
+}
+
+/// MPI_Win_free: counted; its memory is shared no more.
+template <core::mpi_call C, class Pass>
+__attribute__((cold)) inline int free_window(caller from, Pass& pass, MPI_Win* window) {
+  call here(C, from);
+  if (!here) return pass();
+  const uint64_t handle = bits_of(*window) + 1;
+  const int code = pass();
+  if (code != MPI_SUCCESS || here.process().windows == nullptr) return code;
+  guard_if guard(here.process().lock, here.process().multiple);
+  for (uint32_t i = 0; i < here.process().windows->size; ++i) {
+    shared_memory& m = here.process().windows->list[i];
+    if (m.window == handle) m.window = 0;
+  }
+  return code;
+}
+
+}  // namespace mpi
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/mpi/data_history.hpp
 #ifndef WHYWAIT_MPI_DATA_HISTORY_HPP
 #define WHYWAIT_MPI_DATA_HISTORY_HPP
@@ -10695,7 +11430,15 @@ inline bool has_data(const sync::mpi::state& process) noexcept { return record::
     if (lost != nullptr) *lost = losses;
     return all;
   }
-  for (std::uint32_t i = 0; i != data->objects.size(); ++i) all.objects.push_back(data->objects[i].shape);
+  for (std::uint32_t i = 0; i != data->objects.size(); ++i) {
+    const record::data::known_object& o = data->objects[i];
+    all.objects.push_back(o.shape);
+    const sync::mpi::shared_memory* const memory =
+        process.windows != nullptr && i != 0 ? process.windows->find(o.begin, o.end, o.active) : nullptr;
+    if (memory == nullptr) continue;
+    all.objects.back().memory = memory->key;
+    all.objects.back().memory_offset = o.begin - memory->begin;
+  }
   losses.registrations = data->objects.refused();
   losses.unknown_ranges = data->unknown_ranges;
   const detail::message_orders orders(rank);
@@ -10712,10 +11455,11 @@ inline bool has_data(const sync::mpi::state& process) noexcept { return record::
     if (base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0) thread->flush();
     for (; thread->numbered < thread->records.size(); ++thread->numbered) {
       core::data_record& r = thread->records[thread->numbered];
-      if (r.op != core::data_op::send && r.op != core::data_op::receive) continue;
-      r.order = orders[r.order];
+      const bool copy = r.op == core::data_op::copy_from || r.op == core::data_op::copy_to;
+      const bool message = r.op == core::data_op::send || r.op == core::data_op::receive;
+      if (!message && !r.has(core::data_flag::collective)) continue;
       r.site += first_call;
-      if (r.order != 0) continue;
+      if (copy || (r.order = orders[r.order]) != 0) continue;
       r.site = ~std::uint32_t{0};  // names nothing: the analysis leaves it out
       ++losses.unordered;
     }
@@ -10731,6 +11475,195 @@ inline bool has_data(const sync::mpi::state& process) noexcept { return record::
   if (lost != nullptr) *lost = losses;
   return all;
 }
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/node_sharing.hpp
+#ifndef WHYWAIT_MPI_NODE_SHARING_HPP
+#define WHYWAIT_MPI_NODE_SHARING_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// What the ranks of one machine did to arrays in memory that they share (windows of MPI_Win_allocate_shared), and how they
+/// synchronised: by marks, and by collective operations that are over only when all have come. Ranks take the place of
+/// threads. Messages order nothing here.
+class node_sharing {
+ public:
+  static constexpr std::uint64_t most_records = std::uint64_t{1} << 20;  ///< of one machine: 80 MB
+
+  /// Who shares what, on the first rank of each machine; empty elsewhere, and where nothing is shared. `cut`: it is about the
+  /// beginning of the run only. Collective over `comm`.
+  [[gnu::cold]] static comm::sharing_report find(const comm::rank_data& own, const explain::rank_history& calls,
+                                                 const comm::sharing_options& options, MPI_Comm comm, bool& cut) {
+    cut = false;
+    int any = std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; }) ? 1 : 0;
+    PMPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, comm);
+    if (any == 0) return {};
+    MPI_Comm node = MPI_COMM_NULL;
+    PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, own.rank, MPI_INFO_NULL, &node);
+    comm::sharing_report found = of_node(own, calls, options, node, cut);
+    PMPI_Comm_free(&node);
+    return found;
+  }
+
+ private:
+  struct event {
+    core::data_record what;       // time: shared nanoseconds; bytes from the begin of the memory
+    core::stable_key site = 0;
+    core::stable_key object = 0;  // name_of an array, or what is synchronised on
+  };
+
+  // Arrays of the same name in the same memory are one, wherever each rank's part is.
+  static core::stable_key name_of(const core::data_object& o) noexcept { return core::combine(o.memory, o.key); }
+
+  // The records of this rank in the order of their time, with keys for what has a number in this process only.
+  static std::vector<event> events_of(const comm::rank_data& own, const explain::rank_history& calls) {
+    std::vector<event> out;
+    for (comm::record_cursor at(own); !at.done(); at.step()) {
+      const core::data_record& r = at.record();
+      if (r.site >= own.sites.size()) continue;
+      event e{r, own.sites[r.site], 0};
+      e.what.time = static_cast<std::uint64_t>(calls.clock(r.time));
+      if (r.op == core::data_op::synchronise) {
+        const std::uint32_t group = r.object - core::site_table::capacity;  // of a collective
+        if (!r.has(core::data_flag::collective)) e.object = r.object < own.sites.size() ? own.sites[r.object] : 0;
+        else if (group < own.groups.size() && own.groups[group].id != 0) e.object = core::combine(own.groups[group].id, 7);
+        if (e.object == 0) continue;
+      } else {
+        if (r.op == core::data_op::iterations || r.object >= own.objects.size() || own.objects[r.object].memory == 0) continue;
+        e.object = name_of(own.objects[r.object]);
+        e.what.begin += own.objects[r.object].memory_offset;
+        e.what.end += own.objects[r.object].memory_offset;
+      }
+      out.push_back(e);
+    }
+    explain::sort_rarely(out, [](const event& a, const event& b) { return a.what.time < b.what.time; });
+    return out;
+  }
+
+  static comm::sharing_report of_node(const comm::rank_data& own, const explain::rank_history& calls,
+                                      const comm::sharing_options& options, MPI_Comm node, bool& cut) {
+    int rank = 0, ranks = 1;
+    PMPI_Comm_rank(node, &rank);
+    PMPI_Comm_size(node, &ranks);
+    std::vector<event> events = events_of(own, calls);
+    // All end at the same time, so that nobody waits at a barrier to which the others do not come.
+    const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(ranks));
+    std::uint64_t until = events.size() > most ? events[most].what.time : UINT64_MAX;
+    PMPI_Allreduce(MPI_IN_PLACE, &until, 1, MPI_UINT64_T, MPI_MIN, node);
+    cut = until != UINT64_MAX;
+    while (!events.empty() && events.back().what.time >= until) events.pop_back();
+
+    explain::packet packed;
+    const auto shared = static_cast<std::uint64_t>(
+        std::count_if(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; }));
+    explain::put(packed, shared);
+    for (const core::data_object& o : own.objects)
+      if (o.memory != 0) explain::put(packed, o);
+    for (const event& e : events) explain::put(packed, e);
+    constexpr int tag = 33;
+    int size = static_cast<int>(packed.size());  // less than 2^31: 96 bytes for each of 2^20
+    if (rank != 0) {
+      PMPI_Send(&size, 1, MPI_INT, 0, tag, node);
+      PMPI_Send(packed.data(), size, MPI_BYTE, 0, tag, node);
+      return {};
+    }
+    joined all;
+    all.add(packed);
+    for (int from = 1; from < ranks; ++from) {
+      PMPI_Recv(&size, 1, MPI_INT, from, tag, node, MPI_STATUS_IGNORE);
+      packed.resize(static_cast<std::size_t>(size));
+      PMPI_Recv(packed.data(), size, MPI_BYTE, from, tag, node, MPI_STATUS_IGNORE);
+      all.add(packed);
+    }
+    comm::sharing_book book(all.finished(), options);
+    book.take_all();
+    return book.result();
+  }
+
+  // One process, as it were, whose threads are the ranks of the machine.
+  class joined {
+   public:
+    joined() {
+      data_.objects.emplace_back();
+      data_.sites.push_back(0);
+      begins_.push_back(0);
+      ends_.push_back(0);
+    }
+    void add(const explain::packet& from) {
+      explain::packet_reader in(from.data(), from.size());
+      for (auto n = in.get<std::uint64_t>(); n != 0; --n) {
+        const auto o = in.get<core::data_object>();
+        const std::uint64_t begin = o.memory_offset / 64 * 64, end = o.memory_offset + o.bytes();  // pieces are cache lines
+        const std::uint32_t known = object(name_of(o));
+        if (known != 0) {
+          begins_[known] = std::min(begins_[known], begin);
+          ends_[known] = std::max(ends_[known], end);
+          continue;
+        }
+        data_.objects.push_back(o);
+        begins_.push_back(begin);
+        ends_.push_back(end);
+      }
+      records_.emplace_back();
+      while (!in.empty()) {
+        event e = in.get<event>();
+        e.what.site = number(e.site);
+        e.what.object = e.what.op == core::data_op::synchronise ? number(e.object) : object(e.object);
+        records_.back().push_back(e.what);
+      }
+    }
+    const comm::rank_data& finished() {
+      for (std::size_t i = 1; i != data_.objects.size(); ++i) {
+        data_.objects[i].element_bytes = 1;
+        data_.objects[i].dimensions = 1;
+        data_.objects[i].extent[0] = ends_[i] - begins_[i];
+      }
+      for (std::vector<core::data_record>& list : records_) {
+        for (core::data_record& r : list) {
+          if (r.op == core::data_op::synchronise) continue;
+          r.begin -= begins_[r.object];
+          r.end -= begins_[r.object];
+        }
+        chunks_.push_back(list.data());
+      }
+      for (std::size_t i = 0; i != records_.size(); ++i) {
+        data_.locations.emplace_back();
+        data_.locations.back().records = {&chunks_[i], 63, records_[i].size()};
+      }
+      return data_;
+    }
+
+   private:
+    std::uint32_t object(core::stable_key key) const {
+      for (std::size_t i = 1; i != data_.objects.size(); ++i)
+        if (name_of(data_.objects[i]) == key) return static_cast<std::uint32_t>(i);
+      return 0;
+    }
+    std::uint32_t number(core::stable_key key) {
+      const auto fresh = static_cast<std::uint32_t>(data_.sites.size());
+      const std::uint32_t known = numbers_.intern(core::combine(key, 0), fresh);
+      if (known == fresh) data_.sites.push_back(key);
+      return known;
+    }
+
+    comm::rank_data data_;
+    std::vector<std::uint64_t> begins_, ends_;  // of objects, in their memory
+    explain::key_map numbers_;
+    std::vector<std::vector<core::data_record>> records_;
+    std::vector<const core::data_record*> chunks_;
+  };
+};
 
 }  // namespace mpi
 }  // namespace v0
@@ -13151,7 +14084,7 @@ namespace mpi {
 class communication_analysis final : public data_analysis {
  public:
   [[gnu::cold]] communication_analysis(sync::mpi::state& process, const explain::rank_history& own)
-      : comm_(process.tool_comm), data_(collect_data(process, own, &lost_)), waits_(own) {}
+      : comm_(process.tool_comm), own_(own), data_(collect_data(process, own, &lost_)), waits_(own) {}
 
   explain::observer* watch() override { return &waits_; }
 
@@ -13163,16 +14096,22 @@ class communication_analysis final : public data_analysis {
     const comm::placement_report placed = comm::examine(transport, &data_, 1);
     const comm::sharing_options options;
     const comm::sharing_report shared = sharing_of_threads(transport, options);
+    bool cut = false;
+    comm::sharing_report nodes = node_sharing::find(data_, own_, options, comm_, cut);
+    add_up(transport, nodes, options);
     const report::names names =
-        gather(data_.rank == 0 ? report::keys_of(classes, placed, {&shared}) : std::vector<core::stable_key>(), history, comm_);
-    std::uint64_t losses[] = {lost_.records, lost_.registrations, lost_.unknown_ranges, lost_.unordered}, sums[4] = {};
-    PMPI_Reduce(losses, sums, 4, MPI_UINT64_T, MPI_SUM, 0, comm_);
+        gather(data_.rank == 0 ? report::keys_of(classes, placed, {&shared, &nodes}) : std::vector<core::stable_key>(), history, comm_);
+    std::uint64_t losses[] = {lost_.records, lost_.registrations, lost_.unknown_ranges, lost_.unordered, cut ? 1u : 0u}, sums[5] = {};
+    PMPI_Reduce(losses, sums, 5, MPI_UINT64_T, MPI_SUM, 0, comm_);
     if (data_.rank != 0) return nullptr;
     warn(classes, shared, {sums[0], sums[1], sums[2], sums[3]}, warnings);
+    if (sums[4] != 0)
+      warnings.push_back("who shares memory is about the beginning of the run only: there are too many records of arrays that ranks share");
     const report::data_naming named(names);
     report::communication found;
     report::add_classes(found, classes, named);
     report::add_placements(found, placed, named);
+    report::add_sharing(found, nodes, options, "rank", named);
     report::add_sharing(found, shared, options, "thread", named);
     return std::make_shared<report::communication_section>(std::move(found));
   }
@@ -13190,16 +14129,20 @@ class communication_analysis final : public data_analysis {
     comm::sharing_report found;
     std::size_t threads = 0;
     for (const comm::location_data& l : data_.locations) threads += l.records.size() != 0 ? 1 : 0;
-    if (threads > 1) {
+    if (threads > 1) {  // what ranks share is looked at apart, with its threads as one
       comm::sharing_book book(data_, options);
       book.take_all();
       found = book.result();
     }
+    add_up(transport, found, options);
+    return found;
+  }
+
+  static void add_up(sync::mpi_transport& transport, comm::sharing_report& found, const comm::sharing_options& options) {
     transport.reduce([&](std::int32_t) { return comm::pack(found); },
                      [&](std::int32_t, const unsigned char* data, std::size_t size) {
                        comm::merge(found, comm::unpack_sharing(data, size), options.group_distance);
                      });
-    return found;
   }
 
   static void warn(const comm::classified& classes, const comm::sharing_report& shared, const data_losses& lost,
@@ -13231,6 +14174,7 @@ class communication_analysis final : public data_analysis {
 
   MPI_Comm comm_;
   data_losses lost_;
+  const explain::rank_history& own_;
   comm::rank_data data_;
   explain::wait_list waits_;
 };

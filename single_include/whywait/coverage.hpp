@@ -57,449 +57,6 @@
 
 #endif
 
-// ---- whywait/core/pages.hpp
-#ifndef WHYWAIT_CORE_PAGES_HPP
-#define WHYWAIT_CORE_PAGES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace core {
-
-/// Zeroed pages straight from the kernel: recording never enters the program's allocator, so it cannot
-/// deadlock in it nor change its addresses. Null if there are none. `now`: touch them here instead of later
-/// on the hot path. Pages that are only reserved cost nothing until touched.
-inline void* map_pages(size_t bytes, bool now) noexcept {
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (now ? MAP_POPULATE : 0);
-  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  return pages == MAP_FAILED ? nullptr : pages;
-}
-
-/// Gives pages back. Null is allowed.
-inline void unmap_pages(void* pages, size_t bytes) noexcept {
-  if (pages != nullptr) munmap(pages, bytes);
-}
-
-/// Puts pages under fresh addresses now, 4 KiB or 2 MiB at a time, as the kernel likes. Their content stays.
-inline void touch_pages(void* pages, size_t bytes) noexcept {
-#if defined(MADV_POPULATE_WRITE)
-  if (madvise(pages, bytes, MADV_POPULATE_WRITE) == 0) return;  // one call instead of a fault each; Linux 5.14
-#endif
-  volatile char* const first = static_cast<char*>(pages);
-  for (size_t at = 0; at < bytes; at += 4096) first[at] = first[at];
-}
-
-/// Equal pieces of zeroed memory, touched, for one thread. Who takes little gets what it takes; from `small_bytes`
-/// on they are cut from slabs of 2 MiB, each one huge page where the kernel has them: that costs a fifth of the
-/// same in pages of 4 KiB (for 64 bytes 3 to 4 ns instead of 13 to 47). Each piece is given back by unmap_pages.
-class page_supply {
- public:
-  static constexpr size_t slab_bytes = size_t(1) << 21;
-  static constexpr size_t small_bytes = size_t(1) << 17;
-
-  /// The next piece; null if there are no pages. `bytes`: always the same. `plenty`: whether a slab may be begun,
-  /// of which more than this piece may become resident.
-  void* take(size_t bytes, bool plenty) noexcept {
-    const bool cut = taken_ >= small_bytes && slab_bytes % bytes == 0 && bytes % 4096 == 0;
-    if (!cut || (next_ == end_ && (!plenty || !new_slab()))) {
-      taken_ += bytes;
-      return map_pages(bytes, true);
-    }
-    char* const piece = next_;
-    next_ += bytes;
-    touch_pages(piece, bytes);
-    return piece;
-  }
-
-  /// Gives back what was not handed out.
-  void release() noexcept {
-    if (next_ != end_) unmap_pages(next_, static_cast<size_t>(end_ - next_));
-    *this = page_supply();
-  }
-
- private:
-  // Huge pages lie at multiples of their size: maps twice as much and gives back what is beside.
-  bool new_slab() noexcept {
-    char* const pages = static_cast<char*>(map_pages(2 * slab_bytes, false));
-    if (pages == nullptr) return false;
-    const size_t before = (slab_bytes - (reinterpret_cast<uintptr_t>(pages) & (slab_bytes - 1))) & (slab_bytes - 1);
-    if (before != 0) unmap_pages(pages, before);
-    next_ = pages + before;
-    end_ = next_ + slab_bytes;
-    unmap_pages(end_, slab_bytes - before);
-    madvise(next_, slab_bytes, MADV_HUGEPAGE);  // where there are none: pages of 4 KiB
-    return true;
-  }
-
-  char* next_ = nullptr;
-  char* end_ = nullptr;
-  size_t taken_ = 0;  // in single pieces
-};
-
-class kept_file;
-
-/// How many bytes may still be recorded, shared by all locations of the process. Lock-free.
-class memory_budget {
- public:
-  void limit(uint64_t bytes) noexcept { __atomic_store_n(&limit_, bytes, __ATOMIC_RELAXED); }
-  uint64_t limit() const noexcept { return __atomic_load_n(&limit_, __ATOMIC_RELAXED); }
-  uint64_t used() const noexcept { return __atomic_load_n(&used_, __ATOMIC_RELAXED); }
-
-  /// False if `bytes` more would exceed the limit; then nothing is taken.
-  bool take(uint64_t bytes) noexcept {
-    uint64_t used = used_now();
-    do {
-      if (bytes > limit() || used > limit() - bytes) return false;
-    } while (!__atomic_compare_exchange_n(&used_, &used, used + bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    return true;
-  }
-  /// What `take` can still give.
-  uint64_t left() const noexcept {
-    const uint64_t used = used_now(), most = limit();
-    return used < most ? most - used : 0;
-  }
-  void give_back(uint64_t bytes) noexcept { __atomic_fetch_sub(&used_, bytes, __ATOMIC_RELAXED); }
-  /// The file under what is recorded; null: none. Set before anything is taken.
-  void keep_in(kept_file* file) noexcept { keeper_ = file; }
-  kept_file* keeper() const noexcept { return keeper_; }
-  /// All of it is free again: in a forked child, whose parent keeps what was taken.
-  void forget() noexcept { __atomic_store_n(&used_, uint64_t(0), __ATOMIC_RELAXED); }
-
- private:
-  uint64_t used_now() const noexcept { return __atomic_load_n(&used_, __ATOMIC_RELAXED); }
-  uint64_t used_ = 0;
-  uint64_t limit_ = ~uint64_t(0);
-  kept_file* keeper_ = nullptr;
-};
-
-}  // namespace core
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/record/coverage/block_counts.hpp
-#ifndef WHYWAIT_RECORD_COVERAGE_BLOCK_COUNTS_HPP
-#define WHYWAIT_RECORD_COVERAGE_BLOCK_COUNTS_HPP
-
-#ifndef WHYWAIT_DISABLE
-
-namespace whywait {
-inline namespace v0 {
-namespace record {
-namespace coverage {
-
-/// What one thread ran of one module since its last synchronisation: a count for each block, and the blocks that
-/// have one. One thread only; nothing locks or allocates after `open`. Memory: address space for every block of the
-/// module, touched where code runs.
-class block_counts {
- public:
-  /// Room for `size` blocks with the numbers from 0 on. False if there is none.
-  WHYWAIT_NO_COVERAGE bool open(uint32_t size) noexcept {
-    entries_ = static_cast<entry*>(core::map_pages(sizeof(entry) * size, false));
-    ran_ = static_cast<uint32_t*>(core::map_pages(sizeof(uint32_t) * size, false));
-    if (entries_ == nullptr || ran_ == nullptr) return false;
-    segment_ = 1;
-    size_ = size;
-    return true;
-  }
-  WHYWAIT_NO_COVERAGE void release() noexcept {
-    core::unmap_pages(entries_, sizeof(entry) * size_);
-    core::unmap_pages(ran_, sizeof(uint32_t) * size_);
-    *this = block_counts();
-  }
-
-  /// 0 until it is open.
-  WHYWAIT_NO_COVERAGE __attribute__((always_inline)) uint32_t size() const noexcept { return size_; }
-
-  /// Counts one visit of `block`, which must be below size(). True: the first since the last `collect`.
-  WHYWAIT_NO_COVERAGE __attribute__((always_inline)) bool visit(uint32_t block) noexcept {
-    entry& e = entries_[block];
-    if (__builtin_expect(e.segment != segment_, 0)) {
-      e.count = 1;
-      e.segment = segment_;
-      ran_[ran_count_++] = block;
-      return true;
-    }
-    ++e.count;
-    return false;
-  }
-
-  /// Calls sink(block, count) for what ran since the last call and starts afresh. O(blocks that ran).
-  template <class Sink>
-  WHYWAIT_NO_COVERAGE void collect(Sink&& sink) noexcept {
-    __asm__ volatile("" ::: "memory");  // g++ believes that a callback changes nothing here
-    for (uint32_t i = 0; i < ran_count_; ++i) sink(ran_[i], entries_[ran_[i]].count);
-    ran_count_ = 0;
-    ++segment_;
-  }
-
- private:
-  struct entry {
-    uint64_t count;
-    uint64_t segment;  // of an older one: the count is none
-  };
-  entry* entries_ = nullptr;
-  uint64_t segment_ = 0;
-  uint32_t* ran_ = nullptr;
-  uint32_t ran_count_ = 0;
-  uint32_t size_ = 0;
-};
-
-}  // namespace coverage
-}  // namespace record
-}  // namespace v0
-}  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
-
-#endif
-
-// ---- whywait/core/mpi_calls.hpp
-#ifndef WHYWAIT_CORE_MPI_CALLS_HPP
-#define WHYWAIT_CORE_MPI_CALLS_HPP
-
-// The one table of MPI calls: name and role. Both storeys speak it: the wrappers record the number, the
-// explanation reads the role, the report prints the name. `posts` and `completes` refer to messages:
-// a blocking send posts and completes in the same call.
-#define WHYWAIT_MPI_CALLS(X)                                                                             \
-  X(Init, initialise) X(Init_thread, initialise) X(Finalize, finalise)                                   \
-  X(Send, send) X(Bsend, send) X(Ssend, send) X(Rsend, send)                                             \
-  X(Recv, receive) X(Mrecv, receive)                                                                     \
-  X(Sendrecv, exchange) X(Sendrecv_replace, exchange)                                                    \
-  X(Probe, probe) X(Mprobe, probe) X(Iprobe, test_probe) X(Improbe, test_probe)                          \
-  X(Isend, post_send) X(Ibsend, post_send) X(Issend, post_send) X(Irsend, post_send)                     \
-  X(Irecv, post_receive) X(Imrecv, post_receive)                                                         \
-  X(Send_init, prepare) X(Bsend_init, prepare) X(Ssend_init, prepare) X(Rsend_init, prepare)             \
-  X(Recv_init, prepare) X(Start, start) X(Startall, start)                                               \
-  X(Wait, complete_all) X(Waitall, complete_all) X(Waitany, complete_any) X(Waitsome, complete_any)      \
-  X(Test, test) X(Testall, test) X(Testany, test) X(Testsome, test) X(Request_get_status, test)          \
-  X(Cancel, local) X(Request_free, local)                                                                \
-  X(Barrier, barrier)                                                                                    \
-  X(Bcast, one_to_all) X(Scatter, one_to_all) X(Scatterv, one_to_all)                                    \
-  X(Reduce, all_to_one) X(Gather, all_to_one) X(Gatherv, all_to_one)                                     \
-  X(Allreduce, all_to_all) X(Allgather, all_to_all) X(Allgatherv, all_to_all)                            \
-  X(Alltoall, all_to_all) X(Alltoallv, all_to_all) X(Alltoallw, all_to_all)                              \
-  X(Reduce_scatter, all_to_all) X(Reduce_scatter_block, all_to_all)                                      \
-  X(Scan, scan) X(Exscan, scan)                                                                          \
-  X(Comm_dup, create) X(Comm_dup_with_info, create) X(Comm_idup, create) X(Comm_create, create)          \
-  X(Comm_create_group, create) X(Comm_split, create) X(Comm_split_type, create)                          \
-  X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
-  X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
-  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)
-
-namespace whywait {
-inline namespace v0 {
-namespace core {
-
-/// What a call does to the order of events; the wait states of the explanation depend on nothing else.
-enum class call_role : uint8_t {
-  local,         ///< synchronises nobody
-  initialise,    ///< MPI_Init*: completion only, never a wait
-  finalise,      ///< MPI_Finalize: waits for all
-  send,          ///< posts and completes a send
-  receive,       ///< posts and completes a receive
-  exchange,      ///< completes a send and a receive posted by the same call (two further records)
-  probe,         ///< waits for a message without receiving it
-  test_probe,    ///< asks for a message
-  post_send,     ///< posts a send
-  post_receive,  ///< posts a receive
-  prepare,       ///< makes a persistent request
-  start,         ///< posts what a persistent request describes
-  complete_all,  ///< waits until all given requests are complete
-  complete_any,  ///< waits until one of the given requests is complete
-  test,          ///< asks whether requests are complete
-  barrier,       ///< all wait for all
-  one_to_all,    ///< non-roots wait for the root
-  all_to_one,    ///< the root waits for all
-  all_to_all,    ///< all wait for all whose data they need
-  scan,          ///< rank i waits for all j < i (Exscan the same)
-  create,        ///< makes a communicator: collective
-  release        ///< frees a communicator
-};
-
-/// One number per MPI function of the table; `none` for records that no MPI call made.
-enum class mpi_call : uint16_t {
-  none,
-#define WHYWAIT_ROW(name, role) name,
-  WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
-#undef WHYWAIT_ROW
-      count_
-};
-
-/// "MPI_Send". Static storage. For an unknown number "MPI_?".
-inline const char* name_of(mpi_call call) noexcept {
-  static constexpr const char* names[] = {"(none)",
-#define WHYWAIT_ROW(name, role) "MPI_" #name,
-                                          WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
-#undef WHYWAIT_ROW
-  };
-  return call < mpi_call::count_ ? names[static_cast<size_t>(call)] : "MPI_?";
-}
-
-/// The role of a call; `local` for an unknown number.
-inline call_role role_of(mpi_call call) noexcept {
-  static constexpr call_role roles[] = {call_role::local,
-#define WHYWAIT_ROW(name, role) call_role::role,
-                                        WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
-#undef WHYWAIT_ROW
-  };
-  return call < mpi_call::count_ ? roles[static_cast<size_t>(call)] : call_role::local;
-}
-
-}  // namespace core
-}  // namespace v0
-}  // namespace whywait
-
-#undef WHYWAIT_MPI_CALLS
-
-#endif
-
-// ---- whywait/core/sync_record.hpp
-#ifndef WHYWAIT_CORE_SYNC_RECORD_HPP
-#define WHYWAIT_CORE_SYNC_RECORD_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace core {
-
-/// Facts about a record that do not fit a number. Bits may be combined.
-namespace sync_flag {
-enum : uint16_t {
-  posts_send = 1u << 0,     ///< a send was initiated here (blocking, nonblocking, started, part of Sendrecv)
-  posts_receive = 1u << 1,  ///< a receive was posted here
-  any_source = 1u << 2,     ///< posted with MPI_ANY_SOURCE; `peer` holds the real source once complete
-  any_tag = 1u << 3,        ///< posted with MPI_ANY_TAG; `tag` holds the real tag once complete
-  complete = 1u << 4,       ///< the posted operation was seen to complete: `completion` is valid
-  cancelled = 1u << 5,      ///< completed by cancellation: matches nothing
-  proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises nobody
-  contributes = 1u << 7,    ///< collective: this rank sends more than zero bytes to others
-  consumes = 1u << 8,       ///< collective: this rank receives more than zero bytes from others
-  sparse = 1u << 9,         ///< Alltoallv/w: needs only some ranks: `peer` entries from `tag` in the location's needs
-  matched = 1u << 10,       ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
-  ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
-  failed = 1u << 12,        ///< MPI returned an error
-  synchronous = 1u << 13,   ///< Ssend family: completes only when the receive has begun
-  timed = 1u << 14,         ///< the wrapper timed itself: one more reading of the clock before and inside, two after
-  met = 1u << 15,           ///< carried over from an earlier epoch, where its message was matched
-  resolved = contributes    ///< point to point: a wildcard whose `peer` and `tag` are known before a call completes it
-};
-}
-
-/// What one MPI call left behind, one cache line, plain data. Written by its own location only, except
-/// `completion`, `completed_by`, `peer`, `tag` and the flags of a posting that another thread completes.
-///
-/// A *posting* record (posts_send, posts_receive) says when a message operation was initiated; the record
-/// of the call that completed it is named by `completion`. A blocking send or receive is its own completion.
-/// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
-struct sync_record {
-  uint64_t begin;         ///< enter of the call, clock ticks
-  uint64_t duration;      ///< leave minus enter, clock ticks
-  uint64_t bytes;         ///< payload of the message, or what this rank contributes to the collective
-  uint32_t overhead;      ///< ticks whywait itself spent since the previous record (saturating)
-  uint32_t site;          ///< call site: index in the location's call sites
-  uint32_t steps;         ///< how many path steps the location had recorded when this call began
-  uint32_t posting;       ///< order in which this process handed operations to MPI, from 1; 0: not a posting
-  uint32_t completion;    ///< index of the record whose call completed this posting
-  uint32_t completed_by;  ///< location (index in the process) that owns that record
-  int32_t peer;           ///< rank in `comm`: destination, source or root; -1: none
-  int32_t tag;
-  uint32_t comm;          ///< index in the process's communicators
-  mpi_call call;
-  uint16_t flags;         ///< sync_flag bits
-
-  bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
-};
-static_assert(sizeof(sync_record) == 64, "a sync record is one cache line");
-
-/// One entry of a segment: what one block did between two sync records of its location.
-struct path_step {
-  uint32_t block;   ///< site number in the process; 0: code outside any region (named by the two call sites)
-  uint32_t within;  ///< for an untimed block the region around its first visit, else 0
-  uint64_t visits;  ///< how often it was entered
-  uint64_t ticks;   ///< exclusive time, clock ticks; 0 for untimed blocks
-  uint64_t work;    ///< work units (WHYWAIT_WORK)
-};
-static_assert(sizeof(path_step) == 32, "two path steps share a cache line");
-
-}  // namespace core
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/core/code_source.hpp
-#ifndef WHYWAIT_CORE_CODE_SOURCE_HPP
-#define WHYWAIT_CORE_CODE_SOURCE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace core {
-
-/// Where a code source puts what it counted: `take` is called once for each block that ran.
-struct step_sink {
-  void* self;
-  void (*take)(void* self, const path_step& step) noexcept;
-};
-
-/// The counters that g++ keeps of one function (-fprofile-arcs): one for each arc that cannot be derived.
-struct counted_function {
-  uint32_t ident;           ///< number and checksum by which the notes file (.gcno) knows it
-  uint32_t checksum;
-  uint32_t first;           ///< of its counters, in the source
-  uint32_t count;
-  const uint64_t* counters;  ///< the compiler's; only ever read
-};
-
-/// Counters that lie together in memory, with at most a few other words between functions: looked through in one go.
-struct counted_span {
-  const uint64_t* counters;
-  uint64_t* known;    ///< what they said at the last synchronisation
-  uint32_t words;
-  uint32_t function;  ///< the first in it; functions are in the order of their addresses
-  uint32_t functions;
-};
-
-/// A function that the compiler makes a region of, and its number in the site table.
-struct function_site {
-  uintptr_t function;
-  uint32_t site;
-};
-
-/// Code whose basic blocks the compiler counts: one object file with counters, or one module with callbacks. Its
-/// blocks have the numbers from `first` on, in one range with the numbers of marked places and beyond them, so that
-/// none of them needs a place in the site table. Lives as long as the process; so does its module.
-struct code_source {
-  enum class kind : uint8_t {
-    arcs,       ///< counters of arcs; lines are in the notes file
-    addresses,  ///< number - first = (return address of the callback - base) / 4
-    guards,     ///< number - first = the compiler's dense number; `addresses` has where it was seen
-    functions   ///< no blocks: regions, whose places are in `function_sites`
-  };
-  code_source* next;
-  kind what;
-  uint32_t first;
-  uint32_t count;
-  /// Hands over what ran since the last call: in the calling thread, or with arcs in the process.
-  void (*collect)(code_source& self, const step_sink& sink) noexcept;
-
-  const char* notes;                 ///< arcs: path of the data file as the compiler wrote it (.gcda)
-  uint32_t stamp;                    ///< arcs: must be that of the notes file
-  uint32_t function_count;           ///< arcs, functions
-  counted_function* functions;       ///< arcs
-  counted_span* spans;               ///< arcs
-  uint32_t span_count;               ///< arcs
-  uintptr_t base;                    ///< addresses
-  const uintptr_t* addresses;        ///< guards: a return address of each, 0 if it never ran
-  const function_site* function_sites;  ///< functions: `function_count` of them; those with site 0 are none
-  uint32_t busy;                     ///< arcs: 1 while a thread collects
-};
-
-}  // namespace core
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/core/clock.hpp
 #ifndef WHYWAIT_CORE_CLOCK_HPP
 #define WHYWAIT_CORE_CLOCK_HPP
@@ -633,6 +190,114 @@ struct clock_anchor {
     return last.ticks > first.ticks && last.ns > first.ns
                ? static_cast<double>(last.ns - first.ns) / static_cast<double>(last.ticks - first.ticks)
                : 1.0;
+  }
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/chunked_view.hpp
+#ifndef WHYWAIT_CORE_CHUNKED_VIEW_HPP
+#define WHYWAIT_CORE_CHUNKED_VIEW_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Read access by index to what lies in equal chunks of 2^shift elements; one plain array is one chunk with
+/// shift 63. Owns nothing; the chunks must outlive it. O(1), no allocation.
+template <class T>
+class chunked_view {
+ public:
+  chunked_view() noexcept = default;
+  chunked_view(T* const* chunks, unsigned shift, uint64_t size) noexcept
+      : chunks_(chunks), shift_(shift), size_(size) {}
+
+  T& operator[](uint64_t index) const noexcept {
+    return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)];
+  }
+  uint64_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+
+ private:
+  T* const* chunks_ = nullptr;
+  unsigned shift_ = 63;
+  uint64_t size_ = 0;
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/event_policy.hpp
+#ifndef WHYWAIT_CORE_EVENT_POLICY_HPP
+#define WHYWAIT_CORE_EVENT_POLICY_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// What an event_buffer does when it is full: no recycled chunk, no budget.
+enum class when_full : uint8_t { fold, drop, overwrite, wait };
+
+/// Hands each full chunk to folder(const Event* first, uint64_t count) on the recording thread and writes the
+/// same chunk again: constant memory (one chunk), nothing is lost but the order. The folder must not throw.
+template <class Folder>
+struct fold {
+  static constexpr when_full action = when_full::fold;
+  using folder = Folder;
+};
+
+/// Keeps the beginning: after the first loss nothing is kept until a reader has drained all that was, so a
+/// loss is one gap between two drains and what is kept is always a prefix.
+struct drop_newest {
+  static constexpr when_full action = when_full::drop;
+  struct folder {};
+};
+
+/// Keeps the end: the oldest chunk that nobody reads is written again.
+struct overwrite_oldest {
+  static constexpr when_full action = when_full::overwrite;
+  struct folder {};
+};
+
+/// Loses nothing: the recording thread waits, yielding, until the reader has drained a chunk. Only for
+/// programs that have a reader on another thread; `reader_left` turns it into drop_newest.
+struct block {
+  static constexpr when_full action = when_full::wait;
+  struct folder {};
+};
+
+/// Where the events of a buffer went. While nobody writes or drains:
+/// recorded == kept + folded + drained + dropped + overwritten, exactly.
+struct event_counts {
+  uint64_t recorded;     ///< claims, successful or not
+  uint64_t kept;         ///< still in the buffer
+  uint64_t folded;       ///< handed to the folder
+  uint64_t drained;      ///< handed to the reader
+  uint64_t dropped;      ///< the newest, lost
+  uint64_t overwritten;  ///< the oldest, lost
+};
+
+/// The atomic operations of an event_buffer: those of the machine. Tests put a scheduler in their place to
+/// try every interleaving.
+struct machine_atomics {
+  template <class T>
+  static T load(const T* from) noexcept {
+    return __atomic_load_n(from, __ATOMIC_ACQUIRE);
+  }
+  template <class T>
+  static void store(T* to, T value) noexcept {
+    __atomic_store_n(to, value, __ATOMIC_RELEASE);
+  }
+  template <class T>
+  static bool exchange_if(T* at, T& expected, T value) noexcept {
+    return __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   }
 };
 
@@ -837,6 +502,126 @@ inline stable_key boot_key() noexcept {
     if (*c == '\n') *c = '\0';
   return key_of(text);
 }
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/pages.hpp
+#ifndef WHYWAIT_CORE_PAGES_HPP
+#define WHYWAIT_CORE_PAGES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Zeroed pages straight from the kernel: recording never enters the program's allocator, so it cannot
+/// deadlock in it nor change its addresses. Null if there are none. `now`: touch them here instead of later
+/// on the hot path. Pages that are only reserved cost nothing until touched.
+inline void* map_pages(size_t bytes, bool now) noexcept {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (now ? MAP_POPULATE : 0);
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  return pages == MAP_FAILED ? nullptr : pages;
+}
+
+/// Gives pages back. Null is allowed.
+inline void unmap_pages(void* pages, size_t bytes) noexcept {
+  if (pages != nullptr) munmap(pages, bytes);
+}
+
+/// Puts pages under fresh addresses now, 4 KiB or 2 MiB at a time, as the kernel likes. Their content stays.
+inline void touch_pages(void* pages, size_t bytes) noexcept {
+#if defined(MADV_POPULATE_WRITE)
+  if (madvise(pages, bytes, MADV_POPULATE_WRITE) == 0) return;  // one call instead of a fault each; Linux 5.14
+#endif
+  volatile char* const first = static_cast<char*>(pages);
+  for (size_t at = 0; at < bytes; at += 4096) first[at] = first[at];
+}
+
+/// Equal pieces of zeroed memory, touched, for one thread. Who takes little gets what it takes; from `small_bytes`
+/// on they are cut from slabs of 2 MiB, each one huge page where the kernel has them: that costs a fifth of the
+/// same in pages of 4 KiB (for 64 bytes 3 to 4 ns instead of 13 to 47). Each piece is given back by unmap_pages.
+class page_supply {
+ public:
+  static constexpr size_t slab_bytes = size_t(1) << 21;
+  static constexpr size_t small_bytes = size_t(1) << 17;
+
+  /// The next piece; null if there are no pages. `bytes`: always the same. `plenty`: whether a slab may be begun,
+  /// of which more than this piece may become resident.
+  void* take(size_t bytes, bool plenty) noexcept {
+    const bool cut = taken_ >= small_bytes && slab_bytes % bytes == 0 && bytes % 4096 == 0;
+    if (!cut || (next_ == end_ && (!plenty || !new_slab()))) {
+      taken_ += bytes;
+      return map_pages(bytes, true);
+    }
+    char* const piece = next_;
+    next_ += bytes;
+    touch_pages(piece, bytes);
+    return piece;
+  }
+
+  /// Gives back what was not handed out.
+  void release() noexcept {
+    if (next_ != end_) unmap_pages(next_, static_cast<size_t>(end_ - next_));
+    *this = page_supply();
+  }
+
+ private:
+  // Huge pages lie at multiples of their size: maps twice as much and gives back what is beside.
+  bool new_slab() noexcept {
+    char* const pages = static_cast<char*>(map_pages(2 * slab_bytes, false));
+    if (pages == nullptr) return false;
+    const size_t before = (slab_bytes - (reinterpret_cast<uintptr_t>(pages) & (slab_bytes - 1))) & (slab_bytes - 1);
+    if (before != 0) unmap_pages(pages, before);
+    next_ = pages + before;
+    end_ = next_ + slab_bytes;
+    unmap_pages(end_, slab_bytes - before);
+    madvise(next_, slab_bytes, MADV_HUGEPAGE);  // where there are none: pages of 4 KiB
+    return true;
+  }
+
+  char* next_ = nullptr;
+  char* end_ = nullptr;
+  size_t taken_ = 0;  // in single pieces
+};
+
+class kept_file;
+
+/// How many bytes may still be recorded, shared by all locations of the process. Lock-free.
+class memory_budget {
+ public:
+  void limit(uint64_t bytes) noexcept { __atomic_store_n(&limit_, bytes, __ATOMIC_RELAXED); }
+  uint64_t limit() const noexcept { return __atomic_load_n(&limit_, __ATOMIC_RELAXED); }
+  uint64_t used() const noexcept { return __atomic_load_n(&used_, __ATOMIC_RELAXED); }
+
+  /// False if `bytes` more would exceed the limit; then nothing is taken.
+  bool take(uint64_t bytes) noexcept {
+    uint64_t used = used_now();
+    do {
+      if (bytes > limit() || used > limit() - bytes) return false;
+    } while (!__atomic_compare_exchange_n(&used_, &used, used + bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return true;
+  }
+  /// What `take` can still give.
+  uint64_t left() const noexcept {
+    const uint64_t used = used_now(), most = limit();
+    return used < most ? most - used : 0;
+  }
+  void give_back(uint64_t bytes) noexcept { __atomic_fetch_sub(&used_, bytes, __ATOMIC_RELAXED); }
+  /// The file under what is recorded; null: none. Set before anything is taken.
+  void keep_in(kept_file* file) noexcept { keeper_ = file; }
+  kept_file* keeper() const noexcept { return keeper_; }
+  /// All of it is free again: in a forked child, whose parent keeps what was taken.
+  void forget() noexcept { __atomic_store_n(&used_, uint64_t(0), __ATOMIC_RELAXED); }
+
+ private:
+  uint64_t used_now() const noexcept { return __atomic_load_n(&used_, __ATOMIC_RELAXED); }
+  uint64_t used_ = 0;
+  uint64_t limit_ = ~uint64_t(0);
+  kept_file* keeper_ = nullptr;
+};
 
 }  // namespace core
 }  // namespace v0
@@ -1124,6 +909,573 @@ class kept_file {
   uint64_t limit_ = 0;
   uint64_t started_ns_ = 0;
   char name_[1024] = "";
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/event_buffer.hpp
+#ifndef WHYWAIT_CORE_EVENT_BUFFER_HPP
+#define WHYWAIT_CORE_EVENT_BUFFER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Events of one thread in chunks, written without lock, allocation or system call in the common case (about
+/// 1 ns: claim, fill, publish). One thread writes; any number may look by index (`view`) at what nobody
+/// drained; or one thread drains, and its empty chunks are written again. `Policy` says what happens when
+/// memory is short: fold<Folder>, drop_newest, overwrite_oldest, block; all that is lost is counted.
+/// Event: trivial. Nothing throws.
+template <class Event, class Policy = drop_newest, uint32_t ChunkBytes = (1u << 16), class Atomics = machine_atomics>
+class event_buffer {
+ public:
+  static constexpr uint32_t chunk_bytes = ChunkBytes;
+  static constexpr unsigned shift = [] {
+    unsigned s = 0;
+    while ((uint64_t(sizeof(Event)) << (s + 1)) <= chunk_bytes) ++s;
+    return s;
+  }();
+  static constexpr uint64_t chunk_events = uint64_t(1) << shift;
+  static constexpr uint64_t max_chunks = uint64_t(1) << 18;  ///< at one time: 16 GiB with chunks of 64 KiB
+  static_assert(sizeof(Event) <= chunk_bytes && chunk_bytes >= sizeof(void*), "a chunk holds an event and a link");
+  using folder = typename Policy::folder;
+
+  /// Reserves 2 MB of address space, touched as it fills; false if there is none (then all is dropped).
+  /// `budget` must outlive the buffer.
+  bool open(memory_budget& budget, folder fold_with = folder()) noexcept {
+    budget_ = &budget;
+    folder_ = fold_with;
+    chunks_ = static_cast<Event**>(map_pages(sizeof(Event*) * max_chunks, false));
+    return chunks_ != nullptr;
+  }
+
+  /// Gives all memory back. No other thread may use the buffer any more.
+  void release() noexcept {
+    if (chunks_ == nullptr) return;
+    for (Event* chunk = take_recycled(); chunk != nullptr; chunk = take_recycled()) free_chunk(chunk);
+    if (Policy::action == when_full::fold) {
+      if (end_ != nullptr) free_chunk(end_ - chunk_events);
+    } else {
+      const uint64_t used = chunks_in_use();
+      for (uint64_t i = first_ >> 1 >> shift; i < used; ++i) free_chunk(chunk_at(i));
+    }
+    if (kept_table_ != 0) budget_->keeper()->forget(chunks_);
+    unmap_pages(chunks_, sizeof(Event*) * max_chunks);
+    supply_.release();
+    *this = event_buffer();
+  }
+
+  /// Writer: the place of the next event, to be filled and published; null if it is lost (counted).
+  Event* claim() noexcept { return __builtin_expect(cursor_ != end_, 1) ? cursor_ : claim_in_next_chunk(); }
+
+  /// Writer: the same if it takes no system call, else null: then `claim` will pause or drop.
+  Event* claim_at_once() noexcept { return __builtin_expect(cursor_ != end_, 1) ? cursor_ : nullptr; }
+
+  /// Writer: makes the claimed event visible to readers.
+  void publish() noexcept {
+    ++cursor_;
+    __builtin_prefetch(cursor_ + 512 / sizeof(Event) + 1, 1);
+    Atomics::store(&size_, size_ + 1);
+  }
+
+  /// Writer: claim, copy and publish in one; false if the event is lost.
+  bool push(const Event& event) noexcept {
+    Event* const place = claim();
+    if (place == nullptr) return false;
+    *place = event;
+    publish();
+    return true;
+  }
+
+  /// Writer, policy `fold` only: folds what is left of the last chunk.
+  void fold_rest() noexcept {
+    static_assert(Policy::action == when_full::fold, "only folding buffers fold");
+    if (end_ == nullptr) return;
+    fold_chunk(static_cast<uint64_t>(cursor_ - (end_ - chunk_events)));
+  }
+  folder& folded_into() noexcept { return folder_; }
+
+  /// Number of events published so far; also the index of the next one.
+  uint64_t size() const noexcept { return Atomics::load(&size_); }
+  uint64_t dropped() const noexcept { return __atomic_load_n(&dropped_, __ATOMIC_RELAXED); }
+
+  /// Event by index; only what is neither drained, overwritten nor folded.
+  Event& operator[](uint64_t index) noexcept { return chunk_at(index >> shift)[index & (chunk_events - 1)]; }
+  /// All events by index; for buffers that nobody drains.
+  chunked_view<const Event> view() const noexcept {
+    static_assert(Policy::action == when_full::drop, "other policies write chunks again");
+    return {const_cast<const Event* const*>(chunks_), shift, size()};
+  }
+
+  /// For a copy of the buffer of a process that is gone: reads its events where `memory` has them from now on.
+  /// `table`: room for pointers, which the caller keeps; resized. Returns how many events cannot be found there;
+  /// `torn`: whether one more had been begun.
+  template <class Memory, class Table>
+  uint64_t adopt(const Memory& memory, Table& table, bool& torn) {
+    static_assert(Policy::action == when_full::drop, "other policies write chunks again");
+    const uint64_t published = size_;
+    const Event* const* const there = memory.find(const_cast<const Event* const*>(chunks_), 1);
+    const uint64_t known = there != nullptr ? memory.room(const_cast<const Event* const*>(chunks_)) : 0;
+    uint64_t found = 0;
+    torn = false;
+    for (uint64_t number = 0; number < known && number < max_chunks && found <= published; ++number) {
+      Event* const* const remote = memory.find(chunks_ + number, 1);
+      Event* const chunk = remote != nullptr ? const_cast<Event*>(memory.find(*remote, chunk_events)) : nullptr;
+      if (chunk == nullptr) break;
+      table.push_back(chunk);
+      const uint64_t here = published - found < chunk_events ? published - found : chunk_events;
+      for (uint64_t i = here; i < chunk_events && i == here; ++i)
+        for (size_t b = 0; b < sizeof(Event); ++b) torn = torn || reinterpret_cast<const char*>(chunk + i)[b] != 0;
+      found += here;
+      if (here < chunk_events) break;
+    }
+    size_ = found;
+    chunks_ = table.data();
+    return published - found;
+  }
+
+  /// Reader (one thread at a time): calls sink(const Event* first, uint64_t count) for everything published,
+  /// oldest first, in runs of at most a chunk, and lets the writer use the chunks again. Returns how many.
+  /// Never waits for the writer.
+  template <class Sink>
+  uint64_t drain(Sink&& sink) {
+    static_assert(Policy::action != when_full::fold, "folding buffers have no reader");
+    const uint64_t before = drained_;
+    for (;;) {
+      uint64_t first = Atomics::load(&first_);
+      const uint64_t begin = first >> 1;
+      const uint64_t published = Atomics::load(&size_);
+      if (begin >= published) return drained_ - before;
+      const uint64_t chunk = begin >> shift;
+      const uint64_t chunk_end = (chunk + 1) << shift;
+      const bool whole = published >= chunk_end;
+      const uint64_t end = whole ? chunk_end : published;
+      // A full chunk is taken out, so the writer may overwrite the next meanwhile; the one that is being
+      // written can only be marked: the writer goes on in it but must not overwrite it.
+      if (!Atomics::exchange_if(&first_, first, whole ? end << 1 : first | 1)) continue;
+      Event* const events = chunk_at(chunk);
+      sink(static_cast<const Event*>(events + (begin & (chunk_events - 1))), end - begin);
+      __atomic_store_n(&drained_, drained_ + (end - begin), __ATOMIC_RELAXED);
+      if (whole) {
+        recycle(events);
+      } else {
+        Atomics::store(&first_, end << 1);
+      }
+    }
+  }
+
+  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks. Keeps no more of them
+  /// than these events needed, so that buffers of one budget do not take it from each other for good.
+  void rewind() noexcept {
+    static_assert(Policy::action == when_full::drop, "for buffers that nobody drains");
+    if (chunks_ == nullptr) return;
+    for (Event* chunk = take_recycled(); chunk != nullptr; chunk = take_recycled()) {
+      free_chunk(chunk);
+      --owned_;
+    }
+    for (uint64_t i = chunks_in_use(); i-- > 0;) {
+      Event* const chunk = chunk_at(i);
+      if (budget_->keeper() != nullptr && budget_->keeper()->is_open())  // its reader takes zero for unwritten
+        __builtin_memset(static_cast<void*>(chunk), 0, chunk_bytes);
+      recycle(chunk);
+    }
+    cursor_ = end_ = nullptr;
+    __atomic_store_n(&dropped_, uint64_t(0), __ATOMIC_RELAXED);
+    gap_ = false;
+    Atomics::store(&size_, uint64_t(0));
+  }
+
+  /// Policy `block`: nobody will drain any more; the writer stops waiting and drops instead. Any thread.
+  void reader_left() noexcept { Atomics::store(&no_reader_, true); }
+
+  /// Where the events went; exact while nobody writes or drains.
+  event_counts counts() const noexcept {
+    const uint64_t recorded = size();
+    event_counts c{recorded + dropped(), 0, __atomic_load_n(&folded_, __ATOMIC_RELAXED),
+                   __atomic_load_n(&drained_, __ATOMIC_RELAXED), dropped(),
+                   __atomic_load_n(&overwritten_, __ATOMIC_RELAXED)};
+    c.kept = recorded - c.folded - c.drained - c.overwritten;
+    return c;
+  }
+
+ private:
+  Event*& chunk_at(uint64_t chunk) const noexcept { return chunks_[chunk & (max_chunks - 1)]; }
+
+  // By number; without those that were drained the first are not there any more.
+  uint64_t chunks_in_use() const noexcept {
+    const bool untouched = end_ != nullptr && cursor_ == end_ - chunk_events;  // claimed, nothing published
+    return ((size_ + chunk_events - 1) >> shift) + (untouched ? 1 : 0);
+  }
+
+  __attribute__((noinline)) Event* claim_in_next_chunk() noexcept {
+    if (Policy::action == when_full::fold && end_ != nullptr) {
+      fold_chunk(chunk_events);
+      return cursor_;
+    }
+    Event* const fresh = find_chunk();
+    if (fresh == nullptr) {
+      __atomic_store_n(&dropped_, dropped_ + 1, __ATOMIC_RELAXED);
+      return nullptr;
+    }
+    note_chunk(size_ >> shift, fresh);
+    cursor_ = fresh;
+    end_ = fresh + chunk_events;
+    return fresh;
+  }
+
+  Event* find_chunk() noexcept {
+    if (chunks_ == nullptr) return nullptr;
+    if (gap_) {
+      if (Atomics::load(&first_) != size_ << 1) return nullptr;
+      gap_ = false;
+    }
+    for (;;) {
+      if (Event* recycled = take_recycled()) return recycled;
+      if (Event* fresh = new_chunk()) return fresh;
+      if (Policy::action == when_full::overwrite) return take_oldest();
+      if (Policy::action != when_full::wait || owned_ == 0 || Atomics::load(&no_reader_)) {
+        gap_ = true;
+        return nullptr;
+      }
+      sched_yield();
+    }
+  }
+
+  Event* new_chunk() noexcept {
+    if (owned_ == max_chunks || !budget_->take(chunk_bytes)) return nullptr;
+    const bool kept = budget_->keeper() != nullptr && budget_->keeper()->is_open();
+    void* const pages =
+        kept ? map_pages(chunk_bytes, false) : supply_.take(chunk_bytes, budget_->left() >= page_supply::slab_bytes);
+    if (pages == nullptr) {
+      budget_->give_back(chunk_bytes);
+      return nullptr;
+    }
+    if (kept) budget_->keeper()->keep(pages, chunk_bytes);
+    ++owned_;
+    return static_cast<Event*>(pages);
+  }
+  // The table of chunks is kept, too, page by page, for a reader begins there.
+  void note_chunk(uint64_t number, Event* chunk) noexcept {
+    const uint64_t place = number & (max_chunks - 1);
+    if (budget_->keeper() != nullptr)
+      budget_->keeper()->keep_up_to(chunks_, (place + 1) * sizeof(Event*), kept_table_, 4096,
+                                    sizeof(Event*) * max_chunks);
+    chunks_[place] = chunk;
+  }
+  void free_chunk(Event* chunk) noexcept {
+    if (budget_->keeper() != nullptr) budget_->keeper()->forget(chunk);
+    unmap_pages(chunk, chunk_bytes);
+    budget_->give_back(chunk_bytes);
+  }
+
+  // Null if there is no chunk at all or the reader is in the oldest: then the newest event is dropped.
+  Event* take_oldest() noexcept {
+    uint64_t first = Atomics::load(&first_);
+    while ((first & 1) == 0 && first >> 1 < size_) {
+      const uint64_t chunk = first >> 1 >> shift;
+      const uint64_t end = (chunk + 1) << shift;
+      if (!Atomics::exchange_if(&first_, first, end << 1)) continue;
+      __atomic_store_n(&overwritten_, overwritten_ + (end - (first >> 1)), __ATOMIC_RELAXED);
+      return chunk_at(chunk);
+    }
+    return nullptr;
+  }
+
+  void fold_chunk(uint64_t count) noexcept {
+    Event* const first = end_ - chunk_events;
+    if constexpr (Policy::action == when_full::fold) folder_(static_cast<const Event*>(first), count);
+    __atomic_store_n(&folded_, folded_ + count, __ATOMIC_RELAXED);
+    cursor_ = first;
+  }
+
+  // A stack of empty chunks, linked through their first bytes. Only the reader pushes and only the writer
+  // pops, so a chunk cannot come back between the two halves of a pop.
+  void recycle(Event* chunk) noexcept {
+    void* head = Atomics::load(&recycled_);
+    do {
+      __builtin_memcpy(static_cast<void*>(chunk), &head, sizeof head);
+    } while (!Atomics::exchange_if(&recycled_, head, static_cast<void*>(chunk)));
+  }
+  Event* take_recycled() noexcept {
+    void* head = Atomics::load(&recycled_);
+    void* next = nullptr;
+    do {
+      if (head == nullptr) return nullptr;
+      __builtin_memcpy(&next, head, sizeof next);
+    } while (!Atomics::exchange_if(&recycled_, head, next));
+    __builtin_memset(head, 0, sizeof(void*));
+    return static_cast<Event*>(head);
+  }
+
+  // the writer's
+  Event* cursor_ = nullptr;
+  Event* end_ = nullptr;
+  uint64_t size_ = 0;
+  uint64_t dropped_ = 0;
+  uint64_t folded_ = 0;
+  uint64_t overwritten_ = 0;
+  uint64_t owned_ = 0;
+  Event** chunks_ = nullptr;
+  memory_budget* budget_ = nullptr;
+  page_supply supply_;
+  size_t kept_table_ = 0;  // bytes of `chunks_` that are kept
+  bool gap_ = false;
+  folder folder_{};
+  // the reader's, in a cache line of their own
+  alignas(64) uint64_t first_ = 0;  // 2 * index of the oldest event in the buffer, + 1 while the reader is at it
+  uint64_t drained_ = 0;
+  void* recycled_ = nullptr;
+  bool no_reader_ = false;
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/mpi_calls.hpp
+#ifndef WHYWAIT_CORE_MPI_CALLS_HPP
+#define WHYWAIT_CORE_MPI_CALLS_HPP
+
+// The one table of MPI calls: name and role. Both storeys speak it: the wrappers record the number, the
+// explanation reads the role, the report prints the name. `posts` and `completes` refer to messages:
+// a blocking send posts and completes in the same call.
+#define WHYWAIT_MPI_CALLS(X)                                                                             \
+  X(Init, initialise) X(Init_thread, initialise) X(Finalize, finalise)                                   \
+  X(Send, send) X(Bsend, send) X(Ssend, send) X(Rsend, send)                                             \
+  X(Recv, receive) X(Mrecv, receive)                                                                     \
+  X(Sendrecv, exchange) X(Sendrecv_replace, exchange)                                                    \
+  X(Probe, probe) X(Mprobe, probe) X(Iprobe, test_probe) X(Improbe, test_probe)                          \
+  X(Isend, post_send) X(Ibsend, post_send) X(Issend, post_send) X(Irsend, post_send)                     \
+  X(Irecv, post_receive) X(Imrecv, post_receive)                                                         \
+  X(Send_init, prepare) X(Bsend_init, prepare) X(Ssend_init, prepare) X(Rsend_init, prepare)             \
+  X(Recv_init, prepare) X(Start, start) X(Startall, start)                                               \
+  X(Wait, complete_all) X(Waitall, complete_all) X(Waitany, complete_any) X(Waitsome, complete_any)      \
+  X(Test, test) X(Testall, test) X(Testany, test) X(Testsome, test) X(Request_get_status, test)          \
+  X(Cancel, local) X(Request_free, local)                                                                \
+  X(Barrier, barrier)                                                                                    \
+  X(Bcast, one_to_all) X(Scatter, one_to_all) X(Scatterv, one_to_all)                                    \
+  X(Reduce, all_to_one) X(Gather, all_to_one) X(Gatherv, all_to_one)                                     \
+  X(Allreduce, all_to_all) X(Allgather, all_to_all) X(Allgatherv, all_to_all)                            \
+  X(Alltoall, all_to_all) X(Alltoallv, all_to_all) X(Alltoallw, all_to_all)                              \
+  X(Reduce_scatter, all_to_all) X(Reduce_scatter_block, all_to_all)                                      \
+  X(Scan, scan) X(Exscan, scan)                                                                          \
+  X(Comm_dup, create) X(Comm_dup_with_info, create) X(Comm_idup, create) X(Comm_create, create)          \
+  X(Comm_create_group, create) X(Comm_split, create) X(Comm_split_type, create)                          \
+  X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
+  X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
+  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
+  X(Win_allocate_shared, create) X(Win_free, local)
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// What a call does to the order of events; the wait states of the explanation depend on nothing else.
+enum class call_role : uint8_t {
+  local,         ///< synchronises nobody
+  initialise,    ///< MPI_Init*: completion only, never a wait
+  finalise,      ///< MPI_Finalize: waits for all
+  send,          ///< posts and completes a send
+  receive,       ///< posts and completes a receive
+  exchange,      ///< completes a send and a receive posted by the same call (two further records)
+  probe,         ///< waits for a message without receiving it
+  test_probe,    ///< asks for a message
+  post_send,     ///< posts a send
+  post_receive,  ///< posts a receive
+  prepare,       ///< makes a persistent request
+  start,         ///< posts what a persistent request describes
+  complete_all,  ///< waits until all given requests are complete
+  complete_any,  ///< waits until one of the given requests is complete
+  test,          ///< asks whether requests are complete
+  barrier,       ///< all wait for all
+  one_to_all,    ///< non-roots wait for the root
+  all_to_one,    ///< the root waits for all
+  all_to_all,    ///< all wait for all whose data they need
+  scan,          ///< rank i waits for all j < i (Exscan the same)
+  create,        ///< makes a communicator: collective
+  release        ///< frees a communicator
+};
+
+/// One number per MPI function of the table; `none` for records that no MPI call made.
+enum class mpi_call : uint16_t {
+  none,
+#define WHYWAIT_ROW(name, role) name,
+  WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROW
+      count_
+};
+
+/// "MPI_Send". Static storage. For an unknown number "MPI_?".
+inline const char* name_of(mpi_call call) noexcept {
+  static constexpr const char* names[] = {"(none)",
+#define WHYWAIT_ROW(name, role) "MPI_" #name,
+                                          WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROW
+  };
+  return call < mpi_call::count_ ? names[static_cast<size_t>(call)] : "MPI_?";
+}
+
+/// The role of a call; `local` for an unknown number.
+inline call_role role_of(mpi_call call) noexcept {
+  static constexpr call_role roles[] = {call_role::local,
+#define WHYWAIT_ROW(name, role) call_role::role,
+                                        WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROW
+  };
+  return call < mpi_call::count_ ? roles[static_cast<size_t>(call)] : call_role::local;
+}
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#undef WHYWAIT_MPI_CALLS
+
+#endif
+
+// ---- whywait/core/sync_record.hpp
+#ifndef WHYWAIT_CORE_SYNC_RECORD_HPP
+#define WHYWAIT_CORE_SYNC_RECORD_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Facts about a record that do not fit a number. Bits may be combined.
+namespace sync_flag {
+enum : uint16_t {
+  posts_send = 1u << 0,     ///< a send was initiated here (blocking, nonblocking, started, part of Sendrecv)
+  posts_receive = 1u << 1,  ///< a receive was posted here
+  any_source = 1u << 2,     ///< posted with MPI_ANY_SOURCE; `peer` holds the real source once complete
+  any_tag = 1u << 3,        ///< posted with MPI_ANY_TAG; `tag` holds the real tag once complete
+  complete = 1u << 4,       ///< the posted operation was seen to complete: `completion` is valid
+  cancelled = 1u << 5,      ///< completed by cancellation: matches nothing
+  proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises nobody
+  contributes = 1u << 7,    ///< collective: this rank sends more than zero bytes to others
+  consumes = 1u << 8,       ///< collective: this rank receives more than zero bytes from others
+  sparse = 1u << 9,         ///< Alltoallv/w: needs only some ranks: `peer` entries from `tag` in the location's needs
+  matched = 1u << 10,       ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
+  ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
+  failed = 1u << 12,        ///< MPI returned an error
+  synchronous = 1u << 13,   ///< Ssend family: completes only when the receive has begun
+  resolved = 1u << 14,      ///< a wildcard whose `peer` and `tag` are known although no call has completed it yet
+  met = 1u << 15            ///< carried over from an earlier epoch, where its message was matched
+};
+}
+
+/// What one MPI call left behind, one cache line, plain data. Written by its own location only, except
+/// `completion`, `completed_by`, `peer`, `tag` and the flags of a posting that another thread completes.
+///
+/// A *posting* record (posts_send, posts_receive) says when a message operation was initiated; the record
+/// of the call that completed it is named by `completion`. A blocking send or receive is its own completion.
+/// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
+struct sync_record {
+  uint64_t begin;         ///< enter of the call, clock ticks
+  uint64_t duration;      ///< leave minus enter, clock ticks
+  uint64_t bytes;         ///< payload of the message, or what this rank contributes to the collective
+  uint32_t overhead;      ///< ticks whywait itself spent since the previous record (saturating)
+  uint32_t site;          ///< call site: index in the location's call sites
+  uint32_t steps;         ///< how many path steps the location had recorded when this call began
+  uint32_t posting;       ///< order in which this process handed operations to MPI, from 1; 0: not a posting
+  uint32_t completion;    ///< index of the record whose call completed this posting
+  uint32_t completed_by;  ///< location (index in the process) that owns that record
+  int32_t peer;           ///< rank in `comm`: destination, source or root; -1: none
+  int32_t tag;
+  uint32_t comm;          ///< index in the process's communicators
+  mpi_call call;
+  uint16_t flags;         ///< sync_flag bits
+
+  bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
+};
+static_assert(sizeof(sync_record) == 64, "a sync record is one cache line");
+
+/// One entry of a segment: what one block did between two sync records of its location.
+struct path_step {
+  uint32_t block;   ///< site number in the process; 0: code outside any region (named by the two call sites)
+  uint32_t within;  ///< for an untimed block the region around its first visit, else 0
+  uint64_t visits;  ///< how often it was entered
+  uint64_t ticks;   ///< exclusive time, clock ticks; 0 for untimed blocks
+  uint64_t work;    ///< work units (WHYWAIT_WORK)
+};
+static_assert(sizeof(path_step) == 32, "two path steps share a cache line");
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/code_source.hpp
+#ifndef WHYWAIT_CORE_CODE_SOURCE_HPP
+#define WHYWAIT_CORE_CODE_SOURCE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Where a code source puts what it counted: `take` is called once for each block that ran.
+struct step_sink {
+  void* self;
+  void (*take)(void* self, const path_step& step) noexcept;
+};
+
+/// The counters that g++ keeps of one function (-fprofile-arcs): one for each arc that cannot be derived.
+struct counted_function {
+  uint32_t ident;           ///< number and checksum by which the notes file (.gcno) knows it
+  uint32_t checksum;
+  uint32_t first;           ///< of its counters, in the source
+  uint32_t count;
+  const uint64_t* counters;  ///< the compiler's; only ever read
+};
+
+/// Counters that lie together in memory, with at most a few other words between functions: looked through in one go.
+struct counted_span {
+  const uint64_t* counters;
+  uint64_t* known;    ///< what they said at the last synchronisation
+  uint32_t words;
+  uint32_t function;  ///< the first in it; functions are in the order of their addresses
+  uint32_t functions;
+};
+
+/// A function that the compiler makes a region of, and its number in the site table.
+struct function_site {
+  uintptr_t function;
+  uint32_t site;
+};
+
+/// Code whose basic blocks the compiler counts: one object file with counters, or one module with callbacks. Its
+/// blocks have the numbers from `first` on, in one range with the numbers of marked places and beyond them, so that
+/// none of them needs a place in the site table. Lives as long as the process; so does its module.
+struct code_source {
+  enum class kind : uint8_t {
+    arcs,       ///< counters of arcs; lines are in the notes file
+    addresses,  ///< number - first = (return address of the callback - base) / 4
+    guards,     ///< number - first = the compiler's dense number; `addresses` has where it was seen
+    functions   ///< no blocks: regions, whose places are in `function_sites`
+  };
+  code_source* next;
+  kind what;
+  uint32_t first;
+  uint32_t count;
+  /// Hands over what ran since the last call: in the calling thread, or with arcs in the process.
+  void (*collect)(code_source& self, const step_sink& sink) noexcept;
+
+  const char* notes;                 ///< arcs: path of the data file as the compiler wrote it (.gcda)
+  uint32_t stamp;                    ///< arcs: must be that of the notes file
+  uint32_t function_count;           ///< arcs, functions
+  counted_function* functions;       ///< arcs
+  counted_span* spans;               ///< arcs
+  uint32_t span_count;               ///< arcs
+  uintptr_t base;                    ///< addresses
+  const uintptr_t* addresses;        ///< guards: a return address of each, 0 if it never ran
+  const function_site* function_sites;  ///< functions: `function_count` of them; those with site 0 are none
+  uint32_t busy;                     ///< arcs: 1 while a thread collects
 };
 
 }  // namespace core
@@ -1706,472 +2058,6 @@ inline registry* the_registry() noexcept {
 
 #endif
 
-// ---- whywait/record/coverage/source.hpp
-#ifndef WHYWAIT_RECORD_COVERAGE_SOURCE_HPP
-#define WHYWAIT_RECORD_COVERAGE_SOURCE_HPP
-
-#ifndef WHYWAIT_DISABLE
-
-namespace whywait {
-inline namespace v0 {
-namespace record {
-namespace coverage {
-
-/// Adds a source of `count` blocks to those that every synchronisation reads; null if recording is off or there is no
-/// memory. The caller fills in what its kind needs, then calls `publish`. Any thread.
-WHYWAIT_NO_COVERAGE __attribute__((cold)) inline core::code_source* make_source(core::code_source::kind what,
-                                                                                uint32_t count) noexcept {
-  core::registry* const registry = core::the_registry();
-  if (registry == nullptr || !registry->config.enable || count == 0) return nullptr;
-  void* const pages = core::map_pages(sizeof(core::code_source), false);
-  if (pages == nullptr) return nullptr;
-  const uint32_t before = __atomic_fetch_add(&registry->code_numbers, count, __ATOMIC_RELAXED);
-  if (before + count < before || before + count > ~uint32_t(0) - core::site_table::capacity) {
-    __atomic_fetch_sub(&registry->code_numbers, count, __ATOMIC_RELAXED);
-    core::complain("more than 2^32 blocks of code; the rest is not counted");
-    return nullptr;
-  }
-  core::code_source* const made = static_cast<core::code_source*>(pages);
-  made->what = what;
-  made->first = core::site_table::capacity + before;
-  made->count = count;
-  return made;
-}
-
-WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void publish(core::code_source* source) noexcept {
-  core::registry* const registry = core::the_registry();
-  core::code_source* head = __atomic_load_n(&registry->sources, __ATOMIC_RELAXED);
-  do source->next = head;
-  while (!__atomic_compare_exchange_n(&registry->sources, &head, source, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-}
-
-/// The code of `address`'s module is read until the process ends: it must not be unloaded.
-WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void pin_module_of(const void* address) noexcept {
-  Dl_info info;
-  link_map* module = nullptr;
-  if (dladdr1(address, &info, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0 && module != nullptr &&
-      *module->l_name != '\0')
-    dlopen(module->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
-/// Hands over what the code of all sources ran since the calling thread's last synchronisation. No allocation.
-inline void collect(core::registry& registry, const core::step_sink& sink) noexcept {
-  for (core::code_source* source = __atomic_load_n(&registry.sources, __ATOMIC_ACQUIRE); source != nullptr;
-       source = source->next)
-    source->collect(*source, sink);
-}
-
-}  // namespace coverage
-}  // namespace record
-}  // namespace v0
-}  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
-
-#endif
-
-// ---- whywait/core/chunked_view.hpp
-#ifndef WHYWAIT_CORE_CHUNKED_VIEW_HPP
-#define WHYWAIT_CORE_CHUNKED_VIEW_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace core {
-
-/// Read access by index to what lies in equal chunks of 2^shift elements; one plain array is one chunk with
-/// shift 63. Owns nothing; the chunks must outlive it. O(1), no allocation.
-template <class T>
-class chunked_view {
- public:
-  chunked_view() noexcept = default;
-  chunked_view(T* const* chunks, unsigned shift, uint64_t size) noexcept
-      : chunks_(chunks), shift_(shift), size_(size) {}
-
-  T& operator[](uint64_t index) const noexcept {
-    return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)];
-  }
-  uint64_t size() const noexcept { return size_; }
-  bool empty() const noexcept { return size_ == 0; }
-
- private:
-  T* const* chunks_ = nullptr;
-  unsigned shift_ = 63;
-  uint64_t size_ = 0;
-};
-
-}  // namespace core
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/core/event_policy.hpp
-#ifndef WHYWAIT_CORE_EVENT_POLICY_HPP
-#define WHYWAIT_CORE_EVENT_POLICY_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace core {
-
-/// What an event_buffer does when it is full: no recycled chunk, no budget.
-enum class when_full : uint8_t { fold, drop, overwrite, wait };
-
-/// Hands each full chunk to folder(const Event* first, uint64_t count) on the recording thread and writes the
-/// same chunk again: constant memory (one chunk), nothing is lost but the order. The folder must not throw.
-template <class Folder>
-struct fold {
-  static constexpr when_full action = when_full::fold;
-  using folder = Folder;
-};
-
-/// Keeps the beginning: after the first loss nothing is kept until a reader has drained all that was, so a
-/// loss is one gap between two drains and what is kept is always a prefix.
-struct drop_newest {
-  static constexpr when_full action = when_full::drop;
-  struct folder {};
-};
-
-/// Keeps the end: the oldest chunk that nobody reads is written again.
-struct overwrite_oldest {
-  static constexpr when_full action = when_full::overwrite;
-  struct folder {};
-};
-
-/// Loses nothing: the recording thread waits, yielding, until the reader has drained a chunk. Only for
-/// programs that have a reader on another thread; `reader_left` turns it into drop_newest.
-struct block {
-  static constexpr when_full action = when_full::wait;
-  struct folder {};
-};
-
-/// Where the events of a buffer went. While nobody writes or drains:
-/// recorded == kept + folded + drained + dropped + overwritten, exactly.
-struct event_counts {
-  uint64_t recorded;     ///< claims, successful or not
-  uint64_t kept;         ///< still in the buffer
-  uint64_t folded;       ///< handed to the folder
-  uint64_t drained;      ///< handed to the reader
-  uint64_t dropped;      ///< the newest, lost
-  uint64_t overwritten;  ///< the oldest, lost
-};
-
-/// The atomic operations of an event_buffer: those of the machine. Tests put a scheduler in their place to
-/// try every interleaving.
-struct machine_atomics {
-  template <class T>
-  static T load(const T* from) noexcept {
-    return __atomic_load_n(from, __ATOMIC_ACQUIRE);
-  }
-  template <class T>
-  static void store(T* to, T value) noexcept {
-    __atomic_store_n(to, value, __ATOMIC_RELEASE);
-  }
-  template <class T>
-  static bool exchange_if(T* at, T& expected, T value) noexcept {
-    return __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-  }
-};
-
-}  // namespace core
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/core/event_buffer.hpp
-#ifndef WHYWAIT_CORE_EVENT_BUFFER_HPP
-#define WHYWAIT_CORE_EVENT_BUFFER_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace core {
-
-/// Events of one thread in chunks, written without lock, allocation or system call in the common case (about
-/// 1 ns: claim, fill, publish). One thread writes; any number may look by index (`view`) at what nobody
-/// drained; or one thread drains, and its empty chunks are written again. `Policy` says what happens when
-/// memory is short: fold<Folder>, drop_newest, overwrite_oldest, block; all that is lost is counted.
-/// Event: trivial. Nothing throws.
-template <class Event, class Policy = drop_newest, uint32_t ChunkBytes = (1u << 16), class Atomics = machine_atomics>
-class event_buffer {
- public:
-  static constexpr uint32_t chunk_bytes = ChunkBytes;
-  static constexpr unsigned shift = [] {
-    unsigned s = 0;
-    while ((uint64_t(sizeof(Event)) << (s + 1)) <= chunk_bytes) ++s;
-    return s;
-  }();
-  static constexpr uint64_t chunk_events = uint64_t(1) << shift;
-  static constexpr uint64_t max_chunks = uint64_t(1) << 18;  ///< at one time: 16 GiB with chunks of 64 KiB
-  static_assert(sizeof(Event) <= chunk_bytes && chunk_bytes >= sizeof(void*), "a chunk holds an event and a link");
-  using folder = typename Policy::folder;
-
-  /// Reserves 2 MB of address space, touched as it fills; false if there is none (then all is dropped).
-  /// `budget` must outlive the buffer.
-  bool open(memory_budget& budget, folder fold_with = folder()) noexcept {
-    budget_ = &budget;
-    folder_ = fold_with;
-    chunks_ = static_cast<Event**>(map_pages(sizeof(Event*) * max_chunks, false));
-    return chunks_ != nullptr;
-  }
-
-  /// Gives all memory back. No other thread may use the buffer any more.
-  void release() noexcept {
-    if (chunks_ == nullptr) return;
-    for (Event* chunk = take_recycled(); chunk != nullptr; chunk = take_recycled()) free_chunk(chunk);
-    if (Policy::action == when_full::fold) {
-      if (end_ != nullptr) free_chunk(end_ - chunk_events);
-    } else {
-      const bool untouched = end_ != nullptr && cursor_ == end_ - chunk_events;  // claimed, nothing published
-      const uint64_t used = ((size_ + chunk_events - 1) >> shift) + (untouched ? 1 : 0);
-      for (uint64_t i = first_ >> 1 >> shift; i < used; ++i) free_chunk(chunk_at(i));
-    }
-    if (kept_table_ != 0) budget_->keeper()->forget(chunks_);
-    unmap_pages(chunks_, sizeof(Event*) * max_chunks);
-    supply_.release();
-    *this = event_buffer();
-  }
-
-  /// Writer: the place of the next event, to be filled and published; null if it is lost (counted).
-  Event* claim() noexcept { return __builtin_expect(cursor_ != end_, 1) ? cursor_ : claim_in_next_chunk(); }
-
-  /// Writer: the same if it takes no system call, else null: then `claim` will pause or drop.
-  Event* claim_at_once() noexcept { return __builtin_expect(cursor_ != end_, 1) ? cursor_ : nullptr; }
-
-  /// Writer: makes the claimed event visible to readers.
-  void publish() noexcept {
-    ++cursor_;
-    __builtin_prefetch(cursor_ + 512 / sizeof(Event) + 1, 1);
-    Atomics::store(&size_, size_ + 1);
-  }
-
-  /// Writer: claim, copy and publish in one; false if the event is lost.
-  bool push(const Event& event) noexcept {
-    Event* const place = claim();
-    if (place == nullptr) return false;
-    *place = event;
-    publish();
-    return true;
-  }
-
-  /// Writer, policy `fold` only: folds what is left of the last chunk.
-  void fold_rest() noexcept {
-    static_assert(Policy::action == when_full::fold, "only folding buffers fold");
-    if (end_ == nullptr) return;
-    fold_chunk(static_cast<uint64_t>(cursor_ - (end_ - chunk_events)));
-  }
-  folder& folded_into() noexcept { return folder_; }
-
-  /// Number of events published so far; also the index of the next one.
-  uint64_t size() const noexcept { return Atomics::load(&size_); }
-  uint64_t dropped() const noexcept { return __atomic_load_n(&dropped_, __ATOMIC_RELAXED); }
-
-  /// Event by index; only what is neither drained, overwritten nor folded.
-  Event& operator[](uint64_t index) noexcept { return chunk_at(index >> shift)[index & (chunk_events - 1)]; }
-  /// All events by index; for buffers that nobody drains.
-  chunked_view<const Event> view() const noexcept {
-    static_assert(Policy::action == when_full::drop, "other policies write chunks again");
-    return {const_cast<const Event* const*>(chunks_), shift, size()};
-  }
-
-  /// For a copy of the buffer of a process that is gone: reads its events where `memory` has them from now on.
-  /// `table`: room for pointers, which the caller keeps; resized. Returns how many events cannot be found there;
-  /// `torn`: whether one more had been begun.
-  template <class Memory, class Table>
-  uint64_t adopt(const Memory& memory, Table& table, bool& torn) {
-    static_assert(Policy::action == when_full::drop, "other policies write chunks again");
-    const uint64_t published = size_;
-    const Event* const* const there = memory.find(const_cast<const Event* const*>(chunks_), 1);
-    const uint64_t known = there != nullptr ? memory.room(const_cast<const Event* const*>(chunks_)) : 0;
-    uint64_t found = 0;
-    torn = false;
-    for (uint64_t number = 0; number < known && number < max_chunks && found <= published; ++number) {
-      Event* const* const remote = memory.find(chunks_ + number, 1);
-      Event* const chunk = remote != nullptr ? const_cast<Event*>(memory.find(*remote, chunk_events)) : nullptr;
-      if (chunk == nullptr) break;
-      table.push_back(chunk);
-      const uint64_t here = published - found < chunk_events ? published - found : chunk_events;
-      for (uint64_t i = here; i < chunk_events && i == here; ++i)
-        for (size_t b = 0; b < sizeof(Event); ++b) torn = torn || reinterpret_cast<const char*>(chunk + i)[b] != 0;
-      found += here;
-      if (here < chunk_events) break;
-    }
-    size_ = found;
-    chunks_ = table.data();
-    return published - found;
-  }
-
-  /// Reader (one thread at a time): calls sink(const Event* first, uint64_t count) for everything published,
-  /// oldest first, in runs of at most a chunk, and lets the writer use the chunks again. Returns how many.
-  /// Never waits for the writer.
-  template <class Sink>
-  uint64_t drain(Sink&& sink) {
-    static_assert(Policy::action != when_full::fold, "folding buffers have no reader");
-    const uint64_t before = drained_;
-    for (;;) {
-      uint64_t first = Atomics::load(&first_);
-      const uint64_t begin = first >> 1;
-      const uint64_t published = Atomics::load(&size_);
-      if (begin >= published) return drained_ - before;
-      const uint64_t chunk = begin >> shift;
-      const uint64_t chunk_end = (chunk + 1) << shift;
-      const bool whole = published >= chunk_end;
-      const uint64_t end = whole ? chunk_end : published;
-      // A full chunk is taken out, so the writer may overwrite the next meanwhile; the one that is being
-      // written can only be marked: the writer goes on in it but must not overwrite it.
-      if (!Atomics::exchange_if(&first_, first, whole ? end << 1 : first | 1)) continue;
-      Event* const events = chunk_at(chunk);
-      sink(static_cast<const Event*>(events + (begin & (chunk_events - 1))), end - begin);
-      __atomic_store_n(&drained_, drained_ + (end - begin), __ATOMIC_RELAXED);
-      if (whole) {
-        recycle(events);
-      } else {
-        Atomics::store(&first_, end << 1);
-      }
-    }
-  }
-
-  /// Policy `block`: nobody will drain any more; the writer stops waiting and drops instead. Any thread.
-  void reader_left() noexcept { Atomics::store(&no_reader_, true); }
-
-  /// Where the events went; exact while nobody writes or drains.
-  event_counts counts() const noexcept {
-    const uint64_t recorded = size();
-    event_counts c{recorded + dropped(), 0, __atomic_load_n(&folded_, __ATOMIC_RELAXED),
-                   __atomic_load_n(&drained_, __ATOMIC_RELAXED), dropped(),
-                   __atomic_load_n(&overwritten_, __ATOMIC_RELAXED)};
-    c.kept = recorded - c.folded - c.drained - c.overwritten;
-    return c;
-  }
-
- private:
-  Event*& chunk_at(uint64_t chunk) const noexcept { return chunks_[chunk & (max_chunks - 1)]; }
-
-  __attribute__((noinline)) Event* claim_in_next_chunk() noexcept {
-    if (Policy::action == when_full::fold && end_ != nullptr) {
-      fold_chunk(chunk_events);
-      return cursor_;
-    }
-    Event* const fresh = find_chunk();
-    if (fresh == nullptr) {
-      __atomic_store_n(&dropped_, dropped_ + 1, __ATOMIC_RELAXED);
-      return nullptr;
-    }
-    note_chunk(size_ >> shift, fresh);
-    cursor_ = fresh;
-    end_ = fresh + chunk_events;
-    return fresh;
-  }
-
-  Event* find_chunk() noexcept {
-    if (chunks_ == nullptr) return nullptr;
-    if (gap_) {
-      if (Atomics::load(&first_) != size_ << 1) return nullptr;
-      gap_ = false;
-    }
-    for (;;) {
-      if (Event* recycled = take_recycled()) return recycled;
-      if (Event* fresh = new_chunk()) return fresh;
-      if (Policy::action == when_full::overwrite) return take_oldest();
-      if (Policy::action != when_full::wait || owned_ == 0 || Atomics::load(&no_reader_)) {
-        gap_ = true;
-        return nullptr;
-      }
-      sched_yield();
-    }
-  }
-
-  Event* new_chunk() noexcept {
-    if (owned_ == max_chunks || !budget_->take(chunk_bytes)) return nullptr;
-    const bool kept = budget_->keeper() != nullptr && budget_->keeper()->is_open();
-    void* const pages =
-        kept ? map_pages(chunk_bytes, false) : supply_.take(chunk_bytes, budget_->left() >= page_supply::slab_bytes);
-    if (pages == nullptr) {
-      budget_->give_back(chunk_bytes);
-      return nullptr;
-    }
-    if (kept) budget_->keeper()->keep(pages, chunk_bytes);
-    ++owned_;
-    return static_cast<Event*>(pages);
-  }
-  // The table of chunks is kept, too, page by page, for a reader begins there.
-  void note_chunk(uint64_t number, Event* chunk) noexcept {
-    const uint64_t place = number & (max_chunks - 1);
-    if (budget_->keeper() != nullptr)
-      budget_->keeper()->keep_up_to(chunks_, (place + 1) * sizeof(Event*), kept_table_, 4096,
-                                    sizeof(Event*) * max_chunks);
-    chunks_[place] = chunk;
-  }
-  void free_chunk(Event* chunk) noexcept {
-    if (budget_->keeper() != nullptr) budget_->keeper()->forget(chunk);
-    unmap_pages(chunk, chunk_bytes);
-    budget_->give_back(chunk_bytes);
-  }
-
-  // Null if there is no chunk at all or the reader is in the oldest: then the newest event is dropped.
-  Event* take_oldest() noexcept {
-    uint64_t first = Atomics::load(&first_);
-    while ((first & 1) == 0 && first >> 1 < size_) {
-      const uint64_t chunk = first >> 1 >> shift;
-      const uint64_t end = (chunk + 1) << shift;
-      if (!Atomics::exchange_if(&first_, first, end << 1)) continue;
-      __atomic_store_n(&overwritten_, overwritten_ + (end - (first >> 1)), __ATOMIC_RELAXED);
-      return chunk_at(chunk);
-    }
-    return nullptr;
-  }
-
-  void fold_chunk(uint64_t count) noexcept {
-    Event* const first = end_ - chunk_events;
-    if constexpr (Policy::action == when_full::fold) folder_(static_cast<const Event*>(first), count);
-    __atomic_store_n(&folded_, folded_ + count, __ATOMIC_RELAXED);
-    cursor_ = first;
-  }
-
-  // A stack of empty chunks, linked through their first bytes. Only the reader pushes and only the writer
-  // pops, so a chunk cannot come back between the two halves of a pop.
-  void recycle(Event* chunk) noexcept {
-    void* head = Atomics::load(&recycled_);
-    do {
-      __builtin_memcpy(static_cast<void*>(chunk), &head, sizeof head);
-    } while (!Atomics::exchange_if(&recycled_, head, static_cast<void*>(chunk)));
-  }
-  Event* take_recycled() noexcept {
-    void* head = Atomics::load(&recycled_);
-    void* next = nullptr;
-    do {
-      if (head == nullptr) return nullptr;
-      __builtin_memcpy(&next, head, sizeof next);
-    } while (!Atomics::exchange_if(&recycled_, head, next));
-    return static_cast<Event*>(head);
-  }
-
-  // the writer's
-  Event* cursor_ = nullptr;
-  Event* end_ = nullptr;
-  uint64_t size_ = 0;
-  uint64_t dropped_ = 0;
-  uint64_t folded_ = 0;
-  uint64_t overwritten_ = 0;
-  uint64_t owned_ = 0;
-  Event** chunks_ = nullptr;
-  memory_budget* budget_ = nullptr;
-  page_supply supply_;
-  size_t kept_table_ = 0;  // bytes of `chunks_` that are kept
-  bool gap_ = false;
-  folder folder_{};
-  // the reader's, in a cache line of their own
-  alignas(64) uint64_t first_ = 0;  // 2 * index of the oldest event in the buffer, + 1 while the reader is at it
-  uint64_t drained_ = 0;
-  void* recycled_ = nullptr;
-  bool no_reader_ = false;
-};
-
-}  // namespace core
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/record/details.hpp
 #ifndef WHYWAIT_RECORD_DETAILS_HPP
 #define WHYWAIT_RECORD_DETAILS_HPP
@@ -2191,6 +2077,7 @@ struct details {
   void (*leave)(location&, uint64_t now) noexcept;
   void (*next)(location&, uint32_t number, uint64_t now) noexcept;
   void (*visit)(location&, uint32_t number) noexcept;
+  void (*append)(location&, uint32_t number) noexcept;  ///< a visit that only the order keeps
   bool ordered;  ///< the order of visits is kept
 };
 
@@ -2329,13 +2216,15 @@ class name_cache {
 
 #endif
 
-// ---- whywait/record/path_recorder.hpp
-#ifndef WHYWAIT_RECORD_PATH_RECORDER_HPP
-#define WHYWAIT_RECORD_PATH_RECORDER_HPP
+// ---- whywait/record/path_head.hpp
+#ifndef WHYWAIT_RECORD_PATH_HEAD_HPP
+#define WHYWAIT_RECORD_PATH_HEAD_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace record {
+
+struct location;
 
 namespace detail {
 
@@ -2368,6 +2257,92 @@ inline bool subtract_to_negative(uint64_t& sum, uint64_t number) noexcept {
 
 }  // namespace detail
 
+/// A block of the profile.
+struct path_entry {
+  uint64_t visits;
+  uint64_t ticks;  ///< of the innermost region: less the instant since when it is
+  uint64_t work;
+  uint32_t within;
+  uint32_t unused;
+
+  static constexpr uint64_t visited = uint64_t(1) << 63;  ///< in `visits`: in the list of the segment
+
+  /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
+  bool arrive() noexcept { return detail::subtract_to_negative(visits, ~uint64_t(0)); }
+  void take_back() noexcept { detail::subtract(visits, 1); }
+};
+
+/// An open region.
+struct path_frame {
+  path_entry* region;
+  core::stable_key path;  ///< 0: not worked out yet
+};
+
+/// What the marks of a thread touch: this, and the profile that begins behind it. Marks of steps ask for nothing, they
+/// count: so there is something to count in where nothing is recorded, too, see location.hpp. The functions are
+/// the hot path of the marks in region.hpp; the caller reads the clock and checks what is asked for.
+struct path_head {
+  location* owner;       ///< where the thread records; null: nowhere
+  path_frame* top;
+  path_frame* fast_end;  ///< what is entered from here on is entered and left the slow way
+
+  /// Where a block lies behind the begin of the head.
+  static constexpr uint32_t place_of(uint32_t block) noexcept {
+    return uint32_t(sizeof(path_head)) + block * uint32_t(sizeof(path_entry));
+  }
+  static constexpr uint32_t block_at(uint32_t place) noexcept {
+    return (place - uint32_t(sizeof(path_head))) / uint32_t(sizeof(path_entry));
+  }
+  path_entry* at_place(uint32_t place) noexcept {
+    char* block = reinterpret_cast<char*>(this) + place;
+    __asm__("" : "+r"(block));  // in one register: an address of two in what changes memory costs more
+    return reinterpret_cast<path_entry*>(block);
+  }
+  /// Asked for by `enter`.
+  bool enters_fast() const noexcept { return top < fast_end; }
+  path_frame* enter(path_entry* block, uint64_t now) noexcept {
+    path_frame* const outer = top;
+    detail::add(outer->region->ticks, now);
+    detail::subtract(block->ticks, now);
+    top = outer + 1;  // first: what a signal handler enters lies above
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    outer[1].path = 0;
+    outer[1].region = block;
+    return outer + 1;
+  }
+  /// Asked for by `leave` and `next`.
+  bool is_innermost(const path_frame* entered) const noexcept { return top == entered; }
+  /// False: the region around it has to be listed (path_recorder::touch).
+  bool leave(path_frame* entered, uint64_t now) noexcept {
+    detail::add(entered->region->ticks, now);
+    path_entry* const outer = entered[-1].region;
+    top = entered - 1;
+    return !__builtin_expect(detail::subtract_to_negative(outer->ticks, now), 0);
+  }
+  /// The frame that `next` may be called with, null if there is none.
+  path_frame* innermost() noexcept;  // in path_recorder.hpp
+  static void next(path_frame* entered, path_entry* block, uint64_t now) noexcept {
+    detail::add(entered->region->ticks, now);
+    detail::subtract(block->ticks, now);
+    entered->region = block;
+    entered->path = 0;
+  }
+};
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/record/path_recorder.hpp
+#ifndef WHYWAIT_RECORD_PATH_RECORDER_HPP
+#define WHYWAIT_RECORD_PATH_RECORDER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
 /// Folds the path of one thread into a profile: block -> (visits, exclusive time, work). `close` ends a segment: it
 /// hands every block visited since the last `close` to a sink and starts afresh. Memory is bounded by the number of
 /// distinct blocks. One thread and its signal handlers only; nothing here locks, allocates or fails. The exclusive
@@ -2382,36 +2357,37 @@ class path_recorder {
  public:
   static constexpr uint32_t max_depth = 1024;
 
-  /// A block of the profile.
-  struct entry {
-    uint64_t visits;
-    uint64_t ticks;  ///< of the innermost region: less the instant since when it is
-    uint64_t work;
-    uint32_t within;
-    uint32_t unused;
-  };
-  /// An open region.
-  struct frame {
-    entry* region;
-    core::stable_key path;  ///< 0: not worked out yet
-  };
+  using entry = path_entry;
+  using frame = path_frame;
 
-  path_recorder() noexcept {}  // zero already; the arrays are too large to be written
+  path_recorder() noexcept {  // zero already; the arrays are too large to be written
+    static_assert(offsetof(path_recorder, profile_) == offsetof(path_recorder, head_) + sizeof(path_head),
+                  "the profile begins behind the head");
+  }
 
   /// Starts outside any region at `now`.
   void open(uint64_t now) noexcept {
     frames_[0].region = profile_;
-    top_ = fast_end_ = frames_;
+    head_.top = head_.fast_end = frames_;
     opened_ = now;
     profile_[0].ticks = timed - now;
   }
+
+  /// From the outermost region's frame to the head.
+  static constexpr size_t frames_before_head() noexcept {
+    return offsetof(path_recorder, head_) - offsetof(path_recorder, frames_) - sizeof(frame);
+  }
+  path_head& head() noexcept { return head_; }
+  const path_head& head() const noexcept { return head_; }
+  /// Whether this is a block of this recorder.
+  bool holds(const entry* block) const noexcept { return block >= profile_ && block < profile_ + core::site_table::capacity; }
 
   /// Where what belongs to single blocks begins; what is before has to be kept whole.
   char* arrays() noexcept { return reinterpret_cast<char*>(touched_); }
   /// Keeps the rest for a reader after a crash, as far as there are sites.
   void keep_arrays(core::kept_file& keeper) noexcept {
     keeper.keep_by_site(touched_, 0, sizeof touched_[0]);
-    keeper.keep_by_site(apart_, sizeof apart_, sizeof profile_[0]);
+    keeper.keep_by_site(apart_, sizeof apart_ + sizeof head_, sizeof profile_[0]);
   }
 
   /// Takes over what the recorder at `remote` of a process that is gone held, as far as `memory` has it; of this one
@@ -2422,10 +2398,12 @@ class path_recorder {
     const uint64_t listed = least(memory.room(&remote->touched_[0]), core::site_table::capacity);
     const entry* const profile = memory.find(&remote->profile_[0], entries);
     const uint32_t* const touched = memory.find(&remote->touched_[0], listed);
-    const uint64_t levels =
-        (reinterpret_cast<uintptr_t>(top_) - reinterpret_cast<uintptr_t>(&remote->frames_[0])) / sizeof(frame);
-    if (entries == 0 || profile == nullptr || touched == nullptr || touched_count_ > listed || levels > max_depth)
+    const path_head* const head = memory.find(&remote->head_, 1);
+    if (entries == 0 || profile == nullptr || touched == nullptr || head == nullptr || touched_count_ > listed)
       return false;
+    const uint64_t levels =
+        (reinterpret_cast<uintptr_t>(head->top) - reinterpret_cast<uintptr_t>(&remote->frames_[0])) / sizeof(frame);
+    if (levels > max_depth) return false;
     for (uint64_t level = 0; level <= levels; ++level) {
       const uint64_t bytes =
           reinterpret_cast<uintptr_t>(frames_[level].region) - reinterpret_cast<uintptr_t>(&remote->profile_[0]);
@@ -2434,91 +2412,54 @@ class path_recorder {
     }
     for (uint32_t i = 0; i < touched_count_; ++i)
       if (touched[i] >= entries) return false;
-    top_ = fast_end_ = frames_ + levels;
+    head_.top = head_.fast_end = frames_ + levels;
     deeper_ = 0;
     memcpy(touched_, touched, listed * sizeof touched_[0]);
     memcpy(static_cast<void*>(profile_), profile, entries * sizeof(entry));
     return true;
   }
 
-  // --- The hot path of the marks in region.hpp; the caller reads the clock and checks what is asked for.
-
-  static constexpr uint32_t place_of(uint32_t block) noexcept { return block * uint32_t(sizeof(entry)); }
-  static constexpr uint32_t block_at(uint32_t place) noexcept { return place / uint32_t(sizeof(entry)); }
-  entry* at_place(uint32_t place) noexcept {
-    return reinterpret_cast<entry*>(reinterpret_cast<char*>(profile_) + place);
-  }
-  /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
-  static bool arrive(entry* block) noexcept { return detail::subtract_to_negative(block->visits, ~uint64_t(0)); }
-  static void take_back(entry* block) noexcept { detail::subtract(block->visits, 1); }
-  /// Asked for by `enter_fast`.
-  bool enters_fast() const noexcept { return top_ < fast_end_; }
-  frame* enter_fast(entry* block, uint64_t now) noexcept {
-    frame* const outer = top_;
-    detail::add(outer->region->ticks, now);
-    detail::subtract(block->ticks, now);
-    top_ = outer + 1;  // first: what a signal handler enters lies above
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    outer[1].path = 0;
-    outer[1].region = block;
-    return outer + 1;
-  }
-  /// Asked for by `leave_fast` and `next_fast`.
-  bool is_innermost(const frame* entered) const noexcept { return top_ == entered; }
-  void leave_fast(frame* entered, uint64_t now) noexcept {
-    detail::add(entered->region->ticks, now);
-    entry* const outer = entered[-1].region;
-    top_ = entered - 1;
-    if (__builtin_expect(detail::subtract_to_negative(outer->ticks, now), 0)) touch(outer, 0);
-  }
-  /// The frame that `next_fast` may be called with, null if there is none.
-  frame* innermost_fast() noexcept {
-    const uint64_t above = static_cast<uint64_t>(reinterpret_cast<char*>(top_) - reinterpret_cast<char*>(frames_ + 1));
-    return above < sizeof(frame) * (max_depth - 1) ? top_ : nullptr;
-  }
-  static void next_fast(frame* entered, entry* block, uint64_t now) noexcept {
-    detail::add(entered->region->ticks, now);
-    detail::subtract(block->ticks, now);
-    entered->region = block;
-    entered->path = 0;
-  }
-  void work(uint64_t units) noexcept { detail::add(top_->region->work, units); }
-
-  // --- The same for everybody, whatever the depth
+  // --- What the head does, for everybody, whatever the depth
 
   /// Enters a timed region: one visit, time from `now` on. Beyond `max_depth` only visits are counted, the time
   /// stays with the region at that depth. Returns the new depth.
   uint32_t enter(uint32_t block, uint64_t now) noexcept {
     entry* const e = profile_ + block;
-    if (!arrive(e)) touch(e, 0);
-    if (__builtin_expect(!enters_fast(), 0)) make_room();
-    if (depth() < max_depth) enter_fast(e, now);
+    if (!e->arrive()) touch(e, 0);
+    if (__builtin_expect(!head_.enters_fast(), 0)) make_room();
+    if (depth() < max_depth) head_.enter(e, now);
     else ++deeper_;
     return depth();
   }
   /// Leaves the innermost region. Without an open region: counted, nothing else.
   void leave(uint64_t now) noexcept {
     if (deeper_ != 0) --deeper_;
-    else if (top_ == frames_) ++unmatched_leaves_;
-    else leave_fast(top_, now);
+    else if (head_.top == frames_) ++unmatched_leaves_;
+    else if (!head_.leave(head_.top, now)) touch_outer();
   }
   /// Leaves one region and enters the next at one instant. Outside any region, or beyond `max_depth`, only the visit
   /// is counted.
   void next(uint32_t block, uint64_t now) noexcept {
     entry* const e = profile_ + block;
-    if (!arrive(e)) touch(e, 0);
-    if (deeper_ == 0 && top_ != frames_) next_fast(top_, e, now);
+    if (!e->arrive()) touch(e, 0);
+    if (deeper_ == 0 && head_.top != frames_) path_head::next(head_.top, e, now);
   }
+  void work(uint64_t units) noexcept { detail::add(head_.top->region->work, units); }
   /// Counts one visit of an untimed block.
   void visit(uint32_t block) noexcept {
     entry* const e = profile_ + block;
-    if (!arrive(e)) touch(e, innermost());
+    if (!e->arrive()) touch(e, innermost());
   }
 
+  /// After path_head::leave, if that says so.
+  void touch_outer() noexcept { touch(head_.top->region, 0); }
+
   /// Site number of the innermost region; 0 outside any.
-  uint32_t innermost() const noexcept { return number(top_->region); }
-  uint32_t depth() const noexcept { return static_cast<uint32_t>(top_ - frames_) + deeper_; }
-  /// What `enter_fast` returned or would have returned at that depth, and back: for the slow way, where a frame is
+  uint32_t innermost() const noexcept { return number(head_.top->region); }
+  /// The same as an address: to see whether it has changed.
+  const entry* innermost_entry() const noexcept { return head_.top->region; }
+  uint32_t depth() const noexcept { return static_cast<uint32_t>(head_.top - frames_) + deeper_; }
+  /// What `path_head::enter` returned or would have returned at that depth, and back: for the slow way, where a frame is
   /// only a name. Its last bit is free.
   uintptr_t name_of(uint32_t depth) const noexcept {
     return reinterpret_cast<uintptr_t>(frames_) + uintptr_t(depth) * sizeof(frame);
@@ -2535,14 +2476,14 @@ class path_recorder {
   /// only: site numbers differ between ranks. Not mixed, so not every bit is a hash. One load where it is known,
   /// else 1 ns for each region entered since.
   core::stable_key path() const noexcept {
-    return __builtin_expect(top_->path != 0 || top_ == frames_, 1) ? top_->path : find_path();
+    return __builtin_expect(head_.top->path != 0 || head_.top == frames_, 1) ? head_.top->path : find_path();
   }
 
   /// Ends the segment at `now`: calls sink(const path_step&) once for each block visited or timed in it, code
   /// outside any region (block 0) left out, for its time is what the others leave. O(blocks of the segment).
   template <class Sink>
   void close(uint64_t now, Sink&& sink) noexcept {
-    entry* const inside = top_->region;
+    entry* const inside = head_.top->region;
     in_list_ = true;
     detail::add(inside->ticks, now);
     for (uint32_t i = 0; i < touched_count_; ++i) {
@@ -2565,7 +2506,7 @@ class path_recorder {
 
   /// `close` for the case that it has nothing to tell: only code outside any region ran. False: call `close`.
   bool close_if_outside(uint64_t now) noexcept {
-    if (touched_count_ != 0 || top_ != frames_) return false;
+    if (touched_count_ != 0 || head_.top != frames_) return false;
     profile_[0].ticks = timed - now;
     return true;
   }
@@ -2575,7 +2516,7 @@ class path_recorder {
   /// it stands still: from another thread the numbers may be torn, never the memory.
   template <class Sink>
   void peek(uint64_t now, Sink&& sink) const noexcept {
-    const entry* const inside = top_->region;
+    const entry* const inside = head_.top->region;
     const uint64_t longest = now > opened_ ? now - opened_ : 0;
     for (uint32_t i = 0; i < touched_count_; ++i) {
       const entry& e = profile_[touched_[i]];
@@ -2587,19 +2528,19 @@ class path_recorder {
   }
 
   /// Continues after a pause that belongs to no block (the inside of an MPI call) and began at the last `close`.
-  void resume(uint64_t now) noexcept { top_->region->ticks = timed - now; }
+  void resume(uint64_t now) noexcept { head_.top->region->ticks = timed - now; }
 
  private:
-  static constexpr uint64_t visited = uint64_t(1) << 63;
+  static constexpr uint64_t visited = entry::visited;
   static constexpr uint64_t timed = uint64_t(1) << 62;  // more than any clock reads
 
   // The next 64 levels: from now on they are entered the fast way, but for the very last, above which it is deep. A
   // signal handler may meet a frame that is not written yet: it must name some block.
   __attribute__((noinline, cold)) void make_room() noexcept {
-    frame* const end = frames_ + max_depth - 1 - fast_end_ > 64 ? fast_end_ + 64 : frames_ + (max_depth - 1);
-    for (frame* each = fast_end_ + 1; each <= end + 1; ++each)
+    frame* const end = frames_ + max_depth - 1 - head_.fast_end > 64 ? head_.fast_end + 64 : frames_ + (max_depth - 1);
+    for (frame* each = head_.fast_end + 1; each <= end + 1; ++each)
       if (each->region == nullptr) each->region = profile_;
-    fast_end_ = end;
+    head_.fast_end = end;
   }
 
   static uint64_t least(uint64_t a, uint64_t b) noexcept { return a < b ? a : b; }
@@ -2625,13 +2566,13 @@ class path_recorder {
 
   // A polynomial of the site numbers; mixed only where it is used as a hash.
   __attribute__((noinline)) core::stable_key find_path() const noexcept {
-    frame* known = top_;
+    frame* known = head_.top;
     while (known != frames_ && known->path == 0) --known;
-    while (known != top_) {
+    while (known != head_.top) {
       ++known;
       known->path = known[-1].path * 0x9e3779b97f4a7c15u + number(known->region);
     }
-    return top_->path;
+    return head_.top->path;
   }
 
   template <class Sink>
@@ -2642,8 +2583,6 @@ class path_recorder {
     if ((visits | ticks | e.work) != 0) sink(core::path_step{block, e.within, visits, ticks, e.work});
   }
 
-  frame* top_ = nullptr;
-  frame* fast_end_ = nullptr;  // what is entered from here on is entered and left the slow way
   uint32_t touched_count_ = 0;
   uint32_t deeper_ = 0;        // how many regions beyond max_depth are open
   bool in_list_ = false;       // the list of touched blocks is being changed
@@ -2652,9 +2591,16 @@ class path_recorder {
   mutable frame frames_[max_depth + 1];  // 0: outside any region
   alignas(4096) uint32_t touched_[core::site_table::capacity];  // pages of their own: kept as far as there are sites
   // Half a page further than the frames: a load waits for an earlier store whose address has the same last 12 bits.
-  char apart_[2048 + 64];
+  // The profile begins with a cache line.
+  char apart_[2048 + 64 - sizeof(path_head)];
+  path_head head_ = {};
   entry profile_[core::site_table::capacity];
 };
+
+inline path_frame* path_head::innermost() noexcept {
+  const uint64_t above = reinterpret_cast<uintptr_t>(top) - (reinterpret_cast<uintptr_t>(this) - path_recorder::frames_before_head());
+  return __builtin_expect(above < sizeof(path_frame) * (path_recorder::max_depth - 1), 1) ? top : nullptr;
+}
 
 }  // namespace record
 }  // namespace v0
@@ -2684,34 +2630,71 @@ struct location : core::location_base {
   bool looking_up = false;                      ///< the number of a place is being looked up
   void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
+  path_head* decoy = nullptr;                   ///< what marks find if they have to go the slow way; null: `path`
   path_recorder path;
   name_cache names;
 };
 
 namespace detail {
 
-// Per module and thread: this thread's location if its marks may go the fast way; null before its first event, `off`
-// if nothing is recorded, `elsewhere` if every mark goes the slow way: then `slow_here` has it.
-// Hidden and initial-exec: one load in an executable and in a library, no wrapper, no guard.
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local location* here = nullptr;
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local location* slow_here = nullptr;
+// What the marks of a thread find at `here`, per module and thread. Marks of regions go the fast way if its frames say
+// so, marks of steps if the step is in the list of the segment: where neither is so every mark goes the slow
+// way, and the fast one asks for nothing else. It is one of
+//   the head of the thread's path recorder;
+//   its decoy, a profile that stays empty, if somebody wants more of each mark than the fast way does;
+//   `nowhere`, of which the same is true: before the first mark. Marks count in it, so if it is for longer each thread
+//   takes a part of its own, as good as: the processors would else take its lines from each other;
+//   `off_here`, if nothing is recorded in this process: its first block is in the list. As no place has a number
+//   then, no mark reaches further.
+// Hidden, as every function that knows of it: one for each module. A function of another module would make
+// that module's fast. Initial-exec: one load in an executable and in a library, no wrapper, no guard.
+struct no_profile {
+  path_head head;
+  path_entry blocks[core::site_table::capacity];
+  char parts[32 * (2048 + 64)];
+};
+struct off_profile {
+  path_head head;
+  uint64_t visits;
+};
+__attribute__((visibility("hidden"))) inline no_profile nowhere;
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local path_head* here = &nowhere.head;
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local off_profile off_here = {};
 
 // One for each module: whether its child handler of fork(2) is in place.
 __attribute__((visibility("hidden"))) inline bool fork_watched = false;
 
 // In the child of a fork only the forking thread lives on: it starts with a location of its own.
-inline void forget_location() noexcept { here = nullptr; }
+__attribute__((visibility("hidden"))) inline void forget_location() noexcept { here = &nowhere.head; }
 
-inline location* off() noexcept { return reinterpret_cast<location*>(uintptr_t(1)); }
-inline location* elsewhere() noexcept { return reinterpret_cast<location*>(uintptr_t(2)); }
-inline bool is_fast(const location* at) noexcept {
-  return __builtin_expect(reinterpret_cast<uintptr_t>(at) > 2, 1);
+// 0: before a location is looked for; 1: there is no memory for one; 2 to 31: nobody listens yet.
+__attribute__((visibility("hidden"))) inline path_head* part_of_nowhere(uint32_t part) noexcept {
+  return reinterpret_cast<path_head*>(reinterpret_cast<char*>(&nowhere) + part * (2048 + 64));
 }
+__attribute__((visibility("hidden"))) inline path_head* unheard() noexcept {
+  return part_of_nowhere(2 + static_cast<uint32_t>((reinterpret_cast<uintptr_t>(&here) >> 12) * 0x9e3779b97f4a7c15u >> 32) % 30);
+}
+
+/// Nothing is recorded, and no place has a number: marks are as cheap as they can be.
+__attribute__((visibility("hidden"))) inline void go_off() noexcept {
+  off_here.head.top = reinterpret_cast<path_frame*>(uintptr_t(2));
+  off_here.visits = path_entry::visited;
+  here = &off_here.head;
+}
+inline bool is_off(const path_head* at) noexcept { return at->top == reinterpret_cast<path_frame*>(uintptr_t(2)); }
+/// Whether that is a frame of a thread that goes the fast way.
+inline bool is_frame(const path_frame* top) noexcept { return reinterpret_cast<uintptr_t>(top) > 2; }
 
 /// Whether marks may go the fast way. It knows one clock and folds; whoever wants more of a mark says so here and
 /// does it in slow_path.hpp.
 inline bool marks_are_fast(const core::registry& registry, const location& at) noexcept {
   return registry.clock == core::clock_source::counter && at.more == nullptr;
+}
+
+inline bool make_decoy(location& at) noexcept {
+  at.decoy = static_cast<path_head*>(core::map_pages(sizeof(no_profile), false));
+  if (at.decoy != nullptr) at.decoy->owner = &at;
+  return at.decoy != nullptr;
 }
 
 inline location* make_location(core::registry& registry) noexcept {
@@ -2729,8 +2712,13 @@ inline location* make_location(core::registry& registry) noexcept {
     return nullptr;  // a few pages stay behind
   }
   made->path.open(core::cycle_clock::now());
+  made->path.head().owner = made;
   if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
     made->more = static_cast<details*>(make(registry));
+  if (!marks_are_fast(registry, *made) && !make_decoy(*made)) {
+    core::complain("no address space to record a thread; it is left out");
+    return nullptr;
+  }
   pthread_mutex_lock(&registry.mutex);
   made->index = registry.location_count++;
   made->next = registry.locations;
@@ -2743,21 +2731,22 @@ inline location* make_location(core::registry& registry) noexcept {
 
 /// First event of a thread in this module: finds its location or makes it. Null if recording is off, or as long as
 /// nobody listens: then every mark comes here, about 3 ns.
-__attribute__((noinline, cold)) inline location* find_location() noexcept {
-  if (here == off()) return nullptr;
-  if (here == elsewhere()) return slow_here;
+__attribute__((noinline, cold, visibility("hidden"))) inline location* find_location() noexcept {
+  if (is_off(here) || here == part_of_nowhere(1)) return nullptr;
   core::registry* registry = core::the_registry();
   if (registry == nullptr || !registry->config.enable) {
-    here = off();
+    go_off();
     return nullptr;
   }
-  if (__atomic_load_n(&registry->listening, __ATOMIC_ACQUIRE) == 0) return nullptr;
+  if (__atomic_load_n(&registry->listening, __ATOMIC_ACQUIRE) == 0) {
+    here = unheard();
+    return nullptr;
+  }
   if (!__atomic_exchange_n(&fork_watched, true, __ATOMIC_ACQ_REL)) pthread_atfork(nullptr, nullptr, &forget_location);
   auto* const known = static_cast<core::location_base*>(pthread_getspecific(registry->thread_key));
   location* found = static_cast<location*>(known);
   if (found == nullptr) found = make_location(*registry);
-  slow_here = found;
-  here = found == nullptr ? off() : marks_are_fast(*registry, *found) ? found : elsewhere();
+  here = found == nullptr ? part_of_nowhere(1) : found->decoy != nullptr ? found->decoy : &found->path.head();
   return found;
 }
 
@@ -2770,11 +2759,192 @@ inline void listen() noexcept {
 }
 
 /// This thread's location; null if recording is switched off (WHYWAIT_ENABLE=0). About 1 ns.
-inline location* this_location() noexcept {
-  location* const known = detail::here;
-  return detail::is_fast(known) ? known : detail::find_location();
+__attribute__((visibility("hidden"))) inline location* this_location() noexcept {
+  location* const known = detail::here->owner;
+  return __builtin_expect(known != nullptr, 1) ? known : detail::find_location();
 }
 
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/record/append.hpp
+#ifndef WHYWAIT_RECORD_APPEND_HPP
+#define WHYWAIT_RECORD_APPEND_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+/// Whether the calling thread keeps the order of its path: whoever counts blocks by other means than the path recorder
+/// then tells each with `append`, too.
+inline bool keeps_order() noexcept {
+  const location* const here = this_location();
+  return here != nullptr && here->more != nullptr && here->more->ordered;
+}
+
+constexpr uint32_t most_appended = (1u << 28) - 1;
+
+/// One visit of a block that somebody else counts (the compiler's callbacks), for the order of the path only: it
+/// counts nothing. At most `most_appended`. About 8 ns where `keeps_order`; else nothing. What runs inside it and calls it again is
+/// left out.
+inline void append(uint32_t block) noexcept {
+  location* const here = this_location();
+  if (here == nullptr || here->more == nullptr) return;
+  if (here->more->ordered) here->more->append(*here, block);
+}
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/record/coverage/block_counts.hpp
+#ifndef WHYWAIT_RECORD_COVERAGE_BLOCK_COUNTS_HPP
+#define WHYWAIT_RECORD_COVERAGE_BLOCK_COUNTS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+namespace coverage {
+
+/// What one thread ran of one module since its last synchronisation: a count for each block, and the blocks that
+/// have one. One thread only; nothing locks or allocates after `open`. Memory: address space for every block of the
+/// module, touched where code runs.
+class block_counts {
+ public:
+  /// Room for `size` blocks with the numbers from 0 on. False if there is none. `unseen`: size() stays 0, so that whoever
+  /// asks for it comes to the slow way with each visit.
+  WHYWAIT_NO_COVERAGE bool open(uint32_t size, bool unseen = false) noexcept {
+    entries_ = static_cast<entry*>(core::map_pages(sizeof(entry) * size, false));
+    ran_ = static_cast<uint32_t*>(core::map_pages(sizeof(uint32_t) * size, false));
+    if (entries_ == nullptr || ran_ == nullptr) return false;
+    segment_ = 1;
+    capacity_ = size;
+    size_ = unseen ? 0 : size;
+    return true;
+  }
+  WHYWAIT_NO_COVERAGE void release() noexcept {
+    core::unmap_pages(entries_, sizeof(entry) * capacity_);
+    core::unmap_pages(ran_, sizeof(uint32_t) * capacity_);
+    *this = block_counts();
+  }
+
+  /// 0 until it is open.
+  WHYWAIT_NO_COVERAGE __attribute__((always_inline)) uint32_t size() const noexcept { return size_; }
+  WHYWAIT_NO_COVERAGE uint32_t capacity() const noexcept { return capacity_; }
+
+  /// Counts one visit of `block`, which must be below capacity(). True: the first since the last `collect`.
+  WHYWAIT_NO_COVERAGE __attribute__((always_inline)) bool visit(uint32_t block) noexcept {
+    entry& e = entries_[block];
+    if (__builtin_expect(e.segment != segment_, 0)) {
+      e.count = 1;
+      e.segment = segment_;
+      ran_[ran_count_++] = block;
+      return true;
+    }
+    ++e.count;
+    return false;
+  }
+
+  /// Calls sink(block, count) for what ran since the last call and starts afresh. O(blocks that ran).
+  template <class Sink>
+  WHYWAIT_NO_COVERAGE void collect(Sink&& sink) noexcept {
+    __asm__ volatile("" ::: "memory");  // g++ believes that a callback changes nothing here
+    for (uint32_t i = 0; i < ran_count_; ++i) sink(ran_[i], entries_[ran_[i]].count);
+    ran_count_ = 0;
+    ++segment_;
+  }
+
+ private:
+  struct entry {
+    uint64_t count;
+    uint64_t segment;  // of an older one: the count is none
+  };
+  entry* entries_ = nullptr;
+  uint64_t segment_ = 0;
+  uint32_t* ran_ = nullptr;
+  uint32_t ran_count_ = 0;
+  uint32_t size_ = 0;
+  uint32_t capacity_ = 0;
+};
+
+}  // namespace coverage
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/record/coverage/source.hpp
+#ifndef WHYWAIT_RECORD_COVERAGE_SOURCE_HPP
+#define WHYWAIT_RECORD_COVERAGE_SOURCE_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+namespace coverage {
+
+/// Adds a source of `count` blocks to those that every synchronisation reads; null if recording is off or there is no
+/// memory. The caller fills in what its kind needs, then calls `publish`. Any thread.
+WHYWAIT_NO_COVERAGE __attribute__((cold)) inline core::code_source* make_source(core::code_source::kind what,
+                                                                                uint32_t count) noexcept {
+  core::registry* const registry = core::the_registry();
+  if (registry == nullptr || !registry->config.enable || count == 0) return nullptr;
+  void* const pages = core::map_pages(sizeof(core::code_source), false);
+  if (pages == nullptr) return nullptr;
+  const uint32_t before = __atomic_fetch_add(&registry->code_numbers, count, __ATOMIC_RELAXED);
+  if (before + count < before || before + count > ~uint32_t(0) - core::site_table::capacity) {
+    __atomic_fetch_sub(&registry->code_numbers, count, __ATOMIC_RELAXED);
+    core::complain("more than 2^32 blocks of code; the rest is not counted");
+    return nullptr;
+  }
+  core::code_source* const made = static_cast<core::code_source*>(pages);
+  made->what = what;
+  made->first = core::site_table::capacity + before;
+  made->count = count;
+  return made;
+}
+
+WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void publish(core::code_source* source) noexcept {
+  core::registry* const registry = core::the_registry();
+  core::code_source* head = __atomic_load_n(&registry->sources, __ATOMIC_RELAXED);
+  do source->next = head;
+  while (!__atomic_compare_exchange_n(&registry->sources, &head, source, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/// The code of `address`'s module is read until the process ends: it must not be unloaded.
+WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void pin_module_of(const void* address) noexcept {
+  Dl_info info;
+  link_map* module = nullptr;
+  if (dladdr1(address, &info, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0 && module != nullptr &&
+      *module->l_name != '\0')
+    dlopen(module->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/// Hands over what the code of all sources ran since the calling thread's last synchronisation. No allocation.
+inline void collect(core::registry& registry, const core::step_sink& sink) noexcept {
+  for (core::code_source* source = __atomic_load_n(&registry.sources, __ATOMIC_ACQUIRE); source != nullptr;
+       source = source->next)
+    source->collect(*source, sink);
+}
+
+}  // namespace coverage
 }  // namespace record
 }  // namespace v0
 }  // namespace whywait
@@ -2799,7 +2969,8 @@ namespace detail {
 struct thread_blocks {
   block_counts counts;
   uintptr_t base;
-  bool silent;  // the slow path is at work and what it runs may be instrumented, too; or nothing is recorded
+  bool silent;   // the slow path is at work and what it runs may be instrumented, too; or nothing is recorded
+  bool ordered;  // each visit belongs to the order of the path, too: all take the slow way
 };
 
 /// What the callbacks of one module share.
@@ -2880,34 +3051,48 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), cold)) inline void open
   guard_module.source = made;
 }
 
-/// First callback of a thread in this module; false if nothing is recorded, or not yet.
-WHYWAIT_NO_COVERAGE __attribute__((noinline, cold)) inline bool open_thread(thread_blocks& here, module_blocks& module,
-                                                                            void (*open_module)()) noexcept {
-  if (here.silent || here.counts.size() != 0) return false;
+/// Opens what the first callback of a thread in this module needs; false if nothing is recorded, or not yet.
+WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline bool is_open(thread_blocks& here, module_blocks& module,
+                                                                                             void (*open_module)()) noexcept {
+  if (here.silent) return false;
+  if (here.counts.capacity() != 0) return true;
   here.silent = true;
   if (this_location() != nullptr) {
     pthread_once(&module.once, open_module);
     const core::code_source* const source = module.source;
-    if (source == nullptr || !here.counts.open(source->count)) return false;  // silent for good
+    here.ordered = keeps_order();
+    if (source == nullptr || !here.counts.open(source->count, here.ordered)) return false;  // silent for good
     here.base = source->base;
-  } else if (record::detail::here != nullptr) {
-    return false;  // switched off
+  } else if (record::detail::is_off(record::detail::here)) {
+    return false;
   }
   here.silent = false;
-  return here.counts.size() != 0;
+  return here.counts.capacity() != 0;
+}
+
+/// Whether a block that came the slow way is counted; if wanted it belongs to the order of the path from now on.
+WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline bool take(thread_blocks& here, const module_blocks& module,
+                                                                                          uintptr_t block) noexcept {
+  if (block >= here.counts.capacity()) return false;
+  const uint64_t number = module.source->first + block;
+  if (!here.ordered || number > most_appended) return true;
+  here.silent = true;
+  append(static_cast<uint32_t>(number));
+  here.silent = false;
+  return true;
 }
 
 }  // namespace detail
 
-/// Counts the block whose callback returns to `address`: each thread its own, in the order they run. About 1 ns.
-/// Code of other modules is not counted.
+/// Counts the block whose callback returns to `address`: each thread its own, in the order they run. About 1 ns, 8 more with
+/// WHYWAIT_PATH=order. Code of other modules is not counted.
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), always_inline)) inline void visit_address(uintptr_t address) noexcept {
   detail::thread_blocks& here = detail::address_blocks;
   uintptr_t block = (address - here.base) >> 2;  // calls are longer than 3 bytes: no two have one number
   if (__builtin_expect(block >= here.counts.size(), 0)) {
-    if (!detail::open_thread(here, detail::address_module, &detail::open_address_module)) return;
+    if (!detail::is_open(here, detail::address_module, &detail::open_address_module)) return;
     block = (address - here.base) >> 2;
-    if (block >= here.counts.size()) return;
+    if (!detail::take(here, detail::address_module, block)) return;
   }
   here.counts.visit(static_cast<uint32_t>(block));
 }
@@ -2917,8 +3102,8 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), always_inline)) inline 
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), always_inline)) inline void visit_guard(uint32_t guard, uintptr_t address) noexcept {
   detail::thread_blocks& here = detail::guard_blocks;
   if (__builtin_expect(guard >= here.counts.size(), 0)) {
-    if (!detail::open_thread(here, detail::guard_module, &detail::open_guard_module)) return;
-    if (guard >= here.counts.size()) return;
+    if (!detail::is_open(here, detail::guard_module, &detail::open_guard_module)) return;
+    if (!detail::take(here, detail::guard_module, guard)) return;
   }
   if (__builtin_expect(here.counts.visit(guard), 0)) __atomic_store_n(detail::guard_module.addresses + guard, address, __ATOMIC_RELAXED);
 }
@@ -3197,23 +3382,26 @@ struct site {
   const char* name;
   const char* file;
   uint32_t line;
-  uint32_t place;  ///< of its block in a profile: path_recorder::place_of(id()); 0 until the first visit
+  uint32_t place;  ///< of its block in a profile: path_head::place_of(id()); that of block 0 until the first visit
 
   constexpr site(site_kind what, const char* called, const char* in = __builtin_FILE(),
                  uint32_t at = __builtin_LINE()) noexcept
-      : kind(what), name(called), file(in), line(at), place(0) {}
+      : kind(what), name(called), file(in), line(at), place(record::path_head::place_of(0)) {}
 
-  /// 0 until the first visit: the block that nobody visits.
   uint32_t known_place() const noexcept { return __atomic_load_n(&place, __ATOMIC_RELAXED); }
+  /// 0 until the first visit: the block that nobody visits.
+  uint32_t known_id() const noexcept { return record::path_head::block_at(known_place()); }
   uint32_t id() noexcept {
-    const uint32_t known = known_place();
-    return __builtin_expect(known != 0, 1) ? record::path_recorder::block_at(known) : look_up();
+    const uint32_t known = known_id();
+    return __builtin_expect(known != 0, 1) ? known : look_up();
   }
 
  private:
   __attribute__((noinline, cold)) uint32_t look_up() noexcept {
-    const uint32_t found = core::the_registry()->sites.intern(kind, name, file, line);
-    __atomic_store_n(&place, record::path_recorder::place_of(found), __ATOMIC_RELAXED);
+    core::registry* const registry = core::the_registry();
+    if (registry == nullptr || !registry->config.enable) return core::site_table::overflow;  // see detail::off_here
+    const uint32_t found = registry->sites.intern(kind, name, file, line);
+    __atomic_store_n(&place, record::path_head::place_of(found), __ATOMIC_RELAXED);
     return found;
   }
 };
@@ -3247,33 +3435,28 @@ inline namespace v0 {
 namespace record {
 namespace detail {
 
-/// What a region object keeps. `entered` is the frame that path_recorder::enter_fast returned, or its name with the last
-/// bit set: that is never the innermost frame, so it is left the slow way.
+/// What a region object keeps. `entered` is the frame that path_head::enter returned, or its name with the last
+/// bit set: that is never the innermost frame, so it is left the slow way. Not even that is 1: it is not recorded.
 struct opened {
-  location* where;
-  path_recorder::frame* entered;
+  path_head* where;
+  path_frame* entered;
 };
-
-// Where a region is that is not recorded: the head of a location in which no frame is the innermost, so that the end
-// of a region needs no test for it.
-alignas(location) __attribute__((visibility("hidden"))) inline unsigned char nowhere[sizeof(location) - sizeof(path_recorder) -
-                                                                             sizeof(name_cache) + 64] = {};
-inline opened not_recorded() noexcept {
-  return {reinterpret_cast<location*>(nowhere), reinterpret_cast<path_recorder::frame*>(uintptr_t(1))};
+inline bool is_recorded(const path_frame* entered) noexcept { return entered != reinterpret_cast<path_frame*>(uintptr_t(1)); }
+/// The end of such a region needs no test for it: of `where` that is no frame.
+inline opened not_recorded(path_head* where) noexcept {
+  path_frame* none = reinterpret_cast<path_frame*>(uintptr_t(1));
+  __asm__("" : "+r"(none));  // else g++ compiles the scope twice
+  return {where, none};
 }
+__attribute__((visibility("hidden"))) inline opened not_recorded() noexcept { return not_recorded(&nowhere.head); }
 
-/// The place of a mark, for the report of what does not pair: the address of a site, or the number of one.
-class marked_place {
- public:
-  marked_place(site& place) noexcept : what_(reinterpret_cast<uintptr_t>(&place)) {}
-  explicit marked_place(uint32_t number) noexcept : what_(number) {}
-  uint32_t number() const noexcept {
-    return what_ < core::site_table::capacity ? static_cast<uint32_t>(what_) : reinterpret_cast<site*>(what_)->id();
-  }
-
- private:
-  uintptr_t what_;
-};
+/// The place of a mark, for the report of what does not pair: the address of a site, or the number of one. No class,
+/// for g++ would keep that in memory.
+using marked_place = uintptr_t;
+inline marked_place place_of(site& place) noexcept { return reinterpret_cast<uintptr_t>(&place); }
+inline uint32_t number_of(marked_place what) noexcept {
+  return what < core::site_table::capacity ? static_cast<uint32_t>(what) : reinterpret_cast<site*>(what)->id();
+}
 
 /// The number of a place; 0, and the mark is lost, in a signal handler that interrupts just this: the table is locked.
 template <class Look>
@@ -3290,7 +3473,7 @@ uint32_t number_by(location& at, Look&& look) noexcept {
   return found;
 }
 inline uint32_t number_of(location& at, site& place) noexcept {
-  return place.known_place() != 0 ? place.id() : number_by(at, [&] { return place.id(); });
+  return place.known_id() != 0 ? place.id() : number_by(at, [&] { return place.id(); });
 }
 inline uint32_t number_of(location& at, site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
   return number_by(at, [&] { return at.names.find(core::the_registry()->sites, kind, name, file, line); });
@@ -3298,13 +3481,13 @@ inline uint32_t number_of(location& at, site_kind kind, const char* name, const 
 
 // --- What every mark does where it is not alone: the clock that was chosen, any depth.
 
-inline opened enter_slowly(location& at, uint32_t number) noexcept {
+__attribute__((visibility("hidden"))) inline opened enter_slowly(location& at, uint32_t number) noexcept {
   if (number == 0) return not_recorded();
   const uint64_t now = core::cycle_clock::now();
   if (at.more != nullptr) at.more->enter(at, number, now);
   const uint32_t depth = at.path.enter(number, now);
-  const uintptr_t slow = is_fast(here) && depth < path_recorder::max_depth ? 0 : 1;
-  return {&at, reinterpret_cast<path_recorder::frame*>(at.path.name_of(depth) | slow)};
+  const uintptr_t slow = at.decoy == nullptr && depth < path_recorder::max_depth ? 0 : 1;
+  return {&at.path.head(), reinterpret_cast<path_frame*>(at.path.name_of(depth) | slow)};
 }
 inline void leave_slowly(location& at) noexcept {
   const uint64_t now = core::cycle_clock::now();
@@ -3336,59 +3519,57 @@ inline void leave_to(location& at, uint32_t depth) noexcept {
 inline bool repair(location& at, uint32_t depth, marked_place place) noexcept {
   if (__builtin_expect(at.path.depth() == depth, 1)) return true;
   count_mismatch(at, at.path.depth() > depth ? mismatch::fault::not_ended : mismatch::fault::ended_twice,
-                 place.number());
+                 number_of(place));
   leave_to(at, depth);
   return at.path.depth() == depth;
 }
 
 // --- Where the marks of region.hpp go when they cannot go the fast way: the first mark of a thread, the first visit
-// of a place in a segment, modes, depth. With `site& counted`: the fast way has counted the visit already.
+// of a place in a segment, modes, depth. With `counted`: there the fast way has counted the visit already.
 
-__attribute__((noinline, cold)) inline opened begin_slowly(site& place) noexcept {
-  if (here == off()) return not_recorded();
+// What was counted nowhere stays there: nobody reads it, and two threads that take from the same number could
+// make it negative, as if the block were in a list.
+__attribute__((visibility("hidden"))) inline void take_back(path_head& at, path_entry* counted) noexcept {
+  if (at.owner != nullptr && at.owner->path.holds(counted)) counted->take_back();
+}
+
+__attribute__((noinline, cold, visibility("hidden"))) inline opened begin_slowly(site& place) noexcept {
+  if (is_off(here)) return not_recorded(here);
   location* const at = this_location();
   return at != nullptr ? enter_slowly(*at, number_of(*at, place)) : not_recorded();
 }
-__attribute__((noinline, cold)) inline opened begin_first(site& counted) noexcept {
-  path_recorder::take_back(here->path.at_place(counted.known_place()));
-  return begin_slowly(counted);
+__attribute__((noinline, cold, visibility("hidden"))) inline opened begin_first(site& place, path_entry* counted) noexcept {
+  counted->take_back();
+  return begin_slowly(place);
 }
-__attribute__((noinline, cold)) inline void end_slowly(location& at, path_recorder::frame* entered,
-                                                       marked_place place) noexcept {
-  if (entered == not_recorded().entered) return;
+__attribute__((noinline, cold, visibility("hidden"))) inline void end_slowly(location& at, path_frame* entered,
+                                                                           marked_place place) noexcept {
   if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), place)) leave_slowly(at);
 }
-__attribute__((noinline, cold)) inline void next_slowly(location& at, path_recorder::frame* entered, marked_place from,
-                                                        site& place) noexcept {
-  if (entered == not_recorded().entered) return;
+__attribute__((noinline, cold, visibility("hidden"))) inline void end_first(path_head& at) noexcept { at.owner->path.touch_outer(); }
+__attribute__((noinline, cold, visibility("hidden"))) inline void next_slowly(location& at, path_frame* entered,
+                                                                            marked_place from, site& place) noexcept {
   if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), from)) next_slowly(at, number_of(at, place));
 }
-__attribute__((noinline, cold)) inline void next_first(location& at, path_recorder::frame* entered, site& counted) noexcept {
-  path_recorder::take_back(at.path.at_place(counted.known_place()));
-  next_slowly(at, entered, counted, counted);
+__attribute__((noinline, cold, visibility("hidden"))) inline void next_first(path_head& at, site& place, path_entry* counted) noexcept {
+  counted->take_back();
+  next_slowly(*at.owner, number_of(*at.owner, place));
 }
-__attribute__((noinline, cold)) inline void next_slowly(site& place) noexcept {
+__attribute__((noinline, cold, visibility("hidden"))) inline void next_slowly(site& place) noexcept {
   location* const at = this_location();
   if (at == nullptr) return;
   const uint32_t number = number_of(*at, place);
   if (at->path.depth() == 0 && number != 0) count_mismatch(*at, mismatch::fault::nothing_before, number);
   next_slowly(*at, number);
 }
-__attribute__((noinline, cold)) inline void next_first(site& counted) noexcept {
-  path_recorder::take_back(here->path.at_place(counted.known_place()));
-  next_slowly(counted);
-}
-__attribute__((noinline, cold)) inline void visit_slowly(site& place) noexcept {
+__attribute__((noinline, cold, visibility("hidden"))) inline void visit_slowly(site& place, path_entry* counted) noexcept {
+  take_back(*here, counted);
   if (location* const at = this_location()) visit_slowly(*at, number_of(*at, place));
-}
-__attribute__((noinline, cold)) inline void visit_first(site& counted) noexcept {
-  path_recorder::take_back(here->path.at_place(counted.known_place()));
-  visit_slowly(counted);
 }
 
 // --- Names known only at run time
 
-__attribute__((noinline)) inline opened begin_named(site_kind kind, const char* name, const char* file, uint32_t line,
+__attribute__((noinline, visibility("hidden"))) inline opened begin_named(site_kind kind, const char* name, const char* file, uint32_t line,
                                                     uint32_t& number) noexcept {
   location* const at = this_location();
   return at != nullptr ? enter_slowly(*at, number = number_of(*at, kind, name, file, line)) : not_recorded();

@@ -284,7 +284,8 @@ struct clock_anchor {
   X(Comm_create_group, create) X(Comm_split, create) X(Comm_split_type, create)                          \
   X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
-  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)
+  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
+  X(Win_allocate_shared, create) X(Win_free, local)
 
 namespace whywait {
 inline namespace v0 {
@@ -418,6 +419,22 @@ void put(packet& out, const T& value) {
   std::memcpy(out.data() + at, &value, sizeof(T));
 }
 
+namespace detail {
+[[gnu::cold, gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
+  const std::size_t at = out.size();
+  out.resize(at + size);
+  if (size != 0) std::memcpy(out.data() + at, from, size);
+}
+}  // namespace detail
+
+/// Appends a list of plain values, with its length.
+template <class T>
+void put_all(packet& out, const std::vector<T>& values) {
+  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+  put(out, static_cast<std::uint64_t>(values.size()));
+  detail::put_bytes(out, values.data(), values.size() * sizeof(T));
+}
+
 /// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
 class packet_reader {
  public:
@@ -441,12 +458,27 @@ class packet_reader {
     return here;
   }
 
+  /// How many elements of `size` bytes the list has that begins here; as many are left.
+  std::size_t get_count(std::size_t size) {
+    const auto count = get<std::uint64_t>();
+    if (count > static_cast<std::size_t>(end_ - at_) / size) detail::truncated();
+    return static_cast<std::size_t>(count);
+  }
+
   bool empty() const noexcept { return at_ == end_; }
 
  private:
   const unsigned char* at_;
   const unsigned char* end_;
 };
+
+/// Reads a list that put_all put, over what `values` holds.
+template <class T>
+void get_all(packet_reader& in, std::vector<T>& values) {
+  values.resize(in.get_count(sizeof(T)));
+  const std::size_t size = values.size() * sizeof(T);
+  if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
+}
 
 }  // namespace explain
 }  // namespace v0
@@ -870,7 +902,7 @@ struct delay_costs {
 
 /// What measurement did to the run, and what the run would have been without it (overhead 0).
 struct compensation {
-  bool calibrated = false;         ///< options::overheads says what calls cost; else only what the records say is known
+  bool calibrated = false;         ///< what calls cost is known (location_history); else only what the records say
   std::int64_t total_ns = 0;       ///< the run without measurement overhead
   std::int64_t waiting_ns = 0;     ///< sum of all waits without it
   std::int64_t overhead_ns = 0;    ///< measurement overhead executed by all locations
@@ -930,6 +962,17 @@ enum : std::uint16_t {
   synchronous = 1u << 3,  ///< a send that surely was not buffered
   wildcard = 1u << 4      ///< received from any source
 };
+
+// In the bits above: how large the own message of a match is, as the number of digits of its bytes; 0: not said.
+constexpr unsigned size_shift = 8;
+/// Smaller messages are sent without waiting for their receive by every MPI library.
+constexpr std::uint64_t always_buffered_bytes = 2048;
+
+inline std::uint16_t size_of(std::uint64_t bytes) noexcept {
+  return bytes < always_buffered_bytes
+             ? std::uint16_t(0)
+             : static_cast<std::uint16_t>(static_cast<unsigned>(64 - __builtin_clzll(bytes)) << size_shift);
+}
 }
 
 /// A message as one of its two sides sees it: the call that completed it here, the instant that it needed there.
@@ -1024,7 +1067,6 @@ struct call_overhead {
   double back_ns;    ///< from when MPI has given it back to the second time stamp
   double after_ns;   ///< after that
   double error_ns;   ///< by how much the sum of the four may be wrong, either way
-  double reading_ns; ///< one reading of the clock: a call that timed itself (sync_flag::timed) took four more
 };
 
 /// What one mark costs the thread that passes it, ns.
@@ -1114,9 +1156,8 @@ enum : uint16_t {
   ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
   failed = 1u << 12,        ///< MPI returned an error
   synchronous = 1u << 13,   ///< Ssend family: completes only when the receive has begun
-  timed = 1u << 14,         ///< the wrapper timed itself: one more reading of the clock before and inside, two after
-  met = 1u << 15,           ///< carried over from an earlier epoch, where its message was matched
-  resolved = contributes    ///< point to point: a wildcard whose `peer` and `tag` are known before a call completes it
+  resolved = 1u << 14,      ///< a wildcard whose `peer` and `tag` are known although no call has completed it yet
+  met = 1u << 15            ///< carried over from an earlier epoch, where its message was matched
 };
 }
 
@@ -1170,6 +1211,13 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
+/// std::llround without its call: the nearest integer, halves away from zero. |x| below 2^63.
+inline std::int64_t nearest(double x) noexcept {
+  const auto whole = static_cast<std::int64_t>(x);
+  const double rest = x - static_cast<double>(whole);
+  return whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0);
+}
+
 /// From the ticks of one process to the nanoseconds that all ranks share: linear between two offset
 /// measurements (definitions of Scalasca's linear interpolation; C(t) = t + alpha + beta t).
 struct clock_map {
@@ -1178,7 +1226,7 @@ struct clock_map {
   double offset_ns = 0.0;     ///< shared time at `origin`
 
   std::int64_t operator()(std::uint64_t ticks) const noexcept {
-    return std::llround(static_cast<double>(static_cast<std::int64_t>(ticks - origin)) * ns_per_tick + offset_ns);
+    return nearest(static_cast<double>(static_cast<std::int64_t>(ticks - origin)) * ns_per_tick + offset_ns);
   }
 };
 
@@ -1227,21 +1275,33 @@ class counted_code {
     const term* end() const noexcept { return last; }
   };
 
-  /// Numbers must come in ascending order, each once.
-  void add(std::uint32_t number, const std::vector<term>& terms) {
+  /// Numbers must come in ascending order, each once. `line`: for the order of the path, the first number that is of the
+  /// same line; 0: not for it.
+  void add(std::uint32_t number, const std::vector<term>& terms, std::uint32_t line = 0) {
     numbers_.push_back(number);
+    lines_.push_back(line);
     terms_.insert(terms_.end(), terms.begin(), terms.end());
     ends_.push_back(terms_.size());
   }
   /// What a step stands for; nothing if it is not known. O(log numbers).
   range find(std::uint32_t number) const noexcept {
-    const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), number);
-    if (found == numbers_.end() || *found != number) return {nullptr, nullptr};
-    const auto at = static_cast<std::size_t>(found - numbers_.begin());
+    const std::size_t at = index_of(number);
+    if (at == numbers_.size()) return {nullptr, nullptr};
     return {terms_.data() + (at == 0 ? 0 : ends_[at - 1]), terms_.data() + ends_[at]};
+  }
+  /// The line of a step, named by its first number; 0 if it is not known. O(log numbers).
+  std::uint32_t line_of(std::uint32_t number) const noexcept {
+    const std::size_t at = index_of(number);
+    return at == numbers_.size() ? 0 : lines_[at];
   }
 
  private:
+  std::size_t index_of(std::uint32_t number) const noexcept {
+    const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), number);
+    return found == numbers_.end() || *found != number ? numbers_.size() : static_cast<std::size_t>(found - numbers_.begin());
+  }
+
+  std::vector<std::uint32_t> lines_;
   std::vector<std::uint32_t> numbers_;
   std::vector<std::size_t> ends_;
   std::vector<term> terms_;
@@ -1284,6 +1344,13 @@ namespace detail {
 
 using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
 
+[[gnu::cold, gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
+  for (std::uint32_t i = 1; i < size; ++i) {
+    if (before(context, i, i - 1)) return false;
+  }
+  return true;
+}
+
 // Bottom-up merge sort, compiled once for all lists; std::stable_sort is 2 to 10 KB of code for each of them.
 [[gnu::cold, gnu::noinline]] inline void sort_numbers(std::vector<std::uint32_t>& numbers, number_before before,
                                                       const void* context) {
@@ -1316,15 +1383,14 @@ template <class T, class Before>
     const Before* before;
   };
   const both context{list.data(), &before};
+  const detail::number_before by_number = [](const void* c, std::uint32_t a, std::uint32_t b) {
+    const both& all = *static_cast<const both*>(c);
+    return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
+  };
+  if (detail::in_order(list.size(), by_number, &context)) return;
   std::vector<std::uint32_t> order(list.size());
   for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
-  detail::sort_numbers(
-      order,
-      [](const void* c, std::uint32_t a, std::uint32_t b) {
-        const both& all = *static_cast<const both*>(c);
-        return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
-      },
-      &context);
+  detail::sort_numbers(order, by_number, &context);
   // Each cycle of the permutation is moved round once.
   for (std::uint32_t i = 0; i != order.size(); ++i) {
     if (order[i] == i) continue;
@@ -1653,6 +1719,24 @@ class key_map {
         return fresh;
       }
     }
+  }
+
+  /// Forgets `key`, if it is there.
+  void erase(std::uint64_t key) noexcept {
+    if (slots_.empty()) return;
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = start(key);
+    for (; slots_[at].key != key; at = (at + 1) & mask) {
+      if (slots_[at].key == 0) return;
+    }
+    // Who stands behind and is not yet at its own place moves up.
+    for (std::size_t i = (at + 1) & mask; slots_[i].key != 0; i = (i + 1) & mask) {
+      if (((i - start(slots_[i].key)) & mask) < ((i - at) & mask)) continue;
+      slots_[at] = slots_[i];
+      at = i;
+    }
+    slots_[at] = {};
+    --count_;
   }
 
   std::size_t size() const noexcept { return count_; }
@@ -2213,28 +2297,14 @@ inline void add_share(std::vector<location_share>& list, const location_share& s
   add_share(list, {-1, 0, share.ns}, limit);
 }
 
-/// Waits of one location with one key and one shape, as they accumulate. `terms` holds every block.
+/// Waits of one location with one key and one shape, as they accumulate.
 struct wait_class {
-  enum kind_t : std::uint8_t { shaped, rest, shapeless };
+  enum kind_t : std::uint32_t { shaped, rest, shapeless };
   static constexpr std::uint32_t open = 0xffffffffu;
-  using share = std::pair<std::uint32_t, double>;  ///< block number, part of the absolute differences
 
-  explanation sum;
-  kind_t kind = shaped;
+  explanation sum;  ///< without a residual and without waiters until the end
   std::uint32_t location = 0;
-  std::vector<share> shape;             ///< of the first instance: frozen (definitions 1.7)
-  std::vector<std::uint32_t> position;  ///< block number -> index in sum.residual + 1
-  std::uint32_t slot = open;            ///< of its leader (merging.hpp), once that is known
-
-  /// Keeps its shape and place only: for the waits of the next epoch.
-  [[gnu::cold]] void restart() {
-    explanation fresh;
-    fresh.why = sum.why;
-    fresh.operation = sum.operation;
-    fresh.cause = sum.cause;
-    sum = std::move(fresh);
-    position.clear();
-  }
+  std::uint32_t slot = open;  ///< of its leader (merging.hpp), once an earlier epoch found one
 };
 
 /// The classes of one rank. Merged on line, so memory grows with distinct (pattern, operation, cause, shape)
@@ -2242,14 +2312,17 @@ struct wait_class {
 /// locations interleave. Not thread safe.
 class class_book {
  public:
-  class_book() = default;
-  explicit class_book(const options& settings) : settings_(&settings) {}
-  /// Those of the next epoch; borrowed.
+  /// Block number, part of the absolute differences.
+  struct share {
+    std::uint32_t block;
+    double part;
+  };
+
+  /// The settings of the next epoch, before the first wait, too; borrowed.
   void use(const options& settings) noexcept { settings_ = &settings; }
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`. Returns the number of its class.
   std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                    std::int64_t thread_of_waiter, std::int64_t thread_of_causer,
                     const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
     double whole = 0;
     for (const residual_term& term : wait.terms) whole += static_cast<double>(std::abs(term.total_ns));
@@ -2259,33 +2332,62 @@ class class_book {
         shares_[blocks[i]] = static_cast<double>(std::abs(wait.terms[i].total_ns)) / whole;
       }
     }
-    wait_class& into = choose(wait, operation, cause, blocks);
+    const std::uint32_t number = choose(wait, operation, cause, blocks);
     for (const std::uint32_t b : blocks) shares_[b] = 0;
-    count(into.sum, wait, thread_of_waiter, thread_of_causer);
-    if (into.position.size() < block_count) into.position.resize(block_count, 0);
+    explanation& into = classes_[number].sum;
+    count(into, wait);
+    class_terms& all = terms_[number];
+    if (all.position.size() < block_count) all.position.resize(block_count, 0);
     for (std::size_t i = 0; i != blocks.size(); ++i) {
-      std::uint32_t& at = into.position[blocks[i]];
+      std::uint32_t& at = all.position[blocks[i]];
       if (at == 0) {
-        into.sum.residual.push_back(wait.terms[i]);
-        at = static_cast<std::uint32_t>(into.sum.residual.size());
-      } else {
-        accumulate(into.sum.residual[at - 1], wait.terms[i]);
+        all.sums.emplace_back();
+        at = static_cast<std::uint32_t>(all.sums.size());
       }
-      into.sum.indirect_ns += wait.terms[i].inherited_ns;
+      all.sums[at - 1].add(wait.terms[i]);
+      into.indirect_ns += wait.terms[i].inherited_ns;
     }
-    return static_cast<std::uint32_t>(&into - classes_.data());
+    return number;
   }
 
   /// A wait that is only summed: below the threshold, or its cause came too late by the clocks.
-  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                                std::int64_t thread_of_waiter, std::int64_t thread_of_causer) {
-    wait_class& into = find(wait, operation, cause, wait_class::shapeless);
-    count(into.sum, wait, thread_of_waiter, thread_of_causer);
-    into.sum.unexplained_ns += wait.wait_ns;
-    return static_cast<std::uint32_t>(&into - classes_.data());
+  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
+    const std::uint32_t number = find(wait, operation, cause, wait_class::shapeless);
+    count(classes_[number].sum, wait);
+    classes_[number].sum.unexplained_ns += wait.wait_ns;
+    return number;
   }
 
-  std::vector<wait_class>& classes() noexcept { return classes_; }
+  std::size_t size() const noexcept { return classes_.size(); }
+  const explanation& sum(std::size_t number) const noexcept { return classes_[number].sum; }
+  wait_class::kind_t kind(std::size_t number) const noexcept { return heads_[number].kind; }
+  /// Of its first instance: frozen (definitions 1.7).
+  const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
+  std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
+
+  /// Of its leader, found in an earlier epoch; wait_class::open if there is none yet.
+  std::uint32_t slot(std::size_t number) const noexcept { return classes_[number].slot; }
+  void place(std::size_t number, std::uint32_t slot) noexcept { classes_[number].slot = slot; }
+
+  /// At the end of an epoch: a class as a whole; every block is a term of its residual. It keeps its shape and its slot
+  /// and begins anew for the waits of the next one.
+  [[gnu::cold]] explanation take(std::size_t number, std::int32_t rank, const block_table& blocks) {
+    explanation& from = classes_[number].sum;
+    explanation sum = std::move(from);
+    from = {};
+    from.why = sum.why;
+    from.operation = sum.operation;
+    from.cause = sum.cause;
+    sum.waiters.push_back({rank, static_cast<std::int32_t>(classes_[number].location), sum.wait_ns});
+    class_terms& all = terms_[number];
+    sum.residual.resize(all.sums.size());
+    for (std::uint32_t b = 0; b != all.position.size(); ++b) {
+      if (all.position[b] == 0) continue;
+      sum.residual[all.position[b] - 1] = all.sums[all.position[b] - 1].whole(blocks[b]);
+    }
+    all = {};
+    return sum;
+  }
 
   static void accumulate(residual_term& into, const residual_term& from) noexcept {
     into.total_ns += from.total_ns;
@@ -2305,7 +2407,51 @@ class class_book {
   }
 
  private:
-  void count(explanation& into, const wait_instance& wait, std::int64_t waiter_thread, std::int64_t causer_thread) {
+  // What all waits of a class have in one block: residual_term without what follows from the rest. One cache line.
+  struct term_sums {
+    std::int64_t visits_ns = 0, inherited_ns = 0;
+    std::int64_t causer_visits = 0, waiter_visits = 0, causer_work = 0, waiter_work = 0, causer_ns = 0, waiter_ns = 0;
+
+    void add(const residual_term& t) noexcept {
+      visits_ns += t.visits_ns;
+      inherited_ns += t.inherited_ns;
+      causer_visits += t.causer_visits;
+      waiter_visits += t.waiter_visits;
+      causer_work += t.causer_work;
+      waiter_work += t.waiter_work;
+      causer_ns += t.causer_ns;
+      waiter_ns += t.waiter_ns;
+    }
+    residual_term whole(const block_table::name& name) const noexcept {
+      residual_term t;
+      t.block = name.block;
+      t.within = name.within;
+      t.total_ns = causer_ns - waiter_ns;
+      t.visits_ns = visits_ns;
+      t.speed_ns = t.total_ns - visits_ns;
+      t.inherited_ns = inherited_ns;
+      t.causer_visits = causer_visits;
+      t.waiter_visits = waiter_visits;
+      t.causer_work = causer_work;
+      t.waiter_work = waiter_work;
+      t.causer_ns = causer_ns;
+      t.waiter_ns = waiter_ns;
+      return t;
+    }
+  };
+  struct class_terms {
+    std::vector<std::uint32_t> position;  ///< block number -> index in sums + 1
+    std::vector<term_sums> sums;
+  };
+  // What the search for a class looks at, of all classes together.
+  struct head {
+    std::uint32_t next;  ///< class of the same key, or none
+    wait_class::kind_t kind;
+    std::uint32_t first, count;  ///< its shape in shapes_
+  };
+  static constexpr std::uint32_t none = key_map::none;
+
+  static void count(explanation& into, const wait_instance& wait) {
     into.trust = std::max(into.trust, wait.trust);
     into.first_ns = into.count == 0 ? wait.begin_ns : std::min(into.first_ns, wait.begin_ns);
     ++into.count;
@@ -2321,72 +2467,78 @@ class class_book {
       ++into.wrong_order_count;
       into.wrong_order_ns += wait.wait_ns;
     }
-    add_share(into.waiters, {wait.rank, static_cast<std::int32_t>(waiter_thread), wait.wait_ns});
-    add_share(into.causers, {wait.causer_rank, static_cast<std::int32_t>(causer_thread), wait.wait_ns});
+    add_share(into.causers, {wait.causer_rank, static_cast<std::int32_t>(wait.causer_location), wait.wait_ns});
   }
 
-  // Total variation over the union of blocks; the instance's shares lie in `shares_`.
-  double distance(const wait_class& c) const noexcept {
+  // Is the instance whose shares lie in `shares_` within class_distance? Total variation over the union of blocks.
+  bool near(const head& c) const noexcept {
     double apart = 0, met = 0, shape = 0;
-    for (const wait_class::share& s : c.shape) {
-      apart += std::fabs(s.second - shares_[s.first]);
-      met += shares_[s.first];
-      shape += s.second;
+    for (const share* s = shapes_.data() + c.first; s != shapes_.data() + c.first + c.count; ++s) {
+      apart += std::fabs(s->part - shares_[s->block]);
+      met += shares_[s->block];
+      shape += s->part;
     }
-    return shape > 0 ? (apart + std::max(0.0, 1 - met)) / 2 : 1;
+    return (shape > 0 ? (apart + std::max(0.0, 1 - met)) / 2 : 1) <= settings_->class_distance;
   }
 
-  std::vector<std::uint32_t>& members(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
+  // The link to the first class of a key: the head of a list in the order in which they were made.
+  std::uint32_t& first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
     const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
-    const auto fresh = static_cast<std::uint32_t>(members_.size());
+    const auto fresh = static_cast<std::uint32_t>(lists_.size());
     const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) members_.emplace_back();
-    return members_[number];
+    if (number == fresh) lists_.push_back(none);
+    return lists_[number];
   }
 
-  wait_class& make(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                   wait_class::kind_t kind, std::vector<std::uint32_t>& group) {
-    group.push_back(static_cast<std::uint32_t>(classes_.size()));
+  std::uint32_t make(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                     wait_class::kind_t kind, std::uint32_t& link) {
+    const auto number = static_cast<std::uint32_t>(classes_.size());
+    link = number;
     classes_.emplace_back();
+    terms_.emplace_back();
+    heads_.push_back({none, kind, static_cast<std::uint32_t>(shapes_.size()), 0});
     wait_class& fresh = classes_.back();
     fresh.sum.why = wait.why;
     fresh.sum.operation = operation;
     fresh.sum.cause = cause;
-    fresh.kind = kind;
     fresh.location = wait.location;
-    return fresh;
+    return number;
   }
 
-  wait_class& find(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                   wait_class::kind_t kind) {
-    std::vector<std::uint32_t>& group = members(wait, operation, cause);
-    for (const std::uint32_t c : group) {
-      if (classes_[c].kind == kind) return classes_[c];
+  std::uint32_t find(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                     wait_class::kind_t kind) {
+    std::uint32_t* link = &first_of(wait, operation, cause);
+    for (; *link != none; link = &heads_[*link].next) {
+      if (heads_[*link].kind == kind) return *link;
     }
-    return make(wait, operation, cause, kind, group);
+    return make(wait, operation, cause, kind, *link);
   }
 
-  wait_class& choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                     const std::vector<std::uint32_t>& blocks) {
-    std::vector<std::uint32_t>& group = members(wait, operation, cause);
+  std::uint32_t choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                       const std::vector<std::uint32_t>& blocks) {
+    std::uint32_t* link = &first_of(wait, operation, cause);
     std::uint32_t shaped = 0;
-    for (const std::uint32_t c : group) {
-      if (classes_[c].kind != wait_class::shaped) continue;
+    for (; *link != none; link = &heads_[*link].next) {
+      if (heads_[*link].kind != wait_class::shaped) continue;
       ++shaped;
-      if (distance(classes_[c]) <= settings_->class_distance) return classes_[c];
+      if (near(heads_[*link])) return *link;
     }
     if (shaped >= settings_->classes_per_key) return find(wait, operation, cause, wait_class::rest);
-    wait_class& fresh = make(wait, operation, cause, wait_class::shaped, group);
+    const std::uint32_t number = make(wait, operation, cause, wait_class::shaped, *link);
     for (const std::uint32_t b : blocks) {
-      if (shares_[b] > 0) fresh.shape.emplace_back(b, shares_[b]);
+      if (shares_[b] > 0) shapes_.push_back({b, shares_[b]});
     }
-    return fresh;
+    heads_[number].count = static_cast<std::uint32_t>(shapes_.size()) - heads_[number].first;
+    return number;
   }
 
   const options* settings_ = nullptr;
   std::vector<wait_class> classes_;
+  std::vector<class_terms> terms_;
+  std::vector<head> heads_;
+  std::vector<share> shapes_;
   key_map numbers_;
-  std::vector<std::vector<std::uint32_t>> members_;
+  std::vector<std::uint32_t> lists_;  ///< first class of each key
   std::vector<double> shares_;
 };
 
@@ -2403,75 +2555,6 @@ class class_book {
 namespace whywait {
 inline namespace v0 {
 namespace explain {
-
-/// One block's part in a shape, in keys that all ranks share.
-struct shape_entry {
-  core::stable_key block, within;
-  double share;
-};
-
-/// The first instance of a class, proposed as the representative of its shape. The order is canonical: by
-/// time, then by content, never by rank.
-struct shape_leader {
-  core::stable_key key = 0;  ///< (pattern, operation, cause)
-  std::int64_t first_ns = 0, wait_ns = 0, count = 0;
-  std::vector<shape_entry> shape;  ///< sorted by block
-
-  bool operator<(const shape_leader& o) const noexcept {
-    const auto head = [](const shape_leader& l) { return std::tie(l.key, l.first_ns, l.wait_ns, l.count); };
-    if (head(*this) != head(o)) return head(*this) < head(o);
-    return std::lexicographical_compare(
-        shape.begin(), shape.end(), o.shape.begin(), o.shape.end(), [](const shape_entry& a, const shape_entry& b) {
-          return std::tie(a.block, a.within, a.share) < std::tie(b.block, b.within, b.share);
-        });
-  }
-};
-
-/// Total variation distance over the union of blocks: half the sum of |differences of shares| (definitions
-/// 1.7), 0 for equal shapes, 1 for disjoint ones. Both sorted by block. O(a + b).
-[[gnu::cold]] inline double distance(const std::vector<shape_entry>& a, const std::vector<shape_entry>& b) noexcept {
-  double apart = 0;
-  std::size_t i = 0, j = 0;
-  const auto name = [](const shape_entry& e) { return std::tie(e.block, e.within); };
-  while (i != a.size() || j != b.size()) {
-    if (j == b.size() || (i != a.size() && name(a[i]) < name(b[j]))) {
-      apart += a[i++].share;
-    } else if (i == a.size() || name(b[j]) < name(a[i])) {
-      apart += b[j++].share;
-    } else {
-      apart += std::fabs(a[i++].share - b[j++].share);
-    }
-  }
-  return apart / 2;
-}
-
-template <class T>
-void put_all(packet& out, const std::vector<T>& values) {
-  put(out, static_cast<std::uint64_t>(values.size()));
-  for (const T& v : values) put(out, v);
-}
-template <class T>
-void get_all(packet_reader& in, std::vector<T>& values) {
-  values.resize(in.get<std::uint64_t>());
-  for (T& v : values) v = in.get<T>();
-}
-
-[[gnu::cold]] inline void put_leader(packet& out, const shape_leader& l) {
-  put(out, l.key);
-  put(out, l.first_ns);
-  put(out, l.wait_ns);
-  put(out, l.count);
-  put_all(out, l.shape);
-}
-[[gnu::cold]] inline shape_leader get_leader(packet_reader& in) {
-  shape_leader l;
-  l.key = in.get<core::stable_key>();
-  l.first_ns = in.get<std::int64_t>();
-  l.wait_ns = in.get<std::int64_t>();
-  l.count = in.get<std::int64_t>();
-  get_all(in, l.shape);
-  return l;
-}
 
 /// What the virtual clocks say about one class.
 struct class_clock {
@@ -2511,22 +2594,7 @@ struct merged_class {
     if (from.longest.outweighs(sum.longest)) sum.longest = from.longest;
     for (const location_share& s : from.waiters) add_share(sum.waiters, s);
     for (const location_share& s : from.causers) add_share(sum.causers, s);
-    std::vector<residual_term> joined;
-    joined.reserve(sum.residual.size() + from.residual.size());
-    const auto name = [](const residual_term& t) { return std::tie(t.block, t.within); };
-    auto a = sum.residual.begin();
-    auto b = from.residual.begin();
-    while (a != sum.residual.end() || b != from.residual.end()) {
-      if (b == from.residual.end() || (a != sum.residual.end() && name(*a) < name(*b))) {
-        joined.push_back(*a++);
-      } else if (a == sum.residual.end() || name(*b) < name(*a)) {
-        joined.push_back(*b++);
-      } else {
-        joined.push_back(*a++);
-        class_book::accumulate(joined.back(), *b++);
-      }
-    }
-    sum.residual.swap(joined);
+    add_residual(from.residual);
   }
 
   void write(packet& out) const {
@@ -2545,22 +2613,47 @@ struct merged_class {
     put_all(out, sum.causers);
   }
 
-  static merged_class read(packet_reader& in) {
-    merged_class c;
-    c.key = in.get<core::stable_key>();
-    c.slot = in.get<std::uint32_t>();
-    c.sum.why = in.get<pattern>();
-    c.sum.trust = in.get<quality>();
-    for (core::stable_key* k : {&c.sum.operation, &c.sum.cause}) *k = in.get<core::stable_key>();
-    for (std::int64_t* v : {&c.sum.count, &c.sum.wait_ns, &c.sum.longest_ns, &c.sum.wrong_order_count,
-                            &c.sum.wrong_order_ns, &c.sum.indirect_ns, &c.sum.unexplained_ns, &c.sum.first_ns}) {
+  /// What another rank wrote, over what this holds.
+  void read(packet_reader& in) {
+    key = in.get<core::stable_key>();
+    slot = in.get<std::uint32_t>();
+    sum.why = in.get<pattern>();
+    sum.trust = in.get<quality>();
+    for (core::stable_key* k : {&sum.operation, &sum.cause}) *k = in.get<core::stable_key>();
+    for (std::int64_t* v : {&sum.count, &sum.wait_ns, &sum.longest_ns, &sum.wrong_order_count, &sum.wrong_order_ns,
+                            &sum.indirect_ns, &sum.unexplained_ns, &sum.first_ns}) {
       *v = in.get<std::int64_t>();
     }
-    c.sum.longest = in.get<wait_sample>();
-    get_all(in, c.sum.residual);
-    get_all(in, c.sum.waiters);
-    get_all(in, c.sum.causers);
-    return c;
+    sum.longest = in.get<wait_sample>();
+    get_all(in, sum.residual);
+    get_all(in, sum.waiters);
+    get_all(in, sum.causers);
+  }
+
+ private:
+  // Both by name. Mostly all blocks are known already; only the others have to be put in.
+  void add_residual(const std::vector<residual_term>& from) {
+    const auto name = [](const residual_term& t) { return std::tie(t.block, t.within); };
+    std::vector<residual_term>& list = sum.residual;
+    std::size_t at = 0, fresh = 0;
+    for (const residual_term& t : from) {
+      while (at != list.size() && name(list[at]) < name(t)) ++at;
+      if (at != list.size() && name(list[at]) == name(t)) {
+        class_book::accumulate(list[at], t);
+      } else {
+        ++fresh;
+      }
+    }
+    at = list.size();
+    list.resize(at + fresh);
+    for (std::size_t f = from.size(); fresh != 0; --f) {  // from behind: nothing is overwritten before it has moved
+      while (at != 0 && name(from[f - 1]) < name(list[at - 1])) {
+        list[at + fresh - 1] = list[at - 1];
+        --at;
+      }
+      if (at != 0 && name(from[f - 1]) == name(list[at - 1])) continue;
+      list[at + --fresh] = from[f - 1];
+    }
   }
 };
 
@@ -2592,7 +2685,7 @@ struct carried_posting {
 /// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
 class message_book {
  public:
-  /// `all_synchronous`: a synchronous send hears of its receive even if that was posted in time.
+  /// `all_synchronous`: a send that is synchronous, or large, hears of its receive even if that was posted in time.
   explicit message_book(const rank_history& rank, bool all_synchronous = false)
       : rank_(&rank), all_synchronous_(all_synchronous) {
     for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
@@ -2621,6 +2714,13 @@ class message_book {
     if (!probes && !r.has(sync_flag::posts_send | sync_flag::posts_receive)) return;
     if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return;
     if (r.comm >= rank_->communicators.size()) return;
+    // Nobody knows what a wildcard received that was freed or never completed.
+    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
+    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
+    if (!probes && wildcard && !completes && !r.has(sync_flag::resolved)) {
+      if (rank_->continues) carried_.push_back({index, location, false});
+      return;
+    }
     const communicator& comm = rank_->communicators[r.comm];
     const std::int32_t peer = world_rank(comm, r.peer);
     if (comm.id == 0 || peer < 0) return;
@@ -2630,13 +2730,6 @@ class message_book {
     }
     if (r.has(sync_flag::posts_send)) {
       add(sends_, send_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, receive});
-      return;
-    }
-    // Nobody knows what a wildcard received that was freed or never completed.
-    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
-    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
-    if (!probes && wildcard && !completes && !r.has(sync_flag::resolved)) {
-      if (rank_->continues) carried_.push_back({index, location, false});
       return;
     }
     const std::uint16_t kind = !probes ? receive : r.has(sync_flag::matched) ? matched_probe : plain_probe;
@@ -2789,7 +2882,8 @@ class message_book {
       const auto received = in.get<endpoint>();
       if (number == key_map::none) continue;
       const posted& p = sends_[send_channels_.list[number].first + k];
-      completed(p, record(p), {received, 0, destination, 0, false}, endpoint_of(p).flags, found);
+      const auto flags = endpoint_of(p).flags | endpoint_flag::size_of(record(p).bytes);
+      completed(p, record(p), {received, 0, destination, 0, false}, static_cast<std::uint16_t>(flags), found);
     }
   }
 
@@ -2889,7 +2983,8 @@ class message_book {
   // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
   bool late_only(const posted& p) const noexcept {
     const core::sync_record& r = record(p);
-    if (all_synchronous_ && r.has(core::sync_flag::synchronous)) return false;
+    const bool may_wait = r.has(core::sync_flag::synchronous) || r.bytes >= endpoint_flag::always_buffered_bytes;
+    if (all_synchronous_ && may_wait) return false;
     if (core::role_of(r.call) == core::call_role::send) return true;
     const location_history& here = rank_->locations[p.location];
     return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&
@@ -2935,6 +3030,138 @@ class message_book {
 
 #endif
 
+// ---- whywait/explain/shape_leaders.hpp
+#ifndef WHYWAIT_EXPLAIN_SHAPE_LEADERS_HPP
+#define WHYWAIT_EXPLAIN_SHAPE_LEADERS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// One block's part in a shape, in keys that all ranks share.
+struct shape_entry {
+  core::stable_key block, within;
+  double share;
+};
+
+/// A shape, sorted by block; borrowed.
+struct shape_view {
+  const shape_entry* first = nullptr;
+  std::size_t count = 0;
+
+  shape_view(const shape_entry* entries, std::size_t size) : first(entries), count(size) {}
+  shape_view(const std::vector<shape_entry>& all) : first(all.data()), count(all.size()) {}
+};
+
+/// Total variation distance over the union of blocks: half the sum of |differences of shares| (definitions
+/// 1.7), 0 for equal shapes, 1 for disjoint ones. O(a + b).
+[[gnu::cold]] inline double distance(shape_view a, shape_view b) noexcept {
+  double apart = 0;
+  std::size_t i = 0, j = 0;
+  while (i != a.count && j != b.count) {
+    const shape_entry &x = a.first[i], &y = b.first[j];
+    const bool same = x.block == y.block && x.within == y.within;
+    const bool less = x.block != y.block ? x.block < y.block : x.within < y.within;
+    apart += same ? std::fabs(x.share - y.share) : less ? x.share : y.share;
+    i += same || less ? 1 : 0;
+    j += same || !less ? 1 : 0;
+  }
+  for (; i != a.count; ++i) apart += a.first[i].share;
+  for (; j != b.count; ++j) apart += b.first[j].share;
+  return apart / 2;
+}
+
+/// The first instance of a class, proposed as the representative of its shape.
+struct shape_leader {
+  core::stable_key key = 0;  ///< (pattern, operation, cause)
+  std::int64_t first_ns = 0, wait_ns = 0, count = 0;
+  std::uint32_t from = 0, size = 0;  ///< its shape in the list
+};
+
+/// Leaders and their shapes, in two blocks of memory. Their order is canonical: by time, then by content, never by rank.
+class shape_leaders {
+ public:
+  std::size_t size() const noexcept { return heads_.size(); }
+  const shape_leader& operator[](std::size_t i) const noexcept { return heads_[i]; }
+  shape_view shape(std::size_t i) const noexcept { return {shapes_.data() + heads_[i].from, heads_[i].size}; }
+
+  void clear() noexcept {
+    heads_.clear();
+    shapes_.clear();
+  }
+  void reserve(std::size_t leaders, std::size_t entries) {
+    heads_.reserve(leaders);
+    shapes_.reserve(entries);
+  }
+  void add(shape_leader head, shape_view shape) {
+    head.from = static_cast<std::uint32_t>(shapes_.size());
+    head.size = static_cast<std::uint32_t>(shape.count);
+    heads_.push_back(head);
+    shapes_.insert(shapes_.end(), shape.first, shape.first + shape.count);
+  }
+
+  /// Where the first leader of a key is, or would be. By key, like the next.
+  std::size_t first_of(core::stable_key key) const noexcept {
+    const auto before = [](const shape_leader& l, core::stable_key k) { return l.key < k; };
+    return static_cast<std::size_t>(std::lower_bound(heads_.begin(), heads_.end(), key, before) - heads_.begin());
+  }
+  /// How many it has.
+  std::uint32_t count_of(core::stable_key key) const noexcept {
+    std::uint32_t n = 0;
+    for (std::size_t i = first_of(key); i != heads_.size() && heads_[i].key == key; ++i) ++n;
+    return n;
+  }
+  /// Others, behind those of the same key that are here. Both by key.
+  [[gnu::cold]] void join(const shape_leaders& more) {
+    shape_leaders both;
+    both.reserve(size() + more.size(), shapes_.size() + more.shapes_.size());
+    for (std::size_t i = 0, j = 0; i != size() || j != more.size();) {
+      if (j == more.size() || (i != size() && heads_[i].key <= more.heads_[j].key)) {
+        both.add(heads_[i], shape(i));
+        ++i;
+      } else {
+        both.add(more.heads_[j], more.shape(j));
+        ++j;
+      }
+    }
+    std::swap(*this, both);
+  }
+
+  /// Element i here against element j there: negative, 0 or positive.
+  int compare(std::size_t i, const shape_leaders& o, std::size_t j) const noexcept {
+    const auto head = [](const shape_leader& l) { return std::tie(l.key, l.first_ns, l.wait_ns, l.count); };
+    if (head(heads_[i]) != head(o.heads_[j])) return head(heads_[i]) < head(o.heads_[j]) ? -1 : 1;
+    const shape_view a = shape(i), b = o.shape(j);
+    for (std::size_t k = 0; k != std::min(a.count, b.count); ++k) {
+      const auto all = [](const shape_entry& e) { return std::tie(e.block, e.within, e.share); };
+      if (all(a.first[k]) != all(b.first[k])) return all(a.first[k]) < all(b.first[k]) ? -1 : 1;
+    }
+    return a.count == b.count ? 0 : a.count < b.count ? -1 : 1;
+  }
+
+  void write(packet& out) const {
+    put_all(out, heads_);
+    put_all(out, shapes_);
+  }
+  void read(packet_reader& in) {
+    get_all(in, heads_);
+    get_all(in, shapes_);
+    for (const shape_leader& l : heads_) {
+      if (l.from > shapes_.size() || l.size > shapes_.size() - l.from) detail::truncated();
+    }
+  }
+
+ private:
+  std::vector<shape_leader> heads_;
+  std::vector<shape_entry> shapes_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/folding.hpp
 #ifndef WHYWAIT_EXPLAIN_FOLDING_HPP
 #define WHYWAIT_EXPLAIN_FOLDING_HPP
@@ -2952,7 +3179,7 @@ namespace explain {
 struct epoch_memory {
   block_table blocks;
   class_book classes;
-  std::vector<shape_leader> leaders;  ///< of all ranks' classes: by key, then by slot
+  shape_leaders leaders;              ///< of all ranks' classes: by key, then by slot
   std::vector<merged_class> merged;   ///< on rank 0: all waits so far
   outcome sums;                       ///< on rank 0: all numbers so far
   std::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
@@ -3006,10 +3233,12 @@ template <class Entry, class Key, class Add>
   run.clock_violations += epoch.clock_violations;
   run.unmatched += epoch.unmatched;
   run.total_ns += epoch.total_ns;
+  run.without_overhead.calibrated = run.without_overhead.calibrated || epoch.without_overhead.calibrated;
   run.without_overhead.total_ns += epoch.without_overhead.total_ns;
   run.without_overhead.waiting_ns += epoch.without_overhead.waiting_ns;
   run.without_overhead.overhead_ns += epoch.without_overhead.overhead_ns;
   run.without_overhead.bound_ns += epoch.without_overhead.bound_ns;
+  run.without_overhead.error_ns += epoch.without_overhead.error_ns;
   run.without_overhead.inversions += epoch.without_overhead.inversions;
   add_by(run.critical_path, epoch.critical_path, [](const critical_block& c) { return c.block; },
          [](critical_block& a, const critical_block& b) {
@@ -3137,7 +3366,8 @@ class link_book {
     traffic& of(snapshot_mode mode) noexcept { return mode == snapshot_mode::whole ? whole : ahead; }
   };
 
-  explicit link_book(std::int32_t own_rank) : own_(own_rank) {}
+  /// `out`: room to write packets in; borrowed.
+  link_book(std::int32_t own_rank, packet& out) : own_(own_rank), out_(&out) {}
 
   std::uint32_t of(std::int32_t rank) {
     const auto fresh = static_cast<std::uint32_t>(links_.size());
@@ -3155,26 +3385,20 @@ class link_book {
     return l.rank == own_ || l.of(mode).open();
   }
 
-  template <class Post>
-  void send_snapshot(std::uint32_t number, snapshot_head head, const std::vector<snapshot_entry>& entries,
-                     Post&& post) {
+  /// `write(packet)` appends the entries and says how many there are.
+  template <class Write, class Post>
+  void send_snapshot(std::uint32_t number, snapshot_head head, Write&& write, Post&& post) {
     link& l = links_[number];
     traffic& t = l.of(head.mode);
     ++t.sent;
-    head.entries = static_cast<std::uint32_t>(entries.size());
-    if (l.rank == own_) {
-      t.acknowledged = t.sent / half;
-      keep(head, reinterpret_cast<const unsigned char*>(entries.data()));
-      return;
-    }
-    out_.clear();
-    put(out_, snapshot_kind);
-    put(out_, head);
-    const std::size_t at = out_.size();
-    const std::size_t size = entries.size() * sizeof(snapshot_entry);
-    out_.resize(at + size);
-    if (size != 0) std::memcpy(out_.data() + at, entries.data(), size);
-    post(l.rank, out_);
+    packet& out = *out_;
+    out.resize(sizeof snapshot_kind + sizeof head);
+    head.entries = write(out);
+    std::memcpy(out.data(), &snapshot_kind, sizeof snapshot_kind);
+    std::memcpy(out.data() + sizeof snapshot_kind, &head, sizeof head);
+    if (l.rank != own_) return post(l.rank, out);
+    t.acknowledged = t.sent / half;
+    keep(head, out.data() + sizeof snapshot_kind + sizeof head);
   }
 
   void take(std::int32_t source, const unsigned char* data, std::size_t size) {
@@ -3196,13 +3420,14 @@ class link_book {
 
   /// Moves the snapshot for a record of this rank into `into`; false if it has not come yet.
   bool arrived(std::uint16_t location, std::uint32_t record, snapshot_head& head, std::vector<snapshot_entry>& into) {
-    const auto found = inbox_.find(inbox_key(location, record));
-    if (found == inbox_.end()) return false;
-    slot& s = slots_[found->second];
+    const std::uint64_t key = inbox_key(location, record);
+    const std::uint32_t found = inbox_.find(key);
+    if (found == key_map::none) return false;
+    slot& s = slots_[found];
     into.swap(s.entries);
     head = s.head;
-    free_.push_back(found->second);
-    inbox_.erase(found);
+    free_.push_back(found);
+    inbox_.erase(key);
     return true;
   }
 
@@ -3242,7 +3467,7 @@ class link_book {
   };
 
   static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
-    return (static_cast<std::uint64_t>(location) << 32) | record;
+    return ((static_cast<std::uint64_t>(location) << 32) | record) + 1;
   }
 
   void keep(const snapshot_head& head, const unsigned char* data) {
@@ -3250,30 +3475,30 @@ class link_book {
       free_.push_back(static_cast<std::uint32_t>(slots_.size()));
       slots_.emplace_back();
     }
-    slot& s = slots_[free_.back()];
+    const std::uint32_t number = inbox_.intern(inbox_key(head.location, head.record), free_.back());
+    if (number == free_.back()) free_.pop_back();
+    slot& s = slots_[number];
     s.entries.resize(head.entries);
     if (head.entries != 0) std::memcpy(s.entries.data(), data, head.entries * sizeof(snapshot_entry));
     s.head = head;
-    inbox_[inbox_key(head.location, head.record)] = free_.back();
-    free_.pop_back();
   }
 
   template <class Post>
   void acknowledge(link& l, snapshot_mode mode, Post&& post) {
     ++l.of(mode).answered;
-    out_.clear();
-    put(out_, mode == snapshot_mode::whole ? whole_used : ahead_used);
-    post(l.rank, out_);
+    out_->clear();
+    put(*out_, mode == snapshot_mode::whole ? whole_used : ahead_used);
+    post(l.rank, *out_);
   }
 
   std::int32_t own_;
   key_map numbers_;
   std::vector<link> links_;
   std::vector<std::uint32_t> full_;
-  std::unordered_map<std::uint64_t, std::uint32_t> inbox_;
+  key_map inbox_;  ///< the slot of each snapshot that was not used yet
   std::vector<slot> slots_;
   std::vector<std::uint32_t> free_;
-  packet out_;
+  packet* out_;  ///< what is being sent
 };
 
 }  // namespace explain
@@ -3464,6 +3689,31 @@ class alignments {
 
 #endif
 
+// ---- whywait/explain/forward_scratch.hpp
+#ifndef WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
+#define WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What the forward pass needs only while it handles one wait. All ranks that a process hosts share one, so that it
+/// stays in the cache and does not grow with them. Nothing in it means anything from one wait to the next.
+struct forward_scratch {
+  path_profile incoming;                   ///< the causer's path
+  std::vector<std::int64_t> incoming_own;  ///< what of it the causer executed itself
+  std::vector<snapshot_entry> entries;     ///< the same as it came
+  wait_instance instance;
+  std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
+  packet out;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/location_path.hpp
 #ifndef WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
 #define WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
@@ -3481,13 +3731,14 @@ namespace explain {
 class location_path {
  public:
   location_path(const rank_history& rank, std::uint16_t location, const options& settings, std::int64_t earliest_ns,
-                block_table& blocks, class_book* classes)
+                block_table& blocks, class_book* classes, forward_scratch& scratch)
       : rank_(&rank),
         here_(&rank.locations[location]),
         index_(location),
         settings_(&settings),
         blocks_(&blocks),
         classes_(classes),
+        scratch_(&scratch),
         walk_(rank),
         earliest_ns_(earliest_ns),
         now_ns_(earliest_ns) {
@@ -3495,7 +3746,8 @@ class location_path {
     if (rank.continued && rank.locations.size() == 1) aligned_.world(rank.begin_ns, profile_);
   }
 
-  void expect(std::shared_ptr<const std::vector<arrival>> arrivals) { arrivals_ = std::move(arrivals); }
+  /// Who it waits for, by record; borrowed.
+  void expect(const std::vector<arrival>& arrivals) noexcept { arrivals_ = &arrivals; }
   const std::vector<arrival>& arrivals() const noexcept { return *arrivals_; }
   const path_profile& profile() const noexcept { return profile_; }
 
@@ -3517,7 +3769,7 @@ class location_path {
   /// At the end, for the virtual clocks: the causal path profile, what the location itself did, where its waits went.
   [[gnu::cold]] void report(explained_location& into) {
     keep_spent();
-    into.arrivals = arrivals_.get();
+    into.arrivals = arrivals_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
@@ -3538,15 +3790,21 @@ class location_path {
     aligned_.remember(location_key(rank, location), now_ns_, profile_);
   }
 
-  /// All of the profile that is not zero.
-  void write(std::vector<snapshot_entry>& out) const {
-    out.clear();
+  /// Appends all of the profile that is not zero; returns how many entries that are.
+  std::uint32_t write(packet& out) const {
+    const std::size_t begin = out.size();
+    out.resize(begin + profile_.size() * sizeof(snapshot_entry));
+    std::size_t at = begin;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       const block_use& u = profile_[b];
       if (u.visits == 0 && u.ns == 0 && u.work == 0) continue;
       const block_table::name& name = (*blocks_)[b];
-      out.push_back({name.block, name.within, u.visits, u.ns, u.work, own_[b]});
+      const snapshot_entry e{name.block, name.within, u.visits, u.ns, u.work, own_[b]};
+      std::memcpy(out.data() + at, &e, sizeof e);
+      at += sizeof e;
     }
+    out.resize(at);
+    return static_cast<std::uint32_t>((at - begin) / sizeof(snapshot_entry));
   }
 
   /// A scout takes over an unknown path: begins to count anew.
@@ -3557,31 +3815,35 @@ class location_path {
     ++at_;
   }
 
-  /// Explains the current record's wait by the causer's path and takes that over. `base`: what a relative
-  /// snapshot adds to, else null.
-  void adopt(const arrival& a, const std::vector<snapshot_entry>& path, const path_profile* base, bool partial_path) {
-    incoming_.clear();
-    if (base != nullptr) incoming_ = *base;
-    incoming_.resize(std::max({incoming_.size(), profile_.size(), blocks_->size()}));
-    incoming_own_.assign(incoming_.size(), 0);
-    if (translation_.size() < path.size()) translation_.resize(path.size());
+  /// Explains the current record's wait by the causer's path (scratch.entries) and takes that over. `base`: what a
+  /// relative snapshot adds to, else null.
+  void adopt(const arrival& a, const path_profile* base, bool partial_path) {
+    path_profile& incoming = scratch_->incoming;
+    std::vector<std::int64_t>& incoming_own = scratch_->incoming_own;
+    const std::vector<snapshot_entry>& path = scratch_->entries;
+    incoming.clear();
+    if (base != nullptr) incoming.assign(base->begin(), base->end());
+    incoming.resize(std::max({incoming.size(), profile_.size(), blocks_->size()}));
+    incoming_own.assign(incoming.size(), 0);
+    if (translation_.size() < path.size()) translation_.resize(path.size(), 0);
     for (std::size_t i = 0; i != path.size(); ++i) {
       const snapshot_entry& e = path[i];
-      known& k = translation_[i];  // snapshots come in the causer's order: mostly the same key at the same place
-      if (k.block != e.block || k.within != e.within) k = {e.block, e.within, blocks_->intern(e.block, e.within)};
-      if (k.number >= incoming_.size()) {
-        incoming_.resize(k.number + 1);
-        incoming_own_.resize(k.number + 1, 0);
+      std::uint32_t& number = translation_[i];  // snapshots come in the causer's order: mostly the same key at the same place
+      const block_table::name& name = (*blocks_)[number];
+      if (name.block != e.block || name.within != e.within) number = blocks_->intern(e.block, e.within);
+      if (number >= incoming.size()) {
+        incoming.resize(number + 1);
+        incoming_own.resize(number + 1, 0);
       }
-      block_use& u = incoming_[k.number];
+      block_use& u = incoming[number];
       u.visits += e.visits;
       u.ns += e.ns;
       u.work += e.work;
-      incoming_own_[k.number] = e.own_ns;
+      incoming_own[number] = e.own_ns;
     }
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
-    profile_.swap(incoming_);
+    profile_.assign(incoming.begin(), incoming.end());
     if (settings_->clocks != nullptr) keep_spent();
     own_.assign(profile_.size(), 0);
     now_ns_ = std::max(now_ns_, a.need_ns);
@@ -3606,10 +3868,11 @@ class location_path {
       const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
       if (wait_ns <= 0) continue;
       describe(a, wait_ns);
-      instance_.explained = false;
-      instance_.terms.clear();
-      note(classes_->add_unexplained(instance_, site_of(*here_, r), a.site, index_, a.causer_location));
-      if (settings_->watch != nullptr) settings_->watch->wait(instance_);
+      wait_instance& instance = scratch_->instance;
+      instance.explained = false;
+      instance.terms.clear();
+      note(classes_->add_unexplained(instance, site_of(*here_, r), a.site));
+      if (settings_->watch != nullptr) settings_->watch->wait(instance);
     }
     const std::int64_t rest_ns = walk_.leave_ns() - now_ns_;
     if (r.duration != 0) spend(call_block(r.site), 1, rest_ns, 0);
@@ -3619,11 +3882,6 @@ class location_path {
   }
 
  private:
-  struct known {
-    core::stable_key block = 0, within = 0;
-    std::uint32_t number = 0;
-  };
-
   static std::uint64_t location_key(std::int32_t rank, std::uint16_t location) noexcept {
     return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 16) | location;
   }
@@ -3676,8 +3934,8 @@ class location_path {
         unmarked_work += static_cast<std::int64_t>(step.work);
         continue;
       }
-      const auto ns = std::min(std::llround(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick),
-                               static_cast<long long>(until_ns - now_ns_));
+      const auto ns =
+          std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), until_ns - now_ns_);
       spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
     }
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
@@ -3727,36 +3985,40 @@ class location_path {
   }
 
   void note(std::uint32_t number) {
-    if (settings_->clocks != nullptr) notes_.push_back({instance_.record, number, instance_.wait_ns});
+    if (settings_->clocks != nullptr) notes_.push_back({scratch_->instance.record, number, scratch_->instance.wait_ns});
   }
 
   void describe(const arrival& a, std::int64_t wait_ns) {
-    instance_.why = a.why;
-    instance_.trust = a.trust;
-    instance_.wrong_order = a.has(arrival_flag::wrong_order);
-    instance_.rank = rank_->rank;
-    instance_.location = index_;
-    instance_.record = a.record;
-    instance_.causer_rank = a.causer_rank;
-    instance_.causer_location = a.causer_location;
-    instance_.causer_record = a.causer_record;
-    instance_.begin_ns = now_ns_;
-    instance_.wait_ns = wait_ns;
-    instance_.since_ns = INT64_MIN;
+    wait_instance& instance = scratch_->instance;
+    instance.why = a.why;
+    instance.trust = a.trust;
+    instance.wrong_order = a.has(arrival_flag::wrong_order);
+    instance.rank = rank_->rank;
+    instance.location = index_;
+    instance.record = a.record;
+    instance.causer_rank = a.causer_rank;
+    instance.causer_location = a.causer_location;
+    instance.causer_record = a.causer_record;
+    instance.begin_ns = now_ns_;
+    instance.wait_ns = wait_ns;
+    instance.since_ns = INT64_MIN;
   }
 
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
     describe(a, wait_ns);
-    if (partial_path) instance_.trust = std::max(instance_.trust, quality::bounded);
-    instance_.explained = true;
-    instance_.terms.clear();
-    term_blocks_.clear();
+    wait_instance& instance = scratch_->instance;
+    std::vector<std::uint32_t>& term_blocks = scratch_->term_blocks;
+    if (partial_path) instance.trust = std::max(instance.trust, quality::bounded);
+    instance.explained = true;
+    instance.terms.clear();
+    term_blocks.clear();
     const alignments::entry& aligned = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
     const path_profile& base = aligned.profile;
-    instance_.since_ns = aligned.at_ns;
-    for (std::uint32_t b = 0; b != incoming_.size(); ++b) {
+    const path_profile& incoming = scratch_->incoming;
+    instance.since_ns = aligned.at_ns;
+    for (std::uint32_t b = 0; b != incoming.size(); ++b) {
       const block_use& mine = use_of(profile_, b);
-      const block_use& theirs = incoming_[b];
+      const block_use& theirs = incoming[b];
       if (mine.ns == theirs.ns && mine.visits == theirs.visits && mine.work == theirs.work) continue;
       const block_use& common = use_of(base, b);
       block_use waiter{mine.visits - common.visits, mine.ns - common.ns, mine.work - common.work};
@@ -3766,26 +4028,24 @@ class location_path {
       shift(waiter.work, causer.work);
       const block_split difference = split(waiter, causer);
       const block_table::name& name = (*blocks_)[b];
-      residual_term term;
+      instance.terms.emplace_back();
+      residual_term& term = instance.terms.back();
       term.block = name.block;
       term.within = name.within;
       term.total_ns = difference.total_ns;
       term.visits_ns = difference.visits_ns;
       term.speed_ns = difference.speed_ns;
-      term.inherited_ns = std::max<std::int64_t>(0, std::min(term.total_ns, term.total_ns - incoming_own_[b]));
+      term.inherited_ns = std::max<std::int64_t>(0, std::min(term.total_ns, term.total_ns - scratch_->incoming_own[b]));
       term.causer_visits = causer.visits;
       term.waiter_visits = waiter.visits;
       term.causer_work = causer.work;
       term.waiter_work = waiter.work;
       term.causer_ns = causer.ns;
       term.waiter_ns = waiter.ns;
-      instance_.terms.push_back(term);
-      term_blocks_.push_back(b);
+      term_blocks.push_back(b);
     }
-    const core::sync_record& r = here_->records[next_];
-    note(classes_->add(instance_, site_of(*here_, r), a.site, index_, a.causer_location, term_blocks_,
-                       blocks_->size()));
-    if (settings_->watch != nullptr) settings_->watch->wait(instance_);
+    note(classes_->add(instance, site_of(*here_, here_->records[next_]), a.site, term_blocks, blocks_->size()));
+    if (settings_->watch != nullptr) settings_->watch->wait(instance);
   }
 
   // A side that has since taken over a third path may lie before the common base; only the difference counts.
@@ -3820,19 +4080,18 @@ class location_path {
   const options* settings_;
   block_table* blocks_;
   class_book* classes_;
+  forward_scratch* scratch_;
   location_walk walk_;
   std::int64_t earliest_ns_, now_ns_;
   std::uint64_t next_ = 0, previous_steps_ = 0;
   std::int64_t previous_site_ = -1;
-  std::shared_ptr<const std::vector<arrival>> arrivals_;
+  const std::vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
-  path_profile profile_, incoming_;
-  std::vector<std::int64_t> own_, incoming_own_, spent_;
+  path_profile profile_;
+  std::vector<std::int64_t> own_, spent_;
   alignments aligned_;
-  std::vector<known> translation_;
-  std::vector<std::uint32_t> step_blocks_, call_blocks_, term_blocks_;
+  std::vector<std::uint32_t> translation_, step_blocks_, call_blocks_;
   key_map between_blocks_;
-  wait_instance instance_;
   std::vector<wait_note> notes_;
 };
 
@@ -3865,20 +4124,25 @@ namespace explain {
 class forward_pass {
  public:
   forward_pass(const rank_history& rank, const options& settings, std::int64_t earliest_ns, block_table& blocks,
-               class_book& classes)
-      : links_(rank.rank), own_rank_(rank.rank), lanes_(rank.locations.size()) {
-    for (std::size_t i = 0; i != lanes_.size(); ++i) {
-      const auto l = static_cast<std::uint16_t>(i);
-      lanes_[i].path.reset(new location_path(rank, l, settings, earliest_ns, blocks, &classes));
-      lanes_[i].scout.reset(new location_path(rank, l, settings, earliest_ns, blocks, nullptr));
+               class_book& classes, forward_scratch& scratch)
+      : rank_(&rank),
+        settings_(&settings),
+        earliest_ns_(earliest_ns),
+        blocks_(&blocks),
+        scratch_(&scratch),
+        links_(rank.rank, scratch.out) {
+    lanes_.reserve(rank.locations.size());  // they are referred to
+    for (std::size_t i = 0; i != rank.locations.size(); ++i) {
+      lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes,
+                                        scratch));
     }
   }
 
   /// What this location has to wait for. Call before `request`.
   void expect(std::uint16_t location, std::vector<arrival> arrivals) {
-    const auto shared = std::make_shared<const std::vector<arrival>>(std::move(arrivals));
-    lanes_[location].path->expect(shared);
-    lanes_[location].scout->expect(shared);
+    lane& l = lanes_[location];
+    l.arrivals = std::move(arrivals);
+    l.path.expect(l.arrivals);
   }
 
   /// Asks the causers for their paths; third exchange. Fills no packet much beyond `room` bytes; what is left is
@@ -3886,7 +4150,7 @@ class forward_pass {
   template <class Outbox>
   void request(Outbox&& to, std::size_t room) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
-      const std::vector<arrival>& arrivals = lanes_[l].path->arrivals();
+      const std::vector<arrival>& arrivals = lanes_[l].arrivals;
       for (std::size_t& at = lanes_[l].asked; at != arrivals.size(); ++at) {
         const arrival& a = arrivals[at];
         if (!takes_over(a)) continue;
@@ -3927,7 +4191,7 @@ class forward_pass {
       }
     }
     for (lane& l : lanes_) {
-      const std::vector<arrival>& arrivals = l.path->arrivals();
+      const std::vector<arrival>& arrivals = l.arrivals;
       for (; l.promised != l.services.size(); ++l.promised) {
         service& s = l.services[l.promised];
         for (; l.passed != arrivals.size() && arrivals[l.passed].record < s.record; ++l.passed) {
@@ -3937,7 +4201,7 @@ class forward_pass {
         link_book::link& link = links_[s.link];
         // Ahead only what is used in the order in which it is sent; so the window can never hold back what is
         // needed next. The waiter keeps its path for a limited number of records.
-        if (lanes_.size() == 1 && s.single && link.rank != own_rank_ && s.waiter_record >= link.latest) {
+        if (lanes_.size() == 1 && s.single && link.rank != rank_->rank && s.waiter_record >= link.latest) {
           if (last == nullptr) {
             s.mode = snapshot_mode::own;
           } else if (last->causer_rank == link.rank && last->causer_record <= s.waiter_record &&
@@ -3967,8 +4231,12 @@ class forward_pass {
     if (!ready_) {
       ready_ = true;
       for (lane& l : lanes_) {
-        sort_rarely(l.keep);
-        if (!l.scouted) l.scout_at = done;
+        if (!l.keep.empty()) sort_rarely(l.keep);
+        if (!l.scouted) continue;
+        l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
+                                        *blocks_, nullptr, *scratch_));
+        l.scout->expect(l.arrivals);
+        l.scout_at = between_records;
       }
     }
     for (bool moved = true; moved;) {
@@ -3992,7 +4260,7 @@ class forward_pass {
       for (const service& s : lanes_[l].services) {
         what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
       }
-      lanes_[l].path->report(what);
+      lanes_[l].path.report(what);
       clocks.explained(static_cast<std::uint16_t>(l), std::move(what));
     }
   }
@@ -4015,9 +4283,12 @@ class forward_pass {
     path_profile profile;
   };
   struct lane {
-    std::unique_ptr<location_path> path, scout;
-    state path_at = between_records, scout_at = between_records;
+    explicit lane(location_path p) : path(std::move(p)) {}
+    location_path path;
+    std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
+    state path_at = between_records, scout_at = done;
     bool scouted = false;
+    std::vector<arrival> arrivals;
     std::vector<service> services;  ///< by record
     std::size_t asked = 0, promised = 0;   ///< how many arrivals, how many services the exchanges have done
     std::size_t passed = 0;                ///< arrivals before the services that are done
@@ -4025,18 +4296,32 @@ class forward_pass {
     std::size_t served = 0, scout_served = 0;
     std::vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
     std::size_t kept = 0;
-    std::unordered_map<std::uint32_t, kept_path> paths;
+    key_map paths;  ///< record + 1 -> place of the path that is kept
+    std::vector<kept_path> places;
+    std::vector<std::uint32_t> free;
   };
 
   static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
 
   template <class Post>
   void send(const service& s, const location_path& path, Post&& post) {
-    path.write(entries_);
     links_.send_snapshot(
         s.link,
         {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
-        entries_, post);
+        [&path](packet& out) { return path.write(out); }, post);
+  }
+
+  // `uses`: of the path as it is now.
+  static void keep(lane& l, std::uint32_t uses) {
+    if (l.free.empty()) {
+      l.free.push_back(static_cast<std::uint32_t>(l.places.size()));
+      l.places.emplace_back();
+    }
+    kept_path& k = l.places[l.free.back()];
+    k.uses = uses;
+    k.profile.assign(l.path.profile().begin(), l.path.profile().end());
+    l.paths.intern(std::uint64_t{l.path.record()} + 1, l.free.back());
+    l.free.pop_back();
   }
 
   // Both return true if there was any progress.
@@ -4070,7 +4355,7 @@ class forward_pass {
   bool run(std::size_t number, Post&& post) {
     lane& l = lanes_[number];
     if (l.path_at == done) return false;
-    location_path& path = *l.path;
+    location_path& path = l.path;
     bool moved = false;
     for (;;) {
       if (l.path_at == between_records) {
@@ -4080,10 +4365,9 @@ class forward_pass {
         }
         l.path_at = at_record;
         moved = true;
-        for (; l.kept != l.keep.size() && l.keep[l.kept] == path.record(); ++l.kept) {
-          kept_path& k = l.paths[path.record()];
-          if (k.uses++ == 0) k.profile = path.profile();
-        }
+        const std::size_t first = l.kept;
+        while (l.kept != l.keep.size() && l.keep[l.kept] == path.record()) ++l.kept;
+        if (l.kept != first) keep(l, static_cast<std::uint32_t>(l.kept - first));
       }
       for (std::size_t& s = l.served; s != l.services.size() && l.services[s].record <= path.record(); ++s) {
         const service& wish = l.services[s];
@@ -4095,15 +4379,18 @@ class forward_pass {
       const arrival* a = path.due();
       if (a != nullptr && takes_over(*a)) {
         snapshot_head head;
-        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record, head, incoming_)) return moved;
+        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record, head, scratch_->entries)) return moved;
         const std::int32_t causer = a->causer_rank;
         if (head.mode == snapshot_mode::relative) {
-          const auto base = l.paths.find(head.base);
-          if (base == l.paths.end()) throw std::logic_error("whywait-X005: a path was not kept");
-          path.adopt(*a, incoming_, &base->second.profile, head.partial != 0);
-          if (--base->second.uses == 0) l.paths.erase(base);
+          const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
+          if (base == key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
+          path.adopt(*a, &l.places[base].profile, head.partial != 0);
+          if (--l.places[base].uses == 0) {
+            l.paths.erase(std::uint64_t{head.base} + 1);
+            l.free.push_back(base);
+          }
         } else {
-          path.adopt(*a, incoming_, nullptr, head.partial != 0);
+          path.adopt(*a, nullptr, head.partial != 0);
         }
         links_.used(causer, head.mode, post);
       }
@@ -4113,10 +4400,13 @@ class forward_pass {
     }
   }
 
+  const rank_history* rank_;
+  const options* settings_;
+  std::int64_t earliest_ns_;
+  block_table* blocks_;
+  forward_scratch* scratch_;
   link_book links_;
-  std::int32_t own_rank_;
   std::vector<lane> lanes_;
-  std::vector<snapshot_entry> incoming_, entries_;
   bool promising_ = false, ready_ = false;
 };
 
@@ -4140,162 +4430,217 @@ namespace explain {
 /// is addition. So the outcome depends neither on rank numbers nor on the shape of the tree.
 class merge_book {
  public:
-  /// `leaders`: those of earlier epochs, by key and slot; they come first, and new ones join them. Borrowed.
-  merge_book(const options& settings, const block_table& blocks, std::vector<wait_class>& classes,
-             std::vector<shape_leader>& leaders)
-      : settings_(&settings), classes_(&classes), leaders_(&leaders) {
-    for (wait_class& c : classes) {
-      entry e;
-      e.slot = c.slot;
-      e.leader.key = class_book::key_of(c.sum.why, c.sum.operation, c.sum.cause);
-      e.leader.first_ns = c.sum.first_ns;
-      e.leader.wait_ns = c.sum.wait_ns;
-      e.leader.count = c.sum.count;
-      for (const wait_class::share& s : c.shape) {
-        e.leader.shape.push_back({blocks[s.first].block, blocks[s.first].within, s.second});
+  /// `leaders`: those of earlier epochs, by key and slot; they come first, and if the run goes on new ones join them.
+  /// All borrowed.
+  [[gnu::cold]] merge_book(const options& settings, const rank_history& rank, const block_table& blocks,
+                           class_book& classes, shape_leaders& leaders)
+      : settings_(&settings), rank_(&rank), blocks_(&blocks), classes_(&classes), leaders_(&leaders) {
+    shape_leaders all;
+    std::vector<shape_entry> shape;
+    std::vector<std::uint32_t> order, numbers;
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+      std::uint32_t slot = classes.slot(c);
+      if (classes.kind(c) == wait_class::rest) slot = settings.classes_per_key;
+      if (classes.kind(c) == wait_class::shapeless) slot = settings.classes_per_key + 1;
+      const explanation& sum = classes.sum(c);
+      keys_.push_back(class_book::key_of(sum.why, sum.operation, sum.cause));
+      slots_.push_back(slot);
+      if (slot != open) continue;
+      shape.clear();
+      for (const class_book::share* s = classes.shape(c); s != classes.shape(c) + classes.shape_size(c); ++s) {
+        shape.push_back({blocks[s->block].block, blocks[s->block].within, s->part});
       }
-      sort_rarely(e.leader.shape, [](const shape_entry& a, const shape_entry& b) {
-        return std::tie(a.block, a.within) < std::tie(b.block, b.within);
+      sort_rarely(shape, [](const shape_entry& a, const shape_entry& b) {
+        return a.block != b.block ? a.block < b.block : a.within < b.within;
       });
-      if (c.kind == wait_class::rest) e.slot = settings.classes_per_key;
-      if (c.kind == wait_class::shapeless) e.slot = settings.classes_per_key + 1;
-      if (e.slot == open) e.slot = slot_among_leaders(e.leader);
-      entries_.push_back(std::move(e));
+      slots_[c] = slot_among_leaders(keys_[c], shape);
+      if (slots_[c] != open) continue;
+      order.push_back(static_cast<std::uint32_t>(all.size()));
+      all.add({keys_[c], sum.first_ns, sum.wait_ns, sum.count, 0, 0}, shape);
+      numbers.push_back(c);
+    }
+    sort_rarely(order, [&all](std::uint32_t a, std::uint32_t b) { return all.compare(a, all, b) < 0; });
+    uncovered_.reserve(all.size(), 0);
+    numbers_.reserve(order.size());
+    for (const std::uint32_t i : order) {
+      uncovered_.add(all[i], all.shape(i));
+      numbers_.push_back(numbers[i]);
     }
   }
 
   /// Begins a round: proposes the earliest uncovered class of every key.
   void propose() {
     best_.clear();
-    for (const entry& e : entries_) {
-      if (e.slot == open) best_.push_back(e.leader);
+    for (std::size_t i = 0; i != uncovered_.size(); ++i) {
+      if (slots_[numbers_[i]] == open) add_first(best_, uncovered_, i);
     }
-    earliest_per_key();
   }
   packet pack() const {
     packet out;
-    for (const shape_leader& l : best_) put_leader(out, l);
+    if (best_.size() != 0) best_.write(out);
     return out;
   }
   void merge(const unsigned char* data, std::size_t size) {
+    if (size == 0) return;
     packet_reader in(data, size);
-    while (!in.empty()) best_.push_back(get_leader(in));
-    earliest_per_key();
-  }
-  /// Takes the leaders of the round; false if there were none: all classes are covered.
-  bool settle(const unsigned char* data, std::size_t size) {
-    packet_reader in(data, size);
-    best_.clear();
-    while (!in.empty()) best_.push_back(get_leader(in));
-    std::vector<std::uint32_t> slots;
-    for (const shape_leader& l : best_) {
-      const auto first = std::lower_bound(leaders_->begin(), leaders_->end(), l.key, before_key);
-      auto last = first;
-      while (last != leaders_->end() && last->key == l.key) ++last;
-      slots.push_back(static_cast<std::uint32_t>(last - first));
-      leaders_->insert(last, l);
-    }
-    for (entry& e : entries_) {
-      if (e.slot != open) continue;
-      const auto leader = std::lower_bound(best_.begin(), best_.end(), e.leader.key, before_key);
-      if (leader == best_.end() || leader->key != e.leader.key) continue;
-      const bool is_leader = !(*leader < e.leader) && !(e.leader < *leader);
-      if (is_leader || distance(leader->shape, e.leader.shape) <= settings_->class_distance) {
-        e.slot = slots[static_cast<std::size_t>(leader - best_.begin())];
-      } else if (slots[static_cast<std::size_t>(leader - best_.begin())] + 1 >= settings_->classes_per_key) {
-        e.slot = settings_->classes_per_key;  // no room for one more
+    shape_leaders other, both;
+    other.read(in);
+    both.reserve(best_.size() + other.size(), 0);
+    for (std::size_t i = 0, j = 0; i != best_.size() || j != other.size();) {
+      if (j == other.size() || (i != best_.size() && best_.compare(i, other, j) < 0)) {
+        add_first(both, best_, i++);
+      } else {
+        add_first(both, other, j++);
       }
     }
-    return !best_.empty();
+    std::swap(best_, both);
+  }
+  /// Takes the leaders of the round; false if there were none: all classes are covered.
+  bool settle(std::uint32_t round, const unsigned char* data, std::size_t size) {
+    if (size == 0) return false;
+    if (covered_ == numbers_.size() && !rank_->continues) return true;
+    packet_reader in(data, size);
+    best_.read(in);
+    if (rank_->continues) fresh_.join(best_);
+    std::size_t l = 0;
+    for (std::size_t i = 0; i != numbers_.size(); ++i) {
+      std::uint32_t& slot = slots_[numbers_[i]];
+      if (slot != open) continue;
+      while (l != best_.size() && best_[l].key < uncovered_[i].key) ++l;
+      if (l == best_.size()) break;
+      if (best_[l].key != uncovered_[i].key) continue;
+      const bool is_leader = best_.compare(l, uncovered_, i) == 0;
+      const std::uint32_t place = leaders_->count_of(best_[l].key) + round;
+      if (is_leader || distance(best_.shape(l), uncovered_.shape(i)) <= settings_->class_distance) {
+        slot = place;
+      } else if (place + 1 >= settings_->classes_per_key) {
+        slot = settings_->classes_per_key;  // no room for one more
+      } else {
+        continue;
+      }
+      ++covered_;
+    }
+    return true;
   }
 
   /// After the rounds, before `sum`: where class `number` of this rank belongs.
   class_clock placed(std::size_t number) const {
     class_clock c;
-    c.key = entries_[number].leader.key;
-    c.slot = entries_[number].slot == open ? settings_->classes_per_key : entries_[number].slot;
+    c.key = keys_[number];
+    c.slot = slots_[number] == open ? settings_->classes_per_key : slots_[number];
     return c;
   }
-  std::size_t entries() const noexcept { return entries_.size(); }
+  std::size_t entries() const noexcept { return slots_.size(); }
 
-  /// After the rounds: sums of this rank, then of everything that `add` brings.
-  void sum() {
-    for (std::size_t i = 0; i != entries_.size(); ++i) {
-      wait_class& from = (*classes_)[i];
-      merged_class c;
-      c.key = entries_[i].leader.key;
-      c.slot = entries_[i].slot == open ? settings_->classes_per_key : entries_[i].slot;
-      if (from.kind == wait_class::shaped) from.slot = c.slot;
-      if (from.sum.count == 0) continue;  // only earlier epochs had it
-      c.sum = std::move(from.sum);
-      from.restart();
-      sort_rarely(c.sum.residual, [](const residual_term& a, const residual_term& b) {
-        return std::tie(a.block, a.within) < std::tie(b.block, b.within);
-      });
-      merged_.push_back(std::move(c));
+  /// After the rounds: sums of this rank, then of everything that `add` brings. Classes that only earlier epochs had are
+  /// left out.
+  [[gnu::cold]] void sum() {
+    std::vector<std::uint32_t> order;
+    order.reserve(slots_.size());
+    for (std::uint32_t c = 0; c != slots_.size(); ++c) {
+      if (classes_->kind(c) == wait_class::shaped) classes_->place(c, placed(c).slot);
+      if (classes_->sum(c).count != 0) order.push_back(c);
     }
-    entries_.clear();
-    join(merged_);
+    sort_rarely(order, [this](std::uint32_t a, std::uint32_t b) {
+      const class_clock x = placed(a), y = placed(b);
+      return x.key != y.key ? x.key < y.key : x.slot < y.slot;
+    });
+    merged_.reserve(order.size());
+    for (const std::uint32_t number : order) {
+      const class_clock at = placed(number);
+      explanation whole = classes_->take(number, rank_->rank, *blocks_);
+      sort_rarely(whole.residual, [](const residual_term& a, const residual_term& b) {
+        return a.block != b.block ? a.block < b.block : a.within < b.within;
+      });
+      if (!merged_.empty() && merged_.back().key == at.key && merged_.back().slot == at.slot) {
+        merged_.back().merge(whole);
+        continue;
+      }
+      merged_.emplace_back();
+      merged_.back().key = at.key;
+      merged_.back().slot = at.slot;
+      merged_.back().sum = std::move(whole);
+    }
+    leaders_->join(fresh_);
+    best_ = uncovered_ = fresh_ = {};
+    numbers_ = {};
   }
-  void write(packet& out) const {
+  [[gnu::cold]] void write(packet& out) const {
     put(out, static_cast<std::uint64_t>(merged_.size()));
     for (const merged_class& c : merged_) c.write(out);
   }
-  void add(packet_reader& in) {
-    for (auto n = in.get<std::uint64_t>(); n != 0; --n) merged_.push_back(merged_class::read(in));
-    join(merged_);
+  /// What another rank wrote.
+  [[gnu::cold]] void add(packet_reader& in) {
+    joining into(merged_);
+    merged_class c;
+    for (auto n = in.get<std::uint64_t>(); n != 0; --n) {
+      c.read(in);
+      into.add(c);
+    }
+    into.end();
+  }
+  /// The classes of an epoch, which are used up, to those of all before it; both by key and slot.
+  [[gnu::cold]] static void fold(std::vector<merged_class>& all, std::vector<merged_class>& epoch) {
+    if (all.empty()) return all.swap(epoch);
+    joining into(all);
+    for (merged_class& c : epoch) into.add(c);
+    into.end();
   }
 
   std::vector<merged_class>& merged() noexcept { return merged_; }
 
-  /// Adds up classes of one key and slot.
-  static void join(std::vector<merged_class>& all) {
-    sort_rarely(all);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != all.size(); ++i) {
-      if (kept != 0 && all[kept - 1].same(all[i])) {
-        all[kept - 1].merge(all[i].sum);
-      } else {
-        if (kept != i) all[kept] = std::move(all[i]);
-        ++kept;
-      }
-    }
-    all.resize(kept);
-  }
-
  private:
   static constexpr std::uint32_t open = wait_class::open;
 
-  struct entry {
-    shape_leader leader;
-    std::uint32_t slot = open;
+  // Adds classes that come in the order of the list to it.
+  class joining {
+   public:
+    explicit joining(std::vector<merged_class>& all) noexcept : all_(&all), mine_(all.size()) {}
+    void add(merged_class& c) {
+      std::vector<merged_class>& all = *all_;
+      while (at_ != mine_ && all[at_] < c) ++at_;
+      if (at_ != mine_ && all[at_].same(c)) {
+        all[at_].merge(c.sum);
+      } else {
+        all.push_back(std::move(c));
+      }
+    }
+    void end() {
+      if (all_->size() != mine_) sort_rarely(*all_);
+    }
+
+   private:
+    std::vector<merged_class>* all_;
+    std::size_t mine_, at_ = 0;
   };
 
-  void earliest_per_key() {
-    sort_rarely(best_);
-    best_.erase(std::unique(best_.begin(), best_.end(),
-                            [](const shape_leader& a, const shape_leader& b) { return a.key == b.key; }),
-                best_.end());
-  }
-
-  static bool before_key(const shape_leader& l, core::stable_key key) noexcept { return l.key < key; }
-
-  // The first that covers it; with all slots taken that of the rest.
-  std::uint32_t slot_among_leaders(const shape_leader& l) const {
+  // The first of an earlier epoch that covers it; with all slots taken that of the rest.
+  std::uint32_t slot_among_leaders(core::stable_key key, shape_view shape) const noexcept {
     std::uint32_t slot = 0;
-    auto at = std::lower_bound(leaders_->begin(), leaders_->end(), l.key, before_key);
-    for (; at != leaders_->end() && at->key == l.key; ++at, ++slot) {
-      if (distance(at->shape, l.shape) <= settings_->class_distance) return slot;
+    for (std::size_t i = leaders_->first_of(key); i != leaders_->size() && (*leaders_)[i].key == key; ++i, ++slot) {
+      if (distance(leaders_->shape(i), shape) <= settings_->class_distance) return slot;
     }
     return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
   }
 
+  // Leaders come in their order; the first of each key stays.
+  static void add_first(shape_leaders& to, const shape_leaders& from, std::size_t i) {
+    if (to.size() == 0 || to[to.size() - 1].key != from[i].key) to.add(from[i], from.shape(i));
+  }
+
   const options* settings_;
-  std::vector<wait_class>* classes_;
-  std::vector<shape_leader>* leaders_;
-  std::vector<entry> entries_;
-  std::vector<shape_leader> best_;
-  std::vector<merged_class> merged_;
+  const rank_history* rank_;
+  const block_table* blocks_;
+  class_book* classes_;
+  shape_leaders* leaders_;               ///< of earlier epochs
+  shape_leaders fresh_;                  ///< of this one, if others follow
+  std::vector<std::uint32_t> slots_;     ///< by class: its leader, then the rest, then those without a shape
+  std::vector<core::stable_key> keys_;   ///< by class
+  shape_leaders uncovered_;              ///< the classes that look for a leader, in canonical order
+  std::vector<std::uint32_t> numbers_;   ///< which classes they are
+  std::size_t covered_ = 0;              ///< how many have found one
+  shape_leaders best_;
+  std::vector<merged_class> merged_;     ///< by key and slot
 };
 
 }  // namespace explain
@@ -4426,15 +4771,16 @@ namespace explain {
 /// begins, then 40 per wait and 24 per wait that this rank caused. Not thread safe.
 class rank_engine {
  public:
-  /// `clocks`: those of this rank, or null; borrowed.
-  /// `memory`: of the run's earlier epochs; borrowed.
-  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory)
+  /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `scratch`: of the process. All borrowed.
+  rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory,
+              forward_scratch& scratch)
       : rank_(&rank),
         settings_(settings),
         messages_(new message_book(rank, clocks != nullptr)),
         collectives_(rank),
         memory_(&memory),
-        clocks_(clocks) {
+        clocks_(clocks),
+        scratch_(&scratch) {
     memory_->classes.use(settings_);
   }
 
@@ -4524,7 +4870,7 @@ class rank_engine {
     if (rank_->continues) memory_->carried = messages_->carried();
     totals_.unmatched = messages_->unmatched();
     messages_.reset();
-    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, memory_->blocks, memory_->classes));
+    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
     const auto before = [](const message_match& a, const message_match& b) {
       return a.location != b.location ? a.location < b.location : a.record < b.record;
     };
@@ -4556,12 +4902,18 @@ class rank_engine {
   // Stages 3 and 4.
   forward_pass& forward() noexcept { return *forward_; }
 
+  /// Afterwards: what the virtual clocks want to know.
+  void report() {
+    forward_->report(*clocks_);
+    forward_.reset();
+  }
+
   // Stage 5: merging.
   void begin_merging() {
     forward_.reset();
-    std::vector<wait_class>& classes = memory_->classes.classes();
-    for (const wait_class& c : classes) totals_.waiting_ns += c.sum.wait_ns;
-    merging_.reset(new merge_book(settings_, memory_->blocks, classes, memory_->leaders));
+    class_book& classes = memory_->classes;
+    for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sum(c).wait_ns;
+    merging_.reset(new merge_book(settings_, *rank_, memory_->blocks, classes, memory_->leaders));
     meanings_ = memory_->blocks.meanings();
   }
   merge_book& merging() noexcept { return *merging_; }
@@ -4602,10 +4954,14 @@ class rank_engine {
     if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged());
     detail::fold(memory_->sums, totals_);
     std::vector<merged_class>& all = memory_->merged;
-    for (merged_class& c : merging_->merged()) all.push_back(std::move(c));
-    merge_book::join(all);
+    merge_book::fold(all, merging_->merged());
     outcome result = memory_->sums;
-    std::vector<merged_class> presented = all;
+    std::vector<merged_class> presented;
+    if (rank_->continues) {
+      presented = all;
+    } else {
+      presented.swap(all);
+    }
     result.waits = present(presented, settings_);
     unique_meanings();
     std::vector<core::stable_key> used;
@@ -4640,6 +4996,7 @@ class rank_engine {
   collective_book collectives_;
   epoch_memory* memory_;
   rank_clocks* clocks_;
+  forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;
   std::vector<std::pair<std::int32_t, packet>> replies_;
@@ -4669,11 +5026,12 @@ namespace detail {
                                           const options& settings, epoch_memory* memories) {
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
+  forward_scratch scratch;
   std::vector<std::unique_ptr<rank_engine>> engines;
   engines.reserve(count);
   for (std::size_t i = 0; i != count; ++i) {
     engines.emplace_back(new rank_engine(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i),
-                                         memories[i]));
+                                         memories[i], scratch));
   }
   const auto at = [&engines](std::int32_t i) -> rank_engine& { return *engines[static_cast<std::size_t>(i)]; };
 
@@ -4700,7 +5058,7 @@ namespace detail {
                     });
 
   if (clocks != nullptr) {
-    for (std::size_t i = 0; i != count; ++i) engines[i]->forward().report(clocks->of(i));
+    for (std::size_t i = 0; i != count; ++i) engines[i]->report();
     clocks->charge_delays(transport);
   }
   for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
@@ -4712,7 +5070,7 @@ namespace detail {
     bool any = false;
     transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          any = at(i).merging().settle(data, size) || any;
+                          any = at(i).merging().settle(round, data, size) || any;
                         });
     if (!any) break;
   }
@@ -4835,25 +5193,34 @@ class simulated_transport {
   /// Throws std::logic_error if the ranks wait for each other in a circle.
   template <class Advance, class Receive>
   void forward(Advance&& advance, Receive&& receive) const {
-    std::deque<std::int32_t> ready;
-    std::vector<char> queued(static_cast<std::size_t>(ranks_), 1), finished(static_cast<std::size_t>(ranks_), 0);
-    for (std::int32_t i = 0; i != ranks_; ++i) ready.push_back(i);
+    const auto count = static_cast<std::size_t>(ranks_);
+    std::vector<std::deque<std::int32_t>> ready((count + block - 1) / block);
+    std::deque<std::size_t> turns;
+    std::vector<char> queued(count, 1), finished(count, 0);
+    for (std::int32_t i = 0; i != ranks_; ++i) ready[static_cast<std::size_t>(i) / block].push_back(i);
+    for (std::size_t b = 0; b != ready.size(); ++b) turns.push_back(b);
     std::int32_t left = ranks_;
-    while (!ready.empty()) {
-      const std::int32_t i = ready.front();
-      ready.pop_front();
-      queued[static_cast<std::size_t>(i)] = 0;
-      const bool all = advance(i, [&](std::int32_t to, const packet& data) {
-        receive(to, i, data.data(), data.size());
-        if (queued[static_cast<std::size_t>(to)] == 0) {
-          queued[static_cast<std::size_t>(to)] = 1;
-          ready.push_back(to);
+    while (!turns.empty()) {
+      std::deque<std::int32_t>& here = ready[turns.front()];
+      while (!here.empty()) {
+        const std::int32_t i = here.front();
+        here.pop_front();
+        queued[static_cast<std::size_t>(i)] = 0;
+        const bool all = advance(i, [&](std::int32_t to, const packet& data) {
+          receive(to, i, data.data(), data.size());
+          if (queued[static_cast<std::size_t>(to)] == 0) {
+            queued[static_cast<std::size_t>(to)] = 1;
+            std::deque<std::int32_t>& there = ready[static_cast<std::size_t>(to) / block];
+            if (there.empty() && &there != &here) turns.push_back(static_cast<std::size_t>(to) / block);
+            there.push_back(to);
+          }
+        });
+        if (all && finished[static_cast<std::size_t>(i)] == 0) {
+          finished[static_cast<std::size_t>(i)] = 1;
+          --left;
         }
-      });
-      if (all && finished[static_cast<std::size_t>(i)] == 0) {
-        finished[static_cast<std::size_t>(i)] = 1;
-        --left;
       }
+      turns.pop_front();
     }
     if (left != 0) throw std::logic_error("whywait-X004: the ranks' records wait for each other in a circle");
   }
@@ -4876,6 +5243,8 @@ class simulated_transport {
   }
 
  private:
+  static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
+
   std::int32_t ranks_;
   std::size_t room_;
 };
@@ -6443,8 +6812,7 @@ class event_buffer {
     if (Policy::action == when_full::fold) {
       if (end_ != nullptr) free_chunk(end_ - chunk_events);
     } else {
-      const bool untouched = end_ != nullptr && cursor_ == end_ - chunk_events;  // claimed, nothing published
-      const uint64_t used = ((size_ + chunk_events - 1) >> shift) + (untouched ? 1 : 0);
+      const uint64_t used = chunks_in_use();
       for (uint64_t i = first_ >> 1 >> shift; i < used; ++i) free_chunk(chunk_at(i));
     }
     if (kept_table_ != 0) budget_->keeper()->forget(chunks_);
@@ -6552,6 +6920,27 @@ class event_buffer {
     }
   }
 
+  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks. Keeps no more of them
+  /// than these events needed, so that buffers of one budget do not take it from each other for good.
+  void rewind() noexcept {
+    static_assert(Policy::action == when_full::drop, "for buffers that nobody drains");
+    if (chunks_ == nullptr) return;
+    for (Event* chunk = take_recycled(); chunk != nullptr; chunk = take_recycled()) {
+      free_chunk(chunk);
+      --owned_;
+    }
+    for (uint64_t i = chunks_in_use(); i-- > 0;) {
+      Event* const chunk = chunk_at(i);
+      if (budget_->keeper() != nullptr && budget_->keeper()->is_open())  // its reader takes zero for unwritten
+        __builtin_memset(static_cast<void*>(chunk), 0, chunk_bytes);
+      recycle(chunk);
+    }
+    cursor_ = end_ = nullptr;
+    __atomic_store_n(&dropped_, uint64_t(0), __ATOMIC_RELAXED);
+    gap_ = false;
+    Atomics::store(&size_, uint64_t(0));
+  }
+
   /// Policy `block`: nobody will drain any more; the writer stops waiting and drops instead. Any thread.
   void reader_left() noexcept { Atomics::store(&no_reader_, true); }
 
@@ -6567,6 +6956,12 @@ class event_buffer {
 
  private:
   Event*& chunk_at(uint64_t chunk) const noexcept { return chunks_[chunk & (max_chunks - 1)]; }
+
+  // By number; without those that were drained the first are not there any more.
+  uint64_t chunks_in_use() const noexcept {
+    const bool untouched = end_ != nullptr && cursor_ == end_ - chunk_events;  // claimed, nothing published
+    return ((size_ + chunk_events - 1) >> shift) + (untouched ? 1 : 0);
+  }
 
   __attribute__((noinline)) Event* claim_in_next_chunk() noexcept {
     if (Policy::action == when_full::fold && end_ != nullptr) {
@@ -6664,6 +7059,7 @@ class event_buffer {
       if (head == nullptr) return nullptr;
       __builtin_memcpy(&next, head, sizeof next);
     } while (!Atomics::exchange_if(&recycled_, head, next));
+    __builtin_memset(head, 0, sizeof(void*));
     return static_cast<Event*>(head);
   }
 
@@ -6713,6 +7109,7 @@ struct details {
   void (*leave)(location&, uint64_t now) noexcept;
   void (*next)(location&, uint32_t number, uint64_t now) noexcept;
   void (*visit)(location&, uint32_t number) noexcept;
+  void (*append)(location&, uint32_t number) noexcept;  ///< a visit that only the order keeps
   bool ordered;  ///< the order of visits is kept
 };
 
@@ -6851,13 +7248,15 @@ class name_cache {
 
 #endif
 
-// ---- whywait/record/path_recorder.hpp
-#ifndef WHYWAIT_RECORD_PATH_RECORDER_HPP
-#define WHYWAIT_RECORD_PATH_RECORDER_HPP
+// ---- whywait/record/path_head.hpp
+#ifndef WHYWAIT_RECORD_PATH_HEAD_HPP
+#define WHYWAIT_RECORD_PATH_HEAD_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace record {
+
+struct location;
 
 namespace detail {
 
@@ -6890,6 +7289,92 @@ inline bool subtract_to_negative(uint64_t& sum, uint64_t number) noexcept {
 
 }  // namespace detail
 
+/// A block of the profile.
+struct path_entry {
+  uint64_t visits;
+  uint64_t ticks;  ///< of the innermost region: less the instant since when it is
+  uint64_t work;
+  uint32_t within;
+  uint32_t unused;
+
+  static constexpr uint64_t visited = uint64_t(1) << 63;  ///< in `visits`: in the list of the segment
+
+  /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
+  bool arrive() noexcept { return detail::subtract_to_negative(visits, ~uint64_t(0)); }
+  void take_back() noexcept { detail::subtract(visits, 1); }
+};
+
+/// An open region.
+struct path_frame {
+  path_entry* region;
+  core::stable_key path;  ///< 0: not worked out yet
+};
+
+/// What the marks of a thread touch: this, and the profile that begins behind it. Marks of steps ask for nothing, they
+/// count: so there is something to count in where nothing is recorded, too, see location.hpp. The functions are
+/// the hot path of the marks in region.hpp; the caller reads the clock and checks what is asked for.
+struct path_head {
+  location* owner;       ///< where the thread records; null: nowhere
+  path_frame* top;
+  path_frame* fast_end;  ///< what is entered from here on is entered and left the slow way
+
+  /// Where a block lies behind the begin of the head.
+  static constexpr uint32_t place_of(uint32_t block) noexcept {
+    return uint32_t(sizeof(path_head)) + block * uint32_t(sizeof(path_entry));
+  }
+  static constexpr uint32_t block_at(uint32_t place) noexcept {
+    return (place - uint32_t(sizeof(path_head))) / uint32_t(sizeof(path_entry));
+  }
+  path_entry* at_place(uint32_t place) noexcept {
+    char* block = reinterpret_cast<char*>(this) + place;
+    __asm__("" : "+r"(block));  // in one register: an address of two in what changes memory costs more
+    return reinterpret_cast<path_entry*>(block);
+  }
+  /// Asked for by `enter`.
+  bool enters_fast() const noexcept { return top < fast_end; }
+  path_frame* enter(path_entry* block, uint64_t now) noexcept {
+    path_frame* const outer = top;
+    detail::add(outer->region->ticks, now);
+    detail::subtract(block->ticks, now);
+    top = outer + 1;  // first: what a signal handler enters lies above
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    outer[1].path = 0;
+    outer[1].region = block;
+    return outer + 1;
+  }
+  /// Asked for by `leave` and `next`.
+  bool is_innermost(const path_frame* entered) const noexcept { return top == entered; }
+  /// False: the region around it has to be listed (path_recorder::touch).
+  bool leave(path_frame* entered, uint64_t now) noexcept {
+    detail::add(entered->region->ticks, now);
+    path_entry* const outer = entered[-1].region;
+    top = entered - 1;
+    return !__builtin_expect(detail::subtract_to_negative(outer->ticks, now), 0);
+  }
+  /// The frame that `next` may be called with, null if there is none.
+  path_frame* innermost() noexcept;  // in path_recorder.hpp
+  static void next(path_frame* entered, path_entry* block, uint64_t now) noexcept {
+    detail::add(entered->region->ticks, now);
+    detail::subtract(block->ticks, now);
+    entered->region = block;
+    entered->path = 0;
+  }
+};
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/record/path_recorder.hpp
+#ifndef WHYWAIT_RECORD_PATH_RECORDER_HPP
+#define WHYWAIT_RECORD_PATH_RECORDER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
 /// Folds the path of one thread into a profile: block -> (visits, exclusive time, work). `close` ends a segment: it
 /// hands every block visited since the last `close` to a sink and starts afresh. Memory is bounded by the number of
 /// distinct blocks. One thread and its signal handlers only; nothing here locks, allocates or fails. The exclusive
@@ -6904,36 +7389,37 @@ class path_recorder {
  public:
   static constexpr uint32_t max_depth = 1024;
 
-  /// A block of the profile.
-  struct entry {
-    uint64_t visits;
-    uint64_t ticks;  ///< of the innermost region: less the instant since when it is
-    uint64_t work;
-    uint32_t within;
-    uint32_t unused;
-  };
-  /// An open region.
-  struct frame {
-    entry* region;
-    core::stable_key path;  ///< 0: not worked out yet
-  };
+  using entry = path_entry;
+  using frame = path_frame;
 
-  path_recorder() noexcept {}  // zero already; the arrays are too large to be written
+  path_recorder() noexcept {  // zero already; the arrays are too large to be written
+    static_assert(offsetof(path_recorder, profile_) == offsetof(path_recorder, head_) + sizeof(path_head),
+                  "the profile begins behind the head");
+  }
 
   /// Starts outside any region at `now`.
   void open(uint64_t now) noexcept {
     frames_[0].region = profile_;
-    top_ = fast_end_ = frames_;
+    head_.top = head_.fast_end = frames_;
     opened_ = now;
     profile_[0].ticks = timed - now;
   }
+
+  /// From the outermost region's frame to the head.
+  static constexpr size_t frames_before_head() noexcept {
+    return offsetof(path_recorder, head_) - offsetof(path_recorder, frames_) - sizeof(frame);
+  }
+  path_head& head() noexcept { return head_; }
+  const path_head& head() const noexcept { return head_; }
+  /// Whether this is a block of this recorder.
+  bool holds(const entry* block) const noexcept { return block >= profile_ && block < profile_ + core::site_table::capacity; }
 
   /// Where what belongs to single blocks begins; what is before has to be kept whole.
   char* arrays() noexcept { return reinterpret_cast<char*>(touched_); }
   /// Keeps the rest for a reader after a crash, as far as there are sites.
   void keep_arrays(core::kept_file& keeper) noexcept {
     keeper.keep_by_site(touched_, 0, sizeof touched_[0]);
-    keeper.keep_by_site(apart_, sizeof apart_, sizeof profile_[0]);
+    keeper.keep_by_site(apart_, sizeof apart_ + sizeof head_, sizeof profile_[0]);
   }
 
   /// Takes over what the recorder at `remote` of a process that is gone held, as far as `memory` has it; of this one
@@ -6944,10 +7430,12 @@ class path_recorder {
     const uint64_t listed = least(memory.room(&remote->touched_[0]), core::site_table::capacity);
     const entry* const profile = memory.find(&remote->profile_[0], entries);
     const uint32_t* const touched = memory.find(&remote->touched_[0], listed);
-    const uint64_t levels =
-        (reinterpret_cast<uintptr_t>(top_) - reinterpret_cast<uintptr_t>(&remote->frames_[0])) / sizeof(frame);
-    if (entries == 0 || profile == nullptr || touched == nullptr || touched_count_ > listed || levels > max_depth)
+    const path_head* const head = memory.find(&remote->head_, 1);
+    if (entries == 0 || profile == nullptr || touched == nullptr || head == nullptr || touched_count_ > listed)
       return false;
+    const uint64_t levels =
+        (reinterpret_cast<uintptr_t>(head->top) - reinterpret_cast<uintptr_t>(&remote->frames_[0])) / sizeof(frame);
+    if (levels > max_depth) return false;
     for (uint64_t level = 0; level <= levels; ++level) {
       const uint64_t bytes =
           reinterpret_cast<uintptr_t>(frames_[level].region) - reinterpret_cast<uintptr_t>(&remote->profile_[0]);
@@ -6956,91 +7444,54 @@ class path_recorder {
     }
     for (uint32_t i = 0; i < touched_count_; ++i)
       if (touched[i] >= entries) return false;
-    top_ = fast_end_ = frames_ + levels;
+    head_.top = head_.fast_end = frames_ + levels;
     deeper_ = 0;
     memcpy(touched_, touched, listed * sizeof touched_[0]);
     memcpy(static_cast<void*>(profile_), profile, entries * sizeof(entry));
     return true;
   }
 
-  // --- The hot path of the marks in region.hpp; the caller reads the clock and checks what is asked for.
-
-  static constexpr uint32_t place_of(uint32_t block) noexcept { return block * uint32_t(sizeof(entry)); }
-  static constexpr uint32_t block_at(uint32_t place) noexcept { return place / uint32_t(sizeof(entry)); }
-  entry* at_place(uint32_t place) noexcept {
-    return reinterpret_cast<entry*>(reinterpret_cast<char*>(profile_) + place);
-  }
-  /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
-  static bool arrive(entry* block) noexcept { return detail::subtract_to_negative(block->visits, ~uint64_t(0)); }
-  static void take_back(entry* block) noexcept { detail::subtract(block->visits, 1); }
-  /// Asked for by `enter_fast`.
-  bool enters_fast() const noexcept { return top_ < fast_end_; }
-  frame* enter_fast(entry* block, uint64_t now) noexcept {
-    frame* const outer = top_;
-    detail::add(outer->region->ticks, now);
-    detail::subtract(block->ticks, now);
-    top_ = outer + 1;  // first: what a signal handler enters lies above
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    outer[1].path = 0;
-    outer[1].region = block;
-    return outer + 1;
-  }
-  /// Asked for by `leave_fast` and `next_fast`.
-  bool is_innermost(const frame* entered) const noexcept { return top_ == entered; }
-  void leave_fast(frame* entered, uint64_t now) noexcept {
-    detail::add(entered->region->ticks, now);
-    entry* const outer = entered[-1].region;
-    top_ = entered - 1;
-    if (__builtin_expect(detail::subtract_to_negative(outer->ticks, now), 0)) touch(outer, 0);
-  }
-  /// The frame that `next_fast` may be called with, null if there is none.
-  frame* innermost_fast() noexcept {
-    const uint64_t above = static_cast<uint64_t>(reinterpret_cast<char*>(top_) - reinterpret_cast<char*>(frames_ + 1));
-    return above < sizeof(frame) * (max_depth - 1) ? top_ : nullptr;
-  }
-  static void next_fast(frame* entered, entry* block, uint64_t now) noexcept {
-    detail::add(entered->region->ticks, now);
-    detail::subtract(block->ticks, now);
-    entered->region = block;
-    entered->path = 0;
-  }
-  void work(uint64_t units) noexcept { detail::add(top_->region->work, units); }
-
-  // --- The same for everybody, whatever the depth
+  // --- What the head does, for everybody, whatever the depth
 
   /// Enters a timed region: one visit, time from `now` on. Beyond `max_depth` only visits are counted, the time
   /// stays with the region at that depth. Returns the new depth.
   uint32_t enter(uint32_t block, uint64_t now) noexcept {
     entry* const e = profile_ + block;
-    if (!arrive(e)) touch(e, 0);
-    if (__builtin_expect(!enters_fast(), 0)) make_room();
-    if (depth() < max_depth) enter_fast(e, now);
+    if (!e->arrive()) touch(e, 0);
+    if (__builtin_expect(!head_.enters_fast(), 0)) make_room();
+    if (depth() < max_depth) head_.enter(e, now);
     else ++deeper_;
     return depth();
   }
   /// Leaves the innermost region. Without an open region: counted, nothing else.
   void leave(uint64_t now) noexcept {
     if (deeper_ != 0) --deeper_;
-    else if (top_ == frames_) ++unmatched_leaves_;
-    else leave_fast(top_, now);
+    else if (head_.top == frames_) ++unmatched_leaves_;
+    else if (!head_.leave(head_.top, now)) touch_outer();
   }
   /// Leaves one region and enters the next at one instant. Outside any region, or beyond `max_depth`, only the visit
   /// is counted.
   void next(uint32_t block, uint64_t now) noexcept {
     entry* const e = profile_ + block;
-    if (!arrive(e)) touch(e, 0);
-    if (deeper_ == 0 && top_ != frames_) next_fast(top_, e, now);
+    if (!e->arrive()) touch(e, 0);
+    if (deeper_ == 0 && head_.top != frames_) path_head::next(head_.top, e, now);
   }
+  void work(uint64_t units) noexcept { detail::add(head_.top->region->work, units); }
   /// Counts one visit of an untimed block.
   void visit(uint32_t block) noexcept {
     entry* const e = profile_ + block;
-    if (!arrive(e)) touch(e, innermost());
+    if (!e->arrive()) touch(e, innermost());
   }
 
+  /// After path_head::leave, if that says so.
+  void touch_outer() noexcept { touch(head_.top->region, 0); }
+
   /// Site number of the innermost region; 0 outside any.
-  uint32_t innermost() const noexcept { return number(top_->region); }
-  uint32_t depth() const noexcept { return static_cast<uint32_t>(top_ - frames_) + deeper_; }
-  /// What `enter_fast` returned or would have returned at that depth, and back: for the slow way, where a frame is
+  uint32_t innermost() const noexcept { return number(head_.top->region); }
+  /// The same as an address: to see whether it has changed.
+  const entry* innermost_entry() const noexcept { return head_.top->region; }
+  uint32_t depth() const noexcept { return static_cast<uint32_t>(head_.top - frames_) + deeper_; }
+  /// What `path_head::enter` returned or would have returned at that depth, and back: for the slow way, where a frame is
   /// only a name. Its last bit is free.
   uintptr_t name_of(uint32_t depth) const noexcept {
     return reinterpret_cast<uintptr_t>(frames_) + uintptr_t(depth) * sizeof(frame);
@@ -7057,14 +7508,14 @@ class path_recorder {
   /// only: site numbers differ between ranks. Not mixed, so not every bit is a hash. One load where it is known,
   /// else 1 ns for each region entered since.
   core::stable_key path() const noexcept {
-    return __builtin_expect(top_->path != 0 || top_ == frames_, 1) ? top_->path : find_path();
+    return __builtin_expect(head_.top->path != 0 || head_.top == frames_, 1) ? head_.top->path : find_path();
   }
 
   /// Ends the segment at `now`: calls sink(const path_step&) once for each block visited or timed in it, code
   /// outside any region (block 0) left out, for its time is what the others leave. O(blocks of the segment).
   template <class Sink>
   void close(uint64_t now, Sink&& sink) noexcept {
-    entry* const inside = top_->region;
+    entry* const inside = head_.top->region;
     in_list_ = true;
     detail::add(inside->ticks, now);
     for (uint32_t i = 0; i < touched_count_; ++i) {
@@ -7087,7 +7538,7 @@ class path_recorder {
 
   /// `close` for the case that it has nothing to tell: only code outside any region ran. False: call `close`.
   bool close_if_outside(uint64_t now) noexcept {
-    if (touched_count_ != 0 || top_ != frames_) return false;
+    if (touched_count_ != 0 || head_.top != frames_) return false;
     profile_[0].ticks = timed - now;
     return true;
   }
@@ -7097,7 +7548,7 @@ class path_recorder {
   /// it stands still: from another thread the numbers may be torn, never the memory.
   template <class Sink>
   void peek(uint64_t now, Sink&& sink) const noexcept {
-    const entry* const inside = top_->region;
+    const entry* const inside = head_.top->region;
     const uint64_t longest = now > opened_ ? now - opened_ : 0;
     for (uint32_t i = 0; i < touched_count_; ++i) {
       const entry& e = profile_[touched_[i]];
@@ -7109,19 +7560,19 @@ class path_recorder {
   }
 
   /// Continues after a pause that belongs to no block (the inside of an MPI call) and began at the last `close`.
-  void resume(uint64_t now) noexcept { top_->region->ticks = timed - now; }
+  void resume(uint64_t now) noexcept { head_.top->region->ticks = timed - now; }
 
  private:
-  static constexpr uint64_t visited = uint64_t(1) << 63;
+  static constexpr uint64_t visited = entry::visited;
   static constexpr uint64_t timed = uint64_t(1) << 62;  // more than any clock reads
 
   // The next 64 levels: from now on they are entered the fast way, but for the very last, above which it is deep. A
   // signal handler may meet a frame that is not written yet: it must name some block.
   __attribute__((noinline, cold)) void make_room() noexcept {
-    frame* const end = frames_ + max_depth - 1 - fast_end_ > 64 ? fast_end_ + 64 : frames_ + (max_depth - 1);
-    for (frame* each = fast_end_ + 1; each <= end + 1; ++each)
+    frame* const end = frames_ + max_depth - 1 - head_.fast_end > 64 ? head_.fast_end + 64 : frames_ + (max_depth - 1);
+    for (frame* each = head_.fast_end + 1; each <= end + 1; ++each)
       if (each->region == nullptr) each->region = profile_;
-    fast_end_ = end;
+    head_.fast_end = end;
   }
 
   static uint64_t least(uint64_t a, uint64_t b) noexcept { return a < b ? a : b; }
@@ -7147,13 +7598,13 @@ class path_recorder {
 
   // A polynomial of the site numbers; mixed only where it is used as a hash.
   __attribute__((noinline)) core::stable_key find_path() const noexcept {
-    frame* known = top_;
+    frame* known = head_.top;
     while (known != frames_ && known->path == 0) --known;
-    while (known != top_) {
+    while (known != head_.top) {
       ++known;
       known->path = known[-1].path * 0x9e3779b97f4a7c15u + number(known->region);
     }
-    return top_->path;
+    return head_.top->path;
   }
 
   template <class Sink>
@@ -7164,8 +7615,6 @@ class path_recorder {
     if ((visits | ticks | e.work) != 0) sink(core::path_step{block, e.within, visits, ticks, e.work});
   }
 
-  frame* top_ = nullptr;
-  frame* fast_end_ = nullptr;  // what is entered from here on is entered and left the slow way
   uint32_t touched_count_ = 0;
   uint32_t deeper_ = 0;        // how many regions beyond max_depth are open
   bool in_list_ = false;       // the list of touched blocks is being changed
@@ -7174,9 +7623,16 @@ class path_recorder {
   mutable frame frames_[max_depth + 1];  // 0: outside any region
   alignas(4096) uint32_t touched_[core::site_table::capacity];  // pages of their own: kept as far as there are sites
   // Half a page further than the frames: a load waits for an earlier store whose address has the same last 12 bits.
-  char apart_[2048 + 64];
+  // The profile begins with a cache line.
+  char apart_[2048 + 64 - sizeof(path_head)];
+  path_head head_ = {};
   entry profile_[core::site_table::capacity];
 };
+
+inline path_frame* path_head::innermost() noexcept {
+  const uint64_t above = reinterpret_cast<uintptr_t>(top) - (reinterpret_cast<uintptr_t>(this) - path_recorder::frames_before_head());
+  return __builtin_expect(above < sizeof(path_frame) * (path_recorder::max_depth - 1), 1) ? top : nullptr;
+}
 
 }  // namespace record
 }  // namespace v0
@@ -7206,34 +7662,71 @@ struct location : core::location_base {
   bool looking_up = false;                      ///< the number of a place is being looked up
   void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
+  path_head* decoy = nullptr;                   ///< what marks find if they have to go the slow way; null: `path`
   path_recorder path;
   name_cache names;
 };
 
 namespace detail {
 
-// Per module and thread: this thread's location if its marks may go the fast way; null before its first event, `off`
-// if nothing is recorded, `elsewhere` if every mark goes the slow way: then `slow_here` has it.
-// Hidden and initial-exec: one load in an executable and in a library, no wrapper, no guard.
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local location* here = nullptr;
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local location* slow_here = nullptr;
+// What the marks of a thread find at `here`, per module and thread. Marks of regions go the fast way if its frames say
+// so, marks of steps if the step is in the list of the segment: where neither is so every mark goes the slow
+// way, and the fast one asks for nothing else. It is one of
+//   the head of the thread's path recorder;
+//   its decoy, a profile that stays empty, if somebody wants more of each mark than the fast way does;
+//   `nowhere`, of which the same is true: before the first mark. Marks count in it, so if it is for longer each thread
+//   takes a part of its own, as good as: the processors would else take its lines from each other;
+//   `off_here`, if nothing is recorded in this process: its first block is in the list. As no place has a number
+//   then, no mark reaches further.
+// Hidden, as every function that knows of it: one for each module. A function of another module would make
+// that module's fast. Initial-exec: one load in an executable and in a library, no wrapper, no guard.
+struct no_profile {
+  path_head head;
+  path_entry blocks[core::site_table::capacity];
+  char parts[32 * (2048 + 64)];
+};
+struct off_profile {
+  path_head head;
+  uint64_t visits;
+};
+__attribute__((visibility("hidden"))) inline no_profile nowhere;
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local path_head* here = &nowhere.head;
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local off_profile off_here = {};
 
 // One for each module: whether its child handler of fork(2) is in place.
 __attribute__((visibility("hidden"))) inline bool fork_watched = false;
 
 // In the child of a fork only the forking thread lives on: it starts with a location of its own.
-inline void forget_location() noexcept { here = nullptr; }
+__attribute__((visibility("hidden"))) inline void forget_location() noexcept { here = &nowhere.head; }
 
-inline location* off() noexcept { return reinterpret_cast<location*>(uintptr_t(1)); }
-inline location* elsewhere() noexcept { return reinterpret_cast<location*>(uintptr_t(2)); }
-inline bool is_fast(const location* at) noexcept {
-  return __builtin_expect(reinterpret_cast<uintptr_t>(at) > 2, 1);
+// 0: before a location is looked for; 1: there is no memory for one; 2 to 31: nobody listens yet.
+__attribute__((visibility("hidden"))) inline path_head* part_of_nowhere(uint32_t part) noexcept {
+  return reinterpret_cast<path_head*>(reinterpret_cast<char*>(&nowhere) + part * (2048 + 64));
 }
+__attribute__((visibility("hidden"))) inline path_head* unheard() noexcept {
+  return part_of_nowhere(2 + static_cast<uint32_t>((reinterpret_cast<uintptr_t>(&here) >> 12) * 0x9e3779b97f4a7c15u >> 32) % 30);
+}
+
+/// Nothing is recorded, and no place has a number: marks are as cheap as they can be.
+__attribute__((visibility("hidden"))) inline void go_off() noexcept {
+  off_here.head.top = reinterpret_cast<path_frame*>(uintptr_t(2));
+  off_here.visits = path_entry::visited;
+  here = &off_here.head;
+}
+inline bool is_off(const path_head* at) noexcept { return at->top == reinterpret_cast<path_frame*>(uintptr_t(2)); }
+/// Whether that is a frame of a thread that goes the fast way.
+inline bool is_frame(const path_frame* top) noexcept { return reinterpret_cast<uintptr_t>(top) > 2; }
 
 /// Whether marks may go the fast way. It knows one clock and folds; whoever wants more of a mark says so here and
 /// does it in slow_path.hpp.
 inline bool marks_are_fast(const core::registry& registry, const location& at) noexcept {
   return registry.clock == core::clock_source::counter && at.more == nullptr;
+}
+
+inline bool make_decoy(location& at) noexcept {
+  at.decoy = static_cast<path_head*>(core::map_pages(sizeof(no_profile), false));
+  if (at.decoy != nullptr) at.decoy->owner = &at;
+  return at.decoy != nullptr;
 }
 
 inline location* make_location(core::registry& registry) noexcept {
@@ -7251,8 +7744,13 @@ inline location* make_location(core::registry& registry) noexcept {
     return nullptr;  // a few pages stay behind
   }
   made->path.open(core::cycle_clock::now());
+  made->path.head().owner = made;
   if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
     made->more = static_cast<details*>(make(registry));
+  if (!marks_are_fast(registry, *made) && !make_decoy(*made)) {
+    core::complain("no address space to record a thread; it is left out");
+    return nullptr;
+  }
   pthread_mutex_lock(&registry.mutex);
   made->index = registry.location_count++;
   made->next = registry.locations;
@@ -7265,21 +7763,22 @@ inline location* make_location(core::registry& registry) noexcept {
 
 /// First event of a thread in this module: finds its location or makes it. Null if recording is off, or as long as
 /// nobody listens: then every mark comes here, about 3 ns.
-__attribute__((noinline, cold)) inline location* find_location() noexcept {
-  if (here == off()) return nullptr;
-  if (here == elsewhere()) return slow_here;
+__attribute__((noinline, cold, visibility("hidden"))) inline location* find_location() noexcept {
+  if (is_off(here) || here == part_of_nowhere(1)) return nullptr;
   core::registry* registry = core::the_registry();
   if (registry == nullptr || !registry->config.enable) {
-    here = off();
+    go_off();
     return nullptr;
   }
-  if (__atomic_load_n(&registry->listening, __ATOMIC_ACQUIRE) == 0) return nullptr;
+  if (__atomic_load_n(&registry->listening, __ATOMIC_ACQUIRE) == 0) {
+    here = unheard();
+    return nullptr;
+  }
   if (!__atomic_exchange_n(&fork_watched, true, __ATOMIC_ACQ_REL)) pthread_atfork(nullptr, nullptr, &forget_location);
   auto* const known = static_cast<core::location_base*>(pthread_getspecific(registry->thread_key));
   location* found = static_cast<location*>(known);
   if (found == nullptr) found = make_location(*registry);
-  slow_here = found;
-  here = found == nullptr ? off() : marks_are_fast(*registry, *found) ? found : elsewhere();
+  here = found == nullptr ? part_of_nowhere(1) : found->decoy != nullptr ? found->decoy : &found->path.head();
   return found;
 }
 
@@ -7292,9 +7791,9 @@ inline void listen() noexcept {
 }
 
 /// This thread's location; null if recording is switched off (WHYWAIT_ENABLE=0). About 1 ns.
-inline location* this_location() noexcept {
-  location* const known = detail::here;
-  return detail::is_fast(known) ? known : detail::find_location();
+__attribute__((visibility("hidden"))) inline location* this_location() noexcept {
+  location* const known = detail::here->owner;
+  return __builtin_expect(known != nullptr, 1) ? known : detail::find_location();
 }
 
 }  // namespace record
@@ -7596,6 +8095,8 @@ struct collected_location {
   core::mark_overhead mark_overheads{};             ///< what its marks cost
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
+  std::uint64_t lost_before = 0;  ///< of both, in earlier epochs
+  std::uint64_t carried = 0;      ///< the first of `records`: out of earlier epochs
   std::uint64_t mismatched_ends = 0;
 };
 
@@ -7624,6 +8125,17 @@ struct collected_process {
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
   std::uint64_t lost_orders = 0;   ///< segments whose order had no memory
+  std::uint64_t closings = 0;      ///< how often memory ran out in earlier epochs
+  std::uint64_t first_closed_ticks = 0;  ///< when it first did; 0: never
+
+  /// The epoch that the records are from, in shared time; without pauses, for `clock` counts none (mpi/epochs.hpp).
+  struct part {
+    bool continued = false, continues = false;  ///< all ranks met at its begin, and at its end
+    std::int64_t begin_ns = 0, end_ns = 0, before_ns = 0;
+    std::uint32_t posted_before = 0;
+  };
+  part epoch;
+  bool in_part = false;            ///< whether `epoch` says anything; else it is the whole run
 };
 
 }  // namespace mpi
@@ -7934,7 +8446,8 @@ struct thread_facts {
   uint64_t failed_polls;    ///< MPI_Test*, MPI_Iprobe ... that found nothing: counted only
   uint64_t lost_records;    ///< records for which there was no memory
   uint64_t lost_steps;      ///< path steps for which there was no memory, folded into `folded`
-  core::path_step* folded;  ///< per block, what was recorded after memory ran out; null: nothing
+  core::path_step* folded;  ///< per block, what was recorded before this epoch or after memory ran out; null: nothing
+  uint64_t lost_before;     ///< of `lost_records` and `lost_steps` together: before this epoch
 };
 
 /// What the process's MPI calls left.
@@ -7944,6 +8457,8 @@ struct process_facts {
   bool closed;              ///< memory ran out: nothing more is recorded, totals go on
   uint32_t closed_posting;  ///< the last ordinal that is recorded on all locations; valid if `closed`
   uint64_t closed_ticks;    ///< when memory ran out
+  uint64_t closings;        ///< how often it did in earlier epochs
+  uint64_t first_closed_ticks;  ///< the first of those times; valid if `closings` is not 0
   uint64_t begin_ticks;     ///< leave of MPI_Init
   uint64_t end_ticks;       ///< enter of MPI_Finalize; 0 before
   int32_t rank;
@@ -9645,13 +10160,16 @@ class code_blocks {
     p.line = p.last_line = code.line;
     p.module = std::move(code.module);
     p.offset = code.offset;
+    const core::stable_key line = core::combine(
+        core::combine(core::key_of(p.file.c_str()), core::key_of(p.function.c_str())), static_cast<std::uint64_t>(p.line));
     places_.emplace(key, std::move(p));
-    code_.add(number, {{key, 1}});
+    code_.add(number, {{key, 1}}, lines_.intern(line, number));
   }
 
   code_filter filter_;
   std::vector<const core::code_source*> sources_;
   explain::counted_code code_;
+  explain::key_map lines_;  // to the first number of each
   std::unordered_map<core::stable_key, place> places_;
   std::string problem_;
   symboliser symbols_;
@@ -9696,6 +10214,14 @@ class process_history {
     history_.clock = {all.clock.origin, all.clock.ns_per_tick, all.clock.offset_ns};
     history_.begin_ns = history_.clock(all.begin_ticks);
     history_.end_ns = history_.clock(all.end_ticks);
+    if (all.in_part) {
+      history_.continued = all.epoch.continued;
+      history_.continues = all.epoch.continues;
+      history_.begin_ns = all.epoch.begin_ns;
+      history_.end_ns = all.epoch.end_ns;
+      history_.before_ns = all.epoch.before_ns;
+      history_.posted_before = all.epoch.posted_before;
+    }
     add_blocks();
     for (const sync::mpi::collected_communicator& c : all.communicators)
       history_.communicators.push_back({c.id, c.size, c.rank, c.inter, c.world});
@@ -9717,6 +10243,14 @@ class process_history {
       else
         found.add(key, place_of_block(symbols, known->second.number));
     }
+    return found;
+  }
+  /// The regions and steps that have this name. Reads debug information if the compiler made functions regions.
+  [[gnu::cold]] std::vector<core::stable_key> blocks_called(const std::string& name) const {
+    std::vector<core::stable_key> found;
+    report::symboliser symbols("libdw.so.1", modules_);
+    for (std::uint32_t number = 1; number < sites_.size(); ++number)
+      if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
     return found;
   }
   bool knows(core::stable_key key) const {
@@ -9748,7 +10282,8 @@ class process_history {
       location.order_nodes = from.order_nodes;
       location.call_overheads = from.call_overheads;
       location.mark_overheads = from.mark_overheads;
-      location.dropped = from.lost_records + from.lost_steps;
+      location.dropped = from.lost_records + from.lost_steps - from.lost_before;
+      location.carried = from.carried;
       for (std::uint32_t number = 0; number < from.sites->size(); ++number) {
         location.call_sites.push_back(key_of_call(*from.sites, number));
         meanings_.emplace(location.call_sites.back(), meaning{from.sites, number});
@@ -10034,7 +10569,7 @@ struct critical_entry : named_block {
   double seconds = 0;            ///< in it on the critical path
   double imbalance_seconds = 0;  ///< what is more than the mean of all locations
   std::int64_t visits = 0;
-  std::optional<double> saving_seconds;  ///< the run would be shorter by this if it took half the time; nothing: not asked
+  std::optional<double> saving_seconds;  ///< the run is shorter by this if it takes half the time; nothing: not asked
 };
 
 /// A block and the waiting that its delays cost, by proportion (Boehme et al., ACM TOPC 2016).
@@ -10050,6 +10585,7 @@ struct overhead_section {
   double bound_seconds = 0;           ///< of it on the critical path: the run became longer by no more
   double without_seconds = 0;         ///< the run without it
   double waiting_without_seconds = 0; ///< all waiting without it
+  double error_seconds = 0;           ///< by how much bound_seconds and without_seconds may be wrong
   std::int64_t inversions = 0;        ///< wildcard receives that would have taken another message first
 };
 
@@ -10186,7 +10722,8 @@ namespace detail {
   return {};
 }
 
-[[gnu::cold]] inline void list_critical_path(const explain::outcome& found, const name_resolver& resolve, run_ledger& out) {
+[[gnu::cold]] inline void list_critical_path(const explain::outcome& found, const name_resolver& resolve,
+                                             run_ledger& out) {
   explain::critical_block others;
   for (const explain::critical_block& c : found.critical_path) {
     if (c.ns == 0) continue;  // untimed
@@ -10213,7 +10750,8 @@ namespace detail {
   e.visits = others.visits;
 }
 
-[[gnu::cold]] inline void list_delay_costs(const explain::delay_costs& costs, const name_resolver& resolve, run_ledger& out) {
+[[gnu::cold]] inline void list_delay_costs(const explain::delay_costs& costs, const name_resolver& resolve,
+                                           run_ledger& out) {
   explain::delay_cost others;
   for (const explain::delay_cost& c : costs.blocks) {
     if (c.short_ns == 0 && c.long_ns == 0) continue;
@@ -10243,7 +10781,8 @@ namespace detail {
   out.efficiency = found.efficiency;
   const explain::compensation& without = found.without_overhead;
   out.overhead = {without.calibrated,           seconds_of(without.overhead_ns), seconds_of(without.bound_ns),
-                  seconds_of(without.total_ns), seconds_of(without.waiting_ns),  without.inversions};
+                  seconds_of(without.total_ns), seconds_of(without.waiting_ns),  seconds_of(without.error_ns),
+                  without.inversions};
   list_critical_path(found, resolve, out);
   list_delay_costs(found.costs, resolve, out);
   out.delays = {seconds_of(found.costs.direct_ns), seconds_of(found.costs.indirect_ns),
@@ -10601,6 +11140,8 @@ struct run_facts {
   std::string mpi;                  ///< version of the MPI library in its own words
   std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
   std::int64_t dropped_events = 0;  ///< records lost for lack of memory
+  std::int64_t epochs = 1;          ///< parts in which the run was explained, for lack of memory or by wish
+  std::int64_t first_comers = 0;    ///< answers to whoever asked first: at another speed others would have got them
   std::string clock;                ///< "tsc", "clock_gettime": what the times were read from
   double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
   bool partial = false;             ///< the program did not come to its end: only a part is known
@@ -11429,7 +11970,8 @@ template <class Writer>
     const overhead_section& o = r.overhead;
     out.member("calibrated", o.calibrated).member("seconds", o.seconds).member("bound_seconds", o.bound_seconds);
     out.member("run_seconds", r.seconds).member("without_seconds", o.without_seconds);
-    out.member("waiting_without_seconds", o.waiting_without_seconds).member("inversions", o.inversions);
+    out.member("waiting_without_seconds", o.waiting_without_seconds).member("error_seconds", o.error_seconds);
+    out.member("inversions", o.inversions);
   }
   out.end_object().key("delay_costs").begin_array();
   for (const delay_entry& e : r.delay_costs) {
@@ -11602,13 +12144,17 @@ class picture_writer {
            " (" + what + ")";
   }
 
+  // Of code that the compiler counts; the function is its name.
+  static bool is_line(const picture_row& row) noexcept { return row.kind == "step" && row.where.last_line != 0; }
+
   static std::string label(const picture_row& row, const picture_cell& c) {
     if (row.kind == "loop") return count_of(c.count) + " times";
     std::string name = row.kind == "unmarked"    ? std::string("(unmarked code)")
                        : row.kind == "unordered" ? std::string("(in an order not kept)")
                        : row.kind == "call"      ? (row.where.call.empty() ? "an MPI call" : printable(row.where.call))
                                                  : (row.name.empty() ? "unnamed block" : printable(row.name));
-    if (c.count != 1) name = count_of(c.count) + " " + name;
+    if (is_line(row)) name += ":" + std::to_string(row.where.line);
+    if (c.count != 1) name = count_of(c.count) + (is_line(row) ? "x " : " ") + name;
     if (c.continued) name = "... " + name;
     if (c.unfinished) name += " ...";
     return name;
@@ -11661,9 +12207,12 @@ class picture_writer {
       if (!open.empty()) around[i] = open.back();
       open.push_back(i);
     }
-    std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+    std::vector<char> differing(all);  // and the lines of a loop that does: they say which it is
+    for (std::size_t i = 0; i != all; ++i)
+      differing[i] = differs(p_.rows[i]) || (is_line(p_.rows[i]) && around[i] != all && differs(p_.rows[around[i]]));
+    std::stable_sort(order.begin(), order.end(), [this, &differing](std::size_t a, std::size_t b) {
       const picture_row &x = p_.rows[a], &y = p_.rows[b];
-      if (differs(x) != differs(y)) return differs(x);
+      if (differing[a] != differing[b]) return differing[a] != 0;
       if (apart(x) != apart(y)) return apart(x) > apart(y);
       return seconds(x.causer) > seconds(y.causer);
     });
@@ -11671,11 +12220,11 @@ class picture_writer {
     std::size_t tries = 0;
     for (const std::size_t row : order) {
       if (kept_[row] != 0) continue;
-      if (!differs(p_.rows[row]) && differs(p_.rows[order.front()])) break;
+      if (!differing[row] && differing[order.front()]) break;
       if (++tries > 4 * most_rows) break;  // the rest matters less than what already had no room
       trial = kept_;
       for (std::size_t at = row; at != all; at = around[at]) trial[at] = 1;
-      if (lines_of(trial) <= (differs(p_.rows[row]) ? most_rows : few_rows)) kept_.swap(trial);
+      if (lines_of(trial) <= (differing[row] ? most_rows : few_rows)) kept_.swap(trial);
     }
     for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
       if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;
@@ -11752,6 +12301,18 @@ namespace detail {
   return text;
 }
 
+/// How the answer was found, and what speaks for it.
+[[gnu::cold]] inline std::string by_whom(const predict::answer& a) {
+  if (a.engine != "clocks")
+    return "by " + a.engine + ", which is " + signed_percent(a.baseline_error) + " off for the program as it is";
+  for (const predict::engine_answer& e : a.engines)
+    if (e.engine == "replay")
+      return "by the clocks of the critical path" +
+             (e.refusal.empty() ? "; replay is " + signed_percent(e.seconds / a.seconds - 1) + " from that"
+                                : ", not checked by replay: " + e.refusal);
+  return "by the clocks of the critical path";
+}
+
 /// The section of the text report: each question with its time, interval, saving and the error of the same model on the
 /// program as it was; refusals with their reason. Empty without questions.
 [[gnu::cold]] inline std::string prediction_text(const prediction_section& p, std::size_t columns) {
@@ -11766,12 +12327,11 @@ namespace detail {
       out += wrap(head + "no answer: " + printable(a.refusal), columns, "      ", "        ");
       continue;
     }
-    const double saving = p.measured_seconds - a.seconds;
+    const double saving = a.measured_seconds - a.seconds;
     head += duration(a.seconds) + "  (" + duration(a.low_seconds) + " to " + duration(a.high_seconds) + "), " +
             (saving >= 0 ? "saves " : "costs ") + duration(std::fabs(saving), 2);
     out += wrap(head, columns, "      ", "        ");
-    out += wrap("by " + a.engine + ", which is " + signed_percent(a.baseline_error) + " off for the program as it is",
-                columns, "        ", "        ");
+    out += wrap(by_whom(a), columns, "        ", "        ");
     for (const std::string& note : a.notes) out += wrap(printable(note), columns, "        ", "        ");
   }
   return out;
@@ -11789,7 +12349,7 @@ template <class Writer>
       out.begin_object().member("question", a.question);
       if (a.refusal.empty()) {
         out.member("seconds", a.seconds).member("low_seconds", a.low_seconds).member("high_seconds", a.high_seconds);
-        out.member("saving_seconds", p.measured_seconds - a.seconds);
+        out.member("saving_seconds", a.measured_seconds - a.seconds);
         out.member("engine", a.engine).member("unchanged_error", a.baseline_error);
       } else {
         out.member("refusal", a.refusal);
@@ -11891,7 +12451,9 @@ void write_run(Writer& out, const run_facts& run) {
   out.member("unexplained_seconds", run.unexplained_seconds);
   out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);
   out.member("mpi", run.mpi).member("mpi_calls", run.mpi_calls).member("dropped_events", run.dropped_events);
-  out.member("unmatched", run.unmatched)
+  if (run.epochs > 1) out.member("epochs", run.epochs);
+  out.member("first_comers", run.first_comers)
+      .member("unmatched", run.unmatched)
       .member("clock", run.clock)
       .member("clock_error_seconds", run.clock_error_seconds);
   out.member("clock_violations", run.clock_violations).member("partial", run.partial);
@@ -12125,9 +12687,11 @@ namespace detail {
 [[gnu::cold]] inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;
   if (!o.calibrated || !(r.seconds > 0)) return {};
-  const std::string bound = "at most " + duration(o.bound_seconds, 2) + " (" + percent(o.bound_seconds / r.seconds) + ")";
-  if (o.bound_seconds < 0.01 * r.seconds) return "measuring made the run longer by " + bound;
-  std::string text = "without measuring the run would have taken " + duration(o.without_seconds) + ", with " +
+  const double most = o.bound_seconds + o.error_seconds;
+  const std::string bound = "at most " + duration(most, 2) + " (" + percent(most / r.seconds) + ")";
+  if (most < 0.01 * r.seconds) return "measuring made the run longer by " + bound;
+  std::string text = "without measuring the run would have taken " + duration(o.without_seconds) + " (± " + duration(o.error_seconds, 2) +
+                     "), with " +
                      duration(o.waiting_without_seconds) + " of waiting: measuring took " + duration(o.seconds, 2) +
                      " on all ranks and made the run longer by " + bound;
   if (o.inversions > 0)
@@ -12564,7 +13128,12 @@ class text_writer {
 
   /// What the virtual clocks say about the run as a whole.
   void ledger() {
-    out_ += critical_path_text(r_.ledger, o_.columns);
+    const std::string path = critical_path_text(r_.ledger, o_.columns);
+    out_ += path;
+    if (!path.empty() && r_.run.first_comers > 0)
+      paragraph("x2 saves: if all get the same work again, but " + counted(r_.run.first_comers, "answer") +
+                    " went to whoever asked first",
+                margin() + "  ");
     const std::string delays = delay_text(r_.ledger, r_.waits);
     if (delays.empty()) return;
     out_ += "\n";
@@ -12665,7 +13234,8 @@ class text_writer {
 
   void footer() {
     const run_facts& run = r_.run;
-    std::string text = counted(run.mpi_calls, "MPI call") + " seen, clock error ";
+    std::string text = counted(run.mpi_calls, "MPI call") + " seen" +
+                       (run.epochs > 1 ? " in " + counted(run.epochs, "epoch") : "") + ", clock error ";
     text += std::isfinite(run.clock_error_seconds) ? duration(run.clock_error_seconds, 2) : "unknown";
     text +=
         ", " + counted(run.dropped_events, "event") + " dropped, " + counted(run.unmatched, "message") + " unmatched";

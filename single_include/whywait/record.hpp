@@ -1163,8 +1163,7 @@ class event_buffer {
     if (Policy::action == when_full::fold) {
       if (end_ != nullptr) free_chunk(end_ - chunk_events);
     } else {
-      const bool untouched = end_ != nullptr && cursor_ == end_ - chunk_events;  // claimed, nothing published
-      const uint64_t used = ((size_ + chunk_events - 1) >> shift) + (untouched ? 1 : 0);
+      const uint64_t used = chunks_in_use();
       for (uint64_t i = first_ >> 1 >> shift; i < used; ++i) free_chunk(chunk_at(i));
     }
     if (kept_table_ != 0) budget_->keeper()->forget(chunks_);
@@ -1272,6 +1271,27 @@ class event_buffer {
     }
   }
 
+  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks. Keeps no more of them
+  /// than these events needed, so that buffers of one budget do not take it from each other for good.
+  void rewind() noexcept {
+    static_assert(Policy::action == when_full::drop, "for buffers that nobody drains");
+    if (chunks_ == nullptr) return;
+    for (Event* chunk = take_recycled(); chunk != nullptr; chunk = take_recycled()) {
+      free_chunk(chunk);
+      --owned_;
+    }
+    for (uint64_t i = chunks_in_use(); i-- > 0;) {
+      Event* const chunk = chunk_at(i);
+      if (budget_->keeper() != nullptr && budget_->keeper()->is_open())  // its reader takes zero for unwritten
+        __builtin_memset(static_cast<void*>(chunk), 0, chunk_bytes);
+      recycle(chunk);
+    }
+    cursor_ = end_ = nullptr;
+    __atomic_store_n(&dropped_, uint64_t(0), __ATOMIC_RELAXED);
+    gap_ = false;
+    Atomics::store(&size_, uint64_t(0));
+  }
+
   /// Policy `block`: nobody will drain any more; the writer stops waiting and drops instead. Any thread.
   void reader_left() noexcept { Atomics::store(&no_reader_, true); }
 
@@ -1287,6 +1307,12 @@ class event_buffer {
 
  private:
   Event*& chunk_at(uint64_t chunk) const noexcept { return chunks_[chunk & (max_chunks - 1)]; }
+
+  // By number; without those that were drained the first are not there any more.
+  uint64_t chunks_in_use() const noexcept {
+    const bool untouched = end_ != nullptr && cursor_ == end_ - chunk_events;  // claimed, nothing published
+    return ((size_ + chunk_events - 1) >> shift) + (untouched ? 1 : 0);
+  }
 
   __attribute__((noinline)) Event* claim_in_next_chunk() noexcept {
     if (Policy::action == when_full::fold && end_ != nullptr) {
@@ -1384,6 +1410,7 @@ class event_buffer {
       if (head == nullptr) return nullptr;
       __builtin_memcpy(&next, head, sizeof next);
     } while (!Atomics::exchange_if(&recycled_, head, next));
+    __builtin_memset(head, 0, sizeof(void*));
     return static_cast<Event*>(head);
   }
 
@@ -1445,7 +1472,8 @@ class event_buffer {
   X(Comm_create_group, create) X(Comm_split, create) X(Comm_split_type, create)                          \
   X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
-  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)
+  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
+  X(Win_allocate_shared, create) X(Win_free, local)
 
 namespace whywait {
 inline namespace v0 {
@@ -1539,9 +1567,8 @@ enum : uint16_t {
   ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
   failed = 1u << 12,        ///< MPI returned an error
   synchronous = 1u << 13,   ///< Ssend family: completes only when the receive has begun
-  timed = 1u << 14,         ///< the wrapper timed itself: one more reading of the clock before and inside, two after
-  met = 1u << 15,           ///< carried over from an earlier epoch, where its message was matched
-  resolved = contributes    ///< point to point: a wildcard whose `peer` and `tag` are known before a call completes it
+  resolved = 1u << 14,      ///< a wildcard whose `peer` and `tag` are known although no call has completed it yet
+  met = 1u << 15            ///< carried over from an earlier epoch, where its message was matched
 };
 }
 
@@ -2093,6 +2120,7 @@ struct details {
   void (*leave)(location&, uint64_t now) noexcept;
   void (*next)(location&, uint32_t number, uint64_t now) noexcept;
   void (*visit)(location&, uint32_t number) noexcept;
+  void (*append)(location&, uint32_t number) noexcept;  ///< a visit that only the order keeps
   bool ordered;  ///< the order of visits is kept
 };
 
@@ -2231,13 +2259,15 @@ class name_cache {
 
 #endif
 
-// ---- whywait/record/path_recorder.hpp
-#ifndef WHYWAIT_RECORD_PATH_RECORDER_HPP
-#define WHYWAIT_RECORD_PATH_RECORDER_HPP
+// ---- whywait/record/path_head.hpp
+#ifndef WHYWAIT_RECORD_PATH_HEAD_HPP
+#define WHYWAIT_RECORD_PATH_HEAD_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace record {
+
+struct location;
 
 namespace detail {
 
@@ -2270,6 +2300,92 @@ inline bool subtract_to_negative(uint64_t& sum, uint64_t number) noexcept {
 
 }  // namespace detail
 
+/// A block of the profile.
+struct path_entry {
+  uint64_t visits;
+  uint64_t ticks;  ///< of the innermost region: less the instant since when it is
+  uint64_t work;
+  uint32_t within;
+  uint32_t unused;
+
+  static constexpr uint64_t visited = uint64_t(1) << 63;  ///< in `visits`: in the list of the segment
+
+  /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
+  bool arrive() noexcept { return detail::subtract_to_negative(visits, ~uint64_t(0)); }
+  void take_back() noexcept { detail::subtract(visits, 1); }
+};
+
+/// An open region.
+struct path_frame {
+  path_entry* region;
+  core::stable_key path;  ///< 0: not worked out yet
+};
+
+/// What the marks of a thread touch: this, and the profile that begins behind it. Marks of steps ask for nothing, they
+/// count: so there is something to count in where nothing is recorded, too, see location.hpp. The functions are
+/// the hot path of the marks in region.hpp; the caller reads the clock and checks what is asked for.
+struct path_head {
+  location* owner;       ///< where the thread records; null: nowhere
+  path_frame* top;
+  path_frame* fast_end;  ///< what is entered from here on is entered and left the slow way
+
+  /// Where a block lies behind the begin of the head.
+  static constexpr uint32_t place_of(uint32_t block) noexcept {
+    return uint32_t(sizeof(path_head)) + block * uint32_t(sizeof(path_entry));
+  }
+  static constexpr uint32_t block_at(uint32_t place) noexcept {
+    return (place - uint32_t(sizeof(path_head))) / uint32_t(sizeof(path_entry));
+  }
+  path_entry* at_place(uint32_t place) noexcept {
+    char* block = reinterpret_cast<char*>(this) + place;
+    __asm__("" : "+r"(block));  // in one register: an address of two in what changes memory costs more
+    return reinterpret_cast<path_entry*>(block);
+  }
+  /// Asked for by `enter`.
+  bool enters_fast() const noexcept { return top < fast_end; }
+  path_frame* enter(path_entry* block, uint64_t now) noexcept {
+    path_frame* const outer = top;
+    detail::add(outer->region->ticks, now);
+    detail::subtract(block->ticks, now);
+    top = outer + 1;  // first: what a signal handler enters lies above
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    outer[1].path = 0;
+    outer[1].region = block;
+    return outer + 1;
+  }
+  /// Asked for by `leave` and `next`.
+  bool is_innermost(const path_frame* entered) const noexcept { return top == entered; }
+  /// False: the region around it has to be listed (path_recorder::touch).
+  bool leave(path_frame* entered, uint64_t now) noexcept {
+    detail::add(entered->region->ticks, now);
+    path_entry* const outer = entered[-1].region;
+    top = entered - 1;
+    return !__builtin_expect(detail::subtract_to_negative(outer->ticks, now), 0);
+  }
+  /// The frame that `next` may be called with, null if there is none.
+  path_frame* innermost() noexcept;  // in path_recorder.hpp
+  static void next(path_frame* entered, path_entry* block, uint64_t now) noexcept {
+    detail::add(entered->region->ticks, now);
+    detail::subtract(block->ticks, now);
+    entered->region = block;
+    entered->path = 0;
+  }
+};
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/record/path_recorder.hpp
+#ifndef WHYWAIT_RECORD_PATH_RECORDER_HPP
+#define WHYWAIT_RECORD_PATH_RECORDER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
 /// Folds the path of one thread into a profile: block -> (visits, exclusive time, work). `close` ends a segment: it
 /// hands every block visited since the last `close` to a sink and starts afresh. Memory is bounded by the number of
 /// distinct blocks. One thread and its signal handlers only; nothing here locks, allocates or fails. The exclusive
@@ -2284,36 +2400,37 @@ class path_recorder {
  public:
   static constexpr uint32_t max_depth = 1024;
 
-  /// A block of the profile.
-  struct entry {
-    uint64_t visits;
-    uint64_t ticks;  ///< of the innermost region: less the instant since when it is
-    uint64_t work;
-    uint32_t within;
-    uint32_t unused;
-  };
-  /// An open region.
-  struct frame {
-    entry* region;
-    core::stable_key path;  ///< 0: not worked out yet
-  };
+  using entry = path_entry;
+  using frame = path_frame;
 
-  path_recorder() noexcept {}  // zero already; the arrays are too large to be written
+  path_recorder() noexcept {  // zero already; the arrays are too large to be written
+    static_assert(offsetof(path_recorder, profile_) == offsetof(path_recorder, head_) + sizeof(path_head),
+                  "the profile begins behind the head");
+  }
 
   /// Starts outside any region at `now`.
   void open(uint64_t now) noexcept {
     frames_[0].region = profile_;
-    top_ = fast_end_ = frames_;
+    head_.top = head_.fast_end = frames_;
     opened_ = now;
     profile_[0].ticks = timed - now;
   }
+
+  /// From the outermost region's frame to the head.
+  static constexpr size_t frames_before_head() noexcept {
+    return offsetof(path_recorder, head_) - offsetof(path_recorder, frames_) - sizeof(frame);
+  }
+  path_head& head() noexcept { return head_; }
+  const path_head& head() const noexcept { return head_; }
+  /// Whether this is a block of this recorder.
+  bool holds(const entry* block) const noexcept { return block >= profile_ && block < profile_ + core::site_table::capacity; }
 
   /// Where what belongs to single blocks begins; what is before has to be kept whole.
   char* arrays() noexcept { return reinterpret_cast<char*>(touched_); }
   /// Keeps the rest for a reader after a crash, as far as there are sites.
   void keep_arrays(core::kept_file& keeper) noexcept {
     keeper.keep_by_site(touched_, 0, sizeof touched_[0]);
-    keeper.keep_by_site(apart_, sizeof apart_, sizeof profile_[0]);
+    keeper.keep_by_site(apart_, sizeof apart_ + sizeof head_, sizeof profile_[0]);
   }
 
   /// Takes over what the recorder at `remote` of a process that is gone held, as far as `memory` has it; of this one
@@ -2324,10 +2441,12 @@ class path_recorder {
     const uint64_t listed = least(memory.room(&remote->touched_[0]), core::site_table::capacity);
     const entry* const profile = memory.find(&remote->profile_[0], entries);
     const uint32_t* const touched = memory.find(&remote->touched_[0], listed);
-    const uint64_t levels =
-        (reinterpret_cast<uintptr_t>(top_) - reinterpret_cast<uintptr_t>(&remote->frames_[0])) / sizeof(frame);
-    if (entries == 0 || profile == nullptr || touched == nullptr || touched_count_ > listed || levels > max_depth)
+    const path_head* const head = memory.find(&remote->head_, 1);
+    if (entries == 0 || profile == nullptr || touched == nullptr || head == nullptr || touched_count_ > listed)
       return false;
+    const uint64_t levels =
+        (reinterpret_cast<uintptr_t>(head->top) - reinterpret_cast<uintptr_t>(&remote->frames_[0])) / sizeof(frame);
+    if (levels > max_depth) return false;
     for (uint64_t level = 0; level <= levels; ++level) {
       const uint64_t bytes =
           reinterpret_cast<uintptr_t>(frames_[level].region) - reinterpret_cast<uintptr_t>(&remote->profile_[0]);
@@ -2336,91 +2455,54 @@ class path_recorder {
     }
     for (uint32_t i = 0; i < touched_count_; ++i)
       if (touched[i] >= entries) return false;
-    top_ = fast_end_ = frames_ + levels;
+    head_.top = head_.fast_end = frames_ + levels;
     deeper_ = 0;
     memcpy(touched_, touched, listed * sizeof touched_[0]);
     memcpy(static_cast<void*>(profile_), profile, entries * sizeof(entry));
     return true;
   }
 
-  // --- The hot path of the marks in region.hpp; the caller reads the clock and checks what is asked for.
-
-  static constexpr uint32_t place_of(uint32_t block) noexcept { return block * uint32_t(sizeof(entry)); }
-  static constexpr uint32_t block_at(uint32_t place) noexcept { return place / uint32_t(sizeof(entry)); }
-  entry* at_place(uint32_t place) noexcept {
-    return reinterpret_cast<entry*>(reinterpret_cast<char*>(profile_) + place);
-  }
-  /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
-  static bool arrive(entry* block) noexcept { return detail::subtract_to_negative(block->visits, ~uint64_t(0)); }
-  static void take_back(entry* block) noexcept { detail::subtract(block->visits, 1); }
-  /// Asked for by `enter_fast`.
-  bool enters_fast() const noexcept { return top_ < fast_end_; }
-  frame* enter_fast(entry* block, uint64_t now) noexcept {
-    frame* const outer = top_;
-    detail::add(outer->region->ticks, now);
-    detail::subtract(block->ticks, now);
-    top_ = outer + 1;  // first: what a signal handler enters lies above
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    outer[1].path = 0;
-    outer[1].region = block;
-    return outer + 1;
-  }
-  /// Asked for by `leave_fast` and `next_fast`.
-  bool is_innermost(const frame* entered) const noexcept { return top_ == entered; }
-  void leave_fast(frame* entered, uint64_t now) noexcept {
-    detail::add(entered->region->ticks, now);
-    entry* const outer = entered[-1].region;
-    top_ = entered - 1;
-    if (__builtin_expect(detail::subtract_to_negative(outer->ticks, now), 0)) touch(outer, 0);
-  }
-  /// The frame that `next_fast` may be called with, null if there is none.
-  frame* innermost_fast() noexcept {
-    const uint64_t above = static_cast<uint64_t>(reinterpret_cast<char*>(top_) - reinterpret_cast<char*>(frames_ + 1));
-    return above < sizeof(frame) * (max_depth - 1) ? top_ : nullptr;
-  }
-  static void next_fast(frame* entered, entry* block, uint64_t now) noexcept {
-    detail::add(entered->region->ticks, now);
-    detail::subtract(block->ticks, now);
-    entered->region = block;
-    entered->path = 0;
-  }
-  void work(uint64_t units) noexcept { detail::add(top_->region->work, units); }
-
-  // --- The same for everybody, whatever the depth
+  // --- What the head does, for everybody, whatever the depth
 
   /// Enters a timed region: one visit, time from `now` on. Beyond `max_depth` only visits are counted, the time
   /// stays with the region at that depth. Returns the new depth.
   uint32_t enter(uint32_t block, uint64_t now) noexcept {
     entry* const e = profile_ + block;
-    if (!arrive(e)) touch(e, 0);
-    if (__builtin_expect(!enters_fast(), 0)) make_room();
-    if (depth() < max_depth) enter_fast(e, now);
+    if (!e->arrive()) touch(e, 0);
+    if (__builtin_expect(!head_.enters_fast(), 0)) make_room();
+    if (depth() < max_depth) head_.enter(e, now);
     else ++deeper_;
     return depth();
   }
   /// Leaves the innermost region. Without an open region: counted, nothing else.
   void leave(uint64_t now) noexcept {
     if (deeper_ != 0) --deeper_;
-    else if (top_ == frames_) ++unmatched_leaves_;
-    else leave_fast(top_, now);
+    else if (head_.top == frames_) ++unmatched_leaves_;
+    else if (!head_.leave(head_.top, now)) touch_outer();
   }
   /// Leaves one region and enters the next at one instant. Outside any region, or beyond `max_depth`, only the visit
   /// is counted.
   void next(uint32_t block, uint64_t now) noexcept {
     entry* const e = profile_ + block;
-    if (!arrive(e)) touch(e, 0);
-    if (deeper_ == 0 && top_ != frames_) next_fast(top_, e, now);
+    if (!e->arrive()) touch(e, 0);
+    if (deeper_ == 0 && head_.top != frames_) path_head::next(head_.top, e, now);
   }
+  void work(uint64_t units) noexcept { detail::add(head_.top->region->work, units); }
   /// Counts one visit of an untimed block.
   void visit(uint32_t block) noexcept {
     entry* const e = profile_ + block;
-    if (!arrive(e)) touch(e, innermost());
+    if (!e->arrive()) touch(e, innermost());
   }
 
+  /// After path_head::leave, if that says so.
+  void touch_outer() noexcept { touch(head_.top->region, 0); }
+
   /// Site number of the innermost region; 0 outside any.
-  uint32_t innermost() const noexcept { return number(top_->region); }
-  uint32_t depth() const noexcept { return static_cast<uint32_t>(top_ - frames_) + deeper_; }
-  /// What `enter_fast` returned or would have returned at that depth, and back: for the slow way, where a frame is
+  uint32_t innermost() const noexcept { return number(head_.top->region); }
+  /// The same as an address: to see whether it has changed.
+  const entry* innermost_entry() const noexcept { return head_.top->region; }
+  uint32_t depth() const noexcept { return static_cast<uint32_t>(head_.top - frames_) + deeper_; }
+  /// What `path_head::enter` returned or would have returned at that depth, and back: for the slow way, where a frame is
   /// only a name. Its last bit is free.
   uintptr_t name_of(uint32_t depth) const noexcept {
     return reinterpret_cast<uintptr_t>(frames_) + uintptr_t(depth) * sizeof(frame);
@@ -2437,14 +2519,14 @@ class path_recorder {
   /// only: site numbers differ between ranks. Not mixed, so not every bit is a hash. One load where it is known,
   /// else 1 ns for each region entered since.
   core::stable_key path() const noexcept {
-    return __builtin_expect(top_->path != 0 || top_ == frames_, 1) ? top_->path : find_path();
+    return __builtin_expect(head_.top->path != 0 || head_.top == frames_, 1) ? head_.top->path : find_path();
   }
 
   /// Ends the segment at `now`: calls sink(const path_step&) once for each block visited or timed in it, code
   /// outside any region (block 0) left out, for its time is what the others leave. O(blocks of the segment).
   template <class Sink>
   void close(uint64_t now, Sink&& sink) noexcept {
-    entry* const inside = top_->region;
+    entry* const inside = head_.top->region;
     in_list_ = true;
     detail::add(inside->ticks, now);
     for (uint32_t i = 0; i < touched_count_; ++i) {
@@ -2467,7 +2549,7 @@ class path_recorder {
 
   /// `close` for the case that it has nothing to tell: only code outside any region ran. False: call `close`.
   bool close_if_outside(uint64_t now) noexcept {
-    if (touched_count_ != 0 || top_ != frames_) return false;
+    if (touched_count_ != 0 || head_.top != frames_) return false;
     profile_[0].ticks = timed - now;
     return true;
   }
@@ -2477,7 +2559,7 @@ class path_recorder {
   /// it stands still: from another thread the numbers may be torn, never the memory.
   template <class Sink>
   void peek(uint64_t now, Sink&& sink) const noexcept {
-    const entry* const inside = top_->region;
+    const entry* const inside = head_.top->region;
     const uint64_t longest = now > opened_ ? now - opened_ : 0;
     for (uint32_t i = 0; i < touched_count_; ++i) {
       const entry& e = profile_[touched_[i]];
@@ -2489,19 +2571,19 @@ class path_recorder {
   }
 
   /// Continues after a pause that belongs to no block (the inside of an MPI call) and began at the last `close`.
-  void resume(uint64_t now) noexcept { top_->region->ticks = timed - now; }
+  void resume(uint64_t now) noexcept { head_.top->region->ticks = timed - now; }
 
  private:
-  static constexpr uint64_t visited = uint64_t(1) << 63;
+  static constexpr uint64_t visited = entry::visited;
   static constexpr uint64_t timed = uint64_t(1) << 62;  // more than any clock reads
 
   // The next 64 levels: from now on they are entered the fast way, but for the very last, above which it is deep. A
   // signal handler may meet a frame that is not written yet: it must name some block.
   __attribute__((noinline, cold)) void make_room() noexcept {
-    frame* const end = frames_ + max_depth - 1 - fast_end_ > 64 ? fast_end_ + 64 : frames_ + (max_depth - 1);
-    for (frame* each = fast_end_ + 1; each <= end + 1; ++each)
+    frame* const end = frames_ + max_depth - 1 - head_.fast_end > 64 ? head_.fast_end + 64 : frames_ + (max_depth - 1);
+    for (frame* each = head_.fast_end + 1; each <= end + 1; ++each)
       if (each->region == nullptr) each->region = profile_;
-    fast_end_ = end;
+    head_.fast_end = end;
   }
 
   static uint64_t least(uint64_t a, uint64_t b) noexcept { return a < b ? a : b; }
@@ -2527,13 +2609,13 @@ class path_recorder {
 
   // A polynomial of the site numbers; mixed only where it is used as a hash.
   __attribute__((noinline)) core::stable_key find_path() const noexcept {
-    frame* known = top_;
+    frame* known = head_.top;
     while (known != frames_ && known->path == 0) --known;
-    while (known != top_) {
+    while (known != head_.top) {
       ++known;
       known->path = known[-1].path * 0x9e3779b97f4a7c15u + number(known->region);
     }
-    return top_->path;
+    return head_.top->path;
   }
 
   template <class Sink>
@@ -2544,8 +2626,6 @@ class path_recorder {
     if ((visits | ticks | e.work) != 0) sink(core::path_step{block, e.within, visits, ticks, e.work});
   }
 
-  frame* top_ = nullptr;
-  frame* fast_end_ = nullptr;  // what is entered from here on is entered and left the slow way
   uint32_t touched_count_ = 0;
   uint32_t deeper_ = 0;        // how many regions beyond max_depth are open
   bool in_list_ = false;       // the list of touched blocks is being changed
@@ -2554,9 +2634,16 @@ class path_recorder {
   mutable frame frames_[max_depth + 1];  // 0: outside any region
   alignas(4096) uint32_t touched_[core::site_table::capacity];  // pages of their own: kept as far as there are sites
   // Half a page further than the frames: a load waits for an earlier store whose address has the same last 12 bits.
-  char apart_[2048 + 64];
+  // The profile begins with a cache line.
+  char apart_[2048 + 64 - sizeof(path_head)];
+  path_head head_ = {};
   entry profile_[core::site_table::capacity];
 };
+
+inline path_frame* path_head::innermost() noexcept {
+  const uint64_t above = reinterpret_cast<uintptr_t>(top) - (reinterpret_cast<uintptr_t>(this) - path_recorder::frames_before_head());
+  return __builtin_expect(above < sizeof(path_frame) * (path_recorder::max_depth - 1), 1) ? top : nullptr;
+}
 
 }  // namespace record
 }  // namespace v0
@@ -2586,34 +2673,71 @@ struct location : core::location_base {
   bool looking_up = false;                      ///< the number of a place is being looked up
   void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
+  path_head* decoy = nullptr;                   ///< what marks find if they have to go the slow way; null: `path`
   path_recorder path;
   name_cache names;
 };
 
 namespace detail {
 
-// Per module and thread: this thread's location if its marks may go the fast way; null before its first event, `off`
-// if nothing is recorded, `elsewhere` if every mark goes the slow way: then `slow_here` has it.
-// Hidden and initial-exec: one load in an executable and in a library, no wrapper, no guard.
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local location* here = nullptr;
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local location* slow_here = nullptr;
+// What the marks of a thread find at `here`, per module and thread. Marks of regions go the fast way if its frames say
+// so, marks of steps if the step is in the list of the segment: where neither is so every mark goes the slow
+// way, and the fast one asks for nothing else. It is one of
+//   the head of the thread's path recorder;
+//   its decoy, a profile that stays empty, if somebody wants more of each mark than the fast way does;
+//   `nowhere`, of which the same is true: before the first mark. Marks count in it, so if it is for longer each thread
+//   takes a part of its own, as good as: the processors would else take its lines from each other;
+//   `off_here`, if nothing is recorded in this process: its first block is in the list. As no place has a number
+//   then, no mark reaches further.
+// Hidden, as every function that knows of it: one for each module. A function of another module would make
+// that module's fast. Initial-exec: one load in an executable and in a library, no wrapper, no guard.
+struct no_profile {
+  path_head head;
+  path_entry blocks[core::site_table::capacity];
+  char parts[32 * (2048 + 64)];
+};
+struct off_profile {
+  path_head head;
+  uint64_t visits;
+};
+__attribute__((visibility("hidden"))) inline no_profile nowhere;
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local path_head* here = &nowhere.head;
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local off_profile off_here = {};
 
 // One for each module: whether its child handler of fork(2) is in place.
 __attribute__((visibility("hidden"))) inline bool fork_watched = false;
 
 // In the child of a fork only the forking thread lives on: it starts with a location of its own.
-inline void forget_location() noexcept { here = nullptr; }
+__attribute__((visibility("hidden"))) inline void forget_location() noexcept { here = &nowhere.head; }
 
-inline location* off() noexcept { return reinterpret_cast<location*>(uintptr_t(1)); }
-inline location* elsewhere() noexcept { return reinterpret_cast<location*>(uintptr_t(2)); }
-inline bool is_fast(const location* at) noexcept {
-  return __builtin_expect(reinterpret_cast<uintptr_t>(at) > 2, 1);
+// 0: before a location is looked for; 1: there is no memory for one; 2 to 31: nobody listens yet.
+__attribute__((visibility("hidden"))) inline path_head* part_of_nowhere(uint32_t part) noexcept {
+  return reinterpret_cast<path_head*>(reinterpret_cast<char*>(&nowhere) + part * (2048 + 64));
 }
+__attribute__((visibility("hidden"))) inline path_head* unheard() noexcept {
+  return part_of_nowhere(2 + static_cast<uint32_t>((reinterpret_cast<uintptr_t>(&here) >> 12) * 0x9e3779b97f4a7c15u >> 32) % 30);
+}
+
+/// Nothing is recorded, and no place has a number: marks are as cheap as they can be.
+__attribute__((visibility("hidden"))) inline void go_off() noexcept {
+  off_here.head.top = reinterpret_cast<path_frame*>(uintptr_t(2));
+  off_here.visits = path_entry::visited;
+  here = &off_here.head;
+}
+inline bool is_off(const path_head* at) noexcept { return at->top == reinterpret_cast<path_frame*>(uintptr_t(2)); }
+/// Whether that is a frame of a thread that goes the fast way.
+inline bool is_frame(const path_frame* top) noexcept { return reinterpret_cast<uintptr_t>(top) > 2; }
 
 /// Whether marks may go the fast way. It knows one clock and folds; whoever wants more of a mark says so here and
 /// does it in slow_path.hpp.
 inline bool marks_are_fast(const core::registry& registry, const location& at) noexcept {
   return registry.clock == core::clock_source::counter && at.more == nullptr;
+}
+
+inline bool make_decoy(location& at) noexcept {
+  at.decoy = static_cast<path_head*>(core::map_pages(sizeof(no_profile), false));
+  if (at.decoy != nullptr) at.decoy->owner = &at;
+  return at.decoy != nullptr;
 }
 
 inline location* make_location(core::registry& registry) noexcept {
@@ -2631,8 +2755,13 @@ inline location* make_location(core::registry& registry) noexcept {
     return nullptr;  // a few pages stay behind
   }
   made->path.open(core::cycle_clock::now());
+  made->path.head().owner = made;
   if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
     made->more = static_cast<details*>(make(registry));
+  if (!marks_are_fast(registry, *made) && !make_decoy(*made)) {
+    core::complain("no address space to record a thread; it is left out");
+    return nullptr;
+  }
   pthread_mutex_lock(&registry.mutex);
   made->index = registry.location_count++;
   made->next = registry.locations;
@@ -2645,21 +2774,22 @@ inline location* make_location(core::registry& registry) noexcept {
 
 /// First event of a thread in this module: finds its location or makes it. Null if recording is off, or as long as
 /// nobody listens: then every mark comes here, about 3 ns.
-__attribute__((noinline, cold)) inline location* find_location() noexcept {
-  if (here == off()) return nullptr;
-  if (here == elsewhere()) return slow_here;
+__attribute__((noinline, cold, visibility("hidden"))) inline location* find_location() noexcept {
+  if (is_off(here) || here == part_of_nowhere(1)) return nullptr;
   core::registry* registry = core::the_registry();
   if (registry == nullptr || !registry->config.enable) {
-    here = off();
+    go_off();
     return nullptr;
   }
-  if (__atomic_load_n(&registry->listening, __ATOMIC_ACQUIRE) == 0) return nullptr;
+  if (__atomic_load_n(&registry->listening, __ATOMIC_ACQUIRE) == 0) {
+    here = unheard();
+    return nullptr;
+  }
   if (!__atomic_exchange_n(&fork_watched, true, __ATOMIC_ACQ_REL)) pthread_atfork(nullptr, nullptr, &forget_location);
   auto* const known = static_cast<core::location_base*>(pthread_getspecific(registry->thread_key));
   location* found = static_cast<location*>(known);
   if (found == nullptr) found = make_location(*registry);
-  slow_here = found;
-  here = found == nullptr ? off() : marks_are_fast(*registry, *found) ? found : elsewhere();
+  here = found == nullptr ? part_of_nowhere(1) : found->decoy != nullptr ? found->decoy : &found->path.head();
   return found;
 }
 
@@ -2672,9 +2802,9 @@ inline void listen() noexcept {
 }
 
 /// This thread's location; null if recording is switched off (WHYWAIT_ENABLE=0). About 1 ns.
-inline location* this_location() noexcept {
-  location* const known = detail::here;
-  return detail::is_fast(known) ? known : detail::find_location();
+__attribute__((visibility("hidden"))) inline location* this_location() noexcept {
+  location* const known = detail::here->owner;
+  return __builtin_expect(known != nullptr, 1) ? known : detail::find_location();
 }
 
 }  // namespace record
@@ -2703,23 +2833,26 @@ struct site {
   const char* name;
   const char* file;
   uint32_t line;
-  uint32_t place;  ///< of its block in a profile: path_recorder::place_of(id()); 0 until the first visit
+  uint32_t place;  ///< of its block in a profile: path_head::place_of(id()); that of block 0 until the first visit
 
   constexpr site(site_kind what, const char* called, const char* in = __builtin_FILE(),
                  uint32_t at = __builtin_LINE()) noexcept
-      : kind(what), name(called), file(in), line(at), place(0) {}
+      : kind(what), name(called), file(in), line(at), place(record::path_head::place_of(0)) {}
 
-  /// 0 until the first visit: the block that nobody visits.
   uint32_t known_place() const noexcept { return __atomic_load_n(&place, __ATOMIC_RELAXED); }
+  /// 0 until the first visit: the block that nobody visits.
+  uint32_t known_id() const noexcept { return record::path_head::block_at(known_place()); }
   uint32_t id() noexcept {
-    const uint32_t known = known_place();
-    return __builtin_expect(known != 0, 1) ? record::path_recorder::block_at(known) : look_up();
+    const uint32_t known = known_id();
+    return __builtin_expect(known != 0, 1) ? known : look_up();
   }
 
  private:
   __attribute__((noinline, cold)) uint32_t look_up() noexcept {
-    const uint32_t found = core::the_registry()->sites.intern(kind, name, file, line);
-    __atomic_store_n(&place, record::path_recorder::place_of(found), __ATOMIC_RELAXED);
+    core::registry* const registry = core::the_registry();
+    if (registry == nullptr || !registry->config.enable) return core::site_table::overflow;  // see detail::off_here
+    const uint32_t found = registry->sites.intern(kind, name, file, line);
+    __atomic_store_n(&place, record::path_head::place_of(found), __ATOMIC_RELAXED);
     return found;
   }
 };
@@ -2753,33 +2886,28 @@ inline namespace v0 {
 namespace record {
 namespace detail {
 
-/// What a region object keeps. `entered` is the frame that path_recorder::enter_fast returned, or its name with the last
-/// bit set: that is never the innermost frame, so it is left the slow way.
+/// What a region object keeps. `entered` is the frame that path_head::enter returned, or its name with the last
+/// bit set: that is never the innermost frame, so it is left the slow way. Not even that is 1: it is not recorded.
 struct opened {
-  location* where;
-  path_recorder::frame* entered;
+  path_head* where;
+  path_frame* entered;
 };
-
-// Where a region is that is not recorded: the head of a location in which no frame is the innermost, so that the end
-// of a region needs no test for it.
-alignas(location) __attribute__((visibility("hidden"))) inline unsigned char nowhere[sizeof(location) - sizeof(path_recorder) -
-                                                                             sizeof(name_cache) + 64] = {};
-inline opened not_recorded() noexcept {
-  return {reinterpret_cast<location*>(nowhere), reinterpret_cast<path_recorder::frame*>(uintptr_t(1))};
+inline bool is_recorded(const path_frame* entered) noexcept { return entered != reinterpret_cast<path_frame*>(uintptr_t(1)); }
+/// The end of such a region needs no test for it: of `where` that is no frame.
+inline opened not_recorded(path_head* where) noexcept {
+  path_frame* none = reinterpret_cast<path_frame*>(uintptr_t(1));
+  __asm__("" : "+r"(none));  // else g++ compiles the scope twice
+  return {where, none};
 }
+__attribute__((visibility("hidden"))) inline opened not_recorded() noexcept { return not_recorded(&nowhere.head); }
 
-/// The place of a mark, for the report of what does not pair: the address of a site, or the number of one.
-class marked_place {
- public:
-  marked_place(site& place) noexcept : what_(reinterpret_cast<uintptr_t>(&place)) {}
-  explicit marked_place(uint32_t number) noexcept : what_(number) {}
-  uint32_t number() const noexcept {
-    return what_ < core::site_table::capacity ? static_cast<uint32_t>(what_) : reinterpret_cast<site*>(what_)->id();
-  }
-
- private:
-  uintptr_t what_;
-};
+/// The place of a mark, for the report of what does not pair: the address of a site, or the number of one. No class,
+/// for g++ would keep that in memory.
+using marked_place = uintptr_t;
+inline marked_place place_of(site& place) noexcept { return reinterpret_cast<uintptr_t>(&place); }
+inline uint32_t number_of(marked_place what) noexcept {
+  return what < core::site_table::capacity ? static_cast<uint32_t>(what) : reinterpret_cast<site*>(what)->id();
+}
 
 /// The number of a place; 0, and the mark is lost, in a signal handler that interrupts just this: the table is locked.
 template <class Look>
@@ -2796,7 +2924,7 @@ uint32_t number_by(location& at, Look&& look) noexcept {
   return found;
 }
 inline uint32_t number_of(location& at, site& place) noexcept {
-  return place.known_place() != 0 ? place.id() : number_by(at, [&] { return place.id(); });
+  return place.known_id() != 0 ? place.id() : number_by(at, [&] { return place.id(); });
 }
 inline uint32_t number_of(location& at, site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
   return number_by(at, [&] { return at.names.find(core::the_registry()->sites, kind, name, file, line); });
@@ -2804,13 +2932,13 @@ inline uint32_t number_of(location& at, site_kind kind, const char* name, const 
 
 // --- What every mark does where it is not alone: the clock that was chosen, any depth.
 
-inline opened enter_slowly(location& at, uint32_t number) noexcept {
+__attribute__((visibility("hidden"))) inline opened enter_slowly(location& at, uint32_t number) noexcept {
   if (number == 0) return not_recorded();
   const uint64_t now = core::cycle_clock::now();
   if (at.more != nullptr) at.more->enter(at, number, now);
   const uint32_t depth = at.path.enter(number, now);
-  const uintptr_t slow = is_fast(here) && depth < path_recorder::max_depth ? 0 : 1;
-  return {&at, reinterpret_cast<path_recorder::frame*>(at.path.name_of(depth) | slow)};
+  const uintptr_t slow = at.decoy == nullptr && depth < path_recorder::max_depth ? 0 : 1;
+  return {&at.path.head(), reinterpret_cast<path_frame*>(at.path.name_of(depth) | slow)};
 }
 inline void leave_slowly(location& at) noexcept {
   const uint64_t now = core::cycle_clock::now();
@@ -2842,59 +2970,57 @@ inline void leave_to(location& at, uint32_t depth) noexcept {
 inline bool repair(location& at, uint32_t depth, marked_place place) noexcept {
   if (__builtin_expect(at.path.depth() == depth, 1)) return true;
   count_mismatch(at, at.path.depth() > depth ? mismatch::fault::not_ended : mismatch::fault::ended_twice,
-                 place.number());
+                 number_of(place));
   leave_to(at, depth);
   return at.path.depth() == depth;
 }
 
 // --- Where the marks of region.hpp go when they cannot go the fast way: the first mark of a thread, the first visit
-// of a place in a segment, modes, depth. With `site& counted`: the fast way has counted the visit already.
+// of a place in a segment, modes, depth. With `counted`: there the fast way has counted the visit already.
 
-__attribute__((noinline, cold)) inline opened begin_slowly(site& place) noexcept {
-  if (here == off()) return not_recorded();
+// What was counted nowhere stays there: nobody reads it, and two threads that take from the same number could
+// make it negative, as if the block were in a list.
+__attribute__((visibility("hidden"))) inline void take_back(path_head& at, path_entry* counted) noexcept {
+  if (at.owner != nullptr && at.owner->path.holds(counted)) counted->take_back();
+}
+
+__attribute__((noinline, cold, visibility("hidden"))) inline opened begin_slowly(site& place) noexcept {
+  if (is_off(here)) return not_recorded(here);
   location* const at = this_location();
   return at != nullptr ? enter_slowly(*at, number_of(*at, place)) : not_recorded();
 }
-__attribute__((noinline, cold)) inline opened begin_first(site& counted) noexcept {
-  path_recorder::take_back(here->path.at_place(counted.known_place()));
-  return begin_slowly(counted);
+__attribute__((noinline, cold, visibility("hidden"))) inline opened begin_first(site& place, path_entry* counted) noexcept {
+  counted->take_back();
+  return begin_slowly(place);
 }
-__attribute__((noinline, cold)) inline void end_slowly(location& at, path_recorder::frame* entered,
-                                                       marked_place place) noexcept {
-  if (entered == not_recorded().entered) return;
+__attribute__((noinline, cold, visibility("hidden"))) inline void end_slowly(location& at, path_frame* entered,
+                                                                           marked_place place) noexcept {
   if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), place)) leave_slowly(at);
 }
-__attribute__((noinline, cold)) inline void next_slowly(location& at, path_recorder::frame* entered, marked_place from,
-                                                        site& place) noexcept {
-  if (entered == not_recorded().entered) return;
+__attribute__((noinline, cold, visibility("hidden"))) inline void end_first(path_head& at) noexcept { at.owner->path.touch_outer(); }
+__attribute__((noinline, cold, visibility("hidden"))) inline void next_slowly(location& at, path_frame* entered,
+                                                                            marked_place from, site& place) noexcept {
   if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), from)) next_slowly(at, number_of(at, place));
 }
-__attribute__((noinline, cold)) inline void next_first(location& at, path_recorder::frame* entered, site& counted) noexcept {
-  path_recorder::take_back(at.path.at_place(counted.known_place()));
-  next_slowly(at, entered, counted, counted);
+__attribute__((noinline, cold, visibility("hidden"))) inline void next_first(path_head& at, site& place, path_entry* counted) noexcept {
+  counted->take_back();
+  next_slowly(*at.owner, number_of(*at.owner, place));
 }
-__attribute__((noinline, cold)) inline void next_slowly(site& place) noexcept {
+__attribute__((noinline, cold, visibility("hidden"))) inline void next_slowly(site& place) noexcept {
   location* const at = this_location();
   if (at == nullptr) return;
   const uint32_t number = number_of(*at, place);
   if (at->path.depth() == 0 && number != 0) count_mismatch(*at, mismatch::fault::nothing_before, number);
   next_slowly(*at, number);
 }
-__attribute__((noinline, cold)) inline void next_first(site& counted) noexcept {
-  path_recorder::take_back(here->path.at_place(counted.known_place()));
-  next_slowly(counted);
-}
-__attribute__((noinline, cold)) inline void visit_slowly(site& place) noexcept {
+__attribute__((noinline, cold, visibility("hidden"))) inline void visit_slowly(site& place, path_entry* counted) noexcept {
+  take_back(*here, counted);
   if (location* const at = this_location()) visit_slowly(*at, number_of(*at, place));
-}
-__attribute__((noinline, cold)) inline void visit_first(site& counted) noexcept {
-  path_recorder::take_back(here->path.at_place(counted.known_place()));
-  visit_slowly(counted);
 }
 
 // --- Names known only at run time
 
-__attribute__((noinline)) inline opened begin_named(site_kind kind, const char* name, const char* file, uint32_t line,
+__attribute__((noinline, visibility("hidden"))) inline opened begin_named(site_kind kind, const char* name, const char* file, uint32_t line,
                                                     uint32_t& number) noexcept {
   location* const at = this_location();
   return at != nullptr ? enter_slowly(*at, number = number_of(*at, kind, name, file, line)) : not_recorded();
@@ -2922,16 +3048,17 @@ inline namespace v0 {
 /// must die on the thread that made it.
 class region {
  public:
-  __attribute__((always_inline)) explicit region(site& place) noexcept : opened_(begin(place)), place_(place) {}
+  __attribute__((always_inline)) explicit region(site& place) noexcept : opened_(begin(place)), place_(record::detail::place_of(place)) {}
   /// A region whose name is known only at run time and copied at its first use; costs about 10 ns more.
   explicit region(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept
       : region(site_kind::region, name, file, line) {}
   __attribute__((always_inline)) ~region() {
-    record::location* const at = opened_.where;
-    if (__builtin_expect(at->path.is_innermost(opened_.entered), 1))
-      at->path.leave_fast(opened_.entered, core::plain_counter::now());
-    else
-      record::detail::end_slowly(*at, opened_.entered, place_);
+    record::path_head* const at = opened_.where;
+    if (__builtin_expect_with_probability(at->is_innermost(opened_.entered), 1, 1.0)) {
+      if (!at->leave(opened_.entered, core::plain_counter::now())) record::detail::end_first(*at);
+    } else if (record::detail::is_recorded(opened_.entered)) {
+      record::detail::end_slowly(*at->owner, opened_.entered, place_);
+    }
   }
   region(const region&) = delete;
   region& operator=(const region&) = delete;
@@ -2939,34 +3066,35 @@ class region {
   /// Ends this region here and begins `place` for the rest of the scope, with one clock reading (about 9 ns):
   /// for consecutive phases. The same place again is one more visit, about 1 ns.
   void next(site& place) noexcept {
-    record::location* const at = opened_.where;
-    if (__builtin_expect(!at->path.is_innermost(opened_.entered), 0)) {
-      record::detail::next_slowly(*at, opened_.entered, place_, place);
+    record::path_head* const at = opened_.where;
+    if (__builtin_expect(!at->is_innermost(opened_.entered), 0)) {
+      if (record::detail::is_recorded(opened_.entered))
+        record::detail::next_slowly(*at->owner, opened_.entered, place_, place);
     } else {
-      record::path_recorder::entry* const following = at->path.at_place(place.known_place());
-      if (__builtin_expect(!record::path_recorder::arrive(following), 0))
-        record::detail::next_first(*at, opened_.entered, place);
+      record::path_entry* const following = at->at_place(place.known_place());
+      if (__builtin_expect(!following->arrive(), 0))
+        record::detail::next_first(*at, place, following);
       else if (opened_.entered->region != following)
-        record::path_recorder::next_fast(opened_.entered, following, core::plain_counter::now());
+        record::path_head::next(opened_.entered, following, core::plain_counter::now());
     }
-    place_ = place;
+    place_ = record::detail::place_of(place);
   }
 
  protected:
-  region(site_kind kind, const char* name, const char* file, uint32_t line) noexcept : place_(0u) {
+  region(site_kind kind, const char* name, const char* file, uint32_t line) noexcept : place_(0) {
     uint32_t number = 0;
     opened_ = record::detail::begin_named(kind, name, file, line, number);
-    place_ = record::detail::marked_place(number);
+    place_ = number;
   }
 
  private:
   static __attribute__((always_inline)) record::detail::opened begin(site& place) noexcept {
-    record::location* const at = record::detail::here;
-    if (!record::detail::is_fast(at) || __builtin_expect(!at->path.enters_fast(), 0))
+    record::path_head* const at = record::detail::here;
+    if (__builtin_expect_with_probability(!at->enters_fast(), 0, 1.0))
       return record::detail::begin_slowly(place);
-    record::path_recorder::entry* const block = at->path.at_place(place.known_place());
-    if (__builtin_expect(!record::path_recorder::arrive(block), 0)) return record::detail::begin_first(place);
-    return {at, at->path.enter_fast(block, core::plain_counter::now())};
+    record::path_entry* const block = at->at_place(place.known_place());
+    if (__builtin_expect(!block->arrive(), 0)) return record::detail::begin_first(place, block);
+    return {at, at->enter(block, core::plain_counter::now())};
   }
 
   record::detail::opened opened_;
@@ -2985,14 +3113,13 @@ class waiting : public region {
 /// phases and for the iterations of a loop. What the innermost region would have ended ends `place`. The same place
 /// again is one more visit, about 1 ns. Outside any region only the visit is counted; that is reported.
 __attribute__((always_inline)) inline void next(site& place) noexcept {
-  record::location* const at = record::detail::here;
-  if (!record::detail::is_fast(at)) return record::detail::next_slowly(place);
-  record::path_recorder::frame* const innermost = at->path.innermost_fast();
+  record::path_head* const at = record::detail::here;
+  record::path_frame* const innermost = at->innermost();
   if (__builtin_expect(innermost == nullptr, 0)) return record::detail::next_slowly(place);
-  record::path_recorder::entry* const following = at->path.at_place(place.known_place());
-  if (__builtin_expect(!record::path_recorder::arrive(following), 0)) return record::detail::next_first(place);
+  record::path_entry* const following = at->at_place(place.known_place());
+  if (__builtin_expect(!following->arrive(), 0)) return record::detail::next_first(*at, place, following);
   if (innermost->region != following)
-    record::path_recorder::next_fast(innermost, following, core::plain_counter::now());
+    record::path_head::next(innermost, following, core::plain_counter::now());
 }
 
 /// Begins an unscoped region; `end` with the same name ends it. For code that cannot use a scope (callbacks,
@@ -3021,15 +3148,10 @@ inline void end(const char* name, const char* file = __builtin_FILE(), uint32_t 
   record::detail::leave_to(*here, level - 1);
 }
 
-/// Counts one visit of an untimed step of the path. About 0.5 ns.
+/// Counts one visit of an untimed step of the path. About 0.3 ns.
 __attribute__((always_inline)) inline void visit(site& place) noexcept {
-  record::location* const at = record::detail::here;
-  if (!record::detail::is_fast(at)) {
-    if (at != record::detail::off()) record::detail::visit_slowly(place);
-    return;
-  }
-  if (__builtin_expect(!record::path_recorder::arrive(at->path.at_place(place.known_place())), 0))
-    record::detail::visit_first(place);
+  record::path_entry* const block = record::detail::here->at_place(place.known_place());
+  if (__builtin_expect(!block->arrive(), 0)) record::detail::visit_slowly(place, block);
 }
 
 /// The same for a name known only at run time; costs about 10 ns.
@@ -3042,8 +3164,10 @@ inline void visit(const char* name, const char* file = __builtin_FILE(), uint32_
 /// About 0.5 ns. Any arithmetic type; what is not positive counts as nothing.
 template <class Number>
 inline void work(Number units) noexcept {
-  if (record::location* here = record::this_location())
-    here->path.work(units > Number(0) ? static_cast<uint64_t>(units) : 0);
+  const uint64_t counted = units > Number(0) ? static_cast<uint64_t>(units) : 0;
+  record::path_frame* const innermost = record::detail::here->top;
+  if (__builtin_expect(record::detail::is_frame(innermost), 1)) record::detail::add(innermost->region->work, counted);
+  else if (record::location* const at = record::this_location()) at->path.work(counted);
 }
 
 }  // namespace v0
