@@ -16,7 +16,7 @@
 // stderr ~ whywait-P023: expected the part of its time that stays, such as 0\.5 or 0\n   network=x\n           \^
 // json out.json
 // file out.json ~ "load_balance": ?0\.[67]
-// file out.json ~ "balance_between_nodes": ?1,?\s
+// file out.json ~ "balance_between_nodes": ?(1|0\.99\d*),?\s
 // file out.json ~ (?s)"critical_path": \[\s*\{\s*"block": "slow part".*?"saving_seconds": 0\.[01]
 // file out.json ~ (?s)"delay_costs": \[\s*\{\s*"block": "slow part"
 // file out.json ~ "engine": "clocks"
