@@ -3015,6 +3015,10 @@ template <class Entry, class Key, class Add>
 [[gnu::cold]] inline void fold_efficiency(outcome& run, const outcome& epoch) {
   const auto before = static_cast<double>(run.total_ns), now = static_cast<double>(epoch.total_ns);
   if (now <= 0 || epoch.efficiency.parallel <= 0) return;
+  if (before <= 0) {
+    run.efficiency = epoch.efficiency;
+    return;
+  }
   struct ingredients {
     double mean, most, ideal, busiest;
   };
@@ -3027,12 +3031,12 @@ template <class Entry, class Key, class Add>
   const double busiest = a.busiest + b.busiest;
   efficiencies& e = run.efficiency;
   e.parallel = mean / total;
-  e.load_balance = most > 0 ? mean / most : 0;
+  e.load_balance = most > 0 ? std::min(1.0, mean / most) : 0;
   e.communication = most / total;
   e.serialisation = ideal > 0 ? most / ideal : 0;
   e.transfer = ideal / total;
-  e.balance_in_nodes = most > 0 ? busiest / most : 0;
-  e.balance_between_nodes = busiest > 0 ? mean / busiest : 0;
+  e.balance_in_nodes = most > 0 ? std::min(1.0, busiest / most) : 0;
+  e.balance_between_nodes = busiest > 0 ? std::min(1.0, mean / busiest) : 0;
 }
 
 /// Adds an epoch to all before it; `waits` and `meanings` are left alone.
