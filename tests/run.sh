@@ -15,8 +15,8 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# -eq 0 ] || shift
 if [ "${#configurations[@]}" -eq 0 ]; then
-  # g++ and Open MPI with everything; then what differs: the other MPI, compiler and standard, sanitizers, one file
-  configurations=(openmpi mpich clang asan tsan single)
+  # g++ and Open MPI with everything; then what differs: the other MPI, compiler and standard, sanitizers
+  configurations=(openmpi mpich clang asan tsan)
 fi
 
 scripts/dependencies.sh tests

@@ -96,7 +96,7 @@ reference::shape shape_of(std::uint64_t seed) {
 TEST_CASE("on 1,500 random programs every wait and its explanation are those of the reference") {
   std::size_t waits = 0;
   std::map<explain::pattern, std::size_t> seen;
-  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= programs(1500); ++seed) {
     reference::program truth(seed, shape_of(seed));
     const explain::outcome out = truth.histories().explain();
     const std::string wrong = disagreement(truth, out, truth.histories().notes);
@@ -195,7 +195,7 @@ std::int64_t largest_change(run& r, const notebook& before, const notebook& afte
 }  // namespace
 
 TEST_CASE("renumbering the ranks changes nothing but the numbers") {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= programs(200); ++seed) {
     reference::program truth(seed, shape_of(seed));
     std::vector<int> order;
     for (int i = 0; i != truth.histories().ranks(); ++i) order.push_back(i);
@@ -209,7 +209,7 @@ TEST_CASE("renumbering the ranks changes nothing but the numbers") {
 }
 
 TEST_CASE("shifting one rank's clock by e changes no wait by more than 2 e, and what is left still adds up") {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= programs(200); ++seed) {
     reference::program truth(seed, shape_of(seed));
     run& r = truth.histories();
     r.explain();
@@ -238,7 +238,7 @@ TEST_CASE("shifting one rank's clock by e changes no wait by more than 2 e, and 
 }
 
 TEST_CASE("clocks with another origin, rate and drift are corrected by their maps") {
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
     reference::program truth(seed, shape_of(seed));
     run& r = truth.histories();
     std::vector<int> order;

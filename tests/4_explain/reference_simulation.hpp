@@ -16,6 +16,21 @@
 #include <utility>
 #include <vector>
 
+/// So many random programs; under AddressSanitizer, where each costs ten times as much, a fifth of them.
+inline std::uint64_t programs(std::uint64_t wanted) {
+#if defined(__SANITIZE_ADDRESS__)
+  return wanted / 5;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return wanted / 5;
+#else
+  return wanted;
+#endif
+#else
+  return wanted;
+#endif
+}
+
 // A plain simulator of random MPI-like programs: knows by construction who waited for whom, and explains a
 // wait by the pairwise difference of the two intervals since the two were last aligned, waits inside them
 // expanded recursively (definitions 1.3). No causal path profiles, no matching by ordinals, no transport.

@@ -48,7 +48,7 @@ TEST_CASE("without measurement overhead compensation changes nothing") {
 
 TEST_CASE("compensation of random programs gives the run without overhead, to the nanosecond") {
   std::int64_t inflation = 0, changed = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= programs(300); ++seed) {
     CAPTURE(seed);
     reference::shape shape = random_shape(seed);
     reference::program truth(seed, shape);
@@ -69,7 +69,7 @@ TEST_CASE("compensation of random programs gives the run without overhead, to th
 
 TEST_CASE("so does compensation of what wrappers and marks cost: before, inside and after the call") {
   std::int64_t inflation = 0, changed = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= programs(300); ++seed) {
     CAPTURE(seed);
     reference::shape shape = random_shape(seed);
     reference::program truth(seed, shape);
@@ -92,7 +92,7 @@ TEST_CASE("so does compensation of what wrappers and marks cost: before, inside 
 TEST_CASE("what-if answers are what the changed program does, to the nanosecond") {
   const std::vector<std::pair<std::string, double>> asked = {{"block0", 0.5}, {"block1", 0}, {"block2", 2.5}};
   int saved = 0;
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
     CAPTURE(seed);
     const reference::shape shape = random_shape(seed);
     reference::program measured(seed, shape);

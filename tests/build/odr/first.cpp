@@ -1,4 +1,4 @@
-// Everything in two files of one program: whatever is not inline is defined twice.
+// Everything; and some of it in a second file of the program: whatever is not inline is defined twice.
 #include "everything.hpp"
 
 int second();
