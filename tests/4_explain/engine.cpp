@@ -105,12 +105,12 @@ TEST_CASE("on 1,500 random programs every wait and its explanation are those of 
     waits += truth.histories().notes.waits.size();
     for (const auto& w : truth.histories().notes.waits) ++seen[w.why];
   }
-  CHECK(waits > 20000);
+  CHECK(waits > programs(20000));
   for (const auto p :
        {explain::pattern::late_sender, explain::pattern::late_receiver, explain::pattern::wait_at_barrier,
         explain::pattern::wait_at_nxn, explain::pattern::late_broadcast, explain::pattern::early_reduce,
         explain::pattern::early_scan, explain::pattern::wait_at_finalize}) {
-    CHECK(seen[p] > 100);
+    CHECK(seen[p] > programs(100));
   }
 }
 

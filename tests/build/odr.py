@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What a second file with the same headers would define again: strong symbols, of which only the file's own may be there.
 
+    odr.py object|object...
+
     odr.py objects ...
 """
 import sys
@@ -12,7 +14,7 @@ OWN = {"main", "second()"}
 
 def main():
     failures, seen = [], 0
-    for name in sys.argv[1:]:
+    for name in sys.argv[1].split("|"):
         code, symbols, messages = tools.run(["nm", "-C", "--defined-only", name])
         if code != 0:
             failures.append(f"{name}: {messages}")
