@@ -3760,10 +3760,15 @@ class data_thread {
     where_ = &where;
     return records.open(process.memory);
   }
-  /// The reader's, while the thread does not record: what it has read is over.
+  /// The reader's, on the thread itself: what it has read is over.
   void forget() noexcept {
     records.rewind();
     numbered = 0;
+  }
+  /// The same of another thread, which may go on recording: only the messages are over, for they name calls.
+  void forget_messages() noexcept {
+    for (uint64_t i = 0; i < numbered; ++i)
+      if (records[i].op == core::data_op::send || records[i].op == core::data_op::receive) records[i].site = ~uint32_t(0);
   }
   data_state& process() const noexcept { return *process_; }
   location& where() const noexcept { return *where_; }

@@ -24379,10 +24379,15 @@ class data_thread {
     where_ = &where;
     return records.open(process.memory);
   }
-  /// The reader's, while the thread does not record: what it has read is over.
+  /// The reader's, on the thread itself: what it has read is over.
   void forget() noexcept {
     records.rewind();
     numbered = 0;
+  }
+  /// The same of another thread, which may go on recording: only the messages are over, for they name calls.
+  void forget_messages() noexcept {
+    for (uint64_t i = 0; i < numbered; ++i)
+      if (records[i].op == core::data_op::send || records[i].op == core::data_op::receive) records[i].site = ~uint32_t(0);
   }
   data_state& process() const noexcept { return *process_; }
   location& where() const noexcept { return *where_; }
@@ -24944,7 +24949,9 @@ class epoch {
       if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
       auto* const data = static_cast<record::data::data_thread*>(
           __atomic_load_n(&location.extension[record::data::detail::thread_slot], __ATOMIC_ACQUIRE));
-      if (data != nullptr) data->forget();  // they name calls by number
+      if (data == nullptr) continue;
+      if (thread.location == &location) data->forget();  // they name calls by number
+      else data->forget_messages();
     }
     process_.lock.lock();
     if (process_.closed) {

@@ -114,7 +114,9 @@ class epoch {
       if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
       auto* const data = static_cast<record::data::data_thread*>(
           __atomic_load_n(&location.extension[record::data::detail::thread_slot], __ATOMIC_ACQUIRE));
-      if (data != nullptr) data->forget();  // they name calls by number
+      if (data == nullptr) continue;
+      if (thread.location == &location) data->forget();  // they name calls by number
+      else data->forget_messages();
     }
     process_.lock.lock();
     if (process_.closed) {
