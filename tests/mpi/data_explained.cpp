@@ -1,0 +1,58 @@
+// ranks: 2 4
+// with: mpi_once communication_once
+// environment: WHYWAIT_OUTPUT=out
+// stderr ~ ^     1 `u` \(part\): [\d.]+ KiB in {ranks}0 messages
+// stderr ~ warning: what is said of registered data is about the time since the last\s+mpi::explain
+// stderr !~ found no memory|left out
+// stdout ~ ^done$
+// json out.json
+//
+// A program asks why it waited while another thread goes on touching registered arrays: what that thread recorded stays
+// as it is, and messages from before are not taken for later ones: 7 rounds before, 10 after, and 10 are told.
+#include <whywait/data.hpp>
+#include <whywait/record.hpp>
+#include <whywait/report/model.hpp>
+
+#include <mpi.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+whywait::report::result explained_so_far(MPI_Comm comm);  // examples/observe.cpp
+
+int main(int argc, char** argv) {
+  int given = 0, rank = 0, ranks = 1;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::vector<double> u(64), own(4096);
+  WHYWAIT_DATA("u", u.data(), 64);
+  WHYWAIT_DATA("own", own.data(), 4096);
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    whywait::array_view<double, 1> v(own.data(), 4096);
+    for (unsigned i = 0; !over; i = (i * 5 + 3) % 4096) {
+      v(i) += 1.0;
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  });
+  const auto rounds = [&](int count) {
+    WHYWAIT_REGION("rounds");
+    for (int i = 0; i < count; ++i) {
+      WHYWAIT_WRITES("rounds", whywait::range(u.data(), 32));
+      MPI_Sendrecv(u.data(), 32, MPI_DOUBLE, (rank + 1) % ranks, 1, u.data() + 32, 32, MPI_DOUBLE,
+                   (rank + ranks - 1) % ranks, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  };
+  rounds(7);
+  explained_so_far(MPI_COMM_WORLD);
+  rounds(10);
+  over = true;
+  other.join();
+  if (rank == 0) std::printf("done\n");
+  MPI_Finalize();
+  return 0;
+}
