@@ -6,6 +6,7 @@
 #include <whywait/sync/mpi/own_costs.hpp>
 #include <whywait/sync/mpi/state.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 #ifndef WHYWAIT_DISABLE
@@ -34,9 +35,10 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
   all.first_closed_ticks = process.closings != 0 ? process.first_closed_ticks : all.closed ? process.closed_ticks : 0;
 
   pthread_mutex_lock(&process.registry->mutex);
-  all.locations.resize(process.registry->location_count);
+  const std::size_t count = process.registry->location_count;
   core::location_base* const newest = process.registry->locations;
   pthread_mutex_unlock(&process.registry->mutex);
+  all.locations.resize(count);  // may throw, so not under the lock
   for (core::location_base* base = newest; base != nullptr; base = base->next) {
     record::location& from = *static_cast<record::location*>(base);
     collected_location& to = all.locations[from.index];
