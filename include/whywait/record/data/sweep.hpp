@@ -46,8 +46,14 @@ inline void sweep(tile& t, Found&& found) noexcept {
     shadow_word* const bits = t.bits + w;
     if ((bits[0] | bits[1] | bits[2] | bits[3]) == 0) continue;
     const uint64_t at = t.first + w * 64;
-    if (whole && (bits[0] & bits[1] & bits[2] & bits[3]) == ~uint64_t(0)) {
-      found(*part, at, at + group * 64);
+    unsigned full = 0;
+    while (whole && w + full != tile::words &&
+           (bits[full] & bits[full + 1] & bits[full + 2] & bits[full + 3]) == ~uint64_t(0))
+      full += group;
+    if (full != 0) {
+      found(*part, at, at + full * 64);
+      memset(bits, 0, sizeof bits[0] * full);
+      w += full - group;
     } else {
       for (unsigned i = 0; i != group; ++i) {
         const uint64_t word_at = at + i * 64;
@@ -64,8 +70,8 @@ inline void sweep(tile& t, Found&& found) noexcept {
           }
         }
       }
+      memset(bits, 0, sizeof bits[0] * group);
     }
-    memset(bits, 0, sizeof bits[0] * group);
   }
 }
 

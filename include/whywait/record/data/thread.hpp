@@ -51,25 +51,26 @@ class data_thread {
   data_state& process() const noexcept { return *process_; }
   location& where() const noexcept { return *where_; }
 
-  /// One access to a T. About 1 ns for types of 1, 2, 4, 8, 16, ... bytes, a table of 100 KB to look into; others 10 ns.
-  /// What lies in 4 KiB that were not touched since the last flush: 30 ns once.
+  /// One access to a T. False: go the slow way.
   template <class T>
-  __attribute__((always_inline)) void touch(access how, const T* pointer) noexcept {
+  __attribute__((always_inline)) bool touch_known(access how, const T* pointer) noexcept {
     constexpr uint32_t bytes = sizeof(T);
     constexpr bool in_a_byte = bytes <= 8 && (bytes & (bytes - 1)) == 0 && alignof(T) == bytes;
     constexpr bool of_bytes = bytes > 8 && bytes <= 64 && bytes % 8 == 0 && alignof(T) % 8 == 0;
-    const uint64_t address = reinterpret_cast<uintptr_t>(pointer);
     if constexpr (in_a_byte || of_bytes) {
+      const uint64_t address = reinterpret_cast<uintptr_t>(pointer);
       path_frame* const* const top = __atomic_load_n(&watcher_.top, __ATOMIC_RELAXED);
       const uint64_t key = tile_table::key_of(address, (*top)->region);
-      const uint32_t place = tile_table::place_of(how, key);
-      const bool within = in_a_byte || address % tile::bytes <= tile::bytes - bytes;
-      if (__builtin_expect(tiles_.shows(place, key) && within, 1)) return tiles_.mark<bytes>(place, address);
+      const uint64_t place = tile_table::place_of(key);
+      if (__builtin_expect(!tiles_.shows(how, place, key), 0)) return false;
+      if (!in_a_byte && __builtin_expect(address % tile::bytes > tile::bytes - bytes, 0)) return false;
+      tiles_.mark<bytes>(how, place, address);
+      return true;
     }
-    touch_bytes(how, pointer, bytes);
+    return false;
   }
-  /// Any bytes.
-  __attribute__((noinline)) void touch_bytes(access how, const void* pointer, uint64_t bytes) noexcept {
+  /// The slow way, for any bytes.
+  void touch(access how, const void* pointer, uint64_t bytes) noexcept {
     path_frame* const* const top = &where_->path.head().top;
     if (__atomic_load_n(&watcher_.top, __ATOMIC_RELAXED) != top) {
       __atomic_store_n(&watcher_.top, top, __ATOMIC_RELAXED);
@@ -81,14 +82,14 @@ class data_thread {
     for (uint64_t address = reinterpret_cast<uintptr_t>(pointer); bytes != 0;) {
       const uint64_t room = tile::bytes - address % tile::bytes, here = bytes < room ? bytes : room;
       const uint64_t key = tile_table::key_of(address, by);
-      const uint32_t place = tile_table::place_of(how, key);
-      bool shown = (tiles_.shows(place, key) && tiles_.up_to_date()) || tiles_.enter(how, address, by, order);
+      const uint64_t place = tile_table::place_of(key);
+      bool shown = (tiles_.shows(how, place, key) && tiles_.up_to_date()) || tiles_.enter(how, address, by, order);
       if (!shown) {
         flush();
         tiles_.drop();
         shown = tiles_.enter(how, address, by, order);
       }
-      if (shown) tiles_.mark_some(place, address, here);
+      if (shown) tiles_.mark_some(how, place, address, here);
       address += here;
       bytes -= here;
     }
@@ -199,6 +200,11 @@ __attribute__((noinline)) inline data_thread* find_thread() noexcept {
   return here = known != nullptr ? known : open_thread(at);
 }
 
+__attribute__((noinline)) inline void touch_elsewhere(access how, const void* pointer, uint64_t bytes) noexcept {
+  data_thread* const known = here != nullptr ? here : find_thread();
+  if (known != nullptr) known->touch(how, pointer, bytes);
+}
+
 }  // namespace detail
 
 /// What the calling thread records about data; null if nothing is recorded or no array was ever registered. About 1 ns.
@@ -206,6 +212,19 @@ __attribute__((always_inline)) inline data_thread* this_thread() noexcept {
   data_thread* const known = detail::here;
   if (__builtin_expect(known != nullptr, 1)) return known;
   return record::detail::is_off(record::detail::here) ? nullptr : detail::find_thread();
+}
+
+/// One access to a T: about 1 ns for types of 1, 2, 4, 8 or more eights of bytes, others 10 ns; the first one in 4 KiB since
+/// the last record 30 ns.
+template <class T>
+__attribute__((always_inline)) inline void touch(access how, const T* pointer) noexcept {
+  data_thread* const known = detail::here;
+  if (__builtin_expect(known == nullptr, 0)) {
+    if (record::detail::is_off(record::detail::here)) return;
+  } else if (__builtin_expect(known->touch_known(how, pointer), 1)) {
+    return;
+  }
+  detail::touch_elsewhere(how, pointer, sizeof(T));
 }
 
 }  // namespace data

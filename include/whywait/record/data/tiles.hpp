@@ -73,33 +73,42 @@ class tile_table {
     static_assert(sizeof(path_entry) == 32 && core::site_table::capacity == 1u << 16, "16 bits from the fifth on say which");
     return (address >> tile::shift) + (reinterpret_cast<uintptr_t>(region) << 43);
   }
-  /// Where the table would show the tile of a key, and whether it does.
-  __attribute__((always_inline)) static uint32_t place_of(access how, uint64_t key) noexcept {
+  /// Where the table would show the tile of a key, for each kind of access, and whether it does.
+  __attribute__((always_inline)) static uint64_t place_of(uint64_t key) noexcept {
     // Neighbours lie far from each other, and arrays at a distance of any power of two do not meet (Fibonacci hashing).
-    return static_cast<uint32_t>(how) * places + static_cast<uint32_t>((key * 0x9e3779b97f4a7c15u) >> (64 - place_bits));
+    return (key * 0x9e3779b97f4a7c15u) >> (64 - place_bits);
   }
-  __attribute__((always_inline)) bool shows(uint32_t place, uint64_t key) const noexcept { return keys_[place] == key; }
+  __attribute__((always_inline)) bool shows(access how, uint64_t place, uint64_t key) const noexcept {
+    return keys_[static_cast<unsigned>(how)][place] == key;
+  }
   /// False: what the table shows may be no longer so.
   bool up_to_date() const noexcept { return version_ == objects_->version(); }
 
   /// Bytes [address, address + Bytes), all in the tile. 1, 2, 4 or 8 at a multiple of that, or eights at one of 8.
   template <uint32_t Bytes>
-  __attribute__((always_inline)) void mark(uint32_t place, uint64_t address) noexcept {
-    shadow_byte* const at = reinterpret_cast<shadow_byte*>(biases_[place] + (address >> 3));
+  __attribute__((always_inline)) void mark(access how, uint64_t place, uint64_t address) noexcept {
+    shadow_byte* const at = reinterpret_cast<shadow_byte*>(biases_[static_cast<unsigned>(how)][place] + (address >> 3));
     if constexpr (Bytes < 8)
       *at = static_cast<shadow_byte>(*at | ((1u << Bytes) - 1) << (address & 7));
     else
       for (uint32_t i = 0; i != Bytes / 8; ++i) at[i] = static_cast<shadow_byte>(0xff);
   }
-  void mark_some(uint32_t place, uint64_t address, uint64_t bytes) noexcept {
-    for (; bytes != 0; --bytes, ++address) mark<1>(place, address);
+  /// Any number at any address.
+  void mark_some(access how, uint64_t place, uint64_t address, uint64_t bytes) noexcept {
+    shadow_byte* at = reinterpret_cast<shadow_byte*>(biases_[static_cast<unsigned>(how)][place] + (address >> 3));
+    for (uint64_t from = address & 7; bytes != 0; ++at, from = 0) {
+      const uint64_t here = bytes < 8 - from ? bytes : 8 - from;
+      *at = static_cast<shadow_byte>(*at | ((1u << here) - 1) << from);
+      bytes -= here;
+    }
   }
 
   /// Makes the table show the tile around an address; false if there is no room, then write all down and `drop`. `order`:
   /// tiles are written down by rising order, those of equal order by address.
   __attribute__((noinline)) bool enter(access how, uint64_t address, const path_entry* region, uint32_t order) noexcept {
     const uint64_t key = key_of(address, region);
-    const uint32_t place = place_of(how, key);
+    const auto place = static_cast<uint32_t>(place_of(key));
+    const auto kind = static_cast<unsigned>(how);
     const uint64_t first = address & ~(tile::bytes - 1);
     for (;;) {
       const uint32_t version = objects_->version();
@@ -107,7 +116,7 @@ class tile_table {
         hide();
         version_ = version;
       }
-      uint32_t* from = &chains_[place];
+      uint32_t* from = &chains_[kind][place];
       while (*from != 0 && tiles_[*from].key != key) from = &tiles_[*from].next;
       tile* t = *from != 0 ? tiles_ + *from : nullptr;
       if (t == nullptr || t->version != version) {
@@ -124,9 +133,9 @@ class tile_table {
             if (t == nullptr) return false;
             t->key = key;
             t->first = first;
-            t->place = place;
-            t->next = chains_[place];
-            chains_[place] = static_cast<uint32_t>(t - tiles_);
+            t->place = kind << place_bits | place;
+            t->next = chains_[kind][place];
+            chains_[kind][place] = static_cast<uint32_t>(t - tiles_);
           }
           keep_parts(*t, count);
         }
@@ -136,9 +145,9 @@ class tile_table {
         t->dirty = true;
         dirty_[dirty_count_++] = {uint64_t(order) << 44 | first >> tile::shift, static_cast<uint32_t>(t - tiles_)};
       }
-      if (keys_[place] == 0) shown_[shown_count_++] = place;
-      keys_[place] = key;
-      biases_[place] = reinterpret_cast<uintptr_t>(t->part_count != 0 ? t->bits : nowhere_) - (first >> 3);
+      if (keys_[kind][place] == 0) shown_[shown_count_++] = kind << place_bits | place;
+      keys_[kind][place] = key;
+      biases_[kind][place] = reinterpret_cast<uintptr_t>(t->part_count != 0 ? t->bits : nowhere_) - (first >> 3);
       return true;
     }
   }
@@ -162,7 +171,7 @@ class tile_table {
   void drop() noexcept {
     hide();
     for (uint32_t i = 1; i != used_; ++i) {
-      chains_[tiles_[i].place] = 0;
+      chains_[tiles_[i].place >> place_bits][tiles_[i].place % places] = 0;
       tiles_[i].dirty = false;
     }
     used_ = 1;
@@ -181,7 +190,10 @@ class tile_table {
   };
 
   void hide() noexcept {
-    for (; shown_count_ != 0; --shown_count_) keys_[shown_[shown_count_ - 1]] = 0;
+    for (; shown_count_ != 0; --shown_count_) {
+      const uint32_t place = shown_[shown_count_ - 1];
+      keys_[place >> place_bits][place % places] = 0;
+    }
   }
 
   // Behind those that are in use; false if there are too many.
@@ -259,9 +271,9 @@ class tile_table {
   core::memory_budget* budget_ = nullptr;
   // not written when it is made, for it is large
   alignas(64) shadow_word nowhere_[tile::words];
-  uint64_t keys_[3 * places];    // 0: none
-  uint64_t biases_[3 * places];  // where the bits of the tile are, less what its address adds
-  uint32_t chains_[3 * places];
+  uint64_t keys_[3][places];    // 0: none
+  uint64_t biases_[3][places];  // where the bits of the tile are, less what its address adds
+  uint32_t chains_[3][places];
   uint32_t shown_[3 * places];   // places that show a tile
 };
 

@@ -26,10 +26,7 @@ template <class T>
 __attribute__((always_inline)) inline void touch(access, const T*) noexcept {}
 #else
 using record::data::access;
-template <class T>
-__attribute__((always_inline)) inline void touch(access how, const T* at) noexcept {
-  if (record::data::data_thread* const here = record::data::this_thread()) here->touch(how, at);
-}
+using record::data::touch;
 #endif
 
 // What T& can do, told element by element. `+=` and its like are updates: they commute.
