@@ -15,8 +15,10 @@
 #include <whywait/report/json.hpp>
 #include <whywait/report/text.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,7 +32,7 @@ namespace mpi {
 /// What is said of the run so far: records -> explanation -> names -> rules -> report, the whole way of the data.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 [[gnu::cold]] inline report::result analyse(sync::mpi::state& process, epoch& now) {
-  report::run_facts facts = gather_facts(process, now.records(), now.so_far().first_comers, now.team());
+  report::run_facts facts = gather_facts(process, now.records(), now.so_far().run, now.team());
   const std::unique_ptr<data_analysis> data = analysis_of_data(process, now.team(), now.history().view(), facts.warnings);
   if (data != nullptr) now.settings().watch = data->watch();
   if (data != nullptr && now.so_far().continued)
@@ -57,12 +59,16 @@ namespace mpi {
   sync::mpi::shared_clock clock;
   clock.origin = process.begin_ticks;
   clock.ns_per_tick = core::clock_anchor::rate(process.start_anchor, core::clock_anchor::take());
+  clock.error_ns = std::numeric_limits<double>::quiet_NaN();  // not compared with others
   const sync::mpi::collected_process records = sync::mpi::collect(process, clock);
   const process_history history(records, process.registry->sites, process.registry->sources, so_far.code.get());
-  report::run_facts facts = gather_facts(process, records, so_far.first_comers, all);
+  report::run_facts facts = gather_facts(process, records, so_far.run, all);
   const report::names names = gather_names(keys_to_name(so_far.found), history, all);
   if (process.rank != 0) return {};
-  facts.warnings.push_back(std::string(process.failed.text));
+  facts.unseen_seconds = std::max(facts.seconds - static_cast<double>(so_far.found.longest_ns) * 1e-9, 0.0);
+  facts.warnings.push_back(std::string("the analysis failed (") + process.failed.text + "): " +
+                           (so_far.found.records == 0 ? "why the ranks waited is not explained"
+                                                      : "later waits are not explained"));
   rules::contribution uses;
   uses.uses = so_far.uses;
   const rules::evaluation said =

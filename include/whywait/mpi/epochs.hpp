@@ -47,13 +47,12 @@ struct explained_so_far {
   traced_calls calls;                   ///< on rank 0
   std::vector<std::uint32_t> ran;       ///< code that the compiler counts, sorted
   std::unique_ptr<report::code_blocks> code;
-  std::uint64_t first_comers = 0;       ///< answered by this process
+  run_so_far run;
   std::int32_t node = -1;               ///< the machine, once an epoch has begun
   bool continued = false;               ///< the rest is about the end of an epoch
   sync::mpi::meeting_point end{0, 0, 0};
   std::uint64_t resumed = 0;            ///< ticks: when the program went on
   std::uint32_t posted = 0;             ///< last ordinal
-  std::int64_t paused_ns = 0;           ///< all pauses before that
 };
 
 [[gnu::cold]] inline explained_so_far& so_far_of(sync::mpi::state& process) {
@@ -72,7 +71,7 @@ class epoch {
     if (!so_far_.continued) so_far_.node = sync::mpi::node_of(team_);
     all_.node = so_far_.node;
     bound(end);
-    for (const sync::mpi::collected_location& l : all_.locations) so_far_.first_comers += answered_first_comers(l);
+    for (const sync::mpi::collected_location& l : all_.locations) so_far_.run.first_comers += answered_first_comers(l);
     find_code();
     history_.reset(new process_history(all_, process.registry->sites, process.registry->sources,
                                        left_out_ ? nullptr : so_far_.code.get()));
@@ -128,6 +127,7 @@ class epoch {
     }
     process_.lock.lock();
     if (process_.closed) {
+      so_far_.run.unseen_ns += std::llround(all_.clock(end.begin) - all_.clock(process_.closed_ticks));
       if (process_.closings++ == 0) process_.first_closed_ticks = process_.closed_ticks;
       __atomic_store_n(&process_.closed, false, __ATOMIC_RELEASE);
     }
@@ -164,12 +164,12 @@ class epoch {
     part.begin_ns = first_ns;
     part.posted_before = so_far_.posted;
     if (so_far_.continued) {
-      part.begin_ns = most[0] - so_far_.paused_ns;
-      so_far_.paused_ns -= most[1];
-      all_.clock.offset_ns -= static_cast<double>(so_far_.paused_ns);
+      part.begin_ns = most[0] - so_far_.run.paused_ns;
+      so_far_.run.paused_ns -= most[1];
+      all_.clock.offset_ns -= static_cast<double>(so_far_.run.paused_ns);
     }
     part.before_ns = part.begin_ns - first_ns;
-    part.end_ns = end != nullptr ? most[2] - so_far_.paused_ns : raw(all_.end_ticks);
+    part.end_ns = end != nullptr ? most[2] - so_far_.run.paused_ns : raw(all_.end_ticks);
     all_.in_part = part.continued || part.continues;
   }
 

@@ -70,15 +70,22 @@ namespace detail {
   return answered;
 }
 
-/// Facts about the run that the explanation does not know: complete on rank 0. `first_comers`: answered by this rank since
-/// the run began. Collective.
+/// What this process adds up from epoch to epoch.
+struct run_so_far {
+  std::uint64_t first_comers = 0;  ///< answered
+  std::int64_t paused_ns = 0;      ///< all pauses
+  std::int64_t unseen_ns = 0;      ///< from the end of memory to that of the epoch
+};
+
+/// Facts about the run that the explanation does not know: complete on rank 0. `before`: up to now, of this rank.
+/// Collective.
 [[gnu::cold]] inline report::run_facts gather_facts(const sync::mpi::state& process,
                                                     const sync::mpi::collected_process& all,
-                                                    std::uint64_t first_comers, const sync::team& team) {
+                                                    const run_so_far& before, const sync::team& team) {
   struct {
     std::uint64_t calls, lost, mismatches, full, unordered, first_comers;
   } counts = {all.calls,        all.lost_records + all.lost_steps, 0, all.first_closed_ticks != 0 ? 1u : 0u,
-              all.lost_orders, first_comers};
+              all.lost_orders, before.first_comers};
   for (const sync::mpi::collected_location& l : all.locations) counts.mismatches += l.mismatched_ends;
   team.all_reduce(&counts, 6, MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.clock.error_ns;
@@ -88,7 +95,15 @@ namespace detail {
                        all.closed ? 0.0 : 1.0};
   team.all_reduce(full_ns, 2, MPI_DOUBLE, MPI_MIN);
 
+  double longest_ns[2] = {all.clock(all.last_ticks) - all.clock(all.begin_ticks) - static_cast<double>(before.paused_ns),
+                          static_cast<double>(before.unseen_ns) + all.clock(all.last_ticks) - all.clock(all.end_ticks)};
+  team.all_reduce(longest_ns, 2, MPI_DOUBLE, MPI_MAX);
+
   report::run_facts facts;
+  if (longest_ns[1] > 0 || process.failed) {  // else what was recorded is the run
+    facts.seconds = longest_ns[0] * 1e-9;
+    facts.unseen_seconds = longest_ns[1] * 1e-9;
+  }
   facts.ranks = process.size;
   facts.mpi = detail::library_version();
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);

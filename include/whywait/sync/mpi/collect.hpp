@@ -30,6 +30,7 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
   all.begin_ticks = process.begin_ticks;
   all.closed = __atomic_load_n(&process.closed, __ATOMIC_ACQUIRE);
   all.end_ticks = process.end_ticks != 0 ? process.end_ticks : core::cycle_clock::now();
+  all.last_ticks = all.end_ticks;
   if (all.closed && process.closed_ticks < all.end_ticks) all.end_ticks = process.closed_ticks;
   all.closings = process.closings;
   all.first_closed_ticks = process.closings != 0 ? process.first_closed_ticks : all.closed ? process.closed_ticks : 0;
