@@ -146,6 +146,7 @@ struct result {
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   std::shared_ptr<const section> communication;  ///< a communication_section, of a program that registered data; else null
   prediction_section prediction;
+  std::vector<place_total> unseen;  ///< what ran while memory had ended (run.unseen_seconds), most time first; else empty
   std::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty
 };
 
