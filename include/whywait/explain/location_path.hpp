@@ -326,9 +326,7 @@ class location_path {
       const block_use& common = use_of(base, b);
       block_use waiter{mine.visits - common.visits, mine.ns - common.ns, mine.work - common.work};
       block_use causer{theirs.visits - common.visits, theirs.ns - common.ns, theirs.work - common.work};
-      shift(waiter.visits, causer.visits);
-      shift(waiter.ns, causer.ns);
-      shift(waiter.work, causer.work);
+      shift(waiter, causer);
       const block_split difference = split(waiter, causer);
       const block_table::name& name = (*blocks_)[b];
       instance.terms.emplace_back();
@@ -349,13 +347,6 @@ class location_path {
     }
     note(classes_->add(instance, site_of(*here_, here_->records[next_]), a.site, term_blocks, blocks_->size()));
     if (settings_->watch != nullptr) settings_->watch->wait(instance);
-  }
-
-  // A side that has since taken over a third path may lie before the common base; only the difference counts.
-  static void shift(std::int64_t& a, std::int64_t& b) noexcept {
-    const std::int64_t least = std::min<std::int64_t>(0, std::min(a, b));
-    a -= least;
-    b -= least;
   }
 
   void finish() {
