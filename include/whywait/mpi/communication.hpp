@@ -10,6 +10,7 @@
 #include <whywait/mpi/node_sharing.hpp>
 #include <whywait/report/communication_assemble.hpp>
 #include <whywait/report/communication_section.hpp>
+#include <whywait/sync/mpi/team.hpp>
 #include <whywait/sync/mpi/transport.hpp>
 
 #include <algorithm>
@@ -31,28 +32,28 @@ namespace mpi {
 class communication_analysis final : public data_analysis {
  public:
   [[gnu::cold]] communication_analysis(sync::mpi::state& process, const explain::rank_history& own)
-      : comm_(process.tool_comm), own_(own), data_(collect_data(process, own, &lost_)), waits_(own) {}
+      : team_(process.tool_comm), own_(own), data_(collect_data(process, own, &lost_)), waits_(own) {}
 
   explain::observer* watch() override { return &waits_; }
 
   [[gnu::cold]] std::shared_ptr<const report::section> result(name_gatherer gather, const process_history& history,
                                                               std::vector<std::string>& warnings) override {
     add_waits();
-    sync::mpi_transport transport(comm_);
+    sync::mpi_transport transport(team_);
     const comm::classified classes = comm::classify(transport, &data_, 1);
     const comm::placement_report placed = comm::examine(transport, &data_, 1);
     const comm::sharing_options options;
     const comm::sharing_report shared = sharing_of_threads(transport, options);
     bool cut = false;
-    comm::sharing_report nodes = node_sharing::find(data_, own_, options, comm_, cut);
+    comm::sharing_report nodes = node_sharing::find(data_, own_, options, team_, cut);
     add_up(transport, nodes, options);
     const report::names names =
-        gather(data_.rank == 0 ? report::keys_of(classes, placed, {&shared, &nodes}) : std::vector<core::stable_key>(), history, comm_);
-    std::uint64_t losses[] = {lost_.records, lost_.registrations, lost_.unknown_ranges, lost_.unordered, cut ? 1u : 0u}, sums[5] = {};
-    PMPI_Reduce(losses, sums, 5, MPI_UINT64_T, MPI_SUM, 0, comm_);
+        gather(data_.rank == 0 ? report::keys_of(classes, placed, {&shared, &nodes}) : std::vector<core::stable_key>(), history, team_);
+    std::uint64_t losses[] = {lost_.records, lost_.registrations, lost_.unknown_ranges, lost_.unordered, cut ? 1u : 0u};
+    team_.all_reduce(losses, 5, MPI_UINT64_T, MPI_SUM);
     if (data_.rank != 0) return nullptr;
-    warn(classes, shared, {sums[0], sums[1], sums[2], sums[3]}, warnings);
-    if (sums[4] != 0)
+    warn(classes, shared, {losses[0], losses[1], losses[2], losses[3]}, warnings);
+    if (losses[4] != 0)
       warnings.push_back("who shares memory is about the beginning of the run only: there are too many records of arrays that ranks share");
     const report::data_naming named(names);
     report::communication found;
@@ -119,7 +120,7 @@ class communication_analysis final : public data_analysis {
                          " was too fine to be kept exactly: origins of its data are partly unknown");
   }
 
-  MPI_Comm comm_;
+  sync::team team_;
   data_losses lost_;
   const explain::rank_history& own_;
   comm::rank_data data_;

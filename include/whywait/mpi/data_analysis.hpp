@@ -8,8 +8,8 @@
 #include <whywait/record/data/state.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/section.hpp>
-#include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/state.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ namespace mpi {
 class process_history;
 
 /// Names for keys, on rank 0; collective (gather_names).
-using name_gatherer = report::names (*)(std::vector<core::stable_key> keys, const process_history& own, MPI_Comm comm);
+using name_gatherer = report::names (*)(std::vector<core::stable_key> keys, const process_history& own, const sync::team& all);
 
 /// The analysis of registered data, of which <whywait/mpi.hpp> knows no more than this: it takes a compiler as long as half of
 /// the rest, and few programs register data. <whywait/communication.hpp> brings it.
@@ -50,11 +50,11 @@ __attribute__((visibility("default"))) inline data_analysis_maker maker_of_data_
 }  // namespace detail
 
 /// The analysis of data; null if no rank registered any, or if one cannot analyse it: then a warning says why. Collective.
-[[gnu::cold]] inline std::unique_ptr<data_analysis> analysis_of_data(sync::mpi::state& process, const explain::rank_history& own,
+[[gnu::cold]] inline std::unique_ptr<data_analysis> analysis_of_data(sync::mpi::state& process, const sync::team& all, const explain::rank_history& own,
                                                                      std::vector<std::string>& warnings) {
   const bool registered = record::data::state_of(*process.registry) != nullptr;
   int facts[] = {registered ? 1 : 0, detail::maker_of_data_analysis == nullptr ? 1 : 0};
-  PMPI_Allreduce(MPI_IN_PLACE, facts, 2, MPI_INT, MPI_MAX, process.tool_comm);
+  all.all_reduce(facts, 2, MPI_INT, MPI_MAX);
   if (facts[0] == 0) return nullptr;
   if (facts[1] == 0) return detail::maker_of_data_analysis(process, own);
   warnings.push_back(

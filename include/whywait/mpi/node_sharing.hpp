@@ -8,7 +8,8 @@
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/packet.hpp>
 #include <whywait/explain/sorting.hpp>
-#include <whywait/sync/mpi/mpi_header.hpp>
+#include <whywait/sync/mpi/node.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -30,17 +31,15 @@ class node_sharing {
   static constexpr std::uint64_t most_records = std::uint64_t{1} << 20;  ///< of one machine: 80 MB
 
   /// Who shares what, on the first rank of each machine; empty elsewhere, and where nothing is shared. `cut`: it is about the
-  /// beginning of the run only. Collective over `comm`.
+  /// beginning of the run only. Collective.
   [[gnu::cold]] static comm::sharing_report find(const comm::rank_data& own, const explain::rank_history& calls,
-                                                 const comm::sharing_options& options, MPI_Comm comm, bool& cut) {
+                                                 const comm::sharing_options& options, const sync::team& all, bool& cut) {
     cut = false;
-    int any = std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; }) ? 1 : 0;
-    PMPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, comm);
-    if (any == 0) return {};
-    MPI_Comm node = MPI_COMM_NULL;
-    PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, own.rank, MPI_INFO_NULL, &node);
-    comm::sharing_report found = of_node(own, calls, options, node, cut);
-    PMPI_Comm_free(&node);
+    const bool any = std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; });
+    if (all.lowest_of(any) < 0) return {};
+    const sync::mpi::node_team node(all);
+    comm::sharing_report found;
+    if (node) node->together([&] { found = of_node(own, calls, options, *node, cut); });
     return found;
   }
 
@@ -80,15 +79,12 @@ class node_sharing {
   }
 
   static comm::sharing_report of_node(const comm::rank_data& own, const explain::rank_history& calls,
-                                      const comm::sharing_options& options, MPI_Comm node, bool& cut) {
-    int rank = 0, ranks = 1;
-    PMPI_Comm_rank(node, &rank);
-    PMPI_Comm_size(node, &ranks);
+                                      const comm::sharing_options& options, const sync::team& node, bool& cut) {
     std::vector<event> events = events_of(own, calls);
     // All end at the same time, so that nobody waits at a barrier to which the others do not come.
-    const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(ranks));
+    const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(node.size()));
     std::uint64_t until = events.size() > most ? events[most].what.time : UINT64_MAX;
-    PMPI_Allreduce(MPI_IN_PLACE, &until, 1, MPI_UINT64_T, MPI_MIN, node);
+    node.all_reduce(&until, 1, MPI_UINT64_T, MPI_MIN);
     cut = until != UINT64_MAX;
     while (!events.empty() && events.back().what.time >= until) events.pop_back();
 
@@ -99,21 +95,10 @@ class node_sharing {
     for (const core::data_object& o : own.objects)
       if (o.memory != 0) explain::put(packed, o);
     for (const event& e : events) explain::put(packed, e);
-    constexpr int tag = 33;
-    int size = static_cast<int>(packed.size());  // less than 2^31: 96 bytes for each of 2^20
-    if (rank != 0) {
-      PMPI_Send(&size, 1, MPI_INT, 0, tag, node);
-      PMPI_Send(packed.data(), size, MPI_BYTE, 0, tag, node);
-      return {};
-    }
     joined all;
-    all.add(packed);
-    for (int from = 1; from < ranks; ++from) {
-      PMPI_Recv(&size, 1, MPI_INT, from, tag, node, MPI_STATUS_IGNORE);
-      packed.resize(static_cast<std::size_t>(size));
-      PMPI_Recv(packed.data(), size, MPI_BYTE, from, tag, node, MPI_STATUS_IGNORE);
-      all.add(packed);
-    }
+    if (node.rank() == 0) all.add(packed.data(), packed.size());
+    node.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) { all.add(data, size); });
+    if (node.rank() != 0) return {};
     comm::sharing_book book(all.finished(), options);
     book.take_all();
     return book.result();
@@ -128,8 +113,8 @@ class node_sharing {
       begins_.push_back(0);
       ends_.push_back(0);
     }
-    void add(const explain::packet& from) {
-      explain::packet_reader in(from.data(), from.size());
+    void add(const unsigned char* data, std::size_t size) {
+      explain::packet_reader in(data, size);
       for (auto n = in.get<std::uint64_t>(); n != 0; --n) {
         const auto o = in.get<core::data_object>();
         const std::uint64_t begin = o.memory_offset / 64 * 64, end = o.memory_offset + o.bytes();  // pieces are cache lines

@@ -64,7 +64,7 @@ namespace detail {
   result out;
   out.run = std::move(facts);
   out.run.locations = found.locations;
-  out.run.seconds = seconds_of(found.longest_ns);
+  out.run.seconds = std::max(out.run.seconds, seconds_of(found.longest_ns));
   out.run.location_seconds = seconds_of(found.location_ns);
   out.run.waiting_seconds = seconds_of(found.waiting_ns);
   out.run.unmatched = found.unmatched;

@@ -78,6 +78,7 @@ template <class Writer>
 [[gnu::cold]] void write_run(Writer& out, const run_facts& run) {
   out.key("run").begin_object();
   out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
+  if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
   out.member("unexplained_seconds", run.unexplained_seconds);
   out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);

@@ -64,6 +64,8 @@ class text_writer {
     std::string head = "whywait · " + counted(run.ranks, "rank");
     if (run.locations > run.ranks) head += " · " + counted(run.locations, "thread");
     head += " · " + duration(run.seconds);
+    const bool partly = run.unseen_seconds > 0.01 * run.seconds;
+    if (partly) head += ", of which " + explained_words(run) + " explained";
     if (run.mpi_calls <= 0) {
       out_ += bold(head) + "\n";
       paragraph(
@@ -75,7 +77,7 @@ class text_writer {
       return std::move(out_);
     }
     const bool quiet = share < o_.quiet_below || run.waiting_seconds < o_.quiet_seconds;
-    if (!quiet) head += " · " + percent(share) + " of rank time is waiting (" + duration(run.waiting_seconds) + ")";
+    if (!quiet) head += " · " + percent(share) + " of " + (partly ? "that" : "rank time") + " is waiting (" + duration(run.waiting_seconds) + ")";
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not come to its end: this is what was known of it.", "  ");
@@ -130,6 +132,7 @@ class text_writer {
       paragraph("1 rank: there is no other rank to wait for.", "  ");
       return;
     }
+    if (r_.run.unseen_seconds > 0.1 * r_.run.seconds) return paragraph(hardly_seen(r_.run, share), "  ");
     paragraph(percent(share) + " of rank time is waiting (" + duration(r_.run.waiting_seconds) +
                   (r_.problems.empty() ? "): nothing worth changing here." : "): the waiting is not worth changing."),
               "  ", green());

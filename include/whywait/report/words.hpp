@@ -24,6 +24,19 @@ namespace report {
   return pattern;
 }
 
+/// How much of a run is explained of which a part was not seen: "10.2 ms (0.4 %) is", "nothing is".
+[[gnu::cold]] inline std::string explained_words(const run_facts& run) {
+  if (run.location_seconds <= 0) return "nothing is";
+  return duration(run.seconds - run.unseen_seconds) + " (" + percent(1 - run.unseen_seconds / run.seconds) + ") is";
+}
+
+/// In place of "nothing worth changing" where most waits, perhaps, were in what was not seen. `share`: of waiting.
+[[gnu::cold]] inline std::string hardly_seen(const run_facts& run, double share) {
+  if (run.location_seconds <= 0) return "Why the ranks waited is not known.";
+  return percent(share) + " of the rank time that is explained is waiting (" + duration(run.waiting_seconds) +
+         "); about the other " + duration(run.unseen_seconds) + " of the run nothing is known.";
+}
+
 /// What a quality means for the reader; empty for "exact".
 [[gnu::cold]] inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: some of it could only be bounded";
