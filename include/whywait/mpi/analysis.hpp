@@ -30,10 +30,8 @@ namespace mpi {
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 [[gnu::cold]] inline report::result analyse(sync::mpi::state& process, epoch& now) {
   report::run_facts facts = gather_facts(process, now.records(), now.so_far().first_comers, process.tool_comm);
-  const std::unique_ptr<data_analysis> data = analysis_of_data(process, now.history().view(), facts.warnings);
-  if (data != nullptr) now.settings().watch = data->watch();
-  if (data != nullptr && now.so_far().continued)
-    facts.warnings.push_back("what is said of registered data is about the time since the last mpi::explain");
+  const data_so_far& data = now.so_far().data;
+  if (data.in_vain) facts.warnings.push_back(data_in_vain);
   explain::outcome found = now.explain();
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
@@ -43,7 +41,8 @@ namespace mpi {
   if (process.rank == 0)
     said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
   report::result result = report::assemble(found, names, std::move(facts), said);
-  if (data != nullptr) result.communication = data->result(&gather_names, now.history(), result.run.warnings);
+  if (data.analysis != nullptr)
+    result.communication = data.analysis->result(&gather_names, now.history(), result.run.warnings);
   answer_questions(process, now.history(), process.tool_comm, now.so_far().calls, now.so_far().asked, found, result);
   return result;
 }

@@ -8,11 +8,11 @@
 #include <whywait/mpi/advising.hpp>
 #include <whywait/mpi/asking.hpp>
 #include <whywait/mpi/code_lines.hpp>
+#include <whywait/mpi/data_analysis.hpp>
 #include <whywait/mpi/facts.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/pictures.hpp>
 #include <whywait/mpi/prediction.hpp>
-#include <whywait/record/data/thread.hpp>
 #include <whywait/report/code_blocks.hpp>
 #include <whywait/sync/mpi/collect.hpp>
 #include <whywait/sync/mpi/epochs.hpp>
@@ -43,6 +43,7 @@ struct explained_so_far {
   explain::epoch_memory memory;
   std::vector<rules::site_use> uses;    ///< on rank 0
   std::vector<kept_picture> pictures;   ///< on rank 0
+  data_so_far data;
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
   std::vector<std::uint32_t> ran;       ///< code that the compiler counts, sorted
@@ -80,11 +81,12 @@ class epoch {
     settings_.clocks = &explain::virtual_clocks;
     ask_again(so_far_.asked, process, *history_, process.tool_comm);
     settings_.questions = so_far_.asked.clocks;
+    look_for_data(process, so_far_.data);
+    if (data_analysis* const data = so_far_.data.analysis.get()) settings_.watch = data->begin(history_->view());
   }
 
   const sync::mpi::collected_process& records() const noexcept { return all_; }
   const process_history& history() const noexcept { return *history_; }
-  explain::options& settings() noexcept { return settings_; }
   /// Why some rank cannot name its blocks, on rank 0; else empty.
   const std::string& unnamed() const noexcept { return unnamed_; }
   explained_so_far& so_far() noexcept { return so_far_; }
@@ -96,6 +98,7 @@ class epoch {
     gather_pictures(found, history_->view(), process_.registry->config.path_order, process_.tool_comm);
     if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
     gather_calls(history_->view(), so_far_.asked, all_.epoch.continues, process_.tool_comm, so_far_.calls);
+    if (so_far_.data.analysis != nullptr) so_far_.data.analysis->fold(lossy_);
     return found;
   }
   /// What rules read beside it.
@@ -112,12 +115,8 @@ class epoch {
       const auto& location = *static_cast<record::location*>(l);
       auto* const of = static_cast<sync::mpi::thread_state*>(__atomic_load_n(&location.extension[0], __ATOMIC_ACQUIRE));
       if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
-      auto* const data = static_cast<record::data::data_thread*>(
-          __atomic_load_n(&location.extension[record::data::detail::thread_slot], __ATOMIC_ACQUIRE));
-      if (data == nullptr) continue;
-      if (thread.location == &location) data->forget();  // they name calls by number
-      else data->forget_messages();
     }
+    if (so_far_.data.analysis == nullptr) record::data::drop_all(*process_.registry);  // nobody analyses it
     process_.lock.lock();
     if (process_.closed) {
       if (process_.closings++ == 0) process_.first_closed_ticks = process_.closed_ticks;
