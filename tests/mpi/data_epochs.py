@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 import sys
 
-STEPS, NAP = 120, 0.001
+STEPS, NAP = 50, 0.001
 MUCH, LITTLE = "512M", "512K"
 
 

@@ -45,7 +45,10 @@ class location_path {
   }
 
   /// Who it waits for, by record; borrowed.
-  void expect(const std::vector<arrival>& arrivals) noexcept { arrivals_ = &arrivals; }
+  void expect(const std::vector<arrival>& arrivals) {
+    arrivals_ = &arrivals;
+    if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
+  }
   const std::vector<arrival>& arrivals() const noexcept { return *arrivals_; }
   const path_profile& profile() const noexcept { return profile_; }
 
@@ -70,6 +73,8 @@ class location_path {
     into.arrivals = arrivals_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
+    into.path.reserve(profile_.size());
+    into.spent.reserve(spent_.size());
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
     }

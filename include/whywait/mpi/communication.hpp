@@ -10,6 +10,7 @@
 #include <whywait/mpi/node_sharing.hpp>
 #include <whywait/report/communication_assemble.hpp>
 #include <whywait/report/communication_section.hpp>
+#include <whywait/sync/mpi/team.hpp>
 #include <whywait/sync/mpi/transport.hpp>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ namespace mpi {
 class communication_analysis final : public data_analysis {
  public:
   [[gnu::cold]] explicit communication_analysis(sync::mpi::state& process)
-      : process_(process), comm_(process.tool_comm), history_(process), classes_(history_.data()), footprints_(history_.data()) {}
+      : process_(process), team_(process.tool_comm), history_(process), classes_(history_.data()), footprints_(history_.data()) {}
 
   [[gnu::cold]] explain::observer* begin(const explain::rank_history& epoch) override {
     history_.take(process_, epoch);
@@ -43,11 +44,11 @@ class communication_analysis final : public data_analysis {
 
   [[gnu::cold]] void fold(bool lossy) override {
     add_waits();
-    sync::mpi_transport transport(comm_);
+    sync::mpi_transport transport(team_);
     comm::follow(transport, {&classes_});
     footprints_.take_all();
     fold_sharing_of_threads();
-    nodes_.fold(history_.data(), *epoch_, comm_);
+    nodes_.fold(history_.data(), *epoch_, team_);
     history_.forget(process_);
     waits_.reset();
     epoch_ = nullptr;
@@ -59,7 +60,7 @@ class communication_analysis final : public data_analysis {
   [[gnu::cold]] std::shared_ptr<const report::section> result(name_gatherer gather, const process_history& history,
                                                               std::vector<std::string>& warnings) override {
     const std::int32_t rank = process_.rank, ranks = process_.size;
-    sync::mpi_transport transport(comm_);
+    sync::mpi_transport transport(team_);
     const comm::classified classes = comm::classes_so_far(transport, {&classes_}, over_);
     const comm::placement_report placed = comm::examine_together(transport, {footprints_.result()}, rank, ranks);
     comm::sharing_report shared = shared_by_ > 1 ? sharing_->result() : comm::sharing_report();
@@ -67,13 +68,13 @@ class communication_analysis final : public data_analysis {
     comm::sharing_report nodes = nodes_.result();
     add_up(transport, nodes, options_);
     const report::names names =
-        gather(rank == 0 ? report::keys_of(classes, placed, {&shared, &nodes}) : std::vector<core::stable_key>(), history, comm_);
+        gather(rank == 0 ? report::keys_of(classes, placed, {&shared, &nodes}) : std::vector<core::stable_key>(), history, team_);
     const data_losses lost = history_.losses(process_);
-    std::uint64_t losses[] = {lost.records, lost.registrations, lost.unknown_ranges, lost.unordered, nodes_.cut() ? 1u : 0u}, sums[5] = {};
-    PMPI_Reduce(losses, sums, 5, MPI_UINT64_T, MPI_SUM, 0, comm_);
+    std::uint64_t losses[] = {lost.records, lost.registrations, lost.unknown_ranges, lost.unordered, nodes_.cut() ? 1u : 0u};
+    team_.all_reduce(losses, 5, MPI_UINT64_T, MPI_SUM);
     if (rank != 0) return nullptr;
-    warn(classes, shared, {sums[0], sums[1], sums[2], sums[3]}, warnings);
-    if (sums[4] != 0)
+    warn(classes, shared, {losses[0], losses[1], losses[2], losses[3]}, warnings);
+    if (losses[4] != 0)
       warnings.push_back("who shares memory is about parts of the run only: there are too many records of arrays that ranks share");
     const report::data_naming named(names);
     report::communication found;
@@ -145,7 +146,7 @@ class communication_analysis final : public data_analysis {
   }
 
   sync::mpi::state& process_;
-  const MPI_Comm comm_;
+  const sync::team team_;
   const comm::sharing_options options_;
   data_history history_;
   comm::classifier classes_;

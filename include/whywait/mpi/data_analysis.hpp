@@ -8,8 +8,8 @@
 #include <whywait/record/data/state.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/section.hpp>
-#include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/state.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ namespace mpi {
 class process_history;
 
 /// Names for keys, on rank 0; collective (gather_names).
-using name_gatherer = report::names (*)(std::vector<core::stable_key> keys, const process_history& own, MPI_Comm comm);
+using name_gatherer = report::names (*)(std::vector<core::stable_key> keys, const process_history& own, const sync::team& all);
 
 /// The analysis of registered data, of which <whywait/mpi.hpp> knows no more than this: it takes a compiler as long as half of
 /// the rest, and few programs register data. <whywait/communication.hpp> brings it. It lives as long as the run and goes on
@@ -61,11 +61,11 @@ struct data_so_far {
 };
 
 /// Makes the analysis if some rank has registered an array by now, at the end of the epoch in which one did. Collective.
-[[gnu::cold]] inline void look_for_data(sync::mpi::state& process, data_so_far& data) {
+[[gnu::cold]] inline void look_for_data(sync::mpi::state& process, const sync::team& all, data_so_far& data) {
   if (data.analysis != nullptr || data.in_vain) return;  // alike on all ranks
   const bool registered = record::data::state_of(*process.registry) != nullptr;
   int facts[] = {registered ? 1 : 0, detail::maker_of_data_analysis == nullptr ? 1 : 0};
-  PMPI_Allreduce(MPI_IN_PLACE, facts, 2, MPI_INT, MPI_MAX, process.tool_comm);
+  all.all_reduce(facts, 2, MPI_INT, MPI_MAX);
   if (facts[0] == 0) return;
   data.in_vain = facts[1] != 0;
   if (!data.in_vain) data.analysis = detail::maker_of_data_analysis(process);

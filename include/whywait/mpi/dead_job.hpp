@@ -79,7 +79,7 @@ class dead_job {
   }
 
   // Two readings as far apart as can be: if it was this machine since it started, the second is now.
-  static double rate_of(const core::kept_header& h) noexcept {
+  [[gnu::cold]] static double rate_of(const core::kept_header& h) noexcept {
     if (h.counter == 0) return 1.0;
     const bool here =
         h.boot != 0 && h.boot == core::boot_key() && core::cycle_clock::used() != core::clock_source::monotonic;

@@ -8,7 +8,8 @@
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/packet.hpp>
 #include <whywait/explain/sorting.hpp>
-#include <whywait/sync/mpi/mpi_header.hpp>
+#include <whywait/sync/mpi/node.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -32,15 +33,12 @@ class node_sharing {
 
   explicit node_sharing(const comm::sharing_options& options) : options_(options) {}
 
-  /// Adds the records of an epoch, if anything is shared. Collective over `comm`.
-  [[gnu::cold]] void fold(const comm::rank_data& own, const explain::rank_history& calls, MPI_Comm comm) {
-    int any = std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; }) ? 1 : 0;
-    PMPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, comm);
-    if (any == 0) return;
-    MPI_Comm node = MPI_COMM_NULL;
-    PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, own.rank, MPI_INFO_NULL, &node);
-    fold_node(own, calls, node);
-    PMPI_Comm_free(&node);
+  /// Adds the records of an epoch, if anything is shared. Collective.
+  [[gnu::cold]] void fold(const comm::rank_data& own, const explain::rank_history& calls, const sync::team& all) {
+    const bool any = std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; });
+    if (all.lowest_of(any) < 0) return;
+    const sync::mpi::node_team node(all);
+    if (node) node->together([&] { fold_node(own, calls, *node); });
   }
   /// Who shares what so far, on the first rank of each machine; empty elsewhere, and where nothing is shared.
   [[gnu::cold]] comm::sharing_report result() const { return book_ != nullptr ? book_->result() : comm::sharing_report(); }
@@ -82,15 +80,12 @@ class node_sharing {
     return out;
   }
 
-  void fold_node(const comm::rank_data& own, const explain::rank_history& calls, MPI_Comm node) {
-    int rank = 0, ranks = 1;
-    PMPI_Comm_rank(node, &rank);
-    PMPI_Comm_size(node, &ranks);
+  void fold_node(const comm::rank_data& own, const explain::rank_history& calls, const sync::team& node) {
     std::vector<event> events = events_of(own, calls);
     // All end at the same time, so that nobody waits at a barrier to which the others do not come.
-    const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(ranks));
+    const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(node.size()));
     std::uint64_t until = events.size() > most ? events[most].what.time : UINT64_MAX;
-    PMPI_Allreduce(MPI_IN_PLACE, &until, 1, MPI_UINT64_T, MPI_MIN, node);
+    node.all_reduce(&until, 1, MPI_UINT64_T, MPI_MIN);
     cut_ = cut_ || until != UINT64_MAX;
     while (!events.empty() && events.back().what.time >= until) events.pop_back();
 
@@ -101,20 +96,9 @@ class node_sharing {
     for (const core::data_object& o : own.objects)
       if (o.memory != 0) explain::put(packed[0], o);
     for (const event& e : events) explain::put(packed[0], e);
-    constexpr int tag = 33;
-    int size = static_cast<int>(packed[0].size());  // less than 2^31: 96 bytes for each of 2^20
-    if (rank != 0) {
-      PMPI_Send(&size, 1, MPI_INT, 0, tag, node);
-      PMPI_Send(packed[0].data(), size, MPI_BYTE, 0, tag, node);
-      return;
-    }
-    packed.resize(static_cast<std::size_t>(ranks));
-    for (int from = 1; from < ranks; ++from) {
-      explain::packet& to = packed[static_cast<std::size_t>(from)];
-      PMPI_Recv(&size, 1, MPI_INT, from, tag, node, MPI_STATUS_IGNORE);
-      to.resize(static_cast<std::size_t>(size));
-      PMPI_Recv(to.data(), size, MPI_BYTE, from, tag, node, MPI_STATUS_IGNORE);
-    }
+    node.gather(packed[0].data(), packed[0].size(),
+                [&](const unsigned char* data, std::size_t size) { packed.emplace_back(data, data + size); });
+    if (node.rank() != 0) return;
     const comm::rank_data& all = joined_.join(packed);
     if (book_ == nullptr) book_ = std::make_unique<comm::sharing_book>(all, options_);
     book_->begin_part();

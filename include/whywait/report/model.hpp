@@ -35,7 +35,8 @@ struct run_facts {
   std::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
 
   std::int64_t locations = 0;         ///< threads of ranks that recorded
-  double seconds = 0;                 ///< recorded time of the longest location
+  double seconds = 0;                 ///< of the longest location; what the umbrella says, if that is more than was recorded
+  double unseen_seconds = 0;          ///< part of that about which nothing below is: memory had ended, the analysis failed
   double location_seconds = 0;        ///< sum of recorded time over the locations ("rank time")
   double waiting_seconds = 0;         ///< sum of all waits
   double unexplained_seconds = 0;     ///< waiting without a cause: remainders of the waits listed, waits too short to list

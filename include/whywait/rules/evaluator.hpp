@@ -84,7 +84,7 @@ class evaluator {
     return rows_;
   }
 
-  void look_for(std::uint32_t index) {
+  [[gnu::cold]] void look_for(std::uint32_t index) {
     const problem_rule& rule = rules_.problems[index];
     const event_type& type = rules_.types[rule.type];
     const event_table& table = store_.table(rule.type);

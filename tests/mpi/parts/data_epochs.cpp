@@ -29,7 +29,7 @@ void compute(double* u, double* v, int step) {
   WHYWAIT_ITERATIONS("compute", rank * n, (rank + 1) * n, 1);
   WHYWAIT_READS("compute", whywait::range(v, n));
   for (int i = 0; i < n; ++i) u[i] = v[i] + step;
-  for (int i = 0; i < 16; ++i) WHYWAIT_WRITES("compute", whywait::range(u + 4 * i, 4));
+  for (int i = 0; i < n; ++i) WHYWAIT_WRITES("compute", whywait::range(u + i, 1));
 }
 
 void halo(double* u, double* v, MPI_Comm comm) {
@@ -129,7 +129,7 @@ int run(int steps, bool by_ranks, double* shared, MPI_Comm same) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int steps = argc > 1 ? std::atoi(argv[1]) : 300;
+  const int steps = argc > 1 ? std::atoi(argv[1]) : 50;
   int given = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

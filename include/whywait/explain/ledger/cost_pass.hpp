@@ -40,6 +40,8 @@ class cost_pass {
     const location_history& here = rank_->locations[location];
     std::vector<std::int64_t> go_ns;
     go_ns.reserve(here.records.size());
+    l.waits.reserve(arrivals.size());
+    l.expected.reserve(services.size());
     location_walk walk(*rank_);
     alignment aligned;
     std::size_t a = 0, s = 0;

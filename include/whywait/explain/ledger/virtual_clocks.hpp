@@ -7,6 +7,7 @@
 #include <whywait/explain/options.hpp>
 #include <whywait/explain/transport_calls.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,8 +20,9 @@ namespace detail {
 
 class clock_stages final : public run_clocks {
  public:
-  clock_stages(const rank_history* histories, std::size_t count, const options& settings) {
-    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings));
+  clock_stages(const rank_history* histories, std::size_t count, const options& settings)
+      : settings_(&settings) {
+    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings, scratch_));
   }
 
   rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
@@ -42,14 +44,17 @@ class clock_stages final : public run_clocks {
                        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                          at(i).needs().take_wishes(source, packet_reader(data, size));
                        });
+    std::vector<what_if>& questions = questions_;
     transport.broadcast([&](std::int32_t i) { return at(i).choose(); },
-                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          at(i).take_choice(data, size);
+                        [&](std::int32_t, const unsigned char* data, std::size_t size) {
+                          if (questions.empty()) questions = clock_stage::questions(*settings_, data, size);
                         });
-    for (;;) {
-      bool more = false;
-      for (const auto& s : stages_) more = s->next_pass() || more;
-      if (!more) return;
+    for (std::size_t asked = 0; asked != questions.size();) {
+      const bool first = asked == 0;
+      const std::size_t count = std::min(questions.size() - asked, most_clocks - (first ? 1 : 0));
+      const clock_plan plan(questions.data() + asked, count, first);
+      asked += count;
+      for (const auto& s : stages_) s->begin_pass(plan, questions, asked);
       transport.meet();  // nobody begins before all have begun: what one sends belongs to this pass
       transport.forward([&](std::int32_t i, post_call post) { return at(i).pass().advance(post); },
                         [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
@@ -67,6 +72,9 @@ class clock_stages final : public run_clocks {
  private:
   clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
 
+  const options* settings_;
+  std::vector<what_if> questions_;
+  clock_scratch scratch_;
   std::vector<std::unique_ptr<clock_stage>> stages_;
 };
 

@@ -52,6 +52,7 @@ struct collected_process {
   shared_clock clock;
   std::uint64_t begin_ticks = 0;
   std::uint64_t end_ticks = 0;   ///< of recording: earlier than MPI_Finalize if memory ran out
+  std::uint64_t last_ticks = 0;  ///< of the run, or now: of what is in totals
   bool closed = false;           ///< memory ran out: what follows `end_ticks` is in totals only
   std::vector<collected_location> locations;          ///< by index
   std::vector<collected_communicator> communicators;  ///< by index: 0 world, 1 self
