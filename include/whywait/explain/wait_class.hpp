@@ -26,6 +26,7 @@ inline void add_share(std::vector<location_share>& list, const location_share& s
     }
   }
   if (list.size() < limit || share.rank < 0) {
+    if (list.empty()) list.reserve(4);
     list.push_back(share);
     return;
   }
@@ -73,6 +74,7 @@ class class_book {
     count(into, wait);
     class_terms& all = terms_[number];
     if (all.position.size() < block_count) all.position.resize(block_count, 0);
+    if (all.sums.empty()) all.sums.reserve(blocks.size());
     for (std::size_t i = 0; i != blocks.size(); ++i) {
       std::uint32_t& at = all.position[blocks[i]];
       if (at == 0) {
@@ -229,6 +231,11 @@ class class_book {
                      wait_class::kind_t kind, std::uint32_t& link) {
     const auto number = static_cast<std::uint32_t>(classes_.size());
     link = number;
+    if (number == 0) {
+      classes_.reserve(4);
+      terms_.reserve(4);
+      heads_.reserve(8);
+    }
     classes_.emplace_back();
     terms_.emplace_back();
     heads_.push_back({none, kind, static_cast<std::uint32_t>(shapes_.size()), 0});

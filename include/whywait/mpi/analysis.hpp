@@ -35,10 +35,8 @@ namespace mpi {
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 [[gnu::cold]] inline report::result analyse(sync::mpi::state& process, epoch& now) {
   report::run_facts facts = gather_facts(process, now.records(), now.so_far().run, now.team());
-  const std::unique_ptr<data_analysis> data = analysis_of_data(process, now.team(), now.history().view(), facts.warnings);
-  if (data != nullptr) now.settings().watch = data->watch();
-  if (data != nullptr && now.so_far().continued)
-    facts.warnings.push_back("what is said of registered data is about the time since the last mpi::explain");
+  const data_so_far& data = now.so_far().data;
+  if (data.in_vain) facts.warnings.push_back(data_in_vain);
   explain::outcome found = now.explain();
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
@@ -51,7 +49,8 @@ namespace mpi {
     said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
   report::result result = report::assemble(found, names, std::move(facts), said);
   result.unseen = named(unseen, names);
-  if (data != nullptr) result.communication = data->result(&gather_names, now.history(), result.run.warnings);
+  if (data.analysis != nullptr)
+    result.communication = data.analysis->result(&gather_names, now.history(), result.run.warnings);
   answer_questions(process, now.history(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
   now.keep(std::move(found));
   return result;

@@ -7,12 +7,12 @@
 #include <whywait/mpi/advising.hpp>
 #include <whywait/mpi/asking.hpp>
 #include <whywait/mpi/code_lines.hpp>
+#include <whywait/mpi/data_analysis.hpp>
 #include <whywait/mpi/facts.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/pictures.hpp>
 #include <whywait/mpi/prediction.hpp>
 #include <whywait/mpi/together.hpp>
-#include <whywait/record/data/thread.hpp>
 #include <whywait/report/code_blocks.hpp>
 #include <whywait/sync/mpi/collect.hpp>
 #include <whywait/sync/mpi/epochs.hpp>
@@ -43,6 +43,7 @@ struct explained_so_far {
   std::vector<rules::site_use> uses;    ///< on rank 0
   std::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: of all epochs that came to their end
+  data_so_far data;
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
   std::vector<std::uint32_t> ran;       ///< code that the compiler counts, sorted
@@ -80,12 +81,13 @@ class epoch {
     settings_.clocks = &explain::virtual_clocks;
     ask_again(so_far_.asked, process, *history_, team_);
     settings_.questions = so_far_.asked.clocks;
+    look_for_data(process, team_, so_far_.data);
+    if (data_analysis* const data = so_far_.data.analysis.get()) settings_.watch = data->begin(history_->view());
   }
 
   const sync::team& team() const noexcept { return team_; }
   const sync::mpi::collected_process& records() const noexcept { return all_; }
   const process_history& history() const noexcept { return *history_; }
-  explain::options& settings() noexcept { return settings_; }
   /// Why some rank cannot name its blocks, on rank 0; else empty.
   const std::string& unnamed() const noexcept { return unnamed_; }
   explained_so_far& so_far() noexcept { return so_far_; }
@@ -97,6 +99,7 @@ class epoch {
     gather_pictures(found, history_->view(), process_.registry->config.path_order, team_);
     if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
     gather_calls(history_->view(), so_far_.asked, all_.epoch.continues, team_, so_far_.calls);
+    if (so_far_.data.analysis != nullptr) so_far_.data.analysis->fold(lossy_);
     return found;
   }
   /// What rules read beside it.
@@ -119,12 +122,8 @@ class epoch {
       const auto& location = *static_cast<record::location*>(l);
       auto* const of = static_cast<sync::mpi::thread_state*>(__atomic_load_n(&location.extension[0], __ATOMIC_ACQUIRE));
       if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
-      auto* const data = static_cast<record::data::data_thread*>(
-          __atomic_load_n(&location.extension[record::data::detail::thread_slot], __ATOMIC_ACQUIRE));
-      if (data == nullptr) continue;
-      if (thread.location == &location) data->forget();  // they name calls by number
-      else data->forget_messages();
     }
+    if (so_far_.data.analysis == nullptr) record::data::drop_all(*process_.registry);  // nobody analyses it
     process_.lock.lock();
     if (process_.closed) {
       so_far_.run.unseen_ns += std::llround(all_.clock(end.begin) - all_.clock(process_.closed_ticks));

@@ -83,11 +83,11 @@ struct run_so_far {
                                                     const sync::mpi::collected_process& all,
                                                     const run_so_far& before, const sync::team& team) {
   struct {
-    std::uint64_t calls, lost, mismatches, full, unordered, first_comers;
+    std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several;
   } counts = {all.calls,        all.lost_records + all.lost_steps, 0, all.first_closed_ticks != 0 ? 1u : 0u,
-              all.lost_orders, before.first_comers};
+              all.lost_orders, before.first_comers, __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) ? 1u : 0u};
   for (const sync::mpi::collected_location& l : all.locations) counts.mismatches += l.mismatched_ends;
-  team.all_reduce(&counts, 6, MPI_UINT64_T, MPI_SUM);
+  team.all_reduce(&counts, 7, MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.clock.error_ns;
   team.all_reduce(&worst_error_ns, 1, MPI_DOUBLE, MPI_MAX);
   // when it was first, whether it is so to the end
@@ -125,7 +125,8 @@ struct run_so_far {
                              (full_ns[1] < 1 ? ": later waits are not explained"
                                              : ": waits from then until all ranks met are not explained") +
                              "; give more than WHYWAIT_MEMORY=" +
-                             detail::bytes_text(process.registry->config.memory_bytes));
+                             detail::bytes_text(process.registry->config.memory_bytes) +
+                             (counts.several != 0 ? ", for where several threads call MPI memory is used but once" : ""));
   if (counts.unordered != 0)
     facts.warnings.push_back("the memory for the order of paths (WHYWAIT_PATH=order) was used up: " +
                              report::counted(static_cast<std::int64_t>(counts.unordered), "interval") +

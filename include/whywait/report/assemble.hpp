@@ -22,7 +22,7 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-inline const char* name_of(explain::quality q) noexcept {
+[[gnu::cold]] inline const char* name_of(explain::quality q) noexcept {
   switch (q) {
     case explain::quality::exact:
       return "exact";

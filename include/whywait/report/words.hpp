@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_WORDS_HPP
 #define WHYWAIT_REPORT_WORDS_HPP
 
+#include <whywait/explain/sorting.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/units.hpp>
 
@@ -77,7 +78,7 @@ struct rank_words {
     out.ranks.push_back(list[i].rank);
     threads = threads || list[i].thread != 0;
   }
-  std::sort(out.ranks.begin(), out.ranks.end());
+  explain::sort_rarely(out.ranks);
   out.ranks.erase(std::unique(out.ranks.begin(), out.ranks.end()), out.ranks.end());
   if (out.ranks.empty()) {
     out.text = "some ranks";

@@ -34,12 +34,14 @@ class cost_pass {
   explicit cost_pass(const rank_history& rank) : rank_(&rank) {}
 
   /// `arrivals`: who this location waited for; `services`: who waited for it; both by record.
-  [[gnu::cold]] void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
+  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
     lanes_.emplace_back();
     lane& l = lanes_.back();
     const location_history& here = rank_->locations[location];
     std::vector<std::int64_t> go_ns;
     go_ns.reserve(here.records.size());
+    l.waits.reserve(arrivals.size());
+    l.expected.reserve(services.size());
     location_walk walk(*rank_);
     alignment aligned;
     std::size_t a = 0, s = 0;
@@ -102,9 +104,13 @@ class cost_pass {
     while (!in.empty()) {
       const auto n = in.get<notice>();
       const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
-      std::vector<told>& expected = lanes_.at(n.location).expected;
-      const auto at = std::lower_bound(expected.begin(), expected.end(), n.record,
-                                       [](const told& t, std::uint32_t r) { return t.record < r; });
+      lane& l = lanes_.at(n.location);
+      std::vector<told>& expected = l.expected;
+      auto at = expected.begin() + static_cast<std::ptrdiff_t>(l.open == 0 ? 0 : l.open - 1);  // mostly the next one
+      if (at == expected.end() || at->record != n.record) {
+        at = std::lower_bound(expected.begin(), expected.end(), n.record,
+                              [](const told& t, std::uint32_t r) { return t.record < r; });
+      }
       if (at == expected.end() || at->record != n.record) continue;
       if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(charges_.size()));

@@ -47,24 +47,33 @@ class address_index {
 
   /// The piece that holds `address`. Any thread, any number of them.
   bool find(uint64_t address, address_piece& found) const noexcept {
+    return find_from(address, found) && found.begin <= address;
+  }
+
+  /// The first piece that ends behind `address`.
+  bool find_from(uint64_t address, address_piece& found) const noexcept {
     for (;;) {
       const uint32_t version = __atomic_load_n(&published_, __ATOMIC_ACQUIRE);
       const copy& from = copies_[version & 1];
-      uint32_t count = __atomic_load_n(&from.count, __ATOMIC_ACQUIRE);
+      const uint32_t all = __atomic_load_n(&from.count, __ATOMIC_ACQUIRE);
       uint32_t low = 0;
-      while (count > 1) {  // of the pieces that begin at or before the address the last
+      for (uint32_t count = all; count > 1;) {  // of the pieces that begin at or before the address the last
         const uint32_t half = count / 2;
         low += __atomic_load_n(&from.begins[low + half], __ATOMIC_ACQUIRE) <= address ? half : 0;
         count -= half;
       }
+      if (low + 1 < all && __atomic_load_n(&from.ends[low], __ATOMIC_ACQUIRE) <= address) ++low;
       found.begin = __atomic_load_n(&from.begins[low], __ATOMIC_ACQUIRE);
       found.end = __atomic_load_n(&from.ends[low], __ATOMIC_ACQUIRE);
       found.number = __atomic_load_n(&from.numbers[low], __ATOMIC_ACQUIRE);
-      const bool is_there = count != 0 && found.begin <= address && address < found.end;
+      const bool is_there = all != 0 && address < found.end;
       // Whoever has seen anything of a later change to this copy has also seen that the change was begun.
       if (__builtin_expect(__atomic_load_n(&begun_, __ATOMIC_RELAXED) - version <= 1, 1)) return is_there;
     }
   }
+
+  /// Changes whenever the pieces do.
+  uint32_t version() const noexcept { return __atomic_load_n(&published_, __ATOMIC_ACQUIRE); }
 
   /// Writer: the pieces from now on, sorted and disjoint, at most `capacity`. Those before `first` are the same as last
   /// time.

@@ -5,6 +5,7 @@
 #include <whywait/core/data_sample.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/record/data/address_index.hpp>
+#include <whywait/record/path_head.hpp>
 
 #include <pthread.h>
 #include <stdint.h>
@@ -28,6 +29,15 @@ struct known_object {
   uint32_t next;           ///< active ones in the order of registration
   uint32_t previous;
 };
+
+/// A thread that wants to know when that changes: then its `top` is `changed`, through which it finds a region that is
+/// none. Where it looks which region is innermost it looks anyhow, so nothing else has to be asked at each access.
+struct object_watcher {
+  path_frame* const* top;
+  object_watcher* next;
+};
+inline path_frame no_frame{reinterpret_cast<path_entry*>(uintptr_t(1)), 0};
+inline path_frame* changed = &no_frame;
 
 /// All arrays that a process ever registered, by number from 1, and which address belongs to which. Numbers are never
 /// used for something else, so that records may name them; an array that is registered again by the same place with
@@ -60,10 +70,9 @@ class data_objects {
     const uint32_t number = find_or_make(site, begin, shape);
     if (number != 0 && !objects_[number].active) {
       known_object& o = objects_[number];
-      o.begin = begin;
+      __atomic_store_n(&o.begin, begin, __ATOMIC_RELAXED);
       o.end = begin + bytes;
-      const uint32_t changed = lay(number);
-      index_.publish(pieces_, count_, changed);
+      publish(lay(number));
       link(number);
     }
     pthread_mutex_unlock(&mutex_);
@@ -92,6 +101,19 @@ class data_objects {
   /// lock, about 15 ns among 1000.
   uint32_t find(const void* address, address_piece& around) const noexcept {
     return index_.find(reinterpret_cast<uintptr_t>(address), around) ? around.number : 0;
+  }
+
+  /// The first piece of an array that ends behind an address; false: there is none.
+  bool find_from(uint64_t address, address_piece& piece) const noexcept { return index_.find_from(address, piece); }
+  /// Changes whenever an array is registered or ends.
+  uint32_t version() const noexcept { return index_.version(); }
+
+  /// `watcher` stays where it is from now on.
+  void watch(object_watcher& watcher) noexcept {
+    pthread_mutex_lock(&mutex_);
+    watcher.next = watchers_;
+    watchers_ = &watcher;
+    pthread_mutex_unlock(&mutex_);
   }
 
   /// Numbers in use; 0 counts.
@@ -168,7 +190,7 @@ class data_objects {
     if (o.covers) {
       count_ = 0;
       for (uint32_t i = first_; i != 0; i = objects_[i].next) lay(i);
-      index_.publish(pieces_, count_, 0);
+      publish(0);
       return;
     }
     uint32_t kept = position(o.begin);
@@ -176,7 +198,14 @@ class data_objects {
     for (uint32_t i = kept; i < count_; ++i)
       if (pieces_[i].number != number) pieces_[kept++] = pieces_[i];
     count_ = kept;
+    publish(first);
+  }
+
+  // Who sees the version from before will find that its `top` was changed after it looked, for it sets `top` first.
+  void publish(uint32_t first) noexcept {
     index_.publish(pieces_, count_, first);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (object_watcher* w = watchers_; w != nullptr; w = w->next) __atomic_store_n(&w->top, &changed, __ATOMIC_RELAXED);
   }
 
   // Puts an object on top of the pieces; where they changed first. Two more pieces at most: there is room.
@@ -214,6 +243,7 @@ class data_objects {
   uint32_t count_ = 0;
   uint32_t first_ = 0, last_ = 0;
   uint64_t refused_ = 0;
+  object_watcher* watchers_ = nullptr;
   uint32_t buckets_[buckets] = {};
   address_index index_;
 };

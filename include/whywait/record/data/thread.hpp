@@ -5,6 +5,8 @@
 #include <whywait/core/event_buffer.hpp>
 #include <whywait/record/data/gathering.hpp>
 #include <whywait/record/data/state.hpp>
+#include <whywait/record/data/sweep.hpp>
+#include <whywait/record/data/tiles.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/record/slow_path.hpp>
 
@@ -18,51 +20,81 @@ inline namespace v0 {
 namespace record {
 namespace data {
 
-/// How a tracked access touches its element.
-enum class access : uint8_t { read, write, update };
-
-/// The data records of one thread: record::location::extension[1]. Single accesses are gathered on line: neighbouring
-/// ones make a run, runs that follow each other at one distance a record. What was touched is exact to the byte
-/// for each block, between two records that the program or a message makes; within that, reads are told before writes
-/// and in rising order of address. Written by its thread only.
+/// The data records of one thread: record::location::extension[1]. Single accesses are bits in tiles; of those that
+/// are set when the program or a message makes a record, neighbours and equal pieces at one distance become a record.
+/// What was touched is exact to the byte for each block, between two such; within that, reads are told before updates
+/// before writes, those of one block together, in rising order of address. Written by its thread only.
 class data_thread {
  public:
   core::event_buffer<core::data_record> records;
-  uint64_t numbered = 0;  ///< the reader's: records that have their final numbers
+  uint64_t taken = 0;  ///< the reader's: the first record that it has not taken
 
+  data_thread() noexcept {}  // the tables are zero already, and too large to be written
   bool open(data_state& process, location& where) noexcept {
     process_ = &process;
     where_ = &where;
-    return records.open(process.memory);
+    if (!records.open(process.memory) || !tiles_.open(process.objects, process.memory)) return false;
+    watcher_.top = &changed;
+    process.objects.watch(watcher_);
+    return true;
   }
-  /// The reader's, on the thread itself: what it has read is over.
-  void forget() noexcept {
-    records.rewind();
-    numbered = 0;
-  }
-  /// The same of another thread, which may go on recording: only the messages are over, for they name calls.
-  void forget_messages() noexcept {
-    for (uint64_t i = 0; i < numbered; ++i)
-      if (records[i].op == core::data_op::send || records[i].op == core::data_op::receive) records[i].site = ~uint32_t(0);
+  /// The reader's: the records before number `until` are over, their memory is used again. `still`: these are all, and
+  /// the thread records nothing meanwhile.
+  void forget(uint64_t until, bool still) noexcept {
+    if (still) records.rewind();
+    else records.drain([](const core::data_record*, uint64_t) noexcept {}, until);
+    taken = still ? 0 : until;
   }
   data_state& process() const noexcept { return *process_; }
   location& where() const noexcept { return *where_; }
 
-  /// One access to `bytes` bytes. About 3 ns beside others of its run, 65 ns at random places.
-  __attribute__((always_inline)) void touch(access how, const void* pointer, uint32_t bytes) noexcept {
-    const uint64_t address = reinterpret_cast<uintptr_t>(pointer);
-    run& r = runs_[static_cast<unsigned>(how)][set_of(address)][0];
-    const uint64_t end = address + bytes;
-    if (__builtin_expect(r.takes(address, end, where_->path.innermost_entry()), 1)) {
-      if (__builtin_expect(end > r.end, 1)) r.end = end;
-      return;
+  /// One access to a T. False: go the slow way.
+  template <class T>
+  __attribute__((always_inline)) bool touch_known(access how, const T* pointer) noexcept {
+    constexpr uint32_t bytes = sizeof(T);
+    constexpr bool in_a_byte = bytes <= 8 && (bytes & (bytes - 1)) == 0 && alignof(T) == bytes;
+    constexpr bool of_bytes = bytes > 8 && bytes <= 64 && bytes % 8 == 0 && alignof(T) % 8 == 0;
+    if constexpr (in_a_byte || of_bytes) {
+      const uint64_t address = reinterpret_cast<uintptr_t>(pointer);
+      path_frame* const* const top = __atomic_load_n(&watcher_.top, __ATOMIC_RELAXED);
+      const uint64_t key = tile_table::key_of(address, (*top)->region);
+      const uint64_t place = tile_table::place_of(key);
+      if (__builtin_expect(!tiles_.shows(how, place, key), 0)) return false;
+      if (!in_a_byte && __builtin_expect(address % tile::bytes > tile::bytes - bytes, 0)) return false;
+      tiles_.mark<bytes>(how, place, address);
+      return true;
     }
-    touch_elsewhere(how, address, bytes);
+    return false;
+  }
+  /// The slow way, for any bytes.
+  void touch(access how, const void* pointer, uint64_t bytes) noexcept {
+    path_frame* const* const top = &where_->path.head().top;
+    if (__atomic_load_n(&watcher_.top, __ATOMIC_RELAXED) != top) {
+      __atomic_store_n(&watcher_.top, top, __ATOMIC_RELAXED);
+      __atomic_thread_fence(__ATOMIC_SEQ_CST);  // see data_objects::publish
+    }
+    const path_entry* const by = where_->path.innermost_entry();
+    const unsigned rank = how == access::read ? 0 : how == access::update ? 1 : 2;
+    const uint32_t order = rank << 16 | where_->path.innermost();
+    for (uint64_t address = reinterpret_cast<uintptr_t>(pointer); bytes != 0;) {
+      const uint64_t room = tile::bytes - address % tile::bytes, here = bytes < room ? bytes : room;
+      const uint64_t key = tile_table::key_of(address, by);
+      const uint64_t place = tile_table::place_of(key);
+      bool shown = (tiles_.shows(how, place, key) && tiles_.up_to_date()) || tiles_.enter(how, address, by, order);
+      if (!shown) {
+        flush();
+        tiles_.drop();
+        shown = tiles_.enter(how, address, by, order);
+      }
+      if (shown) tiles_.mark_some(how, place, address, here);
+      address += here;
+      bytes -= here;
+    }
   }
 
   /// Makes a record of all that is gathered. Before anything that orders threads or moves data.
   void flush() noexcept {
-    if (__builtin_expect(busy_, 0)) flush_all();
+    if (__builtin_expect(!tiles_.empty(), 0)) flush_all();
   }
 
   /// A record made elsewhere; its time is `time`, or that of the record before if that is later.
@@ -95,121 +127,6 @@ class data_thread {
   };
   static constexpr unsigned most_turns = 64;
 
-  // Bytes touched one after the other, for one block. Free: begin > every address, so that nothing is in it.
-  struct alignas(64) run {
-    uint64_t begin = ~uint64_t(0);
-    uint64_t end = ~uint64_t(0);
-    uint64_t limit = 0;   // it may grow to here
-    uint64_t floor = 0;   // and down to here
-    uint64_t base = 0;    // where its object was
-    const path_recorder::entry* by = nullptr;  // the innermost region
-    uint32_t object = 0;  // 0: not recorded, for it is not in the sample
-    uint32_t block = 0;   // number of that region
-
-    bool takes(uint64_t from, uint64_t to, const path_recorder::entry* region) const noexcept {
-      return from - begin <= end - begin && to <= limit && region == by;
-    }
-  };
-  // What has left the runs, for one array, kind of access and block. `what`: all but the region.
-  struct gathered {
-    core::data_record what;
-    gathering bytes;
-  };
-  static constexpr unsigned sets = 16, ways = 4, most_gathered = 8;
-  static_assert(sets == 1u << 4, "see set_of");
-
-  // Streams through neighbouring rows, of any power of two in length, mostly get sets of their own.
-  static unsigned set_of(uint64_t address) noexcept {
-    return static_cast<unsigned>(((address >> 9) * 0x9e3779b97f4a7c15u) >> 60);
-  }
-
-  // In the first run of its set it is not: in another, or in a new one.
-  __attribute__((noinline)) void touch_elsewhere(access how, uint64_t address, uint32_t bytes) noexcept {
-    const path_recorder::entry* const by = where_->path.innermost_entry();
-    run* const set = runs_[static_cast<unsigned>(how)][set_of(address)];
-    unsigned way = 0;
-    while (way != ways && !set[way].takes(address, address + bytes, by)) ++way;
-    if (way != ways) {
-      if (address + bytes > set[way].end) set[way].end = address + bytes;
-      const run found = set[way];
-      for (; way != 0; --way) set[way] = set[way - 1];
-      set[0] = found;
-      return;
-    }
-    if (address + bytes == set[0].begin && set[0].by == by && set[0].object != 0 && address >= set[0].floor) {
-      set[0].begin = address;  // downwards
-      return;
-    }
-    evict(how, set[ways - 1]);
-    for (way = ways - 1; way != 0; --way) set[way] = set[way - 1];
-    begin_run(how, set[0] = run(), address, bytes);
-  }
-
-  void begin_run(access how, run& r, uint64_t address, uint32_t bytes) noexcept {
-    address_piece around;
-    const uint32_t number = process_->objects.find(reinterpret_cast<const void*>(address), around);
-    if (number == 0) return;
-    busy_ = true;
-    r.by = where_->path.innermost_entry();
-    r.block = where_->path.innermost();
-    r.object = number;
-    r.begin = address;
-    r.end = address + bytes;
-    r.floor = around.begin;
-    r.limit = around.end;
-    const known_object& o = process_->objects[number];
-    r.base = o.begin;
-    dirty_[static_cast<unsigned>(how)] |= 1u << set_of(address);
-    if (o.sample != nullptr) cut_to_sample(r, o);
-    if (r.end <= r.limit) return;
-    const uint64_t rest = r.end - r.limit;  // in the next granule, or in no array
-    r.end = r.limit;
-    if (r.limit != around.end) touch(how, reinterpret_cast<const void*>(r.limit), static_cast<uint32_t>(rest));
-  }
-
-  // What is in a granule of the sample is recorded up to the end of the granule, what is not up to the next that is.
-  static void cut_to_sample(run& r, const known_object& o) noexcept {
-    const uint64_t granule = (r.begin - r.base) / 64;
-    const uint64_t last = (o.shape.bytes() + 63) / 64;
-    r.floor = r.begin;  // downwards it begins a new run
-    uint64_t next = granule + 1;
-    if ((o.sample[granule / 64] >> (granule % 64) & 1) == 0) {
-      r.object = 0;
-      while (next < last && (o.sample[next / 64] >> (next % 64) & 1) == 0) {
-        const uint64_t word = o.sample[next / 64] >> (next % 64);
-        next = word == 0 ? (next / 64 + 1) * 64 : next + static_cast<unsigned>(__builtin_ctzll(word));
-      }
-    }
-    const uint64_t end = r.base + next * 64;
-    if (end < r.limit) r.limit = end;
-    if (r.object == 0 && r.end < r.limit) r.end = r.limit;
-  }
-
-  void evict(access how, run& r) noexcept {
-    if (r.object != 0) gather(how, r);
-    r = run();
-  }
-
-  void gather(access how, const run& r) noexcept {
-    const known_object& o = process_->objects[r.object];
-    const uint64_t begin = r.begin - r.base, end = r.end - r.base;
-    const auto op = how == access::read ? core::data_op::read : core::data_op::write;
-    const auto flags = static_cast<uint8_t>((how == access::update ? unsigned(core::data_flag::update) : 0u) |
-                                            (o.sample != nullptr ? unsigned(core::data_flag::sampled) : 0u));
-    gathered& g = gathered_[(r.object * 3 + static_cast<unsigned>(how)) % most_gathered];
-    const core::data_record& is = g.what;
-    if (g.bytes.full() || is.object != r.object || is.op != op || is.flags != flags || is.site != r.block) emit(g);
-    g.what.op = op;
-    g.what.flags = flags;
-    g.what.object = r.object;
-    g.what.site = r.block;
-    g.bytes.add(begin, end);
-  }
-  void emit(gathered& g) noexcept {
-    if (g.bytes.empty()) return;
-    const uint64_t now = core::cycle_clock::now();
-    g.bytes.take(g.what, [&](const core::data_record& r) noexcept { put(r, now); });
-  }
   void put(const core::data_record& what, uint64_t time) noexcept {
     core::data_record* const r = records.claim();
     if (r == nullptr) return;
@@ -220,32 +137,40 @@ class data_thread {
   }
 
   __attribute__((noinline)) void flush_all() noexcept {
-    const access kinds[] = {access::read, access::update, access::write};
-    for (const access how : kinds) {
-      uint32_t& dirty = dirty_[static_cast<unsigned>(how)];
-      run* order[sets * ways];
-      unsigned count = 0;
-      for (; dirty != 0; dirty &= dirty - 1)
-        for (run& r : runs_[static_cast<unsigned>(how)][__builtin_ctz(dirty)]) {
-          unsigned at = count++;
-          for (; at != 0 && order[at - 1]->begin > r.begin; --at) order[at] = order[at - 1];
-          order[at] = &r;
+    const uint64_t now = core::cycle_clock::now();
+    core::data_record what;
+    uint32_t told = ~uint32_t(0);  // the order of the tiles that `what` is about
+    const auto emit = [&](uint64_t begin, uint64_t end, uint64_t stride, uint32_t piece) noexcept {
+      what.begin = begin;
+      what.end = end;
+      what.stride = stride;
+      what.piece = piece;
+      put(what, now);
+    };
+    gathering bytes;
+    tiles_.take([&](uint32_t order, tile& t) noexcept {
+      sweep(t, [&](const tile_part& part, uint64_t begin, uint64_t end) noexcept {
+        if (__builtin_expect(order != told || part.object != what.object, 0)) {
+          bytes.take(emit);
+          told = order;
+          what.op = order >> 16 == 0 ? core::data_op::read : core::data_op::write;
+          what.flags = static_cast<uint8_t>((order >> 16 == 1 ? unsigned(core::data_flag::update) : 0u) |
+                                            (part.sample != nullptr ? unsigned(core::data_flag::sampled) : 0u));
+          what.object = part.object;
+          what.site = order & 0xffff;
         }
-      for (unsigned i = 0; i != count; ++i) evict(how, *order[i]);
-      for (unsigned i = 0; i != most_gathered; ++i)
-        if ((gathered_[i].what.op == core::data_op::read) == (how == access::read)) emit(gathered_[i]);
-    }
-    busy_ = false;
+        bytes.add(begin - part.base, end - part.base, emit);
+      });
+    });
+    bytes.take(emit);
   }
 
   data_state* process_ = nullptr;
   location* where_ = nullptr;
+  object_watcher watcher_{};
   uint64_t last_time_ = 0;
-  uint32_t dirty_[3] = {};  // sets that are not empty
-  bool busy_ = false;
   turn turns_[most_turns] = {};
-  run runs_[3][sets][ways];
-  gathered gathered_[most_gathered];
+  tile_table tiles_;
 };
 
 namespace detail {
@@ -272,6 +197,11 @@ __attribute__((noinline)) inline data_thread* find_thread() noexcept {
   return here = known != nullptr ? known : open_thread(at);
 }
 
+__attribute__((noinline)) inline void touch_elsewhere(access how, const void* pointer, uint64_t bytes) noexcept {
+  data_thread* const known = here != nullptr ? here : find_thread();
+  if (known != nullptr) known->touch(how, pointer, bytes);
+}
+
 }  // namespace detail
 
 /// What the calling thread records about data; null if nothing is recorded or no array was ever registered. About 1 ns.
@@ -279,6 +209,19 @@ __attribute__((always_inline)) inline data_thread* this_thread() noexcept {
   data_thread* const known = detail::here;
   if (__builtin_expect(known != nullptr, 1)) return known;
   return record::detail::is_off(record::detail::here) ? nullptr : detail::find_thread();
+}
+
+/// One access to a T: about 1 ns for types of 1, 2, 4, 8 or more eights of bytes, others 10 ns; the first one in 4 KiB since
+/// the last record 30 ns.
+template <class T>
+__attribute__((always_inline)) inline void touch(access how, const T* pointer) noexcept {
+  data_thread* const known = detail::here;
+  if (__builtin_expect(known == nullptr, 0)) {
+    if (record::detail::is_off(record::detail::here)) return;
+  } else if (__builtin_expect(known->touch_known(how, pointer), 1)) {
+    return;
+  }
+  detail::touch_elsewhere(how, pointer, sizeof(T));
 }
 
 }  // namespace data

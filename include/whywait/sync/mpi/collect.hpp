@@ -59,7 +59,7 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
     if (thread == nullptr) continue;
     to.sites = &thread->sites;
     to.call_overheads = call_costs(thread->timing, process.calibrated, clock.ns_per_tick);
-    to.mark_overheads = mark_costs(process.calibrated, clock.ns_per_tick);
+    to.mark_overheads = mark_costs(thread->timing, process.calibrated, clock.ns_per_tick);
     to.folded = thread->folded;
     to.lost_records = thread->lost_records;
     to.lost_steps = thread->lost_steps;
