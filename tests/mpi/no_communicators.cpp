@@ -1,4 +1,4 @@
-// ranks: 2 3
+// ranks: 2
 // timeout: 100
 // with: mpi_once
 // stderr ~ MPI calls seen
