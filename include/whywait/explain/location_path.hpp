@@ -71,6 +71,7 @@ class location_path {
   [[gnu::cold]] void report(explained_location& into) {
     keep_spent();
     into.arrivals = arrivals_;
+    into.blocks = blocks_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
     into.path.reserve(profile_.size());

@@ -49,7 +49,7 @@ class clock_stage final : public rank_clocks {
     needs_.messages(location, matches, count, arrivals);
   }
   void explained(std::uint16_t location, explained_location what) override {
-    cost_pass_->expect(location, *what.arrivals, what.caused);
+    cost_pass_->expect(location, *what.arrivals, what.caused, *what.blocks);
     notes_.push_back(std::move(what.notes));
     critical_path path;
     path.end_ns = what.end_ns;
