@@ -9,7 +9,8 @@
 //   register           WHYWAIT_DATA among 1000, of an array that is known
 //   copy, stencil, update, gather (+ _one_by_one, _tracked, _unregistered)
 //                      a plain loop over an array in the first cache, which the compiler makes vectors or one copy of; the same
-//                      with every access made singly; through array_view, recorded; where the array is not registered
+//                      with every access made singly; through array_view, recorded after each pass or, _tracked_16, after 16; where
+//                      the array is not registered
 //
 //   large_...          the same over arrays of 32 MB; gather and scatter at random places of one
 //   large_update_sampled
@@ -194,14 +195,14 @@ void singly(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * rows * columns);
 }
 using view = whywait::array_view<double>;
-template <void (*Loop)(view, view)>
+template <void (*Loop)(view, view), int Times>
 void tracked(benchmark::State& state) {
   WHYWAIT_DATA("in", in, rows, columns);
   WHYWAIT_DATA("out", out, rows, columns);
   shuffle();
   forget_records();
   for (auto _ : state) {
-    Loop(view(out, rows * columns), view(in, rows * columns));
+    for (int i = 0; i != Times; ++i) Loop(view(out, rows * columns), view(in, rows * columns));
     data::this_thread()->flush();  // as any message or mark does
     if (data::this_thread()->records.size() > 200000) {
       state.PauseTiming();
@@ -209,8 +210,7 @@ void tracked(benchmark::State& state) {
       state.ResumeTiming();
     }
   }
-  state.SetItemsProcessed(state.iterations() * rows * columns);
-  state.counters["records_each"] = static_cast<double>(data::this_thread()->records.size());
+  state.SetItemsProcessed(state.iterations() * Times * rows * columns);
 }
 template <void (*Loop)(view, view)>
 void unregistered(benchmark::State& state) {
@@ -322,16 +322,20 @@ BENCHMARK_TEMPLATE(large, view, large_update<view>, as::sampled)->Name("large_up
 
 BENCHMARK_TEMPLATE(plain, copy<double*>)->Name("copy");
 BENCHMARK_TEMPLATE(singly, copy<one_by_one>)->Name("copy_one_by_one");
-BENCHMARK_TEMPLATE(tracked, copy<view>)->Name("copy_tracked");
+BENCHMARK_TEMPLATE(tracked, copy<view>, 1)->Name("copy_tracked");
+BENCHMARK_TEMPLATE(tracked, copy<view>, 16)->Name("copy_tracked_16");
 BENCHMARK_TEMPLATE(plain, stencil<double*>)->Name("stencil");
 BENCHMARK_TEMPLATE(singly, stencil<one_by_one>)->Name("stencil_one_by_one");
-BENCHMARK_TEMPLATE(tracked, stencil<view>)->Name("stencil_tracked");
+BENCHMARK_TEMPLATE(tracked, stencil<view>, 1)->Name("stencil_tracked");
+BENCHMARK_TEMPLATE(tracked, stencil<view>, 16)->Name("stencil_tracked_16");
 BENCHMARK_TEMPLATE(plain, update<double*>)->Name("update");
 BENCHMARK_TEMPLATE(singly, update<one_by_one>)->Name("update_one_by_one");
-BENCHMARK_TEMPLATE(tracked, update<view>)->Name("update_tracked");
+BENCHMARK_TEMPLATE(tracked, update<view>, 1)->Name("update_tracked");
+BENCHMARK_TEMPLATE(tracked, update<view>, 16)->Name("update_tracked_16");
 BENCHMARK_TEMPLATE(plain, gather<double*>)->Name("gather");
 BENCHMARK_TEMPLATE(singly, gather<one_by_one>)->Name("gather_one_by_one");
-BENCHMARK_TEMPLATE(tracked, gather<view>)->Name("gather_tracked");
+BENCHMARK_TEMPLATE(tracked, gather<view>, 1)->Name("gather_tracked");
+BENCHMARK_TEMPLATE(tracked, gather<view>, 16)->Name("gather_tracked_16");
 BENCHMARK_TEMPLATE(unregistered, copy<view>)->Name("copy_unregistered");
 
 }  // namespace

@@ -18,7 +18,14 @@ TEST_CASE("intervals hold what a state for every byte holds") {
     std::vector<comm::byte_state> plain(100);
     for (std::uint32_t step = 1; step != 60; ++step) {
       comm::region r{pick(0, 60), pick(61, 100), 0, 0};
-      if (pick(0, 1) == 0) r.stride = pick(2, 9), r.piece = pick(1, r.stride - 1);
+      whywait::core::byte_list::piece pieces[40];
+      whywait::core::byte_list list{pieces, 0, 0};
+      const std::uint64_t shape = pick(0, 2);
+      if (shape == 0) r.stride = pick(2, 9), r.piece = pick(1, r.stride - 1);
+      if (shape == 1) {
+        for (std::uint64_t p = 0; p < r.end - r.begin; p = pieces[list.count++].end + pick(1, 9)) pieces[list.count] = {p, p + pick(1, 9)};
+        r.list = &list;
+      }
       const bool reads = pick(0, 2) == 0;
       const comm::byte_state state{origin(origin_kind::produced, static_cast<std::uint32_t>(pick(0, 3))), 0, step, 0, pick(0, 1) == 0};
       std::uint64_t unread = 0, found = 0;

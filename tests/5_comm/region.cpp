@@ -71,3 +71,35 @@ TEST_CASE("a kind travels as a number") {
   CHECK(comm::kind_of_region::from(k.code()).kind == k.kind);
   CHECK(comm::kind_of_region::from(k.code()).dimension == k.dimension);
 }
+
+TEST_CASE("a list of pieces is cut where the region ends") {
+  const whywait::core::byte_list::piece pieces[] = {{0, 3}, {5, 6}, {10, 14}};
+  const whywait::core::byte_list list{pieces, 3, 8};
+  for (std::uint64_t end = 0; end != 20; ++end) {
+    CAPTURE(end);
+    whywait::core::data_record r;
+    r.op = whywait::core::data_op::send;
+    r.flags = whywait::core::data_flag::listed;
+    r.stride = reinterpret_cast<std::uintptr_t>(&list);
+    r.begin = 100;
+    r.end = 100 + std::min<std::uint64_t>(end, 14);
+    const auto cut = whywait::comm::region_of(r, 1000);
+    CHECK_FALSE(cut.contiguous());
+    std::uint64_t bytes = 0, visited = 0;
+    for (const auto& p : pieces)
+      for (std::uint64_t b = p.begin; b != p.end; ++b) bytes += b < end ? 1 : 0;
+    std::uint64_t count = 0;
+    whywait::comm::for_each_piece(cut, [&](std::uint64_t from, std::uint64_t to) {
+      CHECK(from == 100 + pieces[count].begin);
+      CHECK(to == 100 + std::min(pieces[count].end, end));
+      visited += to - from;
+      ++count;
+    });
+    CHECK(visited == bytes);
+    CHECK(cut.bytes() == bytes);
+    CHECK(cut.pieces() == count);
+    CHECK(whywait::comm::region_of(r, 103).bytes() == std::min<std::uint64_t>(bytes, 3));
+    r.op = whywait::core::data_op::write;  // there the same bit says that it is an update
+    CHECK(r.list() == nullptr);
+  }
+}

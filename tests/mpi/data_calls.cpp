@@ -301,7 +301,7 @@ void random_datatypes() {
   const unsigned seed = 20261121u + static_cast<unsigned>(rank);
   std::mt19937 random(seed);
   std::memset(packed, 1, sizeof packed);
-  int exact = 0, bounded = 0;
+  int regular = 0, listed = 0;
   for (int round = 0; round != 600; ++round) {
     MPI_Datatype type = random_type(random, std::uniform_int_distribution<int>(0, 3)(random));
     int size = 0, x, y, z, kind;
@@ -326,22 +326,63 @@ void random_datatypes() {
       CHECK(record_count() == before + 1);
       const data_record& found = record(before);
       bool good = found.begin == *touched.begin() && found.end == *touched.rbegin() + 1;
-      if (!found.has(dflag::bounds)) {
-        ++exact;
-        const std::uint64_t stride = found.stride != 0 ? found.stride : found.end - found.begin;
-        const std::uint64_t piece = found.stride != 0 ? found.piece : stride;
-        for (std::uint64_t p = found.begin; p < found.end; p += stride)
-          for (std::uint64_t b = p; b != p + piece; ++b) recorded.insert(b);
-        good = good && recorded == touched;
-      } else {
-        ++bounded;
-      }
+      if (!found.has(dflag::bounds)) ++(found.list() != nullptr ? listed : regular);
+      ww::comm::for_each_piece(ww::comm::region_of(found, sizeof arena), [&recorded](std::uint64_t begin, std::uint64_t end) {
+        for (; begin != end; ++begin) recorded.insert(begin);
+      });
+      good = good && (recorded == touched || (found.has(dflag::bounds) && process().data->patterns.lists.full()));
       if (!good) std::fprintf(stderr, "rank %d: seed %u, round %d: the wrong bytes\n", rank, seed, round);
       CHECK(good);
     }
     if (kind != MPI_COMBINER_NAMED) MPI_Type_free(&type);
   }
-  CHECK(exact > 200 && bounded > 20);
+  CHECK(regular > 200 && listed > 100);
+  seen = record_count();
+}
+
+/// Pieces of 1, 2, 3, ... integers with one between them, in several orders: one list for all, and a receive that gets less.
+void irregular_datatypes() {
+  MPI_Datatype rising, falling, many;
+  const int lengths[] = {1, 2, 3, 4}, places[] = {0, 2, 5, 9}, back_lengths[] = {4, 3, 2, 1}, back[] = {9, 5, 2, 0};
+  PMPI_Type_indexed(4, lengths, places, MPI_INT, &rising);
+  PMPI_Type_indexed(4, back_lengths, back, MPI_INT, &falling);
+  std::vector<int> far;
+  for (int i = 0; i != 5000; ++i) far.push_back(i * 2 + i % 2);
+  std::vector<int> ones(far.size(), 1);
+  static int large[12000];
+  WHYWAIT_DATA("large", large, 12000);
+  PMPI_Type_indexed(5000, ones.data(), far.data(), MPI_INT, &many);
+  for (MPI_Datatype* t : {&rising, &falling, &many}) PMPI_Type_commit(t);
+  MPI_Request r;
+  PMPI_Irecv(plain, 40, MPI_INT, left, 50, comm, &r);
+  MPI_Send(numbers + 3, 1, rising, right, 50, comm);
+  PMPI_Wait(&r, MPI_STATUS_IGNORE);
+  const core::byte_list* const one = record(record_count() - 1).list();
+  CHECK(one != nullptr && one->count == 4 && one->bytes == 40 && one->pieces[3].begin == 36 && one->pieces[3].end == 52);
+  CHECK(record(record_count() - 1).begin == 12 && record(record_count() - 1).end == 64);
+  for (int round = 0; round != 3; ++round) {  // several of one type: the list is made once
+    PMPI_Irecv(plain, 40, MPI_INT, left, 50, comm, &r);
+    MPI_Send(numbers, 3, rising, right, 50, comm);
+    PMPI_Wait(&r, MPI_STATUS_IGNORE);
+  }
+  const data_record& thrice = record(record_count() - 1);
+  CHECK(thrice.list() != nullptr && thrice.list() == record(record_count() - 3).list() && thrice.list()->bytes == 120);
+  CHECK(thrice.list()->count == 10);  // the last of one touches the first of the next
+  PMPI_Isend(plain, 7, MPI_INT, right, 51, comm, &r);
+  MPI_Recv(numbers, 1, falling, left, 51, comm, MPI_STATUS_IGNORE);
+  PMPI_Wait(&r, MPI_STATUS_IGNORE);
+  CHECK(record(record_count() - 1).list() == one);
+  PMPI_Isend(plain, 7, MPI_INT, right, 51, comm, &r);
+  MPI_Recv(numbers, 1, rising, left, 51, comm, MPI_STATUS_IGNORE);
+  PMPI_Wait(&r, MPI_STATUS_IGNORE);
+  const data_record& less = record(record_count() - 1);
+  CHECK(less.list() == one && less.end == 40);  // 1 + 2 + 3 and the first of 4
+  PMPI_Isend(large, 5000, MPI_INT, right, 52, comm, &r);
+  MPI_Recv(large, 1, many, left, 52, comm, MPI_STATUS_IGNORE);
+  PMPI_Wait(&r, MPI_STATUS_IGNORE);
+  const data_record& coarse = record(record_count() - 1);
+  CHECK(coarse.list() == nullptr && coarse.flags == dflag::bounds && coarse.begin == 0 && coarse.end == 9999 * 4 + 4);
+  for (MPI_Datatype* t : {&rising, &falling, &many}) PMPI_Type_free(t);
   seen = record_count();
 }
 
@@ -558,6 +599,7 @@ int main(int argc, char** argv) {
   nonblocking();
   datatypes();
   collectives();
+  irregular_datatypes();
   random_datatypes();
   random_messages();
   windows();

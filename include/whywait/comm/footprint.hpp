@@ -44,7 +44,7 @@ void for_each_run(const core::data_object& o, const region& r, Each&& each) {
   if (!o.global || same == 1) {
     std::uint64_t shift = o.global ? o.first[0] : 0;
     for (unsigned d = 1; d < dims; ++d) shift *= o.global ? o.whole[d] : 1;
-    const bool strided = !r.contiguous() && r.stride % element == 0;
+    const bool strided = !r.contiguous() && r.list == nullptr && r.stride % element == 0;
     if (strided) {
       const auto piece = elements(r.begin, r.begin + r.piece);
       const std::uint64_t last = r.begin + (r.pieces() - 1) * r.stride, whole = last + r.piece <= r.end ? r.pieces() : r.pieces() - 1;

@@ -161,6 +161,10 @@ class ownership {
     const std::uint64_t begin = std::max(list_[i].begin, r.begin), end = std::min(end_of(i), r.end);
     if (begin >= end) return false;
     if (r.contiguous()) return true;
+    if (r.list != nullptr) {
+      const std::uint64_t next = r.list->find(begin - r.begin);
+      return next != r.list->count && r.begin + r.list->pieces[next].begin < end;
+    }
     const std::uint64_t within = (begin - r.begin) % r.stride;
     return within < r.piece || within + (end - begin) > r.stride;
   }

@@ -15,7 +15,8 @@ namespace comm {
 /// Key of a region of an object, alone or together with a peer. Cheap to compute (two multiplications), good enough for a
 /// table that checks all of it.
 inline core::stable_key region_key(std::uint32_t object, const region& r) noexcept {
-  return core::combine(core::combine(r.begin, r.end ^ (static_cast<std::uint64_t>(object) << 40)), r.stride ^ (r.piece << 32));
+  const std::uint64_t shape = r.list != nullptr ? reinterpret_cast<std::uintptr_t>(r.list) : r.stride ^ (r.piece << 32);
+  return core::combine(core::combine(r.begin, r.end ^ (static_cast<std::uint64_t>(object) << 40)), shape);
 }
 
 /// What is remembered about the last times something happened to a region: a table of fixed size in which a newcomer takes

@@ -10,17 +10,24 @@ namespace whywait {
 inline namespace v0 {
 namespace comm {
 
-/// Bytes of an object: [begin, end), of which every `stride` bytes only the first `piece` (stride 0: all).
+/// Bytes of an object: [begin, end), of which every `stride` bytes only the first `piece` (stride 0: all), or only what is in
+/// the list.
 struct region {
   std::uint64_t begin = 0, end = 0, stride = 0, piece = 0;
+  const core::byte_list* list = nullptr;
 
-  bool contiguous() const noexcept { return stride == 0 || piece >= stride || end - begin <= piece; }
+  bool contiguous() const noexcept { return list == nullptr && (stride == 0 || piece >= stride || end - begin <= piece); }
   std::uint64_t pieces() const noexcept {
     if (end <= begin) return 0;
+    if (list != nullptr) {
+      const std::uint64_t last = list->find(end - begin - 1);
+      return last != list->count && list->pieces[last].begin < end - begin ? last + 1 : last;
+    }
     return contiguous() ? 1 : (end - begin + stride - 1) / stride;
   }
   std::uint64_t bytes() const noexcept {
     if (end <= begin) return 0;
+    if (list != nullptr) return list->bytes_before(end - begin);
     if (contiguous()) return end - begin;
     const std::uint64_t last = begin + (pieces() - 1) * stride;
     return (pieces() - 1) * piece + std::min(piece, end - last);
@@ -29,8 +36,12 @@ struct region {
 
 /// The region of a record, cut to its object: a record can never reach beyond. A strided one without pieces is contiguous.
 inline region region_of(const core::data_record& r, std::uint64_t object_bytes) noexcept {
-  region out{std::min(r.begin, object_bytes), std::min(r.end, object_bytes), r.stride, r.piece};
+  region out{std::min(r.begin, object_bytes), std::min(r.end, object_bytes), r.stride, r.piece, r.list()};
   if (out.end < out.begin) out.end = out.begin;
+  if (out.list != nullptr) {
+    out.stride = out.piece = 0;
+    return out;
+  }
   if (out.piece == 0 || out.contiguous()) out.stride = out.piece = 0;
   return out;
 }
@@ -41,6 +52,11 @@ void for_each_piece(const region& r, Visit&& visit) {
   if (r.end <= r.begin) return;
   if (r.contiguous()) {
     visit(r.begin, r.end);
+    return;
+  }
+  if (r.list != nullptr) {
+    for (std::uint64_t i = 0; i != r.list->count && r.list->pieces[i].begin < r.end - r.begin; ++i)
+      visit(r.begin + r.list->pieces[i].begin, std::min(r.begin + r.list->pieces[i].end, r.end));
     return;
   }
   for (std::uint64_t at = r.begin; at < r.end; at += r.stride) visit(at, std::min(at + r.piece, r.end));
@@ -71,7 +87,7 @@ inline kind_of_region kind_of(const core::data_object& object, const region& r) 
   // The bounding box: from the indices of the first element to those of the last, or all of a row where it runs over it.
   std::uint64_t low[most], high[most], size = 1;
   std::uint64_t first = r.begin / object.element_bytes, last = (r.end - 1) / object.element_bytes;
-  const std::uint64_t run = std::max<std::uint64_t>(1, (r.contiguous() ? r.end - r.begin : r.piece) / object.element_bytes);
+  const std::uint64_t run = std::max<std::uint64_t>(1, (r.stride == 0 ? r.end - r.begin : r.piece) / object.element_bytes);
   for (unsigned d = dims; d-- != 0;) {
     const std::uint64_t n = std::max<std::uint64_t>(1, object.extent[d]);
     low[d] = first % n;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CORE_DATA_RECORD_HPP
 #define WHYWAIT_CORE_DATA_RECORD_HPP
 
+#include <whywait/core/byte_list.hpp>
 #include <whywait/core/stable_key.hpp>
 
 #include <stdint.h>
@@ -57,10 +58,12 @@ enum : uint8_t {
   combines = 1u << 2,
   /// The message of a collective: `order` counts the collectives of the group.
   collective = 1u << 3,
-  /// The region is only the bounds of what was touched (irregular datatype, indices in arrays).
+  /// The region is only the bounds of what was touched (datatype of too many irregular pieces, indices in arrays).
   bounds = 1u << 4,
   /// A read-modify-write that commutes with others of its kind.
   update = 1u << 5,
+  /// Of a message or copy, which are no updates: the region is irregular, and the record has its `list`.
+  listed = 1u << 5,
   /// Made with atomic operations.
   atomic = 1u << 6,
   /// Of an array of which tracked accesses are recorded by sample: says who shares, not what all was touched.
@@ -75,7 +78,7 @@ struct data_record {
   uint64_t time = 0;    ///< clock ticks
   uint64_t begin = 0;   ///< first byte in the object
   uint64_t end = 0;     ///< behind its last byte
-  uint64_t stride = 0;  ///< bytes from one piece to the next; 0: the region is contiguous
+  uint64_t stride = 0;  ///< bytes from one piece to the next; 0: the region is contiguous. `listed`: where the list is
   uint32_t piece = 0;   ///< bytes of one piece, if strided
   uint32_t object = 0;  ///< number in the process
   uint32_t site = 0;    ///< block or call, number in the process
@@ -90,6 +93,11 @@ struct data_record {
   uint8_t flags = 0;    ///< data_flag bits
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
+  /// The pieces of an irregular region, from `begin` on, as far as they lie before `end`; null: it is a regular one.
+  const byte_list* list() const noexcept {
+    const bool moved = op == data_op::send || op == data_op::receive || op == data_op::copy_from || op == data_op::copy_to;
+    return moved && has(data_flag::listed) ? reinterpret_cast<const byte_list*>(static_cast<uintptr_t>(stride)) : nullptr;
+  }
 };
 static_assert(sizeof(data_record) == 64, "a data record is one cache line");
 

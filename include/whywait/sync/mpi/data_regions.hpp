@@ -68,7 +68,7 @@ __attribute__((noinline)) inline bool find_region(call& here, const void* buffer
   PMPI_Type_get_extent(type, &low, &extent);
   const bool solid = slot.handle == bits_of(type) && slot.bytes >= 0 && slot.bytes == extent;  // predefined, no gap
   const type_pattern each = solid ? type_pattern::run(0, static_cast<uint64_t>(extent)) : own->patterns.find(type);
-  pattern_builder builder;
+  pattern_builder builder(&own->patterns.lists);
   builder.add(each, 0, static_cast<uint64_t>(count), extent);
   const type_pattern all = builder.result();
   if (all.count == 0) return false;
@@ -82,14 +82,26 @@ __attribute__((noinline)) inline bool find_region(call& here, const void* buffer
   if (all.regular) {
     record::data::detail::set_region(r, begin, all.count, all.stride, all.piece, o.shape.bytes());
   } else {
-    r.flags = core::data_flag::bounds;
+    r.flags = all.list != nullptr ? core::data_flag::listed : core::data_flag::bounds;
     record::data::detail::set_region(r, begin, 1, 0, static_cast<uint64_t>(all.high - all.low), o.shape.bytes());
+    r.stride = reinterpret_cast<uintptr_t>(all.list);
   }
   return true;
 }
 
-/// Cuts a region to the first `bytes` bytes of data.
+// In the order of the list, which may not be that of the type; pieces that overlap count once.
+__attribute__((noinline, cold)) inline void shorten_list(core::data_record& r, uint64_t bytes) noexcept {
+  const core::byte_list& list = *reinterpret_cast<const core::byte_list*>(static_cast<uintptr_t>(r.stride));
+  uint64_t i = 0;
+  for (; i != list.count && bytes >= list.pieces[i].end - list.pieces[i].begin; ++i)
+    bytes -= list.pieces[i].end - list.pieces[i].begin;
+  const uint64_t end = i == list.count ? list.end() : bytes != 0 ? list.pieces[i].begin + bytes : i == 0 ? 0 : list.pieces[i - 1].end;
+  if (r.begin + end < r.end) r.end = r.begin + end;
+}
+
+/// Cuts a region of a message to the first `bytes` bytes of data.
 inline void shorten(core::data_record& r, uint64_t bytes) noexcept {
+  if (r.has(core::data_flag::listed)) return shorten_list(r, bytes);
   if (bytes >= record::data::detail::bytes_in(r) || (r.has(core::data_flag::bounds) && bytes != 0)) return;
   if (r.stride == 0) {
     r.end = r.begin + bytes;
