@@ -11,8 +11,11 @@
 //                      a plain loop over an array in the first cache, which the compiler makes vectors or one copy of; the same
 //                      with every access made singly; through array_view, recorded; where the array is not registered
 //
-//   large_update (+ _tracked, _sampled)
-//                      the update of an array of 32 MB
+//   large_...          the same over arrays of 32 MB; gather and scatter at random places of one
+//   large_update_sampled
+//                      of a sampled array
+//   touch_and_flush/n/d
+//                      n elements are written, d apart, then recorded
 //
 // Records are thrown away before each repetition.
 
@@ -145,6 +148,7 @@ struct one_by_one {
   place operator[](std::size_t i) const { return {at + i}; }
   place operator[](int i) const { return {at + i}; }
   place operator[](std::uint32_t i) const { return {at + i}; }
+  place operator[](std::int64_t i) const { return {at + i}; }
 };
 
 template <class View>
@@ -217,34 +221,104 @@ void unregistered(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * rows * columns);
 }
 
-// 32 MB, which no cache near the core holds: what a program has that is worth the question
+// Arrays of 32 MB, which no cache near the core holds: what a program has that is worth the question.
+constexpr std::int64_t many = 4 << 20;
+double* large_array(int which) {
+  static std::vector<double> arrays[2] = {std::vector<double>(many), std::vector<double>(many)};
+  return arrays[which].data();
+}
 template <class View>
-void large(benchmark::State& state, double* first, View array) {
+void large_copy(View to, View from) {
+  for (std::int64_t i = 0; i != many; ++i) to[i] = from[i];
+}
+template <class View>
+void large_update(View to, View) {
+  for (std::int64_t i = 0; i != many; ++i) to[i] += 1.0;
+}
+template <class View>
+void large_stencil(View to, View from) {
+  for (std::int64_t i = 2048; i != many - 2048; ++i) to[i] = 0.25 * (from[i - 2048] + from[i + 2048] + from[i - 1] + from[i + 1]);
+}
+// Elements at random places, 1/16 of them in one pass.
+const std::vector<std::uint32_t>& large_order() {
+  static const std::vector<std::uint32_t> list = [] {
+    std::mt19937 random(4);
+    std::vector<std::uint32_t> places(many / 16);
+    for (std::uint32_t& p : places) p = static_cast<std::uint32_t>(random() % many);
+    return places;
+  }();
+  return list;
+}
+template <class View>
+void large_gather(View to, View from) {
+  std::int64_t i = 0;
+  for (const std::uint32_t place : large_order()) to[i++] = from[place];
+}
+template <class View>
+void large_scatter(View to, View) {
+  for (const std::uint32_t place : large_order()) to[place] += 1.0;
+}
+enum class as { plain, singly, tracked, sampled };
+template <class View, void (*Loop)(View, View), as How>
+void large(benchmark::State& state) {
+  double* const first = large_array(0);
+  double* const second = large_array(1);
+  const auto extent = whywait::shape(many);
+  const auto registered = [&](const char* name, const double* array) {
+    return How == as::tracked ? whywait::data(name, array, extent)
+                              : How == as::sampled ? whywait::data::sampled(name, array, extent) : whywait::data();
+  };
+  const whywait::data one = registered("large", first), two = registered("other large", second);
+  const std::int64_t each = Loop == static_cast<void (*)(View, View)>(large_gather<View>) ||
+                            Loop == static_cast<void (*)(View, View)>(large_scatter<View>) ? many / 16 : many;
+  large_order();
+  if (How >= as::tracked) forget_records();
+  std::uint64_t records = 0;
   for (auto _ : state) {
-    for (int i = 0; i != 4 << 20; ++i) array[i] += 1.0;
-    benchmark::DoNotOptimize(first);
+    if constexpr (How >= as::tracked) Loop(View(first, many), View(second, many));
+    else Loop(View{first}, View{second});
     benchmark::ClobberMemory();
+    if (How >= as::tracked) {
+      data::this_thread()->flush();
+      records += data::this_thread()->records.size() + data::this_thread()->records.dropped();
+      state.PauseTiming();
+      forget_records();
+      state.ResumeTiming();
+    }
   }
-  state.SetItemsProcessed(state.iterations() * (4 << 20));
+  state.SetItemsProcessed(state.iterations() * each);
+  state.counters["records_each"] = static_cast<double>(records) / static_cast<double>(state.iterations());
 }
-std::vector<double>& large_array() {
-  static std::vector<double> array(4 << 20);
-  return array;
+
+// A flush after n elements, 64 bytes apart or side by side, were touched, and the touching itself.
+void touch_and_flush(benchmark::State& state) {
+  double* const first = large_array(0);
+  WHYWAIT_DATA("large", first, many);
+  const view v(first, many);
+  const std::int64_t count = state.range(0), apart = state.range(1);
+  forget_records();
+  for (auto _ : state) {
+    for (std::int64_t i = 0; i != count; ++i) v[i * apart] = 1.0;
+    data::this_thread()->flush();
+    if (data::this_thread()->records.size() > 100000) {
+      state.PauseTiming();
+      forget_records();
+      state.ResumeTiming();
+    }
+  }
 }
-void large_update(benchmark::State& state) { large(state, large_array().data(), large_array().data()); }
-void large_update_tracked(benchmark::State& state) {
-  double* const first = large_array().data();
-  WHYWAIT_DATA("large", first, 4 << 20);
-  large(state, first, view(first, 4 << 20));
-}
-void large_update_sampled(benchmark::State& state) {
-  double* const first = large_array().data();
-  const whywait::data array = whywait::data::sampled("large", first, whywait::shape(4 << 20));
-  large(state, first, view(first, 4 << 20));
-}
-BENCHMARK(large_update);
-BENCHMARK(large_update_tracked);
-BENCHMARK(large_update_sampled);
+BENCHMARK(touch_and_flush)->ArgsProduct({{1, 10, 1000}, {1, 8}});
+
+#define LARGE(name)                                                                                   \
+  BENCHMARK_TEMPLATE(large, double*, large_##name<double*>, as::plain)->Name("large_" #name);          \
+  BENCHMARK_TEMPLATE(large, one_by_one, large_##name<one_by_one>, as::singly)->Name("large_" #name "_one_by_one"); \
+  BENCHMARK_TEMPLATE(large, view, large_##name<view>, as::tracked)->Name("large_" #name "_tracked")
+LARGE(copy);
+LARGE(stencil);
+LARGE(update);
+LARGE(gather);
+LARGE(scatter);
+BENCHMARK_TEMPLATE(large, view, large_update<view>, as::sampled)->Name("large_update_sampled");
 
 BENCHMARK_TEMPLATE(plain, copy<double*>)->Name("copy");
 BENCHMARK_TEMPLATE(singly, copy<one_by_one>)->Name("copy_one_by_one");

@@ -129,6 +129,15 @@ TEST_CASE("a run of which only the beginning is known is not called balanced") {
     12345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages
     unmatched, 0 % of the waiting unexplained
 )");
+  report::result with = report::assemble(outcome({}, 4, second / 100), {}, part);
+  report::place loop, pack;
+  loop.name = "loop";
+  loop.file = "a.cpp";
+  loop.line = 3;
+  pack.name = "pack";
+  with.unseen = {{loop, 190, 1.9, 0}, {pack, 1, 0.1, 0}};
+  CHECK(has(report::text_of(with),
+            "    while memory had ended, all ranks ran loop (a.cpp:3) 1.90 s (190 visits),\n    pack 100 ms (1 visit)\n"));
   part.unseen_seconds = 2.31;
   CHECK(text(outcome({}, 4, 0), part) == R"(whywait · 4 ranks · 2.31 s, of which nothing is explained
   Why the ranks waited is not known.

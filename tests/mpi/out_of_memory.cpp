@@ -1,12 +1,13 @@
 // ranks: 2 4
 // timeout: 100
-// with: mpi_once
+// with: mpi_once communication_once
 // arguments: often
-// environment: WHYWAIT_PATH=order
+// environment: WHYWAIT_PATH=order "WHYWAIT_WHATIF=block prepare x2; balance"
 //
 // No memory for the analysis: on one or two ranks operator new fails once, or from then on, at any allocation that the
-// explanation makes. `often`: many times over in one process. `at_end`, `in_epoch`: really so, in MPI_Finalize or in the
+// explanation makes. `often [seed [times]]`: many times over in one process. `at_end`, `in_epoch`: really so, in MPI_Finalize or in the
 // middle of the run (out_of_memory.py). The program itself must never notice, and one line says what happened.
+#include <whywait/data.hpp>
 #include <whywait/record.hpp>
 #include <whywait/sync/mpi/state.hpp>
 
@@ -65,7 +66,7 @@ long work(int steps) {
     int here = k + rank, there = 0;
     if (rank == 0) {
       WHYWAIT_REGION("prepare");
-      nap(300);
+      nap(100);
     }
     WHYWAIT_BLOCK("step");
     MPI_Sendrecv(&here, 1, MPI_INT, (rank + 1) % ranks, 0, &there, 1, MPI_INT, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD,
@@ -79,6 +80,31 @@ long expected(int steps) {
   long sum = 0;
   for (int k = 0; k != steps; ++k) sum += static_cast<long>(ranks) * k + ranks * (ranks - 1) / 2;
   return sum;
+}
+
+// Registered data, some of it shared by the ranks: that makes the analysis a longer one.
+void work_on_data() {
+  constexpr int each = 16;
+  double* shared = nullptr;
+  MPI_Win window;
+  MPI_Win_allocate_shared(rank == 0 ? each * sizeof(double) : 0, sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &shared, &window);
+  MPI_Aint bytes = 0;
+  int unit = 0;
+  MPI_Win_shared_query(window, 0, &bytes, &unit, &shared);
+  {
+    double own[each] = {};
+    WHYWAIT_DATA("slots", shared, each);
+    WHYWAIT_DATA("own", own, each);
+    for (int i = 0; i != 4; ++i) {
+      shared[rank] = i;
+      WHYWAIT_WRITES("count", whywait::range(shared + rank));
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (rank == 1) WHYWAIT_READS("use", whywait::range(shared, each));
+      MPI_Bcast(own, each, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+      WHYWAIT_READS("sum", whywait::range(own, each));
+    }
+  }
+  MPI_Win_free(&window);
 }
 
 // What the hook of MPI_Finalize says on standard error.
@@ -107,9 +133,10 @@ void not_so(const char* what, const std::string& text) {
   if (++bad < 10) std::fprintf(stderr, "rank %d, at allocation %ld: %s:\n%s\n", rank, fails_at, what, text.c_str());
 }
 
-void often() {
+void often(unsigned seed, int programs) {
   whywait::sync::mpi::state& process = *whywait::sync::mpi::the_state();
   const whywait::sync::mpi::hooks hook = process.hook;
+  work_on_data();
   const auto again = [&] {
     const std::string text = heard(process);
     process.failed = {};
@@ -126,8 +153,6 @@ void often() {
   long most = allocations;
   PMPI_Bcast(&most, 1, MPI_LONG, 0, MPI_COMM_WORLD);  // of rank 0, whose are the most
   if (rank == 0 && (count(usual, "MPI calls seen") == 0 || most < 500)) not_so("this is no report", usual);
-  constexpr unsigned seed = 20261122;
-  constexpr int programs = 150;
   std::mt19937 random(seed);
   int fired = 0, unsaid = 0, explained = 0, known = 0, alone = 0;
   for (int i = 0; i != programs; ++i) {
@@ -135,7 +160,7 @@ void often() {
     const int victims[] = {static_cast<int>(pick(ranks)), i % 3 == 0 ? static_cast<int>(pick(ranks)) : -1};
     // the first ones all; then anywhere, on other ranks than 0 there are fewer
     const long range = victims[0] == 0 || i % 2 == 0 ? most : most / 4;
-    const long at[] = {i < 30 ? i + 1 : 1 + pick(range), 1 + pick(range)};
+    const long at[] = {i < 20 ? i + 1 : 1 + pick(range), 1 + pick(range)};
     fails_ever_after = pick(3) == 0;
     allocations = fails_at = 0;
     failed = false;
@@ -192,7 +217,7 @@ int main(int argc, char** argv) {
     fails_ever_after = i + 2 < argc && std::atoi(argv[i + 2]) != 0;
   }
   if (work(steps) != expected(steps)) ++bad;
-  if (how == "often") often();
+  if (how == "often") often(argc > 2 ? static_cast<unsigned>(std::atol(argv[2])) : 20261122, argc > 3 ? std::atoi(argv[3]) : 100);
   if (bad == 0) std::printf("rank %d of %d: all is well\n", rank, ranks);
   std::fflush(stdout);
   counting = true;

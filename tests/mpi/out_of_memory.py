@@ -53,12 +53,13 @@ def main():
     pick = random.Random(SEED)
     print(f"seed {SEED}")
     seen = {}
-    for how, memory, most in (("at_end", "64M", 4000), ("in_epoch", "128K", 20000)):
-        for k in range(10):
-            at = k + 1 if k < 2 else int(most ** pick.random()) + pick.randrange(20)
-            arguments = [how, pick.randrange(ranks), at, pick.randrange(2)]
-            if k % 3 == 0:
-                arguments += [pick.randrange(ranks), int(most ** pick.random())]
+    for how, memory, most in (("at_end", "64M", 4000), ("in_epoch", "128K", 4500)):
+        for k in range(8):
+            # the very first, anywhere but mostly early with a second victim, anywhere late: there once only
+            at = k + 1 if k < 2 else int(most ** pick.random()) if k < 5 else most // 3 + pick.randrange(most * 2 // 3)
+            arguments = [how, pick.randrange(ranks), at, pick.randrange(2) if k < 5 else 0]
+            if k in (2, 3):
+                arguments += [pick.randrange(ranks), int(most ** pick.random()), 0]
             end = run(folder, program, launcher, ranks, arguments, memory)
             seen[how, end] = seen.get((how, end), 0) + 1
     print(", ".join(f"{how} {end}: {n}" for (how, end), n in sorted(seen.items())))

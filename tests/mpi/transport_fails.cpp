@@ -217,7 +217,7 @@ int main(int argc, char** argv) {
   for (const char* place : places)
     for (int victim = 0; victim != ranks; ++victim) check(comm, {{place, victim, 0}}, "one rank");
   std::mt19937 random(seed);
-  for (int i = 0; i != 30; ++i) {
+  for (int i = 0; i != 20; ++i) {
     std::vector<trap> traps;
     for (unsigned n = 1 + random() % 2; n != 0; --n)
       traps.push_back({places[random() % std::size(places)], static_cast<int>(random() % static_cast<unsigned>(ranks)),

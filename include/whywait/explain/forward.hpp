@@ -41,7 +41,7 @@ class forward_pass {
         earliest_ns_(earliest_ns),
         blocks_(&blocks),
         scratch_(&scratch),
-        links_(rank.rank, scratch.out) {
+        links_(rank.rank, scratch) {
     lanes_.reserve(rank.locations.size());  // they are referred to
     for (std::size_t i = 0; i != rank.locations.size(); ++i) {
       lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes,

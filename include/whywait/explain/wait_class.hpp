@@ -106,9 +106,10 @@ class class_book {
   std::uint32_t slot(std::size_t number) const noexcept { return classes_[number].slot; }
   void place(std::size_t number, std::uint32_t slot) noexcept { classes_[number].slot = slot; }
 
-  /// At the end of an epoch: a class as a whole; every block is a term of its residual. It keeps its shape and its slot
-  /// and begins anew for the waits of the next one.
-  [[gnu::cold]] explanation take(std::size_t number, std::int32_t rank, const block_table& blocks) {
+  /// At the end of an epoch: a class as a whole; every block is a term of its residual, in the order of `order`, which has
+  /// the numbers of all blocks. It keeps its shape and its slot and begins anew for the waits of the next one.
+  explanation take(std::size_t number, std::int32_t rank, const block_table& blocks,
+                   const std::vector<std::uint32_t>& order) {
     explanation& from = classes_[number].sum;
     explanation sum = std::move(from);
     from = {};
@@ -117,10 +118,10 @@ class class_book {
     from.cause = sum.cause;
     sum.waiters.push_back({rank, static_cast<std::int32_t>(classes_[number].location), sum.wait_ns});
     class_terms& all = terms_[number];
-    sum.residual.resize(all.sums.size());
-    for (std::uint32_t b = 0; b != all.position.size(); ++b) {
-      if (all.position[b] == 0) continue;
-      sum.residual[all.position[b] - 1] = all.sums[all.position[b] - 1].whole(blocks[b]);
+    sum.residual.reserve(all.sums.size());
+    for (const std::uint32_t b : order) {
+      if (b >= all.position.size() || all.position[b] == 0) continue;
+      sum.residual.push_back(all.sums[all.position[b] - 1].whole(blocks[b]));
     }
     all = {};
     return sum;

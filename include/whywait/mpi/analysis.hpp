@@ -11,6 +11,7 @@
 #include <whywait/mpi/naming.hpp>
 #include <whywait/mpi/prediction.hpp>
 #include <whywait/mpi/together.hpp>
+#include <whywait/mpi/unseen.hpp>
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/text.hpp>
@@ -22,6 +23,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -38,12 +40,15 @@ namespace mpi {
   explain::outcome found = now.explain();
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
-  const report::names names =
-      gather_names(keys_to_name(found, keys_of(contributions)), now.history(), now.team());
+  const std::vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
+  std::vector<core::stable_key> keys = keys_of(contributions);
+  for (const unseen_block& b : unseen) keys.push_back(b.key);
+  const report::names names = gather_names(keys_to_name(found, std::move(keys)), now.history(), now.team());
   rules::evaluation said;
   if (process.rank == 0)
     said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
   report::result result = report::assemble(found, names, std::move(facts), said);
+  result.unseen = named(unseen, names);
   if (data.analysis != nullptr)
     result.communication = data.analysis->result(&gather_names, now.history(), result.run.warnings);
   answer_questions(process, now.history(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
@@ -95,18 +100,20 @@ namespace mpi {
       if (needed) result = what_is_known(process, all);
     });
   if (process.rank != 0 || (known && !needed)) return;
-  if (!known) {  // what this rank knows alone, for which no memory is needed
-    if (process.hook.on_end != nullptr) process.hook.on_end(process, sync::mpi::end_reason::unexplained, 0);
-    return;
-  }
+  bool told = false;
   try {
-    if (wanted.report) report::print_text(result, stderr);
-    if (wanted.output == nullptr) return;
-    const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
-    if (!problem.empty()) core::complain(problem.c_str());
+    if (known && wanted.report) report::print_text(result, stderr);
+    told = known && wanted.report;
+    if (known && wanted.output != nullptr) {
+      const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
+      if (!problem.empty()) core::complain(problem.c_str());
+      told = true;
+    }
   } catch (const std::exception& problem) {
-    core::complain("no report: ", problem.what());
+    core::complain(told ? "no JSON file: " : "no report: ", "rank 0: ", problem.what());
   }
+  if (!told && process.hook.on_end != nullptr)  // what this rank knows alone, for which no memory is needed
+    process.hook.on_end(process, sync::mpi::end_reason::unexplained, 0);
 }
 
 }  // namespace mpi

@@ -136,7 +136,7 @@ class dead_job {
     std::vector<explain::rank_history> histories;
     for (const auto& p : processes_) {
       named.push_back(std::make_unique<process_history>(p->records(), p->sites(), nullptr, nullptr, &p->modules()));
-      histories.push_back(named.back()->view());
+      histories.push_back(named.back()->take_view());
     }
     explain::options settings;
     settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);

@@ -218,7 +218,7 @@ class dead_process {
       t.calls_mpi = true;
       std::memcpy(static_cast<void*>(&t.calls), calls, sizeof t.calls);
       t.calls.sites.adopt(*file_, sites_.size());
-      t.calls.folded = nullptr;
+      t.calls.folded = t.calls.earlier = nullptr;
       to.sites = &t.calls.sites;
       to.mismatched_ends = own.mismatched_ends;
       for (std::uint64_t n : t.calls.calls) records_.calls += n;

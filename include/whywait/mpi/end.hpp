@@ -167,7 +167,9 @@ inline const char* name_of_end(sync::mpi::end_reason reason, int signal) noexcep
       }
     }
     if (counted) totals.add(location, until);
-    if (counted && thread != nullptr) totals.add(thread->folded);
+    if (!counted || thread == nullptr) continue;
+    totals.add(thread->folded);
+    totals.add(thread->earlier);
   }
   words.mpi_ns = ns_of(mpi_ticks);
   const core::site_table& sites = process.registry->sites;

@@ -64,6 +64,8 @@ class process_history {
   }
 
   const explain::rank_history& view() const noexcept { return history_; }
+  /// The same for who keeps it: then there is nothing left to view, names are still known.
+  explain::rank_history take_view() { return std::move(history_); }
 
   /// Places of those of `keys` that this process knows. Reads debug information: milliseconds.
   [[gnu::cold]] report::names names_of(const std::vector<core::stable_key>& keys) const {

@@ -84,10 +84,11 @@ class node_sharing {
     std::vector<event> events = events_of(own, calls);
     // All end at the same time, so that nobody waits at a barrier to which the others do not come.
     const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(node.size()));
-    std::uint64_t until = events.size() > most ? events[most].what.time : UINT64_MAX;
-    node.all_reduce(&until, 1, MPI_UINT64_T, MPI_MIN);
-    cut_ = cut_ || until != UINT64_MAX;
-    while (!events.empty() && events.back().what.time >= until) events.pop_back();
+    // (Signed: MPICH 4.0 takes unsigned numbers for signed ones here.)
+    std::int64_t until = events.size() > most ? static_cast<std::int64_t>(events[most].what.time) : INT64_MAX;
+    node.all_reduce(&until, 1, MPI_INT64_T, MPI_MIN);
+    cut_ = cut_ || until != INT64_MAX;
+    while (!events.empty() && static_cast<std::int64_t>(events.back().what.time) >= until) events.pop_back();
 
     std::vector<explain::packet> packed(1);
     const auto shared = static_cast<std::uint64_t>(

@@ -13,9 +13,9 @@ namespace mpi {
 
 /// Runs a part of the analysis, body(team), on all ranks. If it fails on one of them it is over on all: rank 0 says so in
 /// one line, which begins with `consequence`, the first failure is kept in state::failed, and no further epoch begins.
-/// False then. Throws nothing. Collective over the process's tool communicator.
+/// False then. Collective over the process's tool communicator.
 template <class Body>
-[[gnu::cold]] bool together(sync::mpi::state& process, const char* consequence, Body&& body) noexcept {
+[[gnu::cold]] bool together(sync::mpi::state& process, const char* consequence, Body&& body) {
   const sync::team all(process.tool_comm);
   try {
     all.together([&] { body(all); });

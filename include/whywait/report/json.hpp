@@ -97,16 +97,9 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_thread_end(Writer& out, const thread_end& t) {
-  out.begin_object().member("rank", t.rank).member("thread", t.thread).member("pid", t.pid).member("end", t.end);
-  out.member("seconds", t.seconds).member("regions", t.regions);
-  if (t.inside) {
-    write_place(out, "inside", t.call);
-    out.member("whom", t.whom).member("since_seconds", t.since_seconds);
-  }
-  out.member("mpi_calls", t.mpi_calls).member("records", t.records);
-  out.member("torn_events", t.torn_events).member("lost_events", t.lost_events).key("blocks").begin_array();
-  for (const place_total& b : t.blocks)
+[[gnu::cold]] void write_totals(Writer& out, const char* name, const std::vector<place_total>& all) {
+  out.key(name).begin_array();
+  for (const place_total& b : all)
     out.begin_object()
         .member("block", b.where.name)
         .member("file", b.where.file)
@@ -115,7 +108,21 @@ template <class Writer>
         .member("seconds", b.seconds)
         .member("work", b.work)
         .end_object();
-  out.end_array().end_object();
+  out.end_array();
+}
+
+template <class Writer>
+[[gnu::cold]] void write_thread_end(Writer& out, const thread_end& t) {
+  out.begin_object().member("rank", t.rank).member("thread", t.thread).member("pid", t.pid).member("end", t.end);
+  out.member("seconds", t.seconds).member("regions", t.regions);
+  if (t.inside) {
+    write_place(out, "inside", t.call);
+    out.member("whom", t.whom).member("since_seconds", t.since_seconds);
+  }
+  out.member("mpi_calls", t.mpi_calls).member("records", t.records);
+  out.member("torn_events", t.torn_events).member("lost_events", t.lost_events);
+  write_totals(out, "blocks", t.blocks);
+  out.end_object();
 }
 
 template <class Writer>
@@ -139,6 +146,7 @@ template <class Sink>
   detail::write_ledger(out, r.ledger);
   detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
+  if (!r.unseen.empty()) detail::write_totals(out, "unseen", r.unseen);
   if (!r.last_words.empty()) {
     out.key("last_words").begin_array();
     for (const thread_end& t : r.last_words) detail::write_thread_end(out, t);

@@ -36,11 +36,11 @@ struct place {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   place() = default;
-  [[gnu::noinline]] place(const place&) = default;
-  [[gnu::noinline]] place(place&&) = default;
-  [[gnu::noinline]] place& operator=(const place&) = default;
-  [[gnu::noinline]] place& operator=(place&&) = default;
-  [[gnu::noinline]] ~place() = default;
+  [[gnu::cold, gnu::noinline]] place(const place&) = default;
+  [[gnu::cold, gnu::noinline]] place(place&&) = default;
+  [[gnu::cold, gnu::noinline]] place& operator=(const place&) = default;
+  [[gnu::cold, gnu::noinline]] place& operator=(place&&) = default;
+  [[gnu::cold, gnu::noinline]] ~place() = default;
 
   [[gnu::cold, gnu::noinline]] bool operator==(const place& o) const noexcept {
     return line == o.line && last_line == o.last_line && offset == o.offset && call == o.call && name == o.name &&

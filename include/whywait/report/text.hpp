@@ -355,6 +355,7 @@ class text_writer {
   }
 
   void warnings() {
+    if (!r_.unseen.empty()) paragraph("while memory had ended, all ranks ran " + unseen_words(r_.unseen), "    ");
     for (const std::string& w : r_.run.warnings) paragraph("warning: " + printable(w), "    ", red(), 9);
   }
 

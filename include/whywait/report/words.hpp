@@ -37,6 +37,18 @@ namespace report {
          "); about the other " + duration(run.unseen_seconds) + " of the run nothing is known.";
 }
 
+/// What ran in that time: "compute (a.cpp:3) 1.9 s (190 visits), ...". Empty if nothing was marked.
+[[gnu::cold]] inline std::string unseen_words(const std::vector<place_total>& all) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i != std::min(most, all.size()); ++i) {
+    const std::string code = code_text(all[i].where);
+    text += (i == 0 ? "" : ", ") + printable(all[i].where.name) + (code.empty() ? "" : " (" + code + ")") + " " +
+            duration(all[i].seconds) + " (" + counted(all[i].visits, "visit") + ")";
+  }
+  return text;
+}
+
 /// What a quality means for the reader; empty for "exact".
 [[gnu::cold]] inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: some of it could only be bounded";

@@ -6,6 +6,7 @@
 #include <whywait/explain/ledger/location_clocks.hpp>
 #include <whywait/explain/ledger/meetings.hpp>
 #include <whywait/explain/ledger/need_book.hpp>
+#include <whywait/explain/ledger/node_map.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -36,7 +37,7 @@ class clock_pass {
       : rank_(&rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch) {}
 
   /// Before every pass.
-  void begin(const clock_plan& plan) {
+  void begin(const clock_plan& plan, const node_map& nodes) {
     plan_ = &plan;
     meetings_->rewind();
     lanes_.clear();
@@ -48,9 +49,11 @@ class clock_pass {
     if (plan.asks()) {
       for (std::size_t b = 1; b < asked_.size(); ++b) asked_[b] = plan.number_of(rank_->blocks[b]);
     }
+    leaving_ = plan.asks_nodes() ? nodes.leaving(*rank_) : std::vector<std::vector<bool>>();
     lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
-      lanes_.emplace_back(location_clocks(*rank_, static_cast<std::uint16_t>(l), plan, asked_));
+      lanes_.emplace_back(location_clocks(*rank_, static_cast<std::uint16_t>(l), plan, asked_,
+                                          leaving_.empty() ? nullptr : &leaving_[l]));
       lanes_.back().waiting.resize(book_->needs(l).size());
     }
   }
@@ -122,9 +125,15 @@ class clock_pass {
       return meetings_->come(target, slot & ~clock_give::to_meeting, stamp, replies_);
     }
     const std::vector<clock_need>& needs = book_->needs(slot);
-    const auto at = std::lower_bound(needs.begin(), needs.end(), target,
-                                     [](const clock_need& n, std::uint32_t record) { return n.record < record; });
-    pending& p = lanes_[slot].waiting[static_cast<std::size_t>(at - needs.begin())];
+    lane& l = lanes_[slot];
+    std::size_t at = l.need;  // mostly the next one
+    if (at == needs.size() || needs[at].record != target) {
+      const auto found = std::lower_bound(needs.begin(), needs.end(), target, [](const clock_need& n, std::uint32_t record) {
+        return n.record < record;
+      });
+      at = static_cast<std::size_t>(found - needs.begin());
+    }
+    pending& p = l.waiting[at];
     std::vector<clock_stamp>& stamps = scratch_->stamps;
     if (p.stamp == nothing) {
       std::vector<std::uint32_t>& free = scratch_->free;
@@ -259,6 +268,7 @@ class clock_pass {
   const clock_plan* plan_ = nullptr;
   std::vector<lane> lanes_;
   std::vector<std::uint32_t> asked_;  ///< clock_plan::number_of each block
+  std::vector<std::vector<bool>> leaving_;  ///< node_map::leaving
   clock_scratch* scratch_;
   std::vector<meeting_book::reply> replies_;
   std::vector<std::int64_t> class_ns_;

@@ -49,7 +49,7 @@ class clock_stage final : public rank_clocks {
     needs_.messages(location, matches, count, arrivals);
   }
   void explained(std::uint16_t location, explained_location what) override {
-    cost_pass_->expect(location, *what.arrivals, what.caused);
+    cost_pass_->expect(location, *what.arrivals, what.caused, *what.blocks);
     notes_.push_back(std::move(what.notes));
     critical_path path;
     path.end_ns = what.end_ns;
@@ -57,6 +57,7 @@ class clock_stage final : public rank_clocks {
     path.spent = std::move(what.spent);
     path_.merge(std::move(path));
   }
+  const rank_history& rank() const noexcept { return *rank_; }
   cost_pass& costs() noexcept { return *cost_pass_; }
   void keep_costs() {
     costs_ = cost_pass_->result();
@@ -103,12 +104,13 @@ class clock_stage final : public rank_clocks {
     for (const auto& b : blocks) put(out, b.first);
     return out;
   }
-  /// All questions, the ideal network first: those of the settings, and those that `choose` chose.
-  static std::vector<what_if> questions(const options& settings, const unsigned char* data, std::size_t size) {
-    std::vector<what_if> all(1);
+  /// All questions: the ideal network, and with `ideal` 2 that within nodes; those of the settings; those that `choose`
+  /// chose.
+  static std::vector<what_if> questions(const options& settings, std::size_t ideal, packet_reader in) {
+    std::vector<what_if> all(ideal);
     all[0].changes.push_back({network_key(), 0.0});
+    if (ideal == 2) all[1].changes.push_back({node_network_key(), 0.0});
     all.insert(all.end(), settings.questions.begin(), settings.questions.end());
-    packet_reader in(data, size);
     while (!in.empty()) {
       all.emplace_back();
       all.back().changes.push_back({in.get<core::stable_key>(), 0.5});
@@ -116,13 +118,15 @@ class clock_stage final : public rank_clocks {
     return all;
   }
 
-  /// Begins the next pass, for the questions up to `asked` of all; borrowed.
-  void begin_pass(const clock_plan& plan, const std::vector<what_if>& questions, std::size_t asked) {
+  /// Begins the next pass, for the questions up to `asked` of all, of which the first are `ideal` networks; borrowed.
+  void begin_pass(const clock_plan& plan, const std::vector<what_if>& questions, std::size_t asked,
+                  std::size_t ideal, const node_map& nodes) {
     if (asked_ == 0) needs_.seal();
     plan_ = &plan;
     questions_ = &questions;
+    ideal_ = ideal;
     asked_ = asked;
-    pass_.begin(plan);
+    pass_.begin(plan, nodes);
   }
   clock_pass& pass() noexcept { return pass_; }
 
@@ -155,7 +159,8 @@ class clock_stage final : public rank_clocks {
       without_.error_ns = result_.error_ns + 2 * settings_->clock_error_ns;
       without_.inversions = result_.inversions;
       total_ns_ = result_.measured_end_ns - earliest_ns;
-      efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock]);
+      // on one node all of the network is within it
+      efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock], result_.ends[clock + ideal_ - 1]);
       locations_ = result_.locations;
       classes_ = result_.classes;
     }
@@ -173,8 +178,8 @@ class clock_stage final : public rank_clocks {
     path_.join();
     result.critical_path = path_.present(locations_);
     result.costs = costs_.present();
-    for (std::size_t q = 1; q < ends_.size(); ++q) {  // the first is the ideal network
-      auto& list = q <= settings_->questions.size() ? result.answers : result.savings;
+    for (std::size_t q = ideal_; q < ends_.size(); ++q) {
+      auto& list = q < ideal_ + settings_->questions.size() ? result.answers : result.savings;
       list.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
     }
     sort_rarely(result.savings,
@@ -227,7 +232,7 @@ class clock_stage final : public rank_clocks {
   critical_path path_;
   cost_sums costs_;
   const std::vector<what_if>* questions_ = nullptr;
-  std::size_t asked_ = 0;
+  std::size_t asked_ = 0, ideal_ = 1;
   const clock_plan* plan_ = nullptr;
   clock_pass pass_;
   clock_result result_;

@@ -26,9 +26,10 @@ class clock_plan {
     for (std::size_t q = 0; q != count; ++q) {
       const std::size_t clock = q + (first ? 1 : 0);
       for (const change& c : questions[q].changes) {
-        if (c.block == network_key()) {
-          if (!network_.empty() && network_.back().clock == clock) network_.pop_back();
-          network_.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
+        if (c.block == network_key() || c.block == node_network_key()) {
+          std::vector<saving>& all = c.block == network_key() ? network_ : node_network_;
+          if (!all.empty() && all.back().clock == clock) all.pop_back();
+          all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
           continue;
         }
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
@@ -48,13 +49,17 @@ class clock_plan {
   std::size_t clocks() const noexcept { return clocks_; }
   bool compensates() const noexcept { return compensates_; }
   bool asks() const noexcept { return !asked_.empty(); }
+  bool asks_nodes() const noexcept { return !node_network_.empty(); }
 
   void spend(std::uint32_t number, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
     for (; number != none; number = asked_[number].next) x[asked_[number].clock] += share(asked_[number].part, ns);
   }
-  void spend_network(std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
+  /// `leaves`: the call does not stay in one node.
+  void spend_network(std::int64_t ns, bool leaves, clock_bank<most_clocks>& x) const noexcept {
     if (ns == 0) return;
     for (const saving& s : network_) x[s.clock] += share(s.part, ns);
+    if (leaves) return;
+    for (const saving& s : node_network_) x[s.clock] += share(s.part, ns);
   }
 
  private:
@@ -70,7 +75,7 @@ class clock_plan {
 
   bool compensates_;
   std::size_t clocks_;
-  std::vector<saving> network_, asked_;
+  std::vector<saving> network_, node_network_, asked_;
   key_map numbers_;  ///< of blocks: the first in asked_
 };
 
@@ -80,10 +85,17 @@ class clock_plan {
 /// needs it, when the wrapper is through with what it does after its time stamp.
 class location_clocks {
  public:
-  /// `asked`: clock_plan::number_of each block of the rank; borrowed, as all.
+  /// `asked`: clock_plan::number_of each block of the rank. `leaving`: node_map::leaving of each record, or null if the
+  /// plan does not ask about nodes. All borrowed.
   location_clocks(const rank_history& rank, std::uint16_t location, const clock_plan& plan,
-                  const std::vector<std::uint32_t>& asked)
-      : rank_(&rank), here_(&rank.locations[location]), plan_(&plan), asked_(&asked), walk_(rank), now_ns_(rank.begin_ns) {}
+                  const std::vector<std::uint32_t>& asked, const std::vector<bool>* leaving)
+      : rank_(&rank),
+        here_(&rank.locations[location]),
+        plan_(&plan),
+        asked_(&asked),
+        leaving_(leaving),
+        walk_(rank),
+        now_ns_(rank.begin_ns) {}
 
   /// Goes to the beginning of the next record; at the end takes the last steps and returns false.
   bool begin_next() {
@@ -147,7 +159,7 @@ class location_clocks {
       now_ns_ = go_ns;
     }
     const std::int64_t tail_ns = walk_.leave_ns() - now_ns_;
-    plan_->spend_network(tail_ns, delay_);
+    plan_->spend_network(tail_ns, leaving_ == nullptr || (*leaving_)[next_], delay_);
     if (plan_->asks() && tail_ns != 0) {
       plan_->spend(plan_->number_of(call_key(site_of(*here_, r))), tail_ns, delay_);
     }
@@ -238,6 +250,7 @@ class location_clocks {
   const location_history* here_;
   const clock_plan* plan_;
   const std::vector<std::uint32_t>* asked_;
+  const std::vector<bool>* leaving_;
   location_walk walk_;
   std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, useful_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
   double before_ns_ = 0, after_ns_ = 0, error_ns_ = 0;  // before: what the record says

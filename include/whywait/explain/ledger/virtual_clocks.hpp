@@ -44,17 +44,29 @@ class clock_stages final : public run_clocks {
                        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                          at(i).needs().take_wishes(source, packet_reader(data, size));
                        });
-    std::vector<what_if>& questions = questions_;
-    transport.broadcast([&](std::int32_t i) { return at(i).choose(); },
+    std::vector<node_map> nodes(stages_.size());
+    for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].add(stages_[i]->rank());
+    transport.reduce([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], {}); },
+                     [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                       packet_reader in(data, size);
+                       nodes[static_cast<std::size_t>(i)].join(in);
+                     });
+    node_map all;
+    std::size_t ideal = 1;
+    transport.broadcast([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], at(i).choose()); },
                         [&](std::int32_t, const unsigned char* data, std::size_t size) {
-                          if (questions.empty()) questions = clock_stage::questions(*settings_, data, size);
+                          if (!questions_.empty()) return;  // for all that are hosted here
+                          packet_reader in(data, size);
+                          all.join(in);
+                          ideal = all.several() ? 2 : 1;
+                          questions_ = clock_stage::questions(*settings_, ideal, in);
                         });
-    for (std::size_t asked = 0; asked != questions.size();) {
+    for (std::size_t asked = 0; asked != questions_.size();) {
       const bool first = asked == 0;
-      const std::size_t count = std::min(questions.size() - asked, most_clocks - (first ? 1 : 0));
-      const clock_plan plan(questions.data() + asked, count, first);
+      const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
+      const clock_plan plan(questions_.data() + asked, count, first);
       asked += count;
-      for (const auto& s : stages_) s->begin_pass(plan, questions, asked);
+      for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, ideal, all);
       transport.meet();  // nobody begins before all have begun: what one sends belongs to this pass
       transport.forward([&](std::int32_t i, post_call post) { return at(i).pass().advance(post); },
                         [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
@@ -70,6 +82,12 @@ class clock_stages final : public run_clocks {
   }
 
  private:
+  [[gnu::cold]] static packet packed(const node_map& nodes, const packet& more) {
+    packet out;
+    nodes.write(out);
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
   clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
 
   const options* settings_;

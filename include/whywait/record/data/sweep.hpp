@@ -41,13 +41,16 @@ inline void sweep(tile& t, Found&& found) noexcept {
   constexpr unsigned group = 4;
   const tile_part* part = t.parts;
   const tile_part* const behind = t.parts + t.part_count;
-  const bool whole = t.part_count == 1 && part->sample == nullptr && part->begin <= t.first && part->end - t.first >= tile::bytes;
   for (unsigned w = 0; w != tile::words; w += group) {
     shadow_word* const bits = t.bits + w;
     if ((bits[0] | bits[1] | bits[2] | bits[3]) == 0) continue;
     const uint64_t at = t.first + w * 64;
+    while (part != behind && part->end <= at) ++part;
+    unsigned own = 0;  // words that are all of one array
+    if (part != behind && part->begin <= at && part->sample == nullptr)
+      own = part->end - at < tile::bytes ? static_cast<unsigned>((part->end - at) / 64) : tile::words;
     unsigned full = 0;
-    while (whole && w + full != tile::words &&
+    while (full + group <= own && w + full != tile::words &&
            (bits[full] & bits[full + 1] & bits[full + 2] & bits[full + 3]) == ~uint64_t(0))
       full += group;
     if (full != 0) {

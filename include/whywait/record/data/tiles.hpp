@@ -203,9 +203,24 @@ class tile_table {
       if (piece.begin >= first + tile::bytes) break;
       if (parts_used_ + count == part_capacity) return false;
       const known_object& o = (*objects_)[piece.number];
-      parts_[parts_used_ + count++] = {piece.begin, piece.end, __atomic_load_n(&o.begin, __ATOMIC_RELAXED), o.sample, piece.number};
+      const uint64_t base = __atomic_load_n(&o.begin, __ATOMIC_RELAXED);
+      if (o.sample != nullptr && !has_sample(o, first, piece, base)) continue;
+      parts_[parts_used_ + count++] = {piece.begin, piece.end, base, o.sample, piece.number};
     }
     return true;
+  }
+  // Whether the sample has any of these 4 KiB of an array. The object may have gone elsewhere meanwhile: then it is looked
+  // up again.
+  static bool has_sample(const known_object& o, uint64_t first, const address_piece& piece, uint64_t base) noexcept {
+    const uint64_t begin = piece.begin > first ? piece.begin : first;
+    const uint64_t end = piece.end < first + tile::bytes ? piece.end : first + tile::bytes;
+    if (begin < base || end - base > o.shape.bytes()) return true;
+    for (uint64_t g = (begin - base) / 64, last = (end - 1 - base) / 64; g <= last;) {
+      const uint64_t left = o.sample[g / 64] >> (g % 64);
+      if (left != 0) return g + static_cast<unsigned>(__builtin_ctzll(left)) <= last;
+      g = (g / 64 + 1) * 64;
+    }
+    return false;
   }
   bool is_as_found(const tile& t, uint32_t count) const noexcept { return t.part_count == count && same(t.parts, count); }
   bool same(const tile_part* known, uint32_t count) const noexcept {

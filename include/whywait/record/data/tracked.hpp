@@ -117,7 +117,8 @@ class element<const T> {
 };
 
 /// A view of an array, row by row, that records which elements are read and written, if the array is registered: exactly,
-/// or by sample (data::sampled). 1.5 to 2 ns an access; nothing with WHYWAIT_DISABLE. Holds no state: copy it, share it between threads. Indices are not checked.
+/// or by sample (data::sampled). 1.5 to 2 ns an access; nothing with WHYWAIT_DISABLE. Holds no state: copy it, share it
+/// between threads. Indices are not checked.
 template <class T, unsigned Dimensions = 1>
 class array_view {
  public:

@@ -25,7 +25,7 @@ struct collected_location {
   core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order
   core::chunked_view<const core::order_node> order_nodes;
   const call_site_table* sites = nullptr;     ///< meaning of sync_record::site; null: it never called MPI
-  const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), order lost; or null
+  const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), that for which there was no memory; or null
   std::vector<core::call_overhead> call_overheads;  ///< what recording its calls cost lately, by core::mpi_call
   core::mark_overhead mark_overheads{};             ///< what its marks cost
   std::uint64_t lost_records = 0;

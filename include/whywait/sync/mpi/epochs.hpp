@@ -77,15 +77,15 @@ __attribute__((noinline, cold)) inline void end_epoch(thread_state& thread, cons
 inline void begin_records_anew(thread_state& thread, const core::sync_record* kept, uint64_t count) noexcept {
   record::location& here = *thread.location;
   const auto steps = here.steps.view();
-  if (thread.folded == nullptr && steps.size() != 0) {
-    thread.folded = static_cast<core::path_step*>(
+  if (thread.earlier == nullptr && steps.size() != 0) {
+    thread.earlier = static_cast<core::path_step*>(
         core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
-    thread.process->registry->kept.keep_by_site(thread.folded, 0, sizeof(core::path_step));
+    thread.process->registry->kept.keep_by_site(thread.earlier, 0, sizeof(core::path_step));
   }
-  for (uint64_t i = 0; thread.folded != nullptr && i < steps.size(); ++i) {
+  for (uint64_t i = 0; thread.earlier != nullptr && i < steps.size(); ++i) {
     const core::path_step& step = steps[i];
     if (step.block >= core::site_table::capacity) continue;  // code that the compiler counts
-    core::path_step& sum = thread.folded[step.block];
+    core::path_step& sum = thread.earlier[step.block];
     sum.block = step.block;
     sum.within = step.within;
     sum.visits += step.visits;

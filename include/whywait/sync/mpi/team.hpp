@@ -4,6 +4,8 @@
 #include <whywait/sync/mpi/failure.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -68,18 +70,24 @@ class team {
   }
 
   /// Nobody has failed; returns the largest of all words.
-  [[gnu::cold]] std::uint64_t agree(std::uint64_t word = 0) const {
+  [[gnu::cold]] std::int64_t agree(std::int64_t word = 0) const {
     const failure first = compare({}, &word);
     if (first) throw peer_failed(comm_, first);
     return word;
   }
 
-  /// The agreement itself: who has failed, the lowest rank if there are several; `word` becomes the largest of all.
-  [[gnu::cold]] failure compare(const failure& mine, std::uint64_t* word = nullptr) const noexcept {
-    std::uint64_t said[2] = {mine ? static_cast<std::uint64_t>(size_ - rank_) : 0, word != nullptr ? *word : 0};
+  /// The agreement itself (MPICH 4.0 takes unsigned numbers for signed ones here, so they are signed): who has failed, the lowest rank if there are several; `word` becomes the largest of all.
+  [[gnu::cold]] failure compare(const failure& mine, std::int64_t* word = nullptr) const noexcept {
+    const std::int64_t own[2] = {mine ? size_ - rank_ : 0, word != nullptr ? *word : 0};
+    std::int64_t said[2] = {0, 0};
     if (size_ == 1) return mine;
-    if (PMPI_Allreduce(MPI_IN_PLACE, said, 2, MPI_UINT64_T, MPI_MAX, comm_) != MPI_SUCCESS)
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (PMPI_Iallreduce(own, said, 2, MPI_INT64_T, MPI_MAX, comm_, &request) != MPI_SUCCESS)
       return failure::of(name_, "MPI cannot compare ranks");
+    // Gives the processor away after a while: more ranks than processors is common, and not every MPI yields.
+    int over = 0;
+    for (unsigned tries = 0; PMPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0; ++tries)
+      if (tries > 200) sched_yield();
     if (word != nullptr) *word = said[1];
     if (said[0] == 0) return {};
     const int root = size_ - static_cast<int>(said[0]);
@@ -90,7 +98,7 @@ class team {
 
   /// The lowest rank of those that say so; -1: none.
   std::int32_t lowest_of(bool here) const {
-    const std::uint64_t distance = agree(here ? static_cast<std::uint64_t>(size_ - rank_) : 0);
+    const std::int64_t distance = agree(here ? size_ - rank_ : 0);
     return distance == 0 ? -1 : size_ - static_cast<std::int32_t>(distance);
   }
 
@@ -111,7 +119,7 @@ class team {
   /// The vector or string of rank 0 becomes that of all.
   template <class Container>
   void share(Container& values) const {
-    const std::uint64_t count = agree(rank_ == 0 ? values.size() : 0);
+    const auto count = static_cast<std::uint64_t>(agree(rank_ == 0 ? static_cast<std::int64_t>(values.size()) : 0));
     values.resize(static_cast<std::size_t>(count));
     if (count != 0) broadcast(&values[0], count * sizeof values[0]);
   }

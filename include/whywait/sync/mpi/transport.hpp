@@ -40,8 +40,7 @@ class mpi_transport {
 
   template <class Value>
   std::int64_t minimum(Value&& value) const {
-    constexpr std::uint64_t top = ~(~std::uint64_t{0} >> 1);  // the smallest value is the largest word
-    return static_cast<std::int64_t>(~team_.agree(~(static_cast<std::uint64_t>(value(0)) ^ top)) ^ top);
+    return ~team_.agree(~value(0));  // the smallest value is the largest word
   }
 
   /// Rounds of an Alltoall of the sizes and an Alltoallv of the packets, until in one round nobody has sent
@@ -137,7 +136,7 @@ class mpi_transport {
         if (!p.empty()) std::memcpy(out_round.data() + out_at[i], p.data(), p.size());
         p.clear();
       }
-      largest = static_cast<std::size_t>(team_.agree(largest));
+      largest = static_cast<std::size_t>(team_.agree(static_cast<std::int64_t>(largest)));
       if (largest == 0) return;  // nobody has sent anything to anybody
       PMPI_Alltoall(out_count.data(), 1, MPI_INT, in_count.data(), 1, MPI_INT, comm_);
       std::size_t in_sum = 0;
