@@ -32,13 +32,13 @@ operation oracle(mpi_call call, int root, std::vector<std::uint64_t> enter = {10
   return o;
 }
 
-using list = std::vector<std::int64_t>;
+using waits_ns = std::vector<std::int64_t>;
 
 }  // namespace
 
 TEST_CASE("oracle: NxN arrivals 10, 14, 12, 20 give waits 10, 6, 8, 0") {
   const operation o = oracle(mpi_call::Allreduce, -1);
-  CHECK(o.waits == list{10, 6, 8, 0});
+  CHECK(o.waits == waits_ns{10, 6, 8, 0});
   REQUIRE(o.out.waits.size() == 1);
   CHECK(o.out.waits[0].why == pattern::wait_at_nxn);
   CHECK(o.out.waits[0].causers.at(0).rank == 3);
@@ -46,15 +46,15 @@ TEST_CASE("oracle: NxN arrivals 10, 14, 12, 20 give waits 10, 6, 8, 0") {
 }
 
 TEST_CASE("oracle: the same arrivals at a barrier and at finalize") {
-  CHECK(oracle(mpi_call::Barrier, -1).waits == list{10, 6, 8, 0});
-  CHECK(oracle(mpi_call::Finalize, -1).waits == list{10, 6, 8, 0});
+  CHECK(oracle(mpi_call::Barrier, -1).waits == waits_ns{10, 6, 8, 0});
+  CHECK(oracle(mpi_call::Finalize, -1).waits == waits_ns{10, 6, 8, 0});
   CHECK(oracle(mpi_call::Barrier, -1).out.waits.at(0).why == pattern::wait_at_barrier);
   CHECK(oracle(mpi_call::Finalize, -1).out.waits.at(0).why == pattern::wait_at_finalize);
 }
 
 TEST_CASE("oracle: as broadcast from 1 they give 4, 0, 2, 0") {
   const operation o = oracle(mpi_call::Bcast, 1);
-  CHECK(o.waits == list{4, 0, 2, 0});
+  CHECK(o.waits == waits_ns{4, 0, 2, 0});
   CHECK(o.out.waits.at(0).why == pattern::late_broadcast);
   // rank 3 came at 20, inside the calls of the waiters: the library may have routed the data through it
   CHECK(o.out.waits.at(0).trust == explain::quality::hidden_tree);
@@ -62,25 +62,25 @@ TEST_CASE("oracle: as broadcast from 1 they give 4, 0, 2, 0") {
 
 TEST_CASE("oracle: as reduction to 0 they give 10, 0, 0, 0") {
   const operation o = oracle(mpi_call::Reduce, 0);
-  CHECK(o.waits == list{10, 0, 0, 0});
+  CHECK(o.waits == waits_ns{10, 0, 0, 0});
   CHECK(o.out.waits.at(0).why == pattern::early_reduce);
   CHECK(o.out.waits.at(0).causers.at(0).rank == 3);
 }
 
 TEST_CASE("oracle: as scan they give 0, 0, 2, 0") {
-  CHECK(oracle(mpi_call::Scan, -1).waits == list{0, 0, 2, 0});
-  CHECK(oracle(mpi_call::Exscan, -1).waits == list{0, 0, 2, 0});
+  CHECK(oracle(mpi_call::Scan, -1).waits == waits_ns{0, 0, 2, 0});
+  CHECK(oracle(mpi_call::Exscan, -1).waits == waits_ns{0, 0, 2, 0});
   CHECK(oracle(mpi_call::Scan, -1).out.waits.at(0).why == pattern::early_scan);
 }
 
 TEST_CASE("a broadcast whose ranks all came before the root hides no tree") {
   const operation o = oracle(mpi_call::Bcast, 3);
-  CHECK(o.waits == list{10, 6, 8, 0});
+  CHECK(o.waits == waits_ns{10, 6, 8, 0});
   CHECK(o.out.waits.at(0).trust == explain::quality::exact);
 }
 
 TEST_CASE("creating a communicator is a wait only if all were inside at once") {
-  CHECK(oracle(mpi_call::Comm_dup, -1).waits == list{10, 6, 8, 0});
+  CHECK(oracle(mpi_call::Comm_dup, -1).waits == waits_ns{10, 6, 8, 0});
   CHECK(oracle(mpi_call::Comm_dup, -1).out.waits.at(0).why == pattern::wait_at_create);
   CHECK(oracle(mpi_call::Comm_dup, -1, {10, 14, 12, 20}, {13, 21, 22, 21}).out.waits.empty());
   CHECK(oracle(mpi_call::Comm_idup, -1).out.waits.empty());
