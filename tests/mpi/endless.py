@@ -58,7 +58,7 @@ def main():
     if "epochs" in twin["run"] or whole["run"].get("epochs", 1) < 4:
         wrong.append(f"epochs: {twin['run'].get('epochs')} in the twin, {whole['run'].get('epochs')} in the long run")
     for result in twin, whole:
-        if result["run"]["dropped_events"] != 0 or result["run"].get("unmatched_messages", 0) != 0:
+        if result["run"]["dropped_events"] != 0 or result["run"]["unmatched"] != 0:
             wrong.append(f"records were lost: {result['run']}")
     if grown > int(memory[:-1]) * 1024:
         wrong.append(f"grew by {grown} KiB with {memory}")
