@@ -154,6 +154,53 @@ void comm_classify(benchmark::State& state) {
 }
 BENCHMARK(comm_classify)->Arg(800000)->Unit(benchmark::kMillisecond);
 
+// The same part by part, 40,000 transfers each, whose records are then forgotten; with the footprints. Counters as above.
+void comm_parts(benchmark::State& state) {
+  const auto parts = static_cast<std::uint32_t>(state.range(0) / 40000), steps = 40000u / (2 * ranks);
+  std::vector<std::vector<core::data_record>> records(ranks);
+  for (auto _ : state) {
+    state.PauseTiming();
+    for (auto& r : records) r.reserve(steps * 6);
+    const std::size_t before = mallinfo2().uordblks;
+    std::size_t early = 0;
+    std::vector<comm::rank_data> data;
+    for (std::int32_t r = 0; r != ranks; ++r) data.push_back(rank_of(r));
+    std::vector<std::unique_ptr<comm::classifier>> own;
+    std::vector<comm::classifier*> all;
+    std::vector<comm::footprint_book> loops;
+    for (comm::rank_data& d : data) {
+      d.locations.resize(1);
+      own.emplace_back(new comm::classifier(d));
+      all.push_back(own.back().get());
+      loops.emplace_back(d);
+    }
+    explain::simulated_transport transport(ranks);
+    for (std::uint32_t part = 0; part != parts; ++part) {
+      for (auto& r : records) r.clear();
+      for (std::uint32_t i = 1; i <= steps; ++i) {
+        halo_step(part * steps + i, [&](std::int32_t rank, const core::data_record& r) { records[static_cast<std::size_t>(rank)].push_back(r); });
+      }
+      const core::data_record* chunks[ranks];
+      for (std::size_t r = 0; r != data.size(); ++r) {
+        chunks[r] = records[r].data();
+        data[r].locations[0].records = {&chunks[r], 63, records[r].size()};
+      }
+      state.ResumeTiming();
+      comm::follow(transport, all);
+      for (comm::footprint_book& l : loops) l.take_all();
+      state.PauseTiming();
+      if (part == parts / 10) early = mallinfo2().uordblks - before;
+    }
+    state.counters["bytes_at_a_tenth"] = static_cast<double>(early);
+    state.counters["bytes_at_the_end"] = static_cast<double>(mallinfo2().uordblks - before);
+    const comm::classified found = comm::classes_so_far(transport, all, true);
+    if (found.classes.size() != 2 || found.unmatched != 0) std::abort();
+    state.ResumeTiming();
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(comm_parts)->Arg(1000000)->Arg(10000000)->Unit(benchmark::kMillisecond)->Iterations(1);
+
 // Columns of a matrix: every transfer touches 130 pieces. Items are transfers.
 void comm_fold_columns(benchmark::State& state) {
   const auto column = [](core::data_op op, std::uint32_t site, std::uint64_t at, std::int32_t peer, std::uint32_t order) {

@@ -71,7 +71,11 @@ function(whywait_mpi_run name)
     list(APPEND options --run ${arg_RUN})
   endif()
   math(EXPR limit "${arg_TIMEOUT} + 20")  # check.py ends first and shows what was printed
-  whywait_add_test("${name}" TIMEOUT ${limit} LABELS ${arg_LABELS} SERIAL
+  set(alone SERIAL)
+  if(arg_RANKS EQUAL 1)
+    set(alone "")
+  endif()
+  whywait_add_test("${name}" TIMEOUT ${limit} LABELS ${arg_LABELS} ${alone}
                    ENVIRONMENT ${WHYWAIT_MPI_ENVIRONMENT}
                    COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tests/check.py" ${options} -- ${arg_ENVIRONMENT}
                            "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS} ${MPIEXEC_PREFLAGS}

@@ -231,7 +231,7 @@ namespace core {
 /// Writes one line "whywait: <the parts>" to standard error with one write(2), so lines of several ranks do
 /// not mix. No allocation, errno kept, usable in signal handlers; cut at 1000 bytes. Null parts are skipped.
 template <class... Parts>
-inline void complain(Parts... parts) noexcept {
+[[gnu::cold]] inline void complain(Parts... parts) noexcept {
   char line[1000] = "whywait: ";
   size_t length = 9;
   const char* const texts[] = {static_cast<const char*>(parts)...};
@@ -247,7 +247,7 @@ inline void complain(Parts... parts) noexcept {
 /// Whether the launcher of a parallel program, asked through the variables that Open MPI, MPICH, Slurm and
 /// PMIx set before the program starts, calls this process the first; true without a launcher. So that
 /// what concerns all processes is said once, before MPI_Init.
-inline bool first_of_the_launch() noexcept {
+[[gnu::cold]] inline bool first_of_the_launch() noexcept {
   const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
   for (const char* name : ranks)
     if (const char* rank = getenv(name)) return strcmp(rank, "0") == 0;
@@ -361,13 +361,13 @@ static_assert(offsetof(kept_header, first_extents) == offsetof(kept_header, log)
 
 /// Layout of a type in this version of the toolkit.
 template <class T>
-inline stable_key layout_of() noexcept {
+[[gnu::cold]] inline stable_key layout_of() noexcept {
   constexpr version_number v = version();
   return combine(static_cast<uint64_t>((v.major_part * 1000 + v.minor_part) * 1000 + v.patch_part), sizeof(T));
 }
 
 /// Names the running kernel: clock readings of one boot can be compared. 0 if it cannot be known.
-inline stable_key boot_key() noexcept {
+[[gnu::cold]] inline stable_key boot_key() noexcept {
   char text[64] = "";
   const int file = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
@@ -525,7 +525,7 @@ class kept_file {
 
  public:
   /// Makes the file in `directory`. False, with one line on standard error if `speaks`, if that cannot be done.
-  bool open(const char* directory, bool counter, bool speaks) noexcept {
+  [[gnu::cold]] bool open(const char* directory, bool counter, bool speaks) noexcept {
     char absolute[4096];  // the program may change its folder
     if (realpath(directory, absolute) == nullptr) return refuse(directory, speaks);
     directory = absolute;
@@ -617,7 +617,7 @@ class kept_file {
   }
 
   /// The name that says whose it is, once that is known: job and rank.
-  void rename_to(uint64_t job, int32_t rank) noexcept {
+  [[gnu::cold]] void rename_to(uint64_t job, int32_t rank) noexcept {
     if (!is_open()) return;
     char fresh[sizeof name_];
     const char* const slash = strrchr(name_, '/');
@@ -630,7 +630,7 @@ class kept_file {
   }
 
   /// A normal end: nothing is left behind. What is recorded from now on is not kept.
-  void remove() noexcept {
+  [[gnu::cold]] void remove() noexcept {
     if (!is_open()) return;
     pthread_mutex_lock(&mutex_);
     __atomic_store_n(&open_, false, __ATOMIC_RELEASE);
@@ -643,7 +643,7 @@ class kept_file {
   void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
 
   /// In a forked child: the same content under the same addresses, as its own. The parent's file stays the parent's.
-  void leave_to_parent() noexcept {
+  [[gnu::cold]] void leave_to_parent() noexcept {
     if (!is_open()) return;
     __atomic_store_n(&open_, false, __ATOMIC_RELEASE);
     for_each([&](kept_extent& e) {
@@ -729,25 +729,25 @@ class kept_file {
       for (uint32_t i = 0; i < log->count; ++i) visit(log->list()[i]);
   }
 
-  void stop(int error) noexcept {
+  [[gnu::cold]] void stop(int error) noexcept {
     if (header_->stopped != 0) return;
     __atomic_store_n(&header_->stopped, static_cast<uint32_t>(error != 0 ? error : ENOSPC), __ATOMIC_RELEASE);
     complain("no more is kept in ", name_, " for the case of a crash: ", strerror(error));
   }
 
-  bool refuse(const char* directory, bool speaks) noexcept {
+  [[gnu::cold]] bool refuse(const char* directory, bool speaks) noexcept {
     if (speaks)
       complain("WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for the case of a crash");
     return false;
   }
-  bool give_up(const char* temporary, const char* directory, bool speaks) noexcept {
+  [[gnu::cold]] bool give_up(const char* temporary, const char* directory, bool speaks) noexcept {
     refuse(directory, speaks);
     unlink(temporary);
     ::close(file_);
     return false;
   }
 
-  void make_name(const char* directory, const char* kind) noexcept {
+  [[gnu::cold]] void make_name(const char* directory, const char* kind) noexcept {
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     if (started_ns_ == 0)
@@ -757,7 +757,7 @@ class kept_file {
     if (length < 0 || static_cast<size_t>(length) >= sizeof name_) name_[0] = '\0';
   }
 
-  void describe_process(bool counter) noexcept {
+  [[gnu::cold]] void describe_process(bool counter) noexcept {
     memcpy(header_->magic, kept_magic, sizeof kept_magic);
     header_->pid = static_cast<uint32_t>(getpid());
     header_->started_ns = started_ns_;
@@ -1243,15 +1243,16 @@ class event_buffer {
 
   /// Reader (one thread at a time): calls sink(const Event* first, uint64_t count) for everything published,
   /// oldest first, in runs of at most a chunk, and lets the writer use the chunks again. Returns how many.
-  /// Never waits for the writer.
+  /// Never waits for the writer. `until`: the first event by index that stays.
   template <class Sink>
-  uint64_t drain(Sink&& sink) {
+  uint64_t drain(Sink&& sink, uint64_t until = ~uint64_t(0)) {
     static_assert(Policy::action != when_full::fold, "folding buffers have no reader");
     const uint64_t before = drained_;
     for (;;) {
       uint64_t first = Atomics::load(&first_);
       const uint64_t begin = first >> 1;
-      const uint64_t published = Atomics::load(&size_);
+      const uint64_t size = Atomics::load(&size_);
+      const uint64_t published = size < until ? size : until;
       if (begin >= published) return drained_ - before;
       const uint64_t chunk = begin >> shift;
       const uint64_t chunk_end = (chunk + 1) << shift;
@@ -1271,16 +1272,16 @@ class event_buffer {
     }
   }
 
-  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks. Keeps no more of them
-  /// than these events needed, so that buffers of one budget do not take it from each other for good.
+  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks, at index 0. Keeps no
+  /// more of them than these events needed, so that buffers of one budget do not take it from each other for good.
   void rewind() noexcept {
-    static_assert(Policy::action == when_full::drop, "for buffers that nobody drains");
+    static_assert(Policy::action == when_full::drop, "other policies write chunks again");
     if (chunks_ == nullptr) return;
     for (Event* chunk = take_recycled(); chunk != nullptr; chunk = take_recycled()) {
       free_chunk(chunk);
       --owned_;
     }
-    for (uint64_t i = chunks_in_use(); i-- > 0;) {
+    for (uint64_t i = chunks_in_use(); i-- > first_ >> 1 >> shift;) {
       Event* const chunk = chunk_at(i);
       if (budget_->keeper() != nullptr && budget_->keeper()->is_open())  // its reader takes zero for unwritten
         __builtin_memset(static_cast<void*>(chunk), 0, chunk_bytes);
@@ -1289,6 +1290,7 @@ class event_buffer {
     cursor_ = end_ = nullptr;
     __atomic_store_n(&dropped_, uint64_t(0), __ATOMIC_RELAXED);
     gap_ = false;
+    first_ = drained_ = 0;
     Atomics::store(&size_, uint64_t(0));
   }
 
@@ -1702,7 +1704,7 @@ struct bad_setting {
   const char* expected;  ///< null: there is no such variable
 
   /// One line on standard error. Any thread.
-  void complain() const noexcept {
+  [[gnu::cold]] void complain() const noexcept {
     if (expected != nullptr)
       core::complain(name, "=", value, " is not understood (expected ", expected, "); the default holds");
     else
@@ -1733,7 +1735,7 @@ struct settings {
 
   /// Calls use(name, member) for each setting that is a text: null if the variable is not set or empty.
   template <class Use>
-  void each_text(Use&& use) noexcept {
+  [[gnu::cold]] void each_text(Use&& use) noexcept {
     use("WHYWAIT_OUTPUT", output);
     use("WHYWAIT_RULES", rules);
     use("WHYWAIT_COVERAGE", coverage);
@@ -1744,7 +1746,7 @@ struct settings {
   /// Reads the environment and calls report(const bad_setting&) for each variable that cannot be used; no
   /// allocation. The texts point into the environment. Call while no other thread changes the environment.
   template <class Report>
-  static settings from_environment(Report&& report) noexcept {
+  [[gnu::cold]] static settings from_environment(Report&& report) noexcept {
     settings s;
     const auto refuse = [&](const char* name, const char* value, const char* expected) {
       if (s.bad == nullptr) s.bad = name;
@@ -1796,7 +1798,7 @@ struct settings {
     return parse_bytes(text, strlen(text), bytes);
   }
   /// The same for the first `length` characters.
-  static bool parse_bytes(const char* text, size_t length, uint64_t& bytes) noexcept {
+  [[gnu::cold]] static bool parse_bytes(const char* text, size_t length, uint64_t& bytes) noexcept {
     const char* const end = text + length;
     if (text == end || *text < '0' || *text > '9') return false;
     uint64_t number = 0;
@@ -1817,7 +1819,7 @@ struct settings {
 
  private:
   // "overwrite_oldest:16M:blocks"; nothing is changed if it is not understood.
-  bool parse_timeline(const char* text) noexcept {
+  [[gnu::cold]] bool parse_timeline(const char* text) noexcept {
     timeline_choice policy = timeline_choice::none;
     bool blocks = false;
     uint64_t bytes = timeline_bytes;
@@ -1843,7 +1845,7 @@ struct settings {
     return true;
   }
 
-  static bool known(const char* variable) noexcept {
+  [[gnu::cold]] static bool known(const char* variable) noexcept {
     // every variable that means something, so that a misspelt one is noticed; on the stack: a static array of an
     // inline function is unique in the process and keeps libraries from being unloaded
     const char* const names[] = {"WHYWAIT_ENABLE", "WHYWAIT_REPORT", "WHYWAIT_CLOCK",

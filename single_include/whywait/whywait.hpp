@@ -111,6 +111,9 @@ namespace explain {
 /// Stands for a block where the network is meant: all time inside MPI calls that is not waiting for others.
 constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e6574776f726bu); }
 
+/// The part of it that connects ranks of one node: time in calls whose messages, or whose communicator, do not leave it.
+constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
+
 /// "`block` takes `factor` times as long": 0.5 twice as fast, 0 for nothing.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
@@ -140,6 +143,9 @@ struct efficiencies {
   double transfer = 0;       ///< time of the run on an ideal network / time of the run
   double balance_in_nodes = 0;       ///< largest mean of a node / longest useful time; 0 if no node is known
   double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
+  // transfer = transfer_in_nodes * transfer_between_nodes; both 0 if no node is known
+  double transfer_in_nodes = 0;       ///< time of the run if calls within one node cost nothing / time of the run
+  double transfer_between_nodes = 0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
 };
 
 }  // namespace explain
@@ -1196,22 +1202,27 @@ namespace detail {
 }
 }  // namespace detail
 
-/// Appends a plain value. Amortised O(size).
-template <class T>
-void put(packet& out, const T& value) {
-  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
-  const std::size_t at = out.size();
-  out.resize(at + sizeof(T));
-  std::memcpy(out.data() + at, &value, sizeof(T));
-}
-
 namespace detail {
-[[gnu::cold, gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
+// At least 256 bytes at once: most packets hold several small values, and would be copied at each doubling.
+[[gnu::cold, gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
+  out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
+}
+[[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
   const std::size_t at = out.size();
+  if (out.capacity() - at < size) make_room(out, size);
   out.resize(at + size);
   if (size != 0) std::memcpy(out.data() + at, from, size);
 }
 }  // namespace detail
+
+/// Appends a plain value. Amortised O(size).
+template <class T>
+void put(packet& out, const T& value) {
+  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+  if (out.capacity() - out.size() < sizeof(T)) detail::make_room(out, sizeof(T));
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&value);
+  out.insert(out.end(), bytes, bytes + sizeof(T));
+}
 
 /// Appends a list of plain values, with its length.
 template <class T>
@@ -1456,6 +1467,7 @@ namespace explain {
 namespace detail {
 
 using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
+using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 
 [[gnu::cold, gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
   for (std::uint32_t i = 1; i < size; ++i) {
@@ -1484,10 +1496,34 @@ using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32
   }
 }
 
+// All of a sort that does not depend on what is sorted.
+[[gnu::cold, gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before,
+                                                   const void* context, number_swap swap) {
+  if (in_order(size, before, context)) return;
+  std::vector<std::uint32_t> order(size);
+  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
+  sort_numbers(order, before, context);
+  // Each cycle of the permutation is moved round once: what stood at its begin goes along to its end.
+  for (std::uint32_t i = 0; i != size; ++i) {
+    std::uint32_t to = i;
+    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
+      swap(list, to, from);
+      order[to] = to;
+      to = from;
+    }
+    order[to] = to;
+  }
+}
+
+template <class T>
+[[gnu::cold]] void swap_numbers(void* list, std::uint32_t a, std::uint32_t b) {
+  std::swap(static_cast<T*>(list)[a], static_cast<T*>(list)[b]);
+}
+
 }  // namespace detail
 
 /// Sorts a list by `before`, equal elements stay in their order: std::stable_sort for where compile time matters
-/// more than time. O(n log n) comparisons through a pointer, at most two moves of each element, 8 bytes each of memory;
+/// more than time. O(n log n) comparisons through a pointer, at most one swap for each element, 8 bytes each of memory;
 /// fewer than 2^32 elements. Throws std::bad_alloc; then, and if `before` throws, the list is as it was.
 template <class T, class Before>
 [[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
@@ -1500,23 +1536,7 @@ template <class T, class Before>
     const both& all = *static_cast<const both*>(c);
     return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
   };
-  if (detail::in_order(list.size(), by_number, &context)) return;
-  std::vector<std::uint32_t> order(list.size());
-  for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
-  detail::sort_numbers(order, by_number, &context);
-  // Each cycle of the permutation is moved round once.
-  for (std::uint32_t i = 0; i != order.size(); ++i) {
-    if (order[i] == i) continue;
-    T first = std::move(list[i]);
-    std::uint32_t to = i;
-    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
-      list[to] = std::move(list[from]);
-      order[to] = to;
-      to = from;
-    }
-    list[to] = std::move(first);
-    order[to] = to;
-  }
+  detail::sort_list(list.data(), list.size(), by_number, &context, &detail::swap_numbers<T>);
 }
 
 /// The same by operator<.
@@ -2104,6 +2124,7 @@ inline void add_share(std::vector<location_share>& list, const location_share& s
     }
   }
   if (list.size() < limit || share.rank < 0) {
+    if (list.empty()) list.reserve(4);
     list.push_back(share);
     return;
   }
@@ -2151,6 +2172,7 @@ class class_book {
     count(into, wait);
     class_terms& all = terms_[number];
     if (all.position.size() < block_count) all.position.resize(block_count, 0);
+    if (all.sums.empty()) all.sums.reserve(blocks.size());
     for (std::size_t i = 0; i != blocks.size(); ++i) {
       std::uint32_t& at = all.position[blocks[i]];
       if (at == 0) {
@@ -2307,6 +2329,11 @@ class class_book {
                      wait_class::kind_t kind, std::uint32_t& link) {
     const auto number = static_cast<std::uint32_t>(classes_.size());
     link = number;
+    if (number == 0) {
+      classes_.reserve(4);
+      terms_.reserve(4);
+      heads_.reserve(8);
+    }
     classes_.emplace_back();
     terms_.emplace_back();
     heads_.push_back({none, kind, static_cast<std::uint32_t>(shapes_.size()), 0});
@@ -3020,80 +3047,106 @@ template <class Entry, class Key, class Add>
     return;
   }
   struct ingredients {
-    double mean, most, ideal, busiest;
+    double mean, most, ideal, busiest, inside;
   };
   const auto of = [](const efficiencies& e, double total) {
     return ingredients{e.parallel * total, e.communication * total, e.transfer * total,
-                       e.balance_in_nodes * e.communication * total};
+                       e.balance_in_nodes * e.communication * total, e.transfer_in_nodes * total};
   };
   const ingredients a = of(run.efficiency, before), b = of(epoch.efficiency, now);
   const double total = before + now, mean = a.mean + b.mean, most = a.most + b.most, ideal = a.ideal + b.ideal;
-  const double busiest = a.busiest + b.busiest;
-  efficiencies& e = run.efficiency;
-  e.parallel = mean / total;
-  e.load_balance = most > 0 ? std::min(1.0, mean / most) : 0;
-  e.communication = most / total;
-  e.serialisation = ideal > 0 ? most / ideal : 0;
-  e.transfer = ideal / total;
-  e.balance_in_nodes = most > 0 ? std::min(1.0, busiest / most) : 0;
-  e.balance_between_nodes = busiest > 0 ? std::min(1.0, mean / busiest) : 0;
+  const double busiest = a.busiest + b.busiest, inside = a.inside + b.inside;
+  auto& [parallel, load_balance, communication, serialisation, transfer, balance_in_nodes, balance_between_nodes,
+         transfer_in_nodes, transfer_between_nodes] = run.efficiency;
+  parallel = mean / total;
+  load_balance = most > 0 ? std::min(1.0, mean / most) : 0;
+  communication = most / total;
+  serialisation = ideal > 0 ? most / ideal : 0;
+  transfer = ideal / total;
+  balance_in_nodes = most > 0 ? std::min(1.0, busiest / most) : 0;
+  balance_between_nodes = busiest > 0 ? std::min(1.0, mean / busiest) : 0;
+  transfer_in_nodes = inside / total;
+  transfer_between_nodes = inside > 0 ? ideal / inside : 0;
 }
 
-/// Adds an epoch to all before it; `waits` and `meanings` are left alone.
-[[gnu::cold]] inline void fold(outcome& run, const outcome& epoch) {
-  fold_efficiency(run, epoch);
-  run.locations = std::max(run.locations, epoch.locations);
-  run.longest_ns = std::max(run.longest_ns, epoch.longest_ns);  // that of an epoch has those before it
-  run.records += epoch.records;
-  run.waiting_ns += epoch.waiting_ns;
-  run.location_ns += epoch.location_ns;
-  run.clock_violations += epoch.clock_violations;
-  run.unmatched += epoch.unmatched;
-  run.total_ns += epoch.total_ns;
-  run.without_overhead.calibrated = run.without_overhead.calibrated || epoch.without_overhead.calibrated;
-  run.without_overhead.total_ns += epoch.without_overhead.total_ns;
-  run.without_overhead.waiting_ns += epoch.without_overhead.waiting_ns;
-  run.without_overhead.overhead_ns += epoch.without_overhead.overhead_ns;
-  run.without_overhead.bound_ns += epoch.without_overhead.bound_ns;
-  run.without_overhead.error_ns += epoch.without_overhead.error_ns;
-  run.without_overhead.inversions += epoch.without_overhead.inversions;
-  add_by(run.critical_path, epoch.critical_path, [](const critical_block& c) { return c.block; },
-         [](critical_block& a, const critical_block& b) {
-           a.ns += b.ns;
-           a.imbalance_ns += b.imbalance_ns;
-           a.visits += b.visits;
+// In the functions below every member of a struct is named once: who adds one to the struct and not here does not get past
+// the compiler, so that nothing vanishes in silence from a run of several epochs.
+
+[[gnu::cold]] inline void fold(compensation& run, const compensation& epoch) {
+  auto& [calibrated, total_ns, waiting_ns, overhead_ns, bound_ns, error_ns, inversions] = run;
+  calibrated = calibrated || epoch.calibrated;
+  total_ns += epoch.total_ns;
+  waiting_ns += epoch.waiting_ns;
+  overhead_ns += epoch.overhead_ns;
+  bound_ns += epoch.bound_ns;
+  error_ns += epoch.error_ns;
+  inversions += epoch.inversions;
+}
+
+[[gnu::cold]] inline void fold(std::vector<critical_block>& run, const std::vector<critical_block>& epoch) {
+  add_by(run, epoch, [](const critical_block& c) { return c.block; },
+         [](critical_block& all, const critical_block& more) {
+           auto& [block, ns, imbalance_ns, visits] = all;
+           block = more.block;
+           ns += more.ns;
+           imbalance_ns += more.imbalance_ns;
+           visits += more.visits;
          });
-  sort_rarely(run.critical_path, [](const critical_block& a, const critical_block& b) {
+  sort_rarely(run, [](const critical_block& a, const critical_block& b) {
     return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
   });
-  add_by(run.costs.blocks, epoch.costs.blocks, [](const delay_cost& c) { return c.block; },
-         [](delay_cost& a, const delay_cost& b) {
-           a.short_ns += b.short_ns;
-           a.long_ns += b.long_ns;
+}
+
+[[gnu::cold]] inline void fold(delay_costs& run, const delay_costs& epoch) {
+  auto& [blocks, direct_ns, indirect_ns, propagating_ns, terminal_ns, nobody_ns] = run;
+  add_by(blocks, epoch.blocks, [](const delay_cost& c) { return c.block; },
+         [](delay_cost& all, const delay_cost& more) {
+           auto& [block, short_ns, long_ns] = all;
+           block = more.block;
+           short_ns += more.short_ns;
+           long_ns += more.long_ns;
          });
-  sort_rarely(run.costs.blocks, [](const delay_cost& a, const delay_cost& b) {
+  sort_rarely(blocks, [](const delay_cost& a, const delay_cost& b) {
     const std::int64_t x = a.short_ns + a.long_ns, y = b.short_ns + b.long_ns;
     return x != y ? x > y : a.block < b.block;
   });
-  run.costs.direct_ns += epoch.costs.direct_ns;
-  run.costs.indirect_ns += epoch.costs.indirect_ns;
-  run.costs.propagating_ns += epoch.costs.propagating_ns;
-  run.costs.terminal_ns += epoch.costs.terminal_ns;
-  run.costs.nobody_ns += epoch.costs.nobody_ns;
-  if (run.answers.empty()) {
-    run.answers = epoch.answers;
+  direct_ns += epoch.direct_ns;
+  indirect_ns += epoch.indirect_ns;
+  propagating_ns += epoch.propagating_ns;
+  terminal_ns += epoch.terminal_ns;
+  nobody_ns += epoch.nobody_ns;
+}
+
+/// Adds an epoch to all before it; `waits` and `meanings` are made anew for each result.
+[[gnu::cold]] inline void fold(outcome& run, const outcome& epoch) {
+  fold_efficiency(run, epoch);
+  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, total_ns,
+         without_overhead, efficiency, critical_path, costs, answers, savings] = run;
+  static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
+  locations = std::max(locations, epoch.locations);
+  longest_ns = std::max(longest_ns, epoch.longest_ns);  // that of an epoch has those before it
+  records += epoch.records;
+  waiting_ns += epoch.waiting_ns;
+  location_ns += epoch.location_ns;
+  clock_violations += epoch.clock_violations;
+  unmatched += epoch.unmatched;
+  total_ns += epoch.total_ns;
+  fold(without_overhead, epoch.without_overhead);
+  fold(critical_path, epoch.critical_path);
+  fold(costs, epoch.costs);
+  if (answers.empty()) {
+    answers = epoch.answers;
   } else {
-    for (std::size_t i = 0; i < std::min(run.answers.size(), epoch.answers.size()); ++i) {
-      run.answers[i].total_ns += epoch.answers[i].total_ns;
-      run.answers[i].saving_ns += epoch.answers[i].saving_ns;
+    for (std::size_t i = 0; i < std::min(answers.size(), epoch.answers.size()); ++i) {
+      answers[i].total_ns += epoch.answers[i].total_ns;
+      answers[i].saving_ns += epoch.answers[i].saving_ns;
     }
   }
   // A block that was not asked about in some epoch saved nothing there: what is said is what is saved at least.
-  add_by(run.savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
+  add_by(savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
          [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
-  for (what_if_answer& a : run.savings) a.total_ns = run.total_ns - a.saving_ns;
-  sort_rarely(run.savings,
-              [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+  for (what_if_answer& a : savings) a.total_ns = run.total_ns - a.saving_ns;
+  sort_rarely(savings, [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
 }
 
 }  // namespace detail
@@ -3444,6 +3497,19 @@ inline const block_use& use_of(const path_profile& profile, std::size_t block) n
   return block < profile.size() ? profile[block] : nothing;
 }
 
+/// Two sides relative to a common base: one that has since taken over a third path may lie before it, and only the
+/// difference counts, so both are moved up until none is negative.
+inline void shift(block_use& a, block_use& b) noexcept {
+  const auto up = [](std::int64_t& x, std::int64_t& y) {
+    const std::int64_t least = std::min<std::int64_t>(0, std::min(x, y));
+    x -= least;
+    y -= least;
+  };
+  up(a.visits, b.visits);
+  up(a.ns, b.ns);
+  up(a.work, b.work);
+}
+
 /// The profiles two locations had in common when they were last aligned; counts of an interval are relative
 /// to them. Bounded: of pairwise and group alignments only the most recent 16 are kept, those older than the
 /// last alignment of all ranks are dropped. Losing one only makes the counts reach further back: sums stay exact.
@@ -3564,7 +3630,10 @@ class location_path {
   }
 
   /// Who it waits for, by record; borrowed.
-  void expect(const std::vector<arrival>& arrivals) noexcept { arrivals_ = &arrivals; }
+  void expect(const std::vector<arrival>& arrivals) {
+    arrivals_ = &arrivals;
+    if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
+  }
   const std::vector<arrival>& arrivals() const noexcept { return *arrivals_; }
   const path_profile& profile() const noexcept { return profile_; }
 
@@ -3589,6 +3658,8 @@ class location_path {
     into.arrivals = arrivals_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
+    into.path.reserve(profile_.size());
+    into.spent.reserve(spent_.size());
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
     }
@@ -3840,9 +3911,7 @@ class location_path {
       const block_use& common = use_of(base, b);
       block_use waiter{mine.visits - common.visits, mine.ns - common.ns, mine.work - common.work};
       block_use causer{theirs.visits - common.visits, theirs.ns - common.ns, theirs.work - common.work};
-      shift(waiter.visits, causer.visits);
-      shift(waiter.ns, causer.ns);
-      shift(waiter.work, causer.work);
+      shift(waiter, causer);
       const block_split difference = split(waiter, causer);
       const block_table::name& name = (*blocks_)[b];
       instance.terms.emplace_back();
@@ -3863,13 +3932,6 @@ class location_path {
     }
     note(classes_->add(instance, site_of(*here_, here_->records[next_]), a.site, term_blocks, blocks_->size()));
     if (settings_->watch != nullptr) settings_->watch->wait(instance);
-  }
-
-  // A side that has since taken over a third path may lie before the common base; only the difference counts.
-  static void shift(std::int64_t& a, std::int64_t& b) noexcept {
-    const std::int64_t least = std::min<std::int64_t>(0, std::min(a, b));
-    a -= least;
-    b -= least;
   }
 
   void finish() {
@@ -3986,8 +4048,10 @@ class forward_pass {
     while (!in.empty()) {
       const auto r = in.get<snapshot_request>();
       if (r.causer_location >= lanes_.size()) continue;
-      lanes_[r.causer_location].services.push_back({r.causer_record, r.waiter_record, link, 0, r.waiter_location,
-                                                    r.all != 0, r.single != 0, snapshot_mode::whole});
+      std::vector<service>& services = lanes_[r.causer_location].services;
+      if (services.empty()) services.reserve(16);
+      services.push_back({r.causer_record, r.waiter_record, link, 0, r.waiter_location, r.all != 0, r.single != 0,
+                          snapshot_mode::whole});
     }
   }
 
@@ -4074,6 +4138,7 @@ class forward_pass {
   [[gnu::cold]] void report(rank_clocks& clocks) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
       explained_location what;
+      what.caused.reserve(lanes_[l].services.size());
       for (const service& s : lanes_[l].services) {
         what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
       }
@@ -5261,7 +5326,7 @@ namespace core {
 /// Writes one line "whywait: <the parts>" to standard error with one write(2), so lines of several ranks do
 /// not mix. No allocation, errno kept, usable in signal handlers; cut at 1000 bytes. Null parts are skipped.
 template <class... Parts>
-inline void complain(Parts... parts) noexcept {
+[[gnu::cold]] inline void complain(Parts... parts) noexcept {
   char line[1000] = "whywait: ";
   size_t length = 9;
   const char* const texts[] = {static_cast<const char*>(parts)...};
@@ -5277,7 +5342,7 @@ inline void complain(Parts... parts) noexcept {
 /// Whether the launcher of a parallel program, asked through the variables that Open MPI, MPICH, Slurm and
 /// PMIx set before the program starts, calls this process the first; true without a launcher. So that
 /// what concerns all processes is said once, before MPI_Init.
-inline bool first_of_the_launch() noexcept {
+[[gnu::cold]] inline bool first_of_the_launch() noexcept {
   const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
   for (const char* name : ranks)
     if (const char* rank = getenv(name)) return strcmp(rank, "0") == 0;
@@ -5357,13 +5422,13 @@ static_assert(offsetof(kept_header, first_extents) == offsetof(kept_header, log)
 
 /// Layout of a type in this version of the toolkit.
 template <class T>
-inline stable_key layout_of() noexcept {
+[[gnu::cold]] inline stable_key layout_of() noexcept {
   constexpr version_number v = version();
   return combine(static_cast<uint64_t>((v.major_part * 1000 + v.minor_part) * 1000 + v.patch_part), sizeof(T));
 }
 
 /// Names the running kernel: clock readings of one boot can be compared. 0 if it cannot be known.
-inline stable_key boot_key() noexcept {
+[[gnu::cold]] inline stable_key boot_key() noexcept {
   char text[64] = "";
   const int file = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
@@ -5521,7 +5586,7 @@ class kept_file {
 
  public:
   /// Makes the file in `directory`. False, with one line on standard error if `speaks`, if that cannot be done.
-  bool open(const char* directory, bool counter, bool speaks) noexcept {
+  [[gnu::cold]] bool open(const char* directory, bool counter, bool speaks) noexcept {
     char absolute[4096];  // the program may change its folder
     if (realpath(directory, absolute) == nullptr) return refuse(directory, speaks);
     directory = absolute;
@@ -5613,7 +5678,7 @@ class kept_file {
   }
 
   /// The name that says whose it is, once that is known: job and rank.
-  void rename_to(uint64_t job, int32_t rank) noexcept {
+  [[gnu::cold]] void rename_to(uint64_t job, int32_t rank) noexcept {
     if (!is_open()) return;
     char fresh[sizeof name_];
     const char* const slash = strrchr(name_, '/');
@@ -5626,7 +5691,7 @@ class kept_file {
   }
 
   /// A normal end: nothing is left behind. What is recorded from now on is not kept.
-  void remove() noexcept {
+  [[gnu::cold]] void remove() noexcept {
     if (!is_open()) return;
     pthread_mutex_lock(&mutex_);
     __atomic_store_n(&open_, false, __ATOMIC_RELEASE);
@@ -5639,7 +5704,7 @@ class kept_file {
   void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
 
   /// In a forked child: the same content under the same addresses, as its own. The parent's file stays the parent's.
-  void leave_to_parent() noexcept {
+  [[gnu::cold]] void leave_to_parent() noexcept {
     if (!is_open()) return;
     __atomic_store_n(&open_, false, __ATOMIC_RELEASE);
     for_each([&](kept_extent& e) {
@@ -5725,25 +5790,25 @@ class kept_file {
       for (uint32_t i = 0; i < log->count; ++i) visit(log->list()[i]);
   }
 
-  void stop(int error) noexcept {
+  [[gnu::cold]] void stop(int error) noexcept {
     if (header_->stopped != 0) return;
     __atomic_store_n(&header_->stopped, static_cast<uint32_t>(error != 0 ? error : ENOSPC), __ATOMIC_RELEASE);
     complain("no more is kept in ", name_, " for the case of a crash: ", strerror(error));
   }
 
-  bool refuse(const char* directory, bool speaks) noexcept {
+  [[gnu::cold]] bool refuse(const char* directory, bool speaks) noexcept {
     if (speaks)
       complain("WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for the case of a crash");
     return false;
   }
-  bool give_up(const char* temporary, const char* directory, bool speaks) noexcept {
+  [[gnu::cold]] bool give_up(const char* temporary, const char* directory, bool speaks) noexcept {
     refuse(directory, speaks);
     unlink(temporary);
     ::close(file_);
     return false;
   }
 
-  void make_name(const char* directory, const char* kind) noexcept {
+  [[gnu::cold]] void make_name(const char* directory, const char* kind) noexcept {
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     if (started_ns_ == 0)
@@ -5753,7 +5818,7 @@ class kept_file {
     if (length < 0 || static_cast<size_t>(length) >= sizeof name_) name_[0] = '\0';
   }
 
-  void describe_process(bool counter) noexcept {
+  [[gnu::cold]] void describe_process(bool counter) noexcept {
     memcpy(header_->magic, kept_magic, sizeof kept_magic);
     header_->pid = static_cast<uint32_t>(getpid());
     header_->started_ns = started_ns_;
@@ -6204,15 +6269,16 @@ class event_buffer {
 
   /// Reader (one thread at a time): calls sink(const Event* first, uint64_t count) for everything published,
   /// oldest first, in runs of at most a chunk, and lets the writer use the chunks again. Returns how many.
-  /// Never waits for the writer.
+  /// Never waits for the writer. `until`: the first event by index that stays.
   template <class Sink>
-  uint64_t drain(Sink&& sink) {
+  uint64_t drain(Sink&& sink, uint64_t until = ~uint64_t(0)) {
     static_assert(Policy::action != when_full::fold, "folding buffers have no reader");
     const uint64_t before = drained_;
     for (;;) {
       uint64_t first = Atomics::load(&first_);
       const uint64_t begin = first >> 1;
-      const uint64_t published = Atomics::load(&size_);
+      const uint64_t size = Atomics::load(&size_);
+      const uint64_t published = size < until ? size : until;
       if (begin >= published) return drained_ - before;
       const uint64_t chunk = begin >> shift;
       const uint64_t chunk_end = (chunk + 1) << shift;
@@ -6232,16 +6298,16 @@ class event_buffer {
     }
   }
 
-  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks. Keeps no more of them
-  /// than these events needed, so that buffers of one budget do not take it from each other for good.
+  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks, at index 0. Keeps no
+  /// more of them than these events needed, so that buffers of one budget do not take it from each other for good.
   void rewind() noexcept {
-    static_assert(Policy::action == when_full::drop, "for buffers that nobody drains");
+    static_assert(Policy::action == when_full::drop, "other policies write chunks again");
     if (chunks_ == nullptr) return;
     for (Event* chunk = take_recycled(); chunk != nullptr; chunk = take_recycled()) {
       free_chunk(chunk);
       --owned_;
     }
-    for (uint64_t i = chunks_in_use(); i-- > 0;) {
+    for (uint64_t i = chunks_in_use(); i-- > first_ >> 1 >> shift;) {
       Event* const chunk = chunk_at(i);
       if (budget_->keeper() != nullptr && budget_->keeper()->is_open())  // its reader takes zero for unwritten
         __builtin_memset(static_cast<void*>(chunk), 0, chunk_bytes);
@@ -6250,6 +6316,7 @@ class event_buffer {
     cursor_ = end_ = nullptr;
     __atomic_store_n(&dropped_, uint64_t(0), __ATOMIC_RELAXED);
     gap_ = false;
+    first_ = drained_ = 0;
     Atomics::store(&size_, uint64_t(0));
   }
 
@@ -6490,7 +6557,7 @@ struct bad_setting {
   const char* expected;  ///< null: there is no such variable
 
   /// One line on standard error. Any thread.
-  void complain() const noexcept {
+  [[gnu::cold]] void complain() const noexcept {
     if (expected != nullptr)
       core::complain(name, "=", value, " is not understood (expected ", expected, "); the default holds");
     else
@@ -6521,7 +6588,7 @@ struct settings {
 
   /// Calls use(name, member) for each setting that is a text: null if the variable is not set or empty.
   template <class Use>
-  void each_text(Use&& use) noexcept {
+  [[gnu::cold]] void each_text(Use&& use) noexcept {
     use("WHYWAIT_OUTPUT", output);
     use("WHYWAIT_RULES", rules);
     use("WHYWAIT_COVERAGE", coverage);
@@ -6532,7 +6599,7 @@ struct settings {
   /// Reads the environment and calls report(const bad_setting&) for each variable that cannot be used; no
   /// allocation. The texts point into the environment. Call while no other thread changes the environment.
   template <class Report>
-  static settings from_environment(Report&& report) noexcept {
+  [[gnu::cold]] static settings from_environment(Report&& report) noexcept {
     settings s;
     const auto refuse = [&](const char* name, const char* value, const char* expected) {
       if (s.bad == nullptr) s.bad = name;
@@ -6584,7 +6651,7 @@ struct settings {
     return parse_bytes(text, strlen(text), bytes);
   }
   /// The same for the first `length` characters.
-  static bool parse_bytes(const char* text, size_t length, uint64_t& bytes) noexcept {
+  [[gnu::cold]] static bool parse_bytes(const char* text, size_t length, uint64_t& bytes) noexcept {
     const char* const end = text + length;
     if (text == end || *text < '0' || *text > '9') return false;
     uint64_t number = 0;
@@ -6605,7 +6672,7 @@ struct settings {
 
  private:
   // "overwrite_oldest:16M:blocks"; nothing is changed if it is not understood.
-  bool parse_timeline(const char* text) noexcept {
+  [[gnu::cold]] bool parse_timeline(const char* text) noexcept {
     timeline_choice policy = timeline_choice::none;
     bool blocks = false;
     uint64_t bytes = timeline_bytes;
@@ -6631,7 +6698,7 @@ struct settings {
     return true;
   }
 
-  static bool known(const char* variable) noexcept {
+  [[gnu::cold]] static bool known(const char* variable) noexcept {
     // every variable that means something, so that a misspelt one is noticed; on the stack: a static array of an
     // inline function is unique in the process and keeps libraries from being unloaded
     const char* const names[] = {"WHYWAIT_ENABLE", "WHYWAIT_REPORT", "WHYWAIT_CLOCK",
@@ -8347,15 +8414,15 @@ struct place {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   place() = default;
-  [[gnu::noinline]] place(const place&) = default;
-  [[gnu::noinline]] place(place&&) = default;
-  [[gnu::noinline]] place& operator=(const place&) = default;
-  [[gnu::noinline]] place& operator=(place&&) = default;
-  [[gnu::noinline]] ~place() = default;
+  [[gnu::cold, gnu::noinline]] place(const place&) = default;
+  [[gnu::cold, gnu::noinline]] place(place&&) = default;
+  [[gnu::cold, gnu::noinline]] place& operator=(const place&) = default;
+  [[gnu::cold, gnu::noinline]] place& operator=(place&&) = default;
+  [[gnu::cold, gnu::noinline]] ~place() = default;
 
-  [[gnu::noinline]] bool operator==(const place& o) const noexcept {
-    return std::tie(call, name, kind, region, file, line, last_line, function, module, offset) ==
-           std::tie(o.call, o.name, o.kind, o.region, o.file, o.line, o.last_line, o.function, o.module, o.offset);
+  [[gnu::cold, gnu::noinline]] bool operator==(const place& o) const noexcept {
+    return line == o.line && last_line == o.last_line && offset == o.offset && call == o.call && name == o.name &&
+           kind == o.kind && region == o.region && file == o.file && function == o.function && module == o.module;
   }
 };
 
@@ -8370,7 +8437,7 @@ struct place {
 class names {
  public:
   /// O(1) on average.
-  void add(core::stable_key key, place where) {
+  [[gnu::cold]] void add(core::stable_key key, place where) {
     const auto [found, inserted] = table_.try_emplace(key, where);
     if (!inserted && better(where, found->second)) found->second = std::move(where);
   }
@@ -8379,29 +8446,36 @@ class names {
   }
 
   /// The place of a key, or null.
-  const place* find(core::stable_key key) const noexcept {
+  [[gnu::cold]] const place* find(core::stable_key key) const noexcept {
     const auto found = table_.find(key);
     return found == table_.end() ? nullptr : &found->second;
   }
   std::size_t size() const noexcept { return table_.size(); }
 
   /// All entries, sorted by key.
-  std::vector<std::pair<core::stable_key, place>> entries() const {
+  [[gnu::cold]] std::vector<std::pair<core::stable_key, place>> entries() const {
     std::vector<std::pair<core::stable_key, place>> all(table_.begin(), table_.end());
     explain::sort_rarely(all, [](const auto& a, const auto& b) { return a.first < b.first; });
     return all;
   }
 
  private:
-  static bool better(const place& a, const place& b) noexcept {
+  [[gnu::cold]] static bool better(const place& a, const place& b) noexcept {
     const auto known = [](const place& p) {
       return (p.call.empty() ? 0 : 1) + (p.name.empty() ? 0 : 1) + (p.kind.empty() ? 0 : 1) +
              (p.region.empty() ? 0 : 1) + (p.line > 0 ? 2 : 0) + (p.function.empty() ? 0 : 1) +
              (p.module.empty() ? 0 : 1);
     };
     if (known(a) != known(b)) return known(a) > known(b);
-    return std::tie(a.call, a.name, a.kind, a.region, a.file, a.line, a.function, a.module, a.offset) <
-           std::tie(b.call, b.name, b.kind, b.region, b.file, b.line, b.function, b.module, b.offset);
+    if (const int c = a.call.compare(b.call)) return c < 0;
+    if (const int c = a.name.compare(b.name)) return c < 0;
+    if (const int c = a.kind.compare(b.kind)) return c < 0;
+    if (const int c = a.region.compare(b.region)) return c < 0;
+    if (const int c = a.file.compare(b.file)) return c < 0;
+    if (a.line != b.line) return a.line < b.line;
+    if (const int c = a.function.compare(b.function)) return c < 0;
+    if (const int c = a.module.compare(b.module)) return c < 0;
+    return a.offset < b.offset;
   }
   std::unordered_map<core::stable_key, place> table_;
 };
@@ -8460,11 +8534,11 @@ struct named_block {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   named_block() = default;
-  [[gnu::noinline]] named_block(const named_block&) = default;
-  [[gnu::noinline]] named_block(named_block&&) = default;
-  [[gnu::noinline]] named_block& operator=(const named_block&) = default;
-  [[gnu::noinline]] named_block& operator=(named_block&&) = default;
-  [[gnu::noinline]] ~named_block() = default;
+  [[gnu::cold, gnu::noinline]] named_block(const named_block&) = default;
+  [[gnu::cold, gnu::noinline]] named_block(named_block&&) = default;
+  [[gnu::cold, gnu::noinline]] named_block& operator=(const named_block&) = default;
+  [[gnu::cold, gnu::noinline]] named_block& operator=(named_block&&) = default;
+  [[gnu::cold, gnu::noinline]] ~named_block() = default;
 };
 
 /// Lines that name a block, in at most `columns` where that is possible without cutting the file name, else `room`.
@@ -8496,7 +8570,7 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-inline const char* name_of(explain::block_kind k) noexcept {
+[[gnu::cold]] inline const char* name_of(explain::block_kind k) noexcept {
   switch (k) {
     case explain::block_kind::region:
       return "region";
@@ -8521,27 +8595,27 @@ namespace detail {
 /// Names and places for the keys of one outcome.
 class name_resolver {
  public:
-  name_resolver(const explain::outcome& found, const names& known) : known_(known) {
-    for (const explain::block_meaning& m : found.meanings) meanings_.emplace(m.key, m);
+  name_resolver(const explain::outcome& found, const names& known) : found_(found), known_(known) {
+    for (std::uint32_t i = 0; i != found.meanings.size(); ++i) meanings_.intern(found.meanings[i].key, i);
   }
 
-  place site(core::stable_key key) const {
+  [[gnu::cold]] place site(core::stable_key key) const {
     const place* p = known_.find(key);
     return p != nullptr ? *p : place{};
   }
 
   /// `within`: of an untimed step the region around it, else 0.
-  void describe(core::stable_key block, core::stable_key within, named_block& out) const {
-    const auto meaning = meanings_.find(block);
+  [[gnu::cold]] void describe(core::stable_key block, core::stable_key within, named_block& out) const {
+    const std::uint32_t meaning = meanings_.find(block);
     explain::block_meaning m{block, within != 0 ? explain::block_kind::step : explain::block_kind::region, block, 0};
-    if (meaning != meanings_.end()) m = meaning->second;
+    if (meaning != explain::key_map::none) m = found_.meanings[meaning];
     out.kind = report::name_of(m.kind);
     const place* const marked = known_.find(m.first);
     if (m.kind == explain::block_kind::region && marked != nullptr && !marked->kind.empty()) out.kind = marked->kind;
     if (within != 0) {
-      const auto around = meanings_.find(within);
-      out.within = around != meanings_.end() && around->second.kind == explain::block_kind::between
-                       ? interval_name(around->second)
+      const std::uint32_t around = meanings_.find(within);
+      out.within = around != explain::key_map::none && found_.meanings[around].kind == explain::block_kind::between
+                       ? interval_name(found_.meanings[around])
                        : block_name(within);
     }
     switch (m.kind) {
@@ -8570,18 +8644,18 @@ class name_resolver {
   }
 
   /// For what is not listed one by one.
-  void rest(named_block& out) const {
+  [[gnu::cold]] void rest(named_block& out) const {
     out.kind = report::name_of(explain::block_kind::other);
     out.block = "all other code";
   }
 
  private:
-  std::string interval_name(const explain::block_meaning& m) const {
+  [[gnu::cold]] std::string interval_name(const explain::block_meaning& m) const {
     return "between " + (m.first != 0 ? call_text(site(m.first), "at") : std::string("MPI_Init")) + " and " +
            call_text(site(m.second), "at");
   }
 
-  std::string block_name(core::stable_key key) const {
+  [[gnu::cold]] std::string block_name(core::stable_key key) const {
     const place* p = known_.find(key);
     if (p != nullptr && !p->name.empty()) return p->name;
     if (p != nullptr && !p->region.empty()) return std::string(last_of(p->region));
@@ -8591,8 +8665,9 @@ class name_resolver {
     return "unnamed block " + std::string(digits, end.ptr);
   }
 
+  const explain::outcome& found_;
   const names& known_;
-  std::unordered_map<core::stable_key, explain::block_meaning> meanings_;
+  explain::key_map meanings_;  // numbers in found_.meanings
 };
 
 }  // namespace detail
@@ -8672,7 +8747,7 @@ namespace report {
 inline double seconds_of(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
 
 /// A number with a fixed count of decimals, independent of the locale. "unknown" for NaN and infinity.
-inline std::string fixed(double value, int decimals) {
+[[gnu::cold]] inline std::string fixed(double value, int decimals) {
   if (!std::isfinite(value)) return "unknown";
   char buffer[400];  // the longest double has 309 digits before its point
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
@@ -8688,14 +8763,14 @@ struct duration_scale {
   int decimals = 0;
 
   /// "18.9 s" without sign handling of its own: negative durations print a minus.
-  std::string operator()(double seconds) const {
+  [[gnu::cold]] std::string operator()(double seconds) const {
     if (!std::isfinite(seconds)) return "unknown";
     return fixed(seconds * per_second, decimals) + " " + unit;
   }
 };
 
 /// The scale that shows `seconds` with `digits` (2 or 3) significant digits: ns, us, ms, s, and hours above 10^4 s.
-inline duration_scale scale_for(double seconds, int digits = 3) noexcept {
+[[gnu::cold]] inline duration_scale scale_for(double seconds, int digits = 3) noexcept {
   const double size = std::fabs(seconds);
   const double ulp = digits >= 3 ? 0.9995 : 0.995;  // 999.9 us rounds to 1 ms, not to 1000 us
   duration_scale scale;
@@ -8722,7 +8797,7 @@ inline duration_scale scale_for(double seconds, int digits = 3) noexcept {
 inline std::string duration(double seconds, int digits = 3) { return scale_for(seconds, digits)(seconds); }
 
 /// A share of 1 in percent: "31 %", "3.1 %", "0.4 %", "under 0.1 %", "0 %".
-inline std::string percent(double share) {
+[[gnu::cold]] inline std::string percent(double share) {
   if (!std::isfinite(share)) return "unknown";
   const double value = share * 100;
   if (value <= 0) return "0 %";
@@ -8731,7 +8806,7 @@ inline std::string percent(double share) {
 }
 
 /// "12345", from ten million on "12.3 million", then "4.57 billion".
-inline std::string count_of(std::int64_t n) {
+[[gnu::cold]] inline std::string count_of(std::int64_t n) {
   if (n > -10000000 && n < 10000000) return std::to_string(n);
   const bool billions = n >= 999500000 || n <= -999500000;
   const double value = static_cast<double>(n) / (billions ? 1e9 : 1e6);
@@ -8740,7 +8815,7 @@ inline std::string count_of(std::int64_t n) {
 }
 
 /// "1 visit", "1200 visits"; irregular plurals are given.
-inline std::string counted(std::int64_t n, const char* one, const char* many = nullptr) {
+[[gnu::cold]] inline std::string counted(std::int64_t n, const char* one, const char* many = nullptr) {
   std::string text = count_of(n) + " ";
   if (n == 1) return text + one;
   return many != nullptr ? text + many : text + one + "s";
@@ -8863,11 +8938,11 @@ struct engine_answer {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   engine_answer() = default;
-  [[gnu::noinline]] engine_answer(const engine_answer&) = default;
-  [[gnu::noinline]] engine_answer(engine_answer&&) = default;
-  [[gnu::noinline]] engine_answer& operator=(const engine_answer&) = default;
-  [[gnu::noinline]] engine_answer& operator=(engine_answer&&) = default;
-  [[gnu::noinline]] ~engine_answer() = default;
+  [[gnu::cold, gnu::noinline]] engine_answer(const engine_answer&) = default;
+  [[gnu::cold, gnu::noinline]] engine_answer(engine_answer&&) = default;
+  [[gnu::cold, gnu::noinline]] engine_answer& operator=(const engine_answer&) = default;
+  [[gnu::cold, gnu::noinline]] engine_answer& operator=(engine_answer&&) = default;
+  [[gnu::cold, gnu::noinline]] ~engine_answer() = default;
 };
 
 /// The answer to one question; one row of the report's "prediction".
@@ -8888,11 +8963,11 @@ struct answer {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   answer() = default;
-  [[gnu::noinline]] answer(const answer&) = default;
-  [[gnu::noinline]] answer(answer&&) = default;
-  [[gnu::noinline]] answer& operator=(const answer&) = default;
-  [[gnu::noinline]] answer& operator=(answer&&) = default;
-  [[gnu::noinline]] ~answer() = default;
+  [[gnu::cold, gnu::noinline]] answer(const answer&) = default;
+  [[gnu::cold, gnu::noinline]] answer(answer&&) = default;
+  [[gnu::cold, gnu::noinline]] answer& operator=(const answer&) = default;
+  [[gnu::cold, gnu::noinline]] answer& operator=(answer&&) = default;
+  [[gnu::cold, gnu::noinline]] ~answer() = default;
 };
 
 }  // namespace predict
@@ -8923,7 +8998,7 @@ class json_writer {
   json_writer& end_array() { return close(']'); }
 
   /// The name of the next member; only directly inside of an object.
-  json_writer& key(std::string_view name) {
+  [[gnu::cold]] json_writer& key(std::string_view name) {
     separate();
     quote(name);
     raw(": ");
@@ -8931,7 +9006,7 @@ class json_writer {
     return *this;
   }
 
-  json_writer& value(std::string_view text) {
+  [[gnu::cold]] json_writer& value(std::string_view text) {
     separate();
     quote(text);
     return *this;
@@ -8939,7 +9014,7 @@ class json_writer {
   json_writer& value(const char* text) { return value(std::string_view(text)); }
   json_writer& value(const std::string& text) { return value(std::string_view(text)); }
   template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
-  json_writer& value(Number number) {
+  [[gnu::cold]] json_writer& value(Number number) {
     separate();
     if constexpr (std::is_same_v<Number, bool>) {
       raw(number ? "true" : "false");
@@ -8968,13 +9043,13 @@ class json_writer {
   bool complete() const noexcept { return members_.empty() && started_; }
 
  private:
-  json_writer& open(char bracket) {
+  [[gnu::cold]] json_writer& open(char bracket) {
     separate();
     raw({&bracket, 1});
     members_.push_back(0);
     return *this;
   }
-  json_writer& close(char bracket) {
+  [[gnu::cold]] json_writer& close(char bracket) {
     const bool any = members_.back() > 0;
     members_.pop_back();
     if (any) line();
@@ -8982,7 +9057,7 @@ class json_writer {
     if (members_.empty()) raw("\n");
     return *this;
   }
-  void separate() {
+  [[gnu::cold]] void separate() {
     started_ = true;
     if (after_key_) {
       after_key_ = false;
@@ -8992,13 +9067,13 @@ class json_writer {
     if (members_.back()++ > 0) raw(",");
     line();
   }
-  void line() {
+  [[gnu::cold]] void line() {
     raw("\n");
     for (std::size_t i = 0; i < members_.size(); ++i) raw("  ");
   }
   void raw(std::string_view text) { sink_(text.data(), text.size()); }
 
-  void quote(std::string_view text) {
+  [[gnu::cold]] void quote(std::string_view text) {
     static constexpr char hex[] = "0123456789abcdef";
     raw("\"");
     std::size_t done = 0;  // text before it has been written
@@ -9195,7 +9270,8 @@ struct run_facts {
   std::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
 
   std::int64_t locations = 0;         ///< threads of ranks that recorded
-  double seconds = 0;                 ///< recorded time of the longest location
+  double seconds = 0;                 ///< of the longest location; what the umbrella says, if that is more than was recorded
+  double unseen_seconds = 0;          ///< part of that about which nothing below is: memory had ended, the analysis failed
   double location_seconds = 0;        ///< sum of recorded time over the locations ("rank time")
   double waiting_seconds = 0;         ///< sum of all waits
   double unexplained_seconds = 0;     ///< waiting without a cause: remainders of the waits listed, waits too short to list
@@ -9282,11 +9358,11 @@ struct wait_entry {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   wait_entry() = default;
-  [[gnu::noinline]] wait_entry(const wait_entry&) = default;
-  [[gnu::noinline]] wait_entry(wait_entry&&) = default;
-  [[gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
-  [[gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
-  [[gnu::noinline]] ~wait_entry() = default;
+  [[gnu::cold, gnu::noinline]] wait_entry(const wait_entry&) = default;
+  [[gnu::cold, gnu::noinline]] wait_entry(wait_entry&&) = default;
+  [[gnu::cold, gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
+  [[gnu::cold, gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
+  [[gnu::cold, gnu::noinline]] ~wait_entry() = default;
 };
 
 /// The answers to WHYWAIT_WHATIF.
@@ -9305,6 +9381,7 @@ struct result {
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   std::shared_ptr<const section> communication;  ///< a communication_section, of a program that registered data; else null
   prediction_section prediction;
+  std::vector<place_total> unseen;  ///< what ran while memory had ended (run.unseen_seconds), most time first; else empty
   std::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty
 };
 
@@ -9349,10 +9426,11 @@ inline bool nearly(std::int64_t a, std::int64_t b) noexcept {
   std::vector<residual_entry> lines, others;
   for (residual_entry& r : residual) (detail::is_lines(r) ? lines : others).push_back(std::move(r));
   explain::sort_rarely(lines, [](const residual_entry& a, const residual_entry& b) {
-    const auto place = [](const residual_entry& r) {
-      return std::tie(r.within, r.where.module, r.where.file, r.where.function, r.where.line);
-    };
-    if (place(a) != place(b)) return place(a) < place(b);
+    if (const int c = a.within.compare(b.within)) return c < 0;
+    if (const int c = a.where.module.compare(b.where.module)) return c < 0;
+    if (const int c = a.where.file.compare(b.where.file)) return c < 0;
+    if (const int c = a.where.function.compare(b.where.function)) return c < 0;
+    if (a.where.line != b.where.line) return a.where.line < b.where.line;
     return detail::more_visits(a) > detail::more_visits(b);
   });
   std::size_t kept = 0;
@@ -9375,17 +9453,12 @@ inline bool nearly(std::int64_t a, std::int64_t b) noexcept {
     if (kept != i) lines[kept] = std::move(next);
     ++kept;
   }
-  lines.resize(kept);
-  residual = std::move(others);
-  for (residual_entry& r : lines) residual.push_back(std::move(r));
-  const auto steps = std::stable_partition(residual.begin(), residual.end(),
-                                           [](const residual_entry& r) { return r.kind != "step"; });
-  std::vector<residual_entry> sorted(std::make_move_iterator(steps), std::make_move_iterator(residual.end()));
-  residual.erase(steps, residual.end());
-  explain::sort_rarely(sorted, [](const residual_entry& a, const residual_entry& b) {
+  for (std::size_t i = 0; i < kept; ++i) others.push_back(std::move(lines[i]));
+  explain::sort_rarely(others, [](const residual_entry& a, const residual_entry& b) {
+    if (a.kind != "step" || b.kind != "step") return a.kind != "step" && b.kind == "step";
     return detail::more_visits(a) > detail::more_visits(b);
   });
-  for (residual_entry& r : sorted) residual.push_back(std::move(r));
+  residual = std::move(others);
 }
 
 }  // namespace report
@@ -9402,7 +9475,7 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-inline const char* name_of(explain::ran what) noexcept {
+[[gnu::cold]] inline const char* name_of(explain::ran what) noexcept {
   static constexpr const char* names[] = {"loop", "region", "step", "call", "unmarked", "unordered"};
   return names[static_cast<unsigned>(what)];
 }
@@ -9524,19 +9597,22 @@ struct action {
   int line = 0;
   std::string text;    ///< "MPI_Send in calculate (jacobi.cpp:88)"
 
-  bool operator<(const action& o) const {
-    return std::tie(call, region, file, line, text) < std::tie(o.call, o.region, o.file, o.line, o.text);
+  [[gnu::cold]] bool operator<(const action& o) const {
+    if (const int c = call.compare(o.call)) return c < 0;
+    if (const int c = region.compare(o.region)) return c < 0;
+    if (const int c = file.compare(o.file)) return c < 0;
+    return line != o.line ? line < o.line : text < o.text;
   }
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   action() = default;
   action(std::string call_name, std::string region_name, std::string file_name, int line_number, std::string words)
       : call(std::move(call_name)), region(std::move(region_name)), file(std::move(file_name)), line(line_number), text(std::move(words)) {}
-  [[gnu::noinline]] action(const action&) = default;
-  [[gnu::noinline]] action(action&&) = default;
-  [[gnu::noinline]] action& operator=(const action&) = default;
-  [[gnu::noinline]] action& operator=(action&&) = default;
-  [[gnu::noinline]] ~action() = default;
+  [[gnu::cold, gnu::noinline]] action(const action&) = default;
+  [[gnu::cold, gnu::noinline]] action(action&&) = default;
+  [[gnu::cold, gnu::noinline]] action& operator=(const action&) = default;
+  [[gnu::cold, gnu::noinline]] action& operator=(action&&) = default;
+  [[gnu::cold, gnu::noinline]] ~action() = default;
 };
 
 /// A problem found: all events for which one problem rule held, at the same actions.
@@ -9555,11 +9631,11 @@ struct finding {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   finding() = default;
-  [[gnu::noinline]] finding(const finding&) = default;
-  [[gnu::noinline]] finding(finding&&) = default;
-  [[gnu::noinline]] finding& operator=(const finding&) = default;
-  [[gnu::noinline]] finding& operator=(finding&&) = default;
-  [[gnu::noinline]] ~finding() = default;
+  [[gnu::cold, gnu::noinline]] finding(const finding&) = default;
+  [[gnu::cold, gnu::noinline]] finding(finding&&) = default;
+  [[gnu::cold, gnu::noinline]] finding& operator=(const finding&) = default;
+  [[gnu::cold, gnu::noinline]] finding& operator=(finding&&) = default;
+  [[gnu::cold, gnu::noinline]] ~finding() = default;
 };
 
 /// What rules say about one wait of an outcome.
@@ -9589,7 +9665,7 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-inline const char* name_of(explain::quality q) noexcept {
+[[gnu::cold]] inline const char* name_of(explain::quality q) noexcept {
   switch (q) {
     case explain::quality::exact:
       return "exact";
@@ -9631,7 +9707,7 @@ namespace detail {
   result out;
   out.run = std::move(facts);
   out.run.locations = found.locations;
-  out.run.seconds = seconds_of(found.longest_ns);
+  out.run.seconds = std::max(out.run.seconds, seconds_of(found.longest_ns));
   out.run.location_seconds = seconds_of(found.location_ns);
   out.run.waiting_seconds = seconds_of(found.waiting_ns);
   out.run.unmatched = found.unmatched;
@@ -9724,7 +9800,7 @@ namespace detail {
 
 /// The members of a place that are known; the stable four of a call site are always there.
 template <class Writer>
-void write_place_members(Writer& out, const place& p, bool is_call) {
+[[gnu::cold]] void write_place_members(Writer& out, const place& p, bool is_call) {
   if (is_call) out.member("call", p.call);
   out.member("region", p.region).member("file", p.file).member("line", p.line);
   if (p.last_line > p.line) out.member("last_line", p.last_line);
@@ -9733,7 +9809,7 @@ void write_place_members(Writer& out, const place& p, bool is_call) {
 }
 
 template <class Writer>
-void write_place(Writer& out, const char* name, const place& p) {
+[[gnu::cold]] void write_place(Writer& out, const char* name, const place& p) {
   out.key(name).begin_object();
   write_place_members(out, p, true);
   out.end_object();
@@ -9741,7 +9817,7 @@ void write_place(Writer& out, const char* name, const place& p) {
 
 /// Begins an object with the members that name a block.
 template <class Writer>
-void write_block(Writer& out, const named_block& b) {
+[[gnu::cold]] void write_block(Writer& out, const named_block& b) {
   out.begin_object().member("block", b.block).member("kind", b.kind);
   write_place_members(out, b.where, b.kind == "call" || b.kind == "between");
   if (!b.within.empty()) out.member("within", b.within);
@@ -9781,6 +9857,8 @@ template <class Writer>
     out.member("serialisation", x.serialisation).member("transfer", x.transfer);
     if (x.balance_between_nodes > 0)
       out.member("balance_in_nodes", x.balance_in_nodes).member("balance_between_nodes", x.balance_between_nodes);
+    if (x.transfer_between_nodes > 0)
+      out.member("transfer_in_nodes", x.transfer_in_nodes).member("transfer_between_nodes", x.transfer_between_nodes);
   }
   out.end_object().key("overhead").begin_object();
   if (r.seconds > 0) {
@@ -9826,7 +9904,7 @@ namespace report {
 /// for memory. Errors are kept: write on, and ask `commit`.
 class output_file {
  public:
-  explicit output_file(std::string path) : path_(std::move(path)), target_(path_) {
+  [[gnu::cold]] explicit output_file(std::string path) : path_(std::move(path)), target_(path_) {
     struct stat facts {};
     const bool exists = ::stat(path_.c_str(), &facts) == 0;
     if (exists && S_ISDIR(facts.st_mode)) {
@@ -9865,13 +9943,13 @@ class output_file {
   output_file& operator=(const output_file&) = delete;
   ~output_file() { discard(); }
 
-  void write(const char* data, std::size_t size) {
+  [[gnu::cold]] void write(const char* data, std::size_t size) {
     buffer_.append(data, size);
     if (buffer_.size() >= 65536) flush();
   }
 
   /// Gives the file its name. Empty on success, else one line: "cannot write out.json: No space left on device".
-  std::string commit() {
+  [[gnu::cold]] std::string commit() {
     flush();
     if (descriptor_ >= 0 && ::close(descriptor_) != 0 && error_ == 0) error_ = errno;
     descriptor_ = -1;
@@ -9882,7 +9960,7 @@ class output_file {
   }
 
  private:
-  void flush() {
+  [[gnu::cold]] void flush() {
     for (std::size_t done = 0; done < buffer_.size() && error_ == 0;) {
       const ssize_t n = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
       if (n > 0)
@@ -9892,7 +9970,7 @@ class output_file {
     }
     buffer_.clear();
   }
-  void discard() noexcept {
+  [[gnu::cold]] void discard() noexcept {
     if (descriptor_ >= 0) ::close(descriptor_);
     descriptor_ = -1;
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
@@ -9950,13 +10028,13 @@ class picture_writer {
  private:
   void line(const std::string& text, std::size_t less) { out_ += margin_.substr(less) + text + "\n"; }
 
-  void columns(const std::string& left, const std::string& right) {
+  [[gnu::cold]] void columns(const std::string& left, const std::string& right) {
     std::string text = margin_ + pad_right(left, side_) + " | " + right;
     while (text.back() == ' ') text.pop_back();
     out_ += text + "\n";
   }
 
-  static std::string who(const location_seconds& l, const std::string& what) {
+  [[gnu::cold]] static std::string who(const location_seconds& l, const std::string& what) {
     return "rank " + std::to_string(l.rank) + (l.thread != 0 ? " thread " + std::to_string(l.thread) : std::string()) +
            " (" + what + ")";
   }
@@ -9964,7 +10042,7 @@ class picture_writer {
   // Of code that the compiler counts; the function is its name.
   static bool is_line(const picture_row& row) noexcept { return row.kind == "step" && row.where.last_line != 0; }
 
-  static std::string label(const picture_row& row, const picture_cell& c) {
+  [[gnu::cold]] static std::string label(const picture_row& row, const picture_cell& c) {
     if (row.kind == "loop") return count_of(c.count) + " times";
     std::string name = row.kind == "unmarked"    ? std::string("(unmarked code)")
                        : row.kind == "unordered" ? std::string("(in an order not kept)")
@@ -9977,7 +10055,7 @@ class picture_writer {
     return name;
   }
 
-  std::string cell(const picture_row& row, const std::optional<picture_cell>& c) const {
+  [[gnu::cold]] std::string cell(const picture_row& row, const std::optional<picture_cell>& c) const {
     if (!c) return {};
     const std::string indent(2 * static_cast<std::size_t>(std::min<std::int64_t>(row.depth, 6)), ' ');
     return beside(indent + shorten_middle(label(row, *c), side_ - 9 - indent.size()),
@@ -9988,7 +10066,7 @@ class picture_writer {
   }
 
   // One line for rows that nobody needs to read one by one, with the time of those that are not inside others.
-  void folded(std::size_t begin, std::size_t end) {
+  [[gnu::cold]] void folded(std::size_t begin, std::size_t end) {
     double left = 0, right = 0;
     std::int64_t top = p_.rows[begin].depth;
     bool alike = true;
@@ -10007,13 +10085,13 @@ class picture_writer {
 
   static double seconds(const std::optional<picture_cell>& c) noexcept { return c ? c->seconds : 0; }
   double apart(const picture_row& row) const noexcept { return std::fabs(seconds(row.waiter) - seconds(row.causer)); }
-  bool differs(const picture_row& row) const noexcept {
+  [[gnu::cold]] bool differs(const picture_row& row) const noexcept {
     return !row.waiter || !row.causer || row.waiter->count != row.causer->count ||
            apart(row) > 0.05 * p_.waiter.seconds;
   }
 
   // The rows that differ, most first, with what they are in, as many as fit; if none differs, the longest.
-  void choose() {
+  [[gnu::cold]] void choose() {
     const std::size_t all = p_.rows.size();
     kept_.assign(all, all <= few_rows ? 1 : 0);
     if (all <= few_rows) return;
@@ -10027,7 +10105,7 @@ class picture_writer {
     std::vector<char> differing(all);  // and the lines of a loop that does: they say which it is
     for (std::size_t i = 0; i != all; ++i)
       differing[i] = differs(p_.rows[i]) || (is_line(p_.rows[i]) && around[i] != all && differs(p_.rows[around[i]]));
-    std::stable_sort(order.begin(), order.end(), [this, &differing](std::size_t a, std::size_t b) {
+    explain::sort_rarely(order, [this, &differing](std::size_t a, std::size_t b) {
       const picture_row &x = p_.rows[a], &y = p_.rows[b];
       if (differing[a] != differing[b]) return differing[a] != 0;
       if (apart(x) != apart(y)) return apart(x) > apart(y);
@@ -10046,7 +10124,7 @@ class picture_writer {
     for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
       if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;
   }
-  static std::size_t lines_of(const std::vector<char>& kept) {
+  [[gnu::cold]] static std::size_t lines_of(const std::vector<char>& kept) {
     std::size_t lines = 0;
     for (std::size_t i = 0; i != kept.size(); ++i) lines += kept[i] != 0 || i == 0 || kept[i - 1] != 0 ? 1 : 0;
     return lines;
@@ -10060,7 +10138,7 @@ class picture_writer {
 };
 
 template <class Writer>
-void write_picture_cell(Writer& out, const char* name, const std::optional<picture_cell>& c) {
+[[gnu::cold]] void write_picture_cell(Writer& out, const char* name, const std::optional<picture_cell>& c) {
   if (!c) return;
   out.key(name).begin_object().member("count", c->count).member("seconds", c->seconds);
   if (c->continued) out.member("continued", true);
@@ -10069,7 +10147,7 @@ void write_picture_cell(Writer& out, const char* name, const std::optional<pictu
 }
 
 template <class Writer>
-void write_picture(Writer& out, const picture& p) {
+[[gnu::cold]] void write_picture(Writer& out, const picture& p) {
   out.key("picture").begin_object().member("cut", p.cut);
   for (const bool left : {true, false}) {
     const location_seconds& l = left ? p.waiter : p.causer;
@@ -10207,7 +10285,7 @@ namespace report {
 namespace detail {
 
 template <class Writer>
-void write_locations(Writer& out, const char* name, const std::vector<location_seconds>& all) {
+[[gnu::cold]] void write_locations(Writer& out, const char* name, const std::vector<location_seconds>& all) {
   out.key(name).begin_array();
   for (const location_seconds& l : all)
     out.begin_object().member("rank", l.rank).member("thread", l.thread).member("seconds", l.seconds).end_object();
@@ -10215,7 +10293,7 @@ void write_locations(Writer& out, const char* name, const std::vector<location_s
 }
 
 template <class Writer>
-void write_advice(Writer& out, const char* name, const std::vector<advice_entry>& all) {
+[[gnu::cold]] void write_advice(Writer& out, const char* name, const std::vector<advice_entry>& all) {
   out.key(name).begin_array();
   for (const advice_entry& a : all) {
     out.begin_object().member("problem", a.problem).member("text", a.text).member("saving_seconds", a.saving_seconds);
@@ -10227,7 +10305,7 @@ void write_advice(Writer& out, const char* name, const std::vector<advice_entry>
 }
 
 template <class Writer>
-void write_residual(Writer& out, const residual_entry& r) {
+[[gnu::cold]] void write_residual(Writer& out, const residual_entry& r) {
   write_block(out, r);
   out.member("seconds", r.seconds).member("visits_seconds", r.visits_seconds).member("speed_seconds", r.speed_seconds);
   out.member("causer_visits", r.causer_visits).member("waiter_visits", r.waiter_visits);
@@ -10237,7 +10315,7 @@ void write_residual(Writer& out, const residual_entry& r) {
 }
 
 template <class Writer>
-void write_wait(Writer& out, const wait_entry& w) {
+[[gnu::cold]] void write_wait(Writer& out, const wait_entry& w) {
   out.begin_object().member("pattern", w.pattern).member("seconds", w.seconds).member("count", w.count);
   out.member("longest_seconds", w.longest_seconds).member("quality", w.quality);
   if (w.pattern == "late_sender")
@@ -10261,9 +10339,10 @@ void write_wait(Writer& out, const wait_entry& w) {
 }
 
 template <class Writer>
-void write_run(Writer& out, const run_facts& run) {
+[[gnu::cold]] void write_run(Writer& out, const run_facts& run) {
   out.key("run").begin_object();
   out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
+  if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
   out.member("unexplained_seconds", run.unexplained_seconds);
   out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);
@@ -10282,16 +10361,9 @@ void write_run(Writer& out, const run_facts& run) {
 }
 
 template <class Writer>
-void write_thread_end(Writer& out, const thread_end& t) {
-  out.begin_object().member("rank", t.rank).member("thread", t.thread).member("pid", t.pid).member("end", t.end);
-  out.member("seconds", t.seconds).member("regions", t.regions);
-  if (t.inside) {
-    write_place(out, "inside", t.call);
-    out.member("whom", t.whom).member("since_seconds", t.since_seconds);
-  }
-  out.member("mpi_calls", t.mpi_calls).member("records", t.records);
-  out.member("torn_events", t.torn_events).member("lost_events", t.lost_events).key("blocks").begin_array();
-  for (const place_total& b : t.blocks)
+[[gnu::cold]] void write_totals(Writer& out, const char* name, const std::vector<place_total>& all) {
+  out.key(name).begin_array();
+  for (const place_total& b : all)
     out.begin_object()
         .member("block", b.where.name)
         .member("file", b.where.file)
@@ -10300,11 +10372,25 @@ void write_thread_end(Writer& out, const thread_end& t) {
         .member("seconds", b.seconds)
         .member("work", b.work)
         .end_object();
-  out.end_array().end_object();
+  out.end_array();
 }
 
 template <class Writer>
-void write_communication(Writer& out, const result& r) {
+[[gnu::cold]] void write_thread_end(Writer& out, const thread_end& t) {
+  out.begin_object().member("rank", t.rank).member("thread", t.thread).member("pid", t.pid).member("end", t.end);
+  out.member("seconds", t.seconds).member("regions", t.regions);
+  if (t.inside) {
+    write_place(out, "inside", t.call);
+    out.member("whom", t.whom).member("since_seconds", t.since_seconds);
+  }
+  out.member("mpi_calls", t.mpi_calls).member("records", t.records);
+  out.member("torn_events", t.torn_events).member("lost_events", t.lost_events);
+  write_totals(out, "blocks", t.blocks);
+  out.end_object();
+}
+
+template <class Writer>
+[[gnu::cold]] void write_communication(Writer& out, const result& r) {
   if (r.communication != nullptr) return r.communication->write(out);
   for (const char* name : {"communication_classes", "distributions", "sharing"}) out.key(name).begin_array().end_array();
 }
@@ -10313,7 +10399,7 @@ void write_communication(Writer& out, const result& r) {
 
 /// Writes a result as docs/schema.json describes. `sink` is called with (const char*, size_t).
 template <class Sink>
-void write_json(const result& r, Sink sink) {
+[[gnu::cold]] void write_json(const result& r, Sink sink) {
   json_document out{json_sink(sink)};
   out.begin_object().member("schema", "whywait/1");
   detail::write_run(out, r.run);
@@ -10324,6 +10410,7 @@ void write_json(const result& r, Sink sink) {
   detail::write_ledger(out, r.ledger);
   detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
+  if (!r.unseen.empty()) detail::write_totals(out, "unseen", r.unseen);
   if (!r.last_words.empty()) {
     out.key("last_words").begin_array();
     for (const thread_end& t : r.last_words) detail::write_thread_end(out, t);
@@ -10370,7 +10457,7 @@ struct module_offset {
 /// Module and offset of an address; empty and the bare address for code that belongs to no file (just-in-time code).
 /// Needs no debug information, allocates nothing; about 0.3 us (takes the loader's lock: not from a signal handler).
 /// Two libraries with the same base name in different folders are not told apart.
-inline module_offset module_offset_of(const void* address) noexcept {
+[[gnu::cold]] inline module_offset module_offset_of(const void* address) noexcept {
   Dl_info info{};
   struct link_map* map = nullptr;
   module_offset out;
@@ -10414,7 +10501,7 @@ class module_list {
   const std::vector<loaded_module>& all() const noexcept { return modules_; }
 
   /// Module and offset of an address of that process; O(modules). Valid as long as the list does not change.
-  module_offset offset_of(const void* address) const noexcept {
+  [[gnu::cold]] module_offset offset_of(const void* address) const noexcept {
     const std::uint64_t at = reinterpret_cast<std::uintptr_t>(address);
     module_offset out;
     out.offset = at;
@@ -10493,7 +10580,7 @@ struct libdw {
   any_function find_elf = nullptr, find_debuginfo = nullptr, section_address = nullptr;
 
   /// False when the library or one of its functions is missing.
-  bool load(const char* library) noexcept {
+  [[gnu::cold]] bool load(const char* library) noexcept {
     // NODELETE: its own constructors and thread-local data outlive us; nothing is gained by unloading it at exit.
     void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == nullptr) return false;
@@ -10514,7 +10601,7 @@ struct libdw {
 
  private:
   template <class Function>
-  static bool find(void* handle, const char* name, Function*& function) noexcept {
+  [[gnu::cold]] static bool find(void* handle, const char* name, Function*& function) noexcept {
     function = reinterpret_cast<Function*>(::dlsym(handle, name));
     return function != nullptr;
   }
@@ -10551,7 +10638,7 @@ class symboliser {
   bool has_debug_information() { return open(); }
 
  private:
-  code_place look_up(const void* address, std::uintptr_t inside) {
+  [[gnu::cold]] code_place look_up(const void* address, std::uintptr_t inside) {
     code_place out;
     if (address == nullptr) return out;
     const void* const instruction = reinterpret_cast<const void*>(inside);
@@ -10581,7 +10668,7 @@ class symboliser {
 
   /// libdw (0.188 at least) finds a unit by .debug_aranges alone, which clang does not write: ask every unit of the
   /// module.
-  const char* search_units(detail::dwfl_module* module, std::uint64_t address, int& line_number) {
+  [[gnu::cold]] const char* search_units(detail::dwfl_module* module, std::uint64_t address, int& line_number) {
     std::uint64_t bias = 0;
     for (detail::dwarf_die* unit = nullptr; (unit = dw_.module_nextcu(module, unit, &bias)) != nullptr;) {
       if (dw_.haspc(unit, address - bias) <= 0) continue;
@@ -10591,7 +10678,7 @@ class symboliser {
     return nullptr;
   }
 
-  bool open() {
+  [[gnu::cold]] bool open() {
     if (library_ == nullptr) return session_ != nullptr;
     const char* const library = library_;
     library_ = nullptr;  // one attempt
@@ -10606,7 +10693,7 @@ class symboliser {
     return session_ != nullptr;
   }
 
-  bool report_modules() {
+  [[gnu::cold]] bool report_modules() {
     if (modules_ == nullptr) return dw_.linux_proc_report(session_, ::getpid()) == 0;
     dw_.report_begin(session_);
     for (const loaded_module& m : modules_->all())
@@ -10677,22 +10764,21 @@ namespace detail {
 
 [[gnu::cold]] inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
   for (const location_seconds& m : more) {
-    const auto same = std::find_if(shares.begin(), shares.end(), [&m](const location_seconds& s) {
-      return s.rank == m.rank && s.thread == m.thread;
-    });
-    if (same == shares.end()) shares.push_back(m);
-    else same->seconds += m.seconds;
+    std::size_t same = 0;
+    while (same != shares.size() && (shares[same].rank != m.rank || shares[same].thread != m.thread)) ++same;
+    if (same == shares.size()) shares.push_back(m);
+    else shares[same].seconds += m.seconds;
   }
 }
 
 [[gnu::cold]] inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more,
                                      const std::string& pattern) {
   for (const advice_entry& m : more) {
-    const auto same =
-        std::find_if(advice.begin(), advice.end(), [&m](const advice_entry& a) { return a.problem == m.problem; });
-    if (same != advice.end()) {
-      same->saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
-      same->seconds += m.seconds;
+    std::size_t same = 0;
+    while (same != advice.size() && advice[same].problem != m.problem) ++same;
+    if (same != advice.size()) {
+      advice[same].saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
+      advice[same].seconds += m.seconds;
     } else if (m.problem != pattern || advice.empty()) {  // else a special advice stands for that of the pattern
       advice.push_back(m);
     }
@@ -10710,10 +10796,10 @@ namespace detail {
 [[gnu::cold]] inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits) {
   std::vector<wait_group> groups;
   for (const wait_entry& w : waits) {
-    const auto same = std::find_if(groups.begin(), groups.end(), [&w](const wait_group& g) {
-      return g.sum.pattern == w.pattern && g.sum.operation == w.operation && g.sum.cause == w.cause;
-    });
-    if (same == groups.end()) {
+    wait_group* same = nullptr;
+    for (wait_group& g : groups)
+      if (g.sum.pattern == w.pattern && g.sum.operation == w.operation && g.sum.cause == w.cause) same = &g;
+    if (same == nullptr) {
       groups.push_back({w, 1, w.seconds});
       continue;
     }
@@ -10737,11 +10823,12 @@ namespace detail {
   }
   for (wait_group& g : groups) {
     wait_entry& sum = g.sum;
-    const auto small = std::stable_partition(sum.residual.begin(), sum.residual.end(), [&](const residual_entry& r) {
-      return g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds) >= 0.01 * sum.seconds;
-    });
-    for (auto r = small; r != sum.residual.end(); ++r) sum.unexplained_seconds += r->seconds;
-    sum.residual.erase(small, sum.residual.end());
+    std::vector<residual_entry> terms;
+    for (residual_entry& r : sum.residual) {
+      if (g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds) >= 0.01 * sum.seconds) terms.push_back(std::move(r));
+      else sum.unexplained_seconds += r.seconds;
+    }
+    sum.residual = std::move(terms);
     explain::sort_rarely(sum.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::fabs(a.seconds) > std::fabs(b.seconds);
     });
@@ -10749,12 +10836,11 @@ namespace detail {
     const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
     explain::sort_rarely(sum.waiters, more);
     explain::sort_rarely(sum.causers, more);
-    sum.advice.erase(std::remove_if(sum.advice.begin(), sum.advice.end(),
-                                    [&](const advice_entry& a) {  // of a small shape only
-                                      return g.shapes > 1 && a.problem != sum.pattern &&
-                                             a.seconds < 0.1 * sum.seconds;
-                                    }),
-                     sum.advice.end());
+    std::vector<advice_entry> advice;
+    for (advice_entry& a : sum.advice)
+      if (g.shapes == 1 || a.problem == sum.pattern || a.seconds >= 0.1 * sum.seconds)  // else of a small shape only
+        advice.push_back(std::move(a));
+    sum.advice = std::move(advice);
     explain::sort_rarely(sum.advice, [](const advice_entry& a, const advice_entry& b) {
       return a.saving_seconds > b.saving_seconds;
     });
@@ -10781,10 +10867,13 @@ namespace detail {
 
 /// "efficiency 51 % = load balance 64 % × serialisation 88 % × transfer 91 %", the names of POP.
 [[gnu::cold]] inline std::string efficiency_text(const explain::efficiencies& e) {
-  std::string text = "efficiency " + percent(e.parallel) + " = load balance " + percent(e.load_balance);
-  if (e.balance_between_nodes > 0 && e.balance_between_nodes < 0.995)
-    text += " (in nodes " + percent(e.balance_in_nodes) + " × between them " + percent(e.balance_between_nodes) + ")";
-  return text + " × serialisation " + percent(e.serialisation) + " × transfer " + percent(e.transfer);
+  const auto nodes = [](double within, double between) {
+    if (!(between > 0 && between < 0.995)) return std::string();
+    return " (in nodes " + percent(within) + " × between them " + percent(between) + ")";
+  };
+  return "efficiency " + percent(e.parallel) + " = load balance " + percent(e.load_balance) +
+         nodes(e.balance_in_nodes, e.balance_between_nodes) + " × serialisation " + percent(e.serialisation) + " × transfer " +
+         percent(e.transfer) + nodes(e.transfer_in_nodes, e.transfer_between_nodes);
 }
 
 /// What measuring did to the run; empty where nobody knows what calls cost.
@@ -10879,6 +10968,31 @@ namespace report {
   return pattern;
 }
 
+/// How much of a run is explained of which a part was not seen: "10.2 ms (0.4 %) is", "nothing is".
+[[gnu::cold]] inline std::string explained_words(const run_facts& run) {
+  if (run.location_seconds <= 0) return "nothing is";
+  return duration(run.seconds - run.unseen_seconds) + " (" + percent(1 - run.unseen_seconds / run.seconds) + ") is";
+}
+
+/// In place of "nothing worth changing" where most waits, perhaps, were in what was not seen. `share`: of waiting.
+[[gnu::cold]] inline std::string hardly_seen(const run_facts& run, double share) {
+  if (run.location_seconds <= 0) return "Why the ranks waited is not known.";
+  return percent(share) + " of the rank time that is explained is waiting (" + duration(run.waiting_seconds) +
+         "); about the other " + duration(run.unseen_seconds) + " of the run nothing is known.";
+}
+
+/// What ran in that time: "compute (a.cpp:3) 1.9 s (190 visits), ...". Empty if nothing was marked.
+[[gnu::cold]] inline std::string unseen_words(const std::vector<place_total>& all) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i != std::min(most, all.size()); ++i) {
+    const std::string code = code_text(all[i].where);
+    text += (i == 0 ? "" : ", ") + printable(all[i].where.name) + (code.empty() ? "" : " (" + code + ")") + " " +
+            duration(all[i].seconds) + " (" + counted(all[i].visits, "visit") + ")";
+  }
+  return text;
+}
+
 /// What a quality means for the reader; empty for "exact".
 [[gnu::cold]] inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: some of it could only be bounded";
@@ -10908,7 +11022,7 @@ struct rank_words {
     out.ranks.push_back(list[i].rank);
     threads = threads || list[i].thread != 0;
   }
-  std::sort(out.ranks.begin(), out.ranks.end());
+  explain::sort_rarely(out.ranks);
   out.ranks.erase(std::unique(out.ranks.begin(), out.ranks.end()), out.ranks.end());
   if (out.ranks.empty()) {
     out.text = "some ranks";
@@ -11062,12 +11176,14 @@ class text_writer {
  public:
   text_writer(const result& r, const text_options& o) : r_(r), o_(o) {}
 
-  std::string operator()() {
+  [[gnu::cold]] std::string operator()() {
     const run_facts& run = r_.run;
     const double share = run.location_seconds > 0 ? run.waiting_seconds / run.location_seconds : 0;
     std::string head = "whywait · " + counted(run.ranks, "rank");
     if (run.locations > run.ranks) head += " · " + counted(run.locations, "thread");
     head += " · " + duration(run.seconds);
+    const bool partly = run.unseen_seconds > 0.01 * run.seconds;
+    if (partly) head += ", of which " + explained_words(run) + " explained";
     if (run.mpi_calls <= 0) {
       out_ += bold(head) + "\n";
       paragraph(
@@ -11079,7 +11195,7 @@ class text_writer {
       return std::move(out_);
     }
     const bool quiet = share < o_.quiet_below || run.waiting_seconds < o_.quiet_seconds;
-    if (!quiet) head += " · " + percent(share) + " of rank time is waiting (" + duration(run.waiting_seconds) + ")";
+    if (!quiet) head += " · " + percent(share) + " of " + (partly ? "that" : "rank time") + " is waiting (" + duration(run.waiting_seconds) + ")";
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not come to its end: this is what was known of it.", "  ");
@@ -11119,7 +11235,7 @@ class text_writer {
   std::string bold(const std::string& text) const { return bold_on() + text + off(); }
 
   /// Wrapped text in one colour; further lines are indented by `deeper` more columns.
-  void paragraph(const std::string& text, const std::string& margin, const char* colour = "", std::size_t deeper = 0) {
+  [[gnu::cold]] void paragraph(const std::string& text, const std::string& margin, const char* colour = "", std::size_t deeper = 0) {
     std::string lines = wrap(text, o_.columns, margin, margin + std::string(deeper, ' '));
     if (*colour == '\0') {
       out_ += lines;
@@ -11129,11 +11245,12 @@ class text_writer {
     out_ += colour + lines + off() + "\n";
   }
 
-  void balanced(double share) {
+  [[gnu::cold]] void balanced(double share) {
     if (r_.run.ranks == 1 && r_.run.waiting_seconds <= 0) {
       paragraph("1 rank: there is no other rank to wait for.", "  ");
       return;
     }
+    if (r_.run.unseen_seconds > 0.1 * r_.run.seconds) return paragraph(hardly_seen(r_.run, share), "  ");
     paragraph(percent(share) + " of rank time is waiting (" + duration(r_.run.waiting_seconds) +
                   (r_.problems.empty() ? "): nothing worth changing here." : "): the waiting is not worth changing."),
               "  ", green());
@@ -11146,12 +11263,13 @@ class text_writer {
   }
 
   /// How much each kind of wait takes, where there are several: "late sender 32 %, late receiver 1.5 % of rank time".
-  void patterns(const std::vector<wait_group>& groups) {
+  [[gnu::cold]] void patterns(const std::vector<wait_group>& groups) {
     std::vector<std::pair<std::string, double>> sums;
     for (const wait_group& g : groups) {
-      const auto same = std::find_if(sums.begin(), sums.end(), [&g](const auto& s) { return s.first == g.sum.pattern; });
-      if (same == sums.end()) sums.emplace_back(g.sum.pattern, g.sum.seconds);
-      else same->second += g.sum.seconds;
+      std::size_t same = 0;
+      while (same != sums.size() && sums[same].first != g.sum.pattern) ++same;
+      if (same == sums.size()) sums.emplace_back(g.sum.pattern, g.sum.seconds);
+      else sums[same].second += g.sum.seconds;
     }
     explain::sort_rarely(sums, [](const auto& a, const auto& b) { return a.second > b.second; });
     std::string text;
@@ -11162,7 +11280,7 @@ class text_writer {
     if (several > 1) paragraph(text + " of rank time", "  ");
   }
 
-  void wait(const wait_group& group, std::size_t number) {
+  [[gnu::cold]] void wait(const wait_group& group, std::size_t number) {
     const wait_entry& w = group.sum;
     const duration_scale scale = scale_for(w.seconds);
     const std::string head = pattern_words(w.pattern) + "  " + duration(w.seconds);
@@ -11202,7 +11320,7 @@ class text_writer {
     }
   }
 
-  void advice(const advice_entry& a, const duration_scale& scale) {
+  [[gnu::cold]] void advice(const advice_entry& a, const duration_scale& scale) {
     if (a.text.empty()) return;
     paragraph("try: " + printable(a.text) +
                   (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")"
@@ -11211,7 +11329,7 @@ class text_writer {
   }
 
   /// Problems that belong to no single wait.
-  void problems() {
+  [[gnu::cold]] void problems() {
     const std::size_t shown = std::min(r_.problems.size(), o_.most_problems);
     for (std::size_t i = 0; i < shown; ++i) {
       const advice_entry& a = r_.problems[i];
@@ -11231,7 +11349,7 @@ class text_writer {
   void efficiency() { paragraph(efficiency_text(r_.ledger.efficiency), "  ", "", 2); }
 
   /// What the virtual clocks say about the run as a whole.
-  void ledger() {
+  [[gnu::cold]] void ledger() {
     const std::string path = critical_path_text(r_.ledger, o_.columns);
     out_ += path;
     if (!path.empty() && r_.run.first_comers > 0)
@@ -11244,7 +11362,7 @@ class text_writer {
     paragraph(delays, margin());
   }
 
-  void places(const wait_entry& w) {
+  [[gnu::cold]] void places(const wait_entry& w) {
     const std::string one = call_text(w.operation) + "  <-  " + call_text(w.cause);
     if (display_width(one) + margin().size() <= o_.columns) {
       out_ += margin() + one + "\n";
@@ -11254,7 +11372,7 @@ class text_writer {
     out_ += margin() + "  <-  " + call_text(w.cause, "in", o_.columns - margin().size() - 6) + "\n";
   }
 
-  void blocks(const wait_entry& w, const duration_scale& scale) {
+  [[gnu::cold]] void blocks(const wait_entry& w, const duration_scale& scale) {
     std::vector<table_row> rows;
     double unlisted = 0;
     std::size_t timed = 0, more = 0, steps = 0, more_steps = 0;
@@ -11312,16 +11430,16 @@ class text_writer {
     return label_of(r, label_columns, o_.columns - margin().size() - 2);
   }
 
-  static std::string scale_or_own(const duration_scale& scale, double seconds) {
+  [[gnu::cold]] static std::string scale_or_own(const duration_scale& scale, double seconds) {
     return std::fabs(seconds) * scale.per_second < 0.5 * std::pow(10.0, -scale.decimals) ? duration(seconds, 2)
                                                                                          : scale(seconds);
   }
-  static std::string amount(const duration_scale& scale, double seconds) {
+  [[gnu::cold]] static std::string amount(const duration_scale& scale, double seconds) {
     if (seconds == 0) return "0 s";
     return (seconds > 0 ? "+" : "") + scale_or_own(scale, seconds);
   }
 
-  void rest(std::size_t more, bool shown, double covered) {
+  [[gnu::cold]] void rest(std::size_t more, bool shown, double covered) {
     const double undescribed = r_.run.undescribed_seconds;
     if (undescribed > 0)
       out_ += "\n    " + counted(r_.run.undescribed_waits, "wait") + " not described by any rule: " +
@@ -11336,7 +11454,7 @@ class text_writer {
             " of the waiting)\n";
   }
 
-  void footer() {
+  [[gnu::cold]] void footer() {
     const run_facts& run = r_.run;
     std::string text = counted(run.mpi_calls, "MPI call") + " seen" +
                        (run.epochs > 1 ? " in " + counted(run.epochs, "epoch") : "") + ", clock error ";
@@ -11355,10 +11473,11 @@ class text_writer {
   }
 
   void warnings() {
+    if (!r_.unseen.empty()) paragraph("while memory had ended, all ranks ran " + unseen_words(r_.unseen), "    ");
     for (const std::string& w : r_.run.warnings) paragraph("warning: " + printable(w), "    ", red(), 9);
   }
 
-  static const std::string& margin() {
+  [[gnu::cold]] static const std::string& margin() {
     static const std::string four(4, ' ');
     return four;
   }

@@ -415,3 +415,37 @@ TEST_CASE("a buffer that is rewound begins anew in the chunks that it needed las
   second.release();
   CHECK(budget.used() == 0);
 }
+
+TEST_CASE("a reader takes as much as it wants, what is left keeps its index, and rewinding forgets all") {
+  memory_budget budget;
+  budget.limit(small_chunk * 4);
+  small_buffer<drop_newest> buffer;
+  REQUIRE(buffer.open(budget));
+  std::uint64_t pushed = 0, taken = 0;
+  for (int round = 0; round != 50; ++round) {
+    while (pushed < taken + 20) buffer.push(pushed++);
+    const std::uint64_t until = taken + 1 + static_cast<std::uint64_t>(round * 7 % 19);
+    std::uint64_t expected = taken;
+    bool right = true;
+    CHECK(buffer.drain([&](const std::uint64_t* first, std::uint64_t count) {
+      for (std::uint64_t i = 0; i != count; ++i) right = right && first[i] == expected++;
+    }, until) == until - taken);
+    CHECK(expected == until);
+    taken = until;
+    for (std::uint64_t i = taken; i != pushed; ++i) right = right && buffer[i] == i;
+    CHECK(right);
+  }
+  CHECK(buffer.dropped() == 0);
+  CHECK(buffer.drain([](const std::uint64_t*, std::uint64_t) {}, taken) == 0);
+  check_balance(buffer.counts());
+  CHECK(buffer.counts().kept == pushed - taken);
+  buffer.rewind();
+  CHECK(buffer.size() == 0);
+  CHECK(buffer.counts().drained == 0);
+  for (std::uint64_t i = 0; i != 32; ++i) CHECK(buffer.push(i + 5));
+  CHECK(buffer[0] == 5);
+  CHECK(buffer[31] == 36);
+  CHECK(buffer.drain([](const std::uint64_t*, std::uint64_t) {}) == 32);
+  buffer.release();
+  CHECK(budget.used() == 0);
+}

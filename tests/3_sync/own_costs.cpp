@@ -90,6 +90,30 @@ TEST_CASE("calls that did not time themselves cost what the calibration of the m
   CHECK(before(mpi_call::Allreduce) == of(mpi_call::Barrier));
 }
 
+TEST_CASE("a clock that became dearer makes marks and rare calls dearer, one that is a bit slower does not") {
+  const auto timings = std::make_unique<self_timing>();
+  const auto quiet = std::make_unique<calibration>();
+  quiet->calls[static_cast<std::size_t>(mpi_call::Barrier)] = {30, 40, 50, 20};
+  quiet->region_ticks = 45;
+  quiet->step_ticks = 2;
+  quiet->reading_ticks = 18;
+  const auto rare = [&] { return call_costs(*timings, *quiet, 0.5)[static_cast<std::size_t>(mpi_call::Allreduce)]; };
+  for (std::uint32_t i = 0; i < 5; ++i) timings->note(mpi_call::Send, 1, 2, 3, 39);
+  CHECK(mark_costs(*timings, *quiet, 0.5).region_ns == 22.5);
+  CHECK(rare().before_ns == 10);  // half of 30 - 20 / 2
+  for (std::uint32_t i = 0; i < 6; ++i) timings->note(mpi_call::Recv, 1, 2, 3, 1020);  // the middle one of all
+  const core::mark_overhead dear = mark_costs(*timings, *quiet, 0.5);
+  CHECK(dear.region_ns == 0.5 * (45 + 2 * 1000));
+  CHECK(dear.step_ns == 1);
+  CHECK(dear.reading_ns == 0.5 * 1018);
+  CHECK(rare().before_ns == 0.5 * (1030 - 510));
+  CHECK(rare().inside_ns == 0.5 * (1040 - 510));
+  CHECK(rare().back_ns == 0.5 * 510);
+  CHECK(rare().after_ns == 0.5 * (1050 - 510));
+  for (std::uint32_t i = 0; i < self_timing::kept; ++i) timings->note(mpi_call::Wait, 1, 2, 3, 10);
+  CHECK(mark_costs(*timings, *quiet, 0.5).region_ns == 12.5);  // a cheaper one
+}
+
 TEST_CASE("without a calibration nothing is known") {
   const auto timings = std::make_unique<self_timing>();
   const auto quiet = std::make_unique<calibration>();

@@ -118,6 +118,64 @@ TEST_CASE("efficiency 10: a synchronous send that waits for its receiver") {
   check(explained(r, {16, 12}).efficiency, {11.0 / 12, 12.0 / 16, 1});
 }
 
+namespace {
+
+// `nodes` 2: the first half of the ranks on one, the others on another; 1: all on one; 0: nobody knows.
+explain::efficiencies on_nodes(run& r, int nodes) {
+  auto all = r.views();
+  for (std::size_t i = 0; i != all.size(); ++i) all[i].node = nodes < 2 ? nodes - 1 : i < all.size() / 2 ? 7 : 3;
+  explain::options settings = run::exact();
+  settings.clocks = &explain::virtual_clocks;
+  explain::simulated_transport transport(static_cast<std::int32_t>(all.size()));
+  return explain::explain(transport, all, settings).efficiency;
+}
+
+void check_transfer(const explain::efficiencies& e, double in_nodes, double between_nodes) {
+  CHECK(e.transfer_in_nodes == doctest::Approx(in_nodes));
+  CHECK(e.transfer_between_nodes == doctest::Approx(between_nodes));
+}
+
+}  // namespace
+
+TEST_CASE("efficiency 11: transfer within nodes and between them") {
+  run r(4);  // 10 of work go through all ranks; messages take 2 and 4 within the nodes, 6 between them
+  r[0].send(10, 10, 1);
+  r[1].receive(0, 12, 0);
+  r[1].send(12, 12, 2);
+  r[2].receive(0, 18, 1);
+  r[2].send(18, 18, 3);
+  r[3].receive(0, 22, 2);
+  const std::int64_t ends[] = {10, 12, 18, 22};
+  for (int i = 0; i != 4; ++i) r[i].end_ns = ends[i];
+  CHECK(on_nodes(r, 2).transfer == doctest::Approx(10.0 / 22));
+  check_transfer(on_nodes(r, 2), 16.0 / 22, 10.0 / 16);
+  check_transfer(on_nodes(r, 1), 10.0 / 22, 1);
+  check_transfer(on_nodes(r, 0), 0, 0);
+}
+
+TEST_CASE("efficiency 12: a call that completes messages of both kinds, or a collective of both nodes, lies between them") {
+  run r(4);
+  r[0].send(10, 10, 1);
+  r[2].send(10, 10, 1);
+  const std::uint32_t near = r[1].post_receive(1, 1, 0), far = r[1].post_receive(1, 1, 2);
+  r[1].call(mpi_call::Waitall, 2, 15);
+  r[1].completes(near);
+  r[1].completes(far);
+  for (int i = 0; i != 4; ++i) {
+    r[i].collective(mpi_call::Barrier, 15, 18);
+    r[i].end_ns = 18;
+  }
+  check_transfer(on_nodes(r, 2), 1, 15.0 / 18);
+
+  run s(4);  // the same without the message from the other node, and of its own communicator: within
+  s[0].send(10, 10, 1);
+  const std::uint32_t only = s[1].post_receive(1, 1, 0);
+  s[1].call(mpi_call::Waitall, 2, 15);
+  s[1].completes(only);
+  for (int i = 0; i != 4; ++i) s[i].end_ns = i == 1 ? 15 : 10;
+  check_transfer(on_nodes(s, 2), 10.0 / 15, 1);
+}
+
 TEST_CASE("calibrated constants count as overhead: before, inside and after the call") {
   run r(1);
   r[0].call(mpi_call::Test, 100, 120);

@@ -166,7 +166,7 @@ std::string words(const explain::outcome& out) {
   return s.str();
 }
 
-reference::shape shape_of(std::uint64_t seed) {
+reference::shape shape_with_cuts(std::uint64_t seed) {
   reference::shape s;
   s.ranks = 2 + static_cast<int>(seed % 7);
   s.events = 40 + static_cast<int>(seed % 83);
@@ -180,7 +180,7 @@ reference::shape shape_of(std::uint64_t seed) {
 TEST_CASE("on 1,000 random programs the epochs folded say what the whole run says, to the nanosecond") {
   std::size_t cuts = 0, carried = 0, met = 0;
   for (std::uint64_t seed = 1; seed <= programs(1000); ++seed) {
-    reference::program truth(seed, shape_of(seed));
+    reference::program truth(seed, shape_with_cuts(seed));
     explain::options settings = run::exact();
     if (seed % 2 == 0) settings.classes_per_key = 2;  // so that there is no room for some
     const std::string expected = words(truth.histories().explain(settings));
@@ -199,7 +199,7 @@ TEST_CASE("on 1,000 random programs the epochs folded say what the whole run say
 TEST_CASE("virtual clocks of the epochs add up to those of the whole run") {
   std::size_t cuts = 0;
   for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
-    reference::shape shape = shape_of(seed);
+    reference::shape shape = shape_with_cuts(seed);
     shape.certain = true;
     shape.overhead = true;
     reference::program truth(seed, shape);

@@ -146,9 +146,9 @@ void check_event(const json& c) {
 }
 
 // A recorded program as the wrappers would have left it, and the constants of its network.
-class program {
+class vector_program {
  public:
-  explicit program(const json& c)
+  explicit vector_program(const json& c)
       : c_(c), k_(c["constants"]), books_(c["ranks"].get<std::size_t>()) {
     for (const json& e : c_["events"]) {
       const std::size_t rank = e["rank"];
@@ -305,7 +305,7 @@ TEST_CASE("every vector of overhead.json comes out to the nanosecond") {
       check_event(c);
       ++events;
     } else {
-      program(c).check();
+      vector_program(c).check();
       ++programs;
     }
   }

@@ -62,7 +62,7 @@ TEST_CASE("a loop that runs a thousand times leaves one footprint, and it travel
   auto& data = p.finished();
   comm::footprint_book book(data[1]);
   for (std::uint64_t i = 0; i != data[1].locations[0].records.size(); ++i) book.take(data[1].locations[0].records[i]);
-  const auto& list = book.settle();
+  const auto& list = book.result();
   REQUIRE(list.size() == 3);
   CHECK(list[0].set.runs().size() == 1);
   CHECK(list[0].set.runs()[0] == comm::index_run{64, 32, 64, 8});

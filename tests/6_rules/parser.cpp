@@ -6,7 +6,7 @@
 
 namespace {
 
-bool contains(const std::string& text, const char* what) { return text.find(what) != std::string::npos; }
+bool says(const std::string& text, const char* what) { return text.find(what) != std::string::npos; }
 
 std::size_t count(const std::string& text, const char* what) {
   std::size_t n = 0;
@@ -39,7 +39,7 @@ TEST_CASE("a message names file, line and column, shows the line and puts the ca
 }
 
 TEST_CASE("the column counts characters, not bytes") {
-  CHECK(contains(sample::messages("declare problem for wait parameters (name = \"жёлтый\", duration = durration);"), "my.rules:1:66: whywait-R021"));
+  CHECK(says(sample::messages("declare problem for wait parameters (name = \"жёлтый\", duration = durration);"), "my.rules:1:66: whywait-R021"));
 }
 
 TEST_CASE("one run shows several mistakes, in every declaration") {
@@ -48,11 +48,11 @@ TEST_CASE("one run shows several mistakes, in every declaration") {
       "delcare composite event x;\n"
       "declare problem for late_sendr parameters (name = \"b\", advise = \"x\", duration = 1 s);\n"
       "declare problem for wait parameters (name = , duration = 1 s, saving = (2 s);\n");
-  CHECK(contains(all, "did you mean duration?"));
-  CHECK(contains(all, "whywait-R043"));
-  CHECK(contains(all, "did you mean declare?"));
-  CHECK(contains(all, "did you mean late_sender?"));
-  CHECK(contains(all, "my.rules:4:45: whywait-R010: expected a value, found ','"));
+  CHECK(says(all, "did you mean duration?"));
+  CHECK(says(all, "whywait-R043"));
+  CHECK(says(all, "did you mean declare?"));
+  CHECK(says(all, "did you mean late_sender?"));
+  CHECK(says(all, "my.rules:4:45: whywait-R010: expected a value, found ','"));
   CHECK(count(all, "whywait-R") >= 5);
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("each mistake has its number") {
     CAPTURE(c.text);
     const std::string found = sample::messages(c.text);
     CAPTURE(found);
-    CHECK(contains(found, (std::string("whywait-") + c.number).c_str()));
+    CHECK(says(found, (std::string("whywait-") + c.number).c_str()));
   }
 }
 
@@ -109,15 +109,15 @@ TEST_CASE("nesting and size are bounded with clear errors") {
   const std::string head = "declare problem for wait parameters (name = \"x\", duration = ";
   const auto nested = [&](std::size_t depth) { return head + std::string(depth, '(') + "1 s" + std::string(depth, ')') + ");"; };
   CHECK(sample::messages(nested(150)).empty());
-  CHECK(contains(sample::messages(nested(100000)), "whywait-R011"));
+  CHECK(says(sample::messages(nested(100000)), "whywait-R011"));
   std::string minus = head;
   for (int i = 0; i < 100000; ++i) minus += "-";
-  CHECK(contains(sample::messages(minus + "1 s);"), "whywait-R011"));
+  CHECK(says(sample::messages(minus + "1 s);"), "whywait-R011"));
   std::string sum = head + "1 s";
   for (int i = 0; i < 10000; ++i) sum += "+1 s";
-  CHECK(contains(sample::messages(sum + ");"), "whywait-R011"));
-  CHECK(contains(sample::messages(std::string((1 << 20) + 1, ' ')), "whywait-R012"));
-  CHECK(contains(sample::messages("set x = \"" + std::string(40000, 'a') + "\";"), "whywait-R012"));
+  CHECK(says(sample::messages(sum + ");"), "whywait-R011"));
+  CHECK(says(sample::messages(std::string((1 << 20) + 1, ' ')), "whywait-R012"));
+  CHECK(says(sample::messages("set x = \"" + std::string(40000, 'a') + "\";"), "whywait-R012"));
 }
 
 TEST_CASE("messages about one text are bounded") {

@@ -127,6 +127,12 @@ TEST_CASE("machines are told apart where they differ") {
   o.efficiency.balance_in_nodes = 0.9375;
   o.efficiency.balance_between_nodes = 0.8;
   CHECK(has(text(o), "load balance 75 % (in nodes 94 % × between them 80 %)"));
+  o.efficiency.transfer_in_nodes = 0.9;
+  o.efficiency.transfer_between_nodes = 1;
+  CHECK(has(text(o), "transfer 90 %\n"));
+  o.efficiency.transfer_in_nodes = 0.96;
+  o.efficiency.transfer_between_nodes = 0.9375;
+  CHECK(has(text(o), "transfer 90 % (in nodes 96 % × between them 94 %)"));
 }
 
 TEST_CASE("waiting that does not matter leaves no critical path, but a low efficiency is told") {

@@ -115,6 +115,38 @@ TEST_CASE("a balanced program is told so plainly") {
 )");
 }
 
+TEST_CASE("a run of which only the beginning is known is not called balanced") {
+  explain::explanation e = late_sender();
+  e.wait_ns = 160000;
+  e.residual = {term(compute, 160000, 0, 5, 0)};
+  report::run_facts part = facts(4);
+  part.seconds = 2.31;
+  part.unseen_seconds = 2.30;
+  CHECK(text(outcome({e}, 4, second / 100), part) == R"(whywait · 4 ranks · 2.31 s, of which 10.0 ms (0.4 %) is explained
+  0.4 % of the rank time that is explained is waiting (160 us); about the other
+  2.30 s of the run nothing is known.
+
+    12345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages
+    unmatched, 0 % of the waiting unexplained
+)");
+  report::result with = report::assemble(outcome({}, 4, second / 100), {}, part);
+  report::place loop, pack;
+  loop.name = "loop";
+  loop.file = "a.cpp";
+  loop.line = 3;
+  pack.name = "pack";
+  with.unseen = {{loop, 190, 1.9, 0}, {pack, 1, 0.1, 0}};
+  CHECK(has(report::text_of(with),
+            "    while memory had ended, all ranks ran loop (a.cpp:3) 1.90 s (190 visits),\n    pack 100 ms (1 visit)\n"));
+  part.unseen_seconds = 2.31;
+  CHECK(text(outcome({}, 4, 0), part) == R"(whywait · 4 ranks · 2.31 s, of which nothing is explained
+  Why the ranks waited is not known.
+
+    12345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages
+    unmatched
+)");
+}
+
 TEST_CASE("a chain names the block that began it and says what is inherited") {
   explain::explanation e = late_sender();
   e.operation = recv;

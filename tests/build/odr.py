@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """What a second file with the same headers would define again: strong symbols, of which only the file's own may be there.
 
-    odr.py object|object...
-
-    odr.py objects ...
+    odr.py OBJECT|OBJECT...
 """
 import sys
 

@@ -544,8 +544,9 @@ void together() {
     for (std::uint32_t i = 0; l.sites != nullptr && i != l.sites->size(); ++i)
       history.locations.back().call_sites.push_back(core::combine(static_cast<std::uint64_t>((*l.sites)[i].call), i));
   }
-  ww::mpi::data_losses lost;
-  const ww::comm::rank_data found = ww::mpi::collect_data(process(), history, &lost);
+  ww::mpi::data_history of_process(process());
+  const ww::comm::rank_data& found = of_process.take(process(), history);
+  const ww::mpi::data_losses lost = of_process.losses(process());
   CHECK(lost.records == 0 && lost.registrations == 0 && lost.unordered == 0);
   std::int64_t receives = 0, letters_seen = 0;
   for (std::uint64_t i = 0; i != found.locations[0].records.size(); ++i) {

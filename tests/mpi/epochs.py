@@ -55,7 +55,7 @@ def main():
         last = {}
         for memory in "512M", "512K":
             result = run(folder, program, launcher, memory)
-            if result["run"]["dropped_events"] != 0 or result["run"].get("unmatched_messages", 0) != 0:
+            if result["run"]["dropped_events"] != 0 or result["run"]["unmatched"] != 0:
                 sys.exit(f"records were lost: {result['run']}")
             last[memory] = result
             all_times[memory].append(known(result))

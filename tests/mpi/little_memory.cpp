@@ -4,6 +4,11 @@
 // environment: WHYWAIT_OUTPUT=little WHYWAIT_MEMORY=1M
 // json little.json
 // stderr ~ WHYWAIT_MEMORY
+// stderr ~ of\s+which\s+[0-9.]+ ms\s+\([0-9.]+ %\)\s+is\s+explained
+// stderr ~ while\s+memory\s+had\s+ended,\s+all\s+ranks\s+ran\s+exchange\s+\(little_memory.cpp:[0-9]+\)
+// file little.json ~ "unseen": \[\s*\{\s*"block": "exchange"
+// stderr !~ nothing\s+worth
+// file little.json ~ "unseen_seconds": 0*[1-9.]
 //
 // More records than memory and no operation in which all ranks meet: the beginning is explained, the rest counted and said, the program unharmed.
 #include <whywait/record.hpp>

@@ -1,9 +1,10 @@
 // A program that is measured with an expensive clock, and what its run would have been without: whenever code of this
 // executable (marks, wrappers) reads CLOCK_MONOTONIC, that takes as long as --reading says, in sleep. Nobody tells the
 // toolkit. --late: only from the end of MPI_Init on, when what it found out there is wrong. --forgive: a reading that took too
-// long is not made up for by the next. overhead.py compares runs.
+// long is not made up for by the next. --longer: all work and readings take that many times as long, so that waking up late
+// matters as much less. overhead.py compares runs.
 //
-//   overhead [--reading MICROSECONDS] [--late] [--forgive] [--steps N] [--exchanges N]
+//   overhead [--reading MICROSECONDS] [--late] [--forgive] [--longer TIMES] [--steps N] [--exchanges N]
 //
 // with: mpi_once
 // ranks: 4
@@ -74,16 +75,15 @@ namespace {
 struct program {
   int rank = 0, ranks = 1, steps = 40;
   int exchanges = 1;  // with their neighbours, in each step
+  int longer = 1;
   sleeper worker;
 
-  void work(double milliseconds) { worker.sleep(static_cast<long>(milliseconds * 1e6)); }
+  void work(double milliseconds) { worker.sleep(static_cast<long>(milliseconds * longer * 1e6)); }
 
-  // The low ranks work longer in few pieces, the high ones shorter in many: measuring fills up their waiting. Those
-  // that exchange more have no marks.
+  // The low ranks work longer in few pieces, the high ones shorter in many: measuring fills up their waiting.
   void compute() {
     const int pieces = 2 + 4 * rank;
     const double all = 24 - 4 * rank;
-    if (exchanges > 1) return work(all);
     for (int i = 0; i != pieces; ++i) {
       WHYWAIT_REGION("piece");
       work(all / pieces);
@@ -124,9 +124,11 @@ int main(int argc, char** argv) {
     if (word == "--reading" && i + 1 < argc) asked_ns = std::atol(argv[++i]) * 1000;
     else if (word == "--steps" && i + 1 < argc) p.steps = std::atoi(argv[++i]);
     else if (word == "--exchanges" && i + 1 < argc) p.exchanges = std::atoi(argv[++i]);
+    else if (word == "--longer" && i + 1 < argc) p.longer = std::atoi(argv[++i]);
     else if (word == "--late") late = true;
     else if (word == "--forgive") forgive = true;
   }
+  asked_ns *= p.longer;
   prctl(PR_SET_TIMERSLACK, 1UL);
   reading.forgives = late || forgive;  // else few of many readings may take the time of all
   reading_ns = late ? 0 : asked_ns;

@@ -15,10 +15,24 @@ namespace whywait {
 inline namespace v0 {
 namespace comm {
 
-/// One rank on its way through its records; `classify` drives it.
+/// One rank on its way through its records, of a whole run or part by part: `follow` drives it. It keeps what the parts to
+/// come need: the history of the bytes, the classes and their sums, messages under way. Bounded by arrays, classes, and
+/// pairs of partner and class (transfer_book), however many transfers.
 class classifier {
  public:
+  /// `rank` must outlive it.
   explicit classifier(const rank_data& rank) : rank_(&rank), cursor_(rank), book_(rank, false) {}
+
+  /// The records that the rank has by now are the next part; those before are over.
+  void begin_part() {
+    cursor_ = record_cursor(*rank_);
+    will_send_.clear();
+    announced_ = ended_ = false;
+    shared_record_ = 0;
+    book_.begin_part();
+  }
+  /// Between two parts, on all ranks: `data_record::order` begins anew.
+  void restart_orders() { book_.restart_orders(); }
 
   /// Tells the receivers which messages carry registered data; all of it at once: 16 bytes a run of such messages.
   template <class Outbox>
@@ -59,8 +73,8 @@ class classifier {
   }
   void hear(std::int32_t source, const unsigned char* data, std::size_t size) { book_.hear(source, data, size); }
 
-  void finish() { result_ = book_.result(); }
-  classified& result() noexcept { return result_; }
+  /// What is known so far. `over`: nobody will receive what is still under way.
+  classified result(bool over) const { return book_.result(over); }
 
  private:
   static constexpr std::size_t flush_at = std::size_t{1} << 16;
@@ -96,27 +110,25 @@ class classifier {
   transfer_book book_;
   std::unordered_map<std::int32_t, announcements> will_send_;
   std::unordered_map<std::int32_t, explain::packet> outbox_;
-  classified result_;
   std::size_t shared_location_ = 0;
   std::uint32_t shared_record_ = 0;
   std::int64_t shared_ = 1;
   bool announced_ = false, ended_ = false, full_ = false;
 };
 
-/// Why data was sent: the communication classes of a run. Collective over the ranks of the transport (see explain::explain for
-/// what it offers), each of which brings the data of the ranks it hosts. One exchange (which messages carry registered data), one
-/// forward pass (each message's token: what it carried, and the class that its data came by), one reduction; complete where
-/// rank 0 is hosted. About 0.2 us a transfer. Records of a rank that wait for a message which the sender never made end in
-/// std::logic_error or never, as the transport does; records of what MPI really did cannot. Throws std::bad_alloc,
-/// std::invalid_argument (wrong number of ranks) and what the transport throws.
+/// Takes the records of a part of a run, from one instant at which all were in step to the next: one exchange (which messages
+/// carry registered data), one forward pass (each message's token: what it carried, and the class that its data came by). `all`:
+/// of the ranks that the transport hosts (see explain::explain for what it offers). Collective. About 0.2 us a transfer. Records
+/// of a rank that wait for a message which the sender never made end in std::logic_error or never, as the transport does;
+/// records of what MPI really did cannot. Throws std::bad_alloc, std::invalid_argument (wrong number of ranks) and what the
+/// transport throws.
 template <class Transport>
-classified classify(Transport& transport, const rank_data* ranks, std::size_t count) {
-  if (count != static_cast<std::size_t>(transport.hosted())) {
+void follow(Transport& transport, const std::vector<classifier*>& all) {
+  if (all.size() != static_cast<std::size_t>(transport.hosted())) {
     throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
   }
-  std::vector<std::unique_ptr<classifier>> all;
-  for (std::size_t i = 0; i != count; ++i) all.emplace_back(new classifier(ranks[i]));
   const auto at = [&all](std::int32_t i) -> classifier& { return *all[static_cast<std::size_t>(i)]; };
+  for (classifier* const c : all) c->begin_part();
   transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).announce(to); },
                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                        at(i).hear_announcement(source, data, size);
@@ -125,14 +137,35 @@ classified classify(Transport& transport, const rank_data* ranks, std::size_t co
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).hear(source, data, size);
                     });
-  for (const auto& c : all) c->finish();
-  transport.reduce([&](std::int32_t i) { return at(i).result().pack(); },
+}
+
+/// The classes of all parts so far: one reduction; complete where rank 0 is hosted. `over`: as classifier::result.
+template <class Transport>
+classified classes_so_far(Transport& transport, const std::vector<classifier*>& all, bool over) {
+  std::vector<classified> found;
+  for (const classifier* const c : all) found.push_back(c->result(over));
+  const auto at = [&found](std::int32_t i) -> classified& { return found[static_cast<std::size_t>(i)]; };
+  transport.reduce([&](std::int32_t i) { return at(i).pack(); },
                    [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                     at(i).result().merge(classified::unpack(data, size));
+                     at(i).merge(classified::unpack(data, size));
                    });
-  if (count == 0) return {};
-  all[0]->result().present();
-  return std::move(all[0]->result());
+  if (found.empty()) return {};
+  found[0].present();
+  return std::move(found[0]);
+}
+
+/// Why data was sent: the communication classes of a whole run. Collective over the ranks of the transport, each of which brings
+/// the data of the ranks it hosts. `follow` once, then `classes_so_far`: cost and errors are theirs.
+template <class Transport>
+classified classify(Transport& transport, const rank_data* ranks, std::size_t count) {
+  std::vector<std::unique_ptr<classifier>> own;
+  std::vector<classifier*> all;
+  for (std::size_t i = 0; i != count; ++i) {
+    own.emplace_back(new classifier(ranks[i]));
+    all.push_back(own.back().get());
+  }
+  follow(transport, all);
+  return classes_so_far(transport, all, true);
 }
 
 /// The same for all ranks of a simulation, or for the one of a process.

@@ -181,22 +181,13 @@ struct joint_footprint {
   return out;
 }
 
-/// The same for a run: collects the footprints of the ranks that the transport hosts (see explain::explain), reduces them to rank
-/// 0 and examines them there; elsewhere the report is empty. Memory on rank 0: 32 bytes a run of each rank, block and array.
-/// Throws std::bad_alloc, std::invalid_argument (wrong number of ranks) and what the transport throws.
+/// The same for a run: brings the footprints of all ranks to rank 0 and examines them there; elsewhere the report is empty.
+/// `found`: of the ranks that the transport hosts (see explain::explain), footprint_book::result. `first`: number of the first of
+/// them; `ranks`: of the run. Memory on rank 0: 32 bytes a run of each rank, block and array. Throws std::bad_alloc and what the
+/// transport throws.
 template <class Transport>
-placement_report examine(Transport& transport, const rank_data* ranks, std::size_t count, const std::vector<declared_distribution>& declared = {}) {
-  if (count != static_cast<std::size_t>(transport.hosted())) {
-    throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
-  }
-  std::vector<std::vector<footprint>> found(count);
-  for (std::size_t i = 0; i != count; ++i) {
-    footprint_book book(ranks[i]);
-    for (const location_data& l : ranks[i].locations) {
-      for (std::uint64_t r = 0; r != l.records.size(); ++r) book.take(l.records[r]);
-    }
-    found[i] = std::move(book.settle());
-  }
+placement_report examine_together(Transport& transport, std::vector<std::vector<footprint>> found, std::int32_t first, std::int32_t ranks,
+                                  const std::vector<declared_distribution>& declared = {}) {
   transport.reduce(
       [&](std::int32_t i) {
         explain::packet out;
@@ -204,8 +195,23 @@ placement_report examine(Transport& transport, const rank_data* ranks, std::size
         return out;
       },
       [&](std::int32_t i, const unsigned char* data, std::size_t size) { unpack_footprints(data, size, found[static_cast<std::size_t>(i)]); });
-  if (count == 0 || ranks[0].rank != 0) return {};
-  return examine_footprints(std::move(found[0]), ranks[0].ranks, declared);
+  if (found.empty() || first != 0) return {};
+  return examine_footprints(std::move(found[0]), ranks, declared);
+}
+
+/// The same from the records of a whole run. Throws std::invalid_argument (wrong number of ranks), too.
+template <class Transport>
+placement_report examine(Transport& transport, const rank_data* ranks, std::size_t count, const std::vector<declared_distribution>& declared = {}) {
+  if (count != static_cast<std::size_t>(transport.hosted())) {
+    throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
+  }
+  std::vector<std::vector<footprint>> found;
+  for (std::size_t i = 0; i != count; ++i) {
+    footprint_book book(ranks[i]);
+    book.take_all();
+    found.push_back(book.result());
+  }
+  return examine_together(transport, std::move(found), count != 0 ? ranks[0].rank : -1, count != 0 ? ranks[0].ranks : 0, declared);
 }
 template <class Transport>
 placement_report examine(Transport& transport, const std::vector<rank_data>& ranks, const std::vector<declared_distribution>& declared = {}) {

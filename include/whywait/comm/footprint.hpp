@@ -80,11 +80,20 @@ void for_each_run(const core::data_object& o, const region& r, Each&& each) {
   });
 }
 
-/// Collects the footprints of one rank from its records. A record that was seen before costs a hash look-up; memory: 32 bytes
-/// a distinct run, 24 a distinct record. Not thread safe.
+/// Collects the footprints of one rank from its records, part by part of a run. A record that was seen lately costs a hash
+/// look-up. Memory: of each block and array the runs that it consists of, 32 bytes each (index_set), and up to 4 MB to know records
+/// again; nothing for a loop that runs again. Not thread safe.
 class footprint_book {
  public:
+  /// `rank` must outlive it.
   explicit footprint_book(const rank_data& rank) : rank_(&rank) {}
+
+  /// All records that the rank has by now.
+  void take_all() {
+    for (const location_data& l : rank_->locations) {
+      for (std::uint64_t i = l.first; i != l.records.size(); ++i) take(l.records[i]);
+    }
+  }
 
   void take(const core::data_record& r) {
     const bool iterates = r.op == core::data_op::iterations;
@@ -96,8 +105,9 @@ class footprint_book {
                                                            : footprint_kind::write;
     const core::stable_key who = core::combine(core::combine(r.site, r.object), static_cast<std::uint64_t>(kind));
     const core::stable_key what = core::combine(core::combine(r.begin, r.end), core::combine(r.stride, r.piece | (r.has(core::data_flag::bounds) ? std::uint64_t{1} << 32 : 0)));
-    if (seen_.intern(core::combine(who, what), next_) != next_) return;
+    if (seen_.size() >= most_seen) seen_ = {};
     ++next_;
+    if (seen_.intern(core::combine(who, what), next_) != next_) return;
     const auto fresh = static_cast<std::uint32_t>(list_.size());
     const std::uint32_t number = numbers_.intern(who, fresh);
     const core::data_object& o = rank_->objects[r.object];
@@ -127,12 +137,15 @@ class footprint_book {
     }
   }
 
-  std::vector<footprint>& settle() {
+  /// Those of all records so far.
+  const std::vector<footprint>& result() {
     for (footprint& f : list_) f.set.settle();
     return list_;
   }
 
  private:
+  static constexpr std::size_t most_seen = std::size_t{1} << 16;
+
   const rank_data* rank_;
   std::vector<footprint> list_;
   explain::key_map numbers_, seen_;

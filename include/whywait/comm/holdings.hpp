@@ -29,11 +29,24 @@ class holdings {
     std::int64_t read = 0;
   };
 
-  holdings(const rank_data& rank, class_table& classes) : rank_(&rank), data_(1) {
-    for (const core::data_object& o : rank.objects) owned_.emplace_back(o.key != 0 ? o.bytes() : 0);
-    reads_recorded_.resize(rank.objects.size(), 0);
-    uses_.resize(rank.objects.size());
-    for (const core::stable_key s : rank.sites) produced_.push_back(classes.produced(s));
+  holdings(const rank_data& rank, class_table& classes) : rank_(&rank), classes_(&classes), data_(1) { grow(); }
+
+  /// Takes notice of arrays and sites that the rank has learned of.
+  void grow() {
+    for (std::size_t o = owned_.size(); o < rank_->objects.size(); ++o) {
+      owned_.emplace_back(rank_->objects[o].key != 0 ? rank_->objects[o].bytes() : 0);
+    }
+    reads_recorded_.resize(rank_->objects.size(), 0);
+    uses_.resize(rank_->objects.size());
+    for (std::size_t s = produced_.size(); s < rank_->sites.size(); ++s) produced_.push_back(classes_->produced(rank_->sites[s]));
+  }
+
+  /// Whether another part of the run may begin with these stamps: they are numbers of 32 bits.
+  bool stamps_last() const noexcept { return stamp_ < std::uint32_t{3} << 30; }
+  /// Begins to count stamps anew: of what was there it is not known any more whether it changed.
+  void forget_stamps() {
+    for (ownership& o : owned_) o.forget_stamps();
+    stamp_ = 0;
   }
 
   const ownership& of(std::uint32_t object) const noexcept { return owned_[object]; }
@@ -141,6 +154,7 @@ class holdings {
   }
 
   const rank_data* rank_;
+  class_table* classes_;
   std::vector<ownership> owned_;                ///< by object
   std::vector<std::uint8_t> reads_recorded_;    ///< by object
   std::vector<std::vector<use>> uses_;          ///< by object and class

@@ -34,7 +34,8 @@ struct index_run {
 /// Indices that a block touched: a list of strided runs (definitions 2.2). `add` costs a look-up, and nothing is kept of what was
 /// added before, so that a loop that runs for ever needs no more than its first round. `settle` makes the runs disjoint, sorted
 /// and as few as possible; it does so while there are at most `most_pieces` pieces, else the set stays as it is: `exact()` is
-/// false and sizes may count what overlaps twice.
+/// false and sizes may count what overlaps twice. While it is added to it settles by itself now and then, so that it stays as
+/// small as what it holds allows.
 class index_set {
  public:
   static constexpr std::uint64_t most_pieces = std::uint64_t{1} << 20;
@@ -47,6 +48,9 @@ class index_set {
     const auto fresh = static_cast<std::uint32_t>(runs_.size());
     if (known_.intern(key, fresh) == fresh) runs_.push_back(one);
     settled_ = false;
+    if (runs_.size() < settle_at_) return;
+    settle();
+    settle_at_ = std::max(first_settled, 2 * runs_.size());
   }
 
   void settle() {
@@ -69,8 +73,8 @@ class index_set {
       if (!list.empty()) list.resize(kept + 1);
       runs_.clear();
       for (const auto& piece : list) append({piece.first, piece.second - piece.first, 0, 1});
+      known_ = {};
     }
-    known_ = {};
     settled_ = true;
   }
 
@@ -138,7 +142,10 @@ class index_set {
     runs_.push_back(piece);
   }
 
+  static constexpr std::size_t first_settled = 4096;
+
   std::vector<index_run> runs_;
+  std::size_t settle_at_ = first_settled;
   explain::key_map known_;
   bool settled_ = false, exact_ = true;
 };

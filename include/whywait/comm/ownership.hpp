@@ -113,6 +113,10 @@ class ownership {
     if (list_.size() > most_) coarsen();
   }
 
+  void forget_stamps() noexcept {
+    for (interval& i : list_) i.state.stamp = 0;
+  }
+
   /// Somebody looks at the region: `first_read(bytes, state)` for what was unread.
   template <class First>
   void read(const region& r, First&& first_read) {

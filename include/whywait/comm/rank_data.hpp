@@ -22,9 +22,11 @@ struct call_time {
 struct location_data {
   core::chunked_view<const core::data_record> records;
   std::vector<call_time> calls;  ///< by index of the location's sync record; empty: no times are known
+  std::uint64_t first = 0;       ///< of `records` that counts: those before it are over
 };
 
-/// What one rank brings to the analysis of its communication.
+/// What one rank brings to the analysis of its communication: of a whole run, or of one part of it after the other. Then
+/// lists only grow from part to part, numbers keep their meaning, and `locations` has the records of the part at hand.
 struct rank_data {
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
@@ -38,7 +40,10 @@ struct rank_data {
 /// `copy_to`. `next` gives the record and its location; O(locations) a record, no memory.
 class record_cursor {
  public:
-  explicit record_cursor(const rank_data& rank) : rank_(&rank), at_(rank.locations.size(), 0) { choose(); }
+  explicit record_cursor(const rank_data& rank) : rank_(&rank) {
+    for (const location_data& l : rank.locations) at_.push_back(l.first);
+    choose();
+  }
 
   bool done() const noexcept { return location_ == at_.size(); }
   std::size_t location() const noexcept { return location_; }

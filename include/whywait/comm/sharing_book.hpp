@@ -57,13 +57,20 @@ class sharing_book {
  public:
   /// `rank` must outlive the book. Threads are its locations.
   explicit sharing_book(const rank_data& rank, const sharing_options& options = {})
-      : rank_(&rank), options_(options), order_(rank.locations.size()), arrays_(rank.objects.size()), nodes_(1) {
+      : rank_(&rank), options_(options), order_(rank.locations.size()), nodes_(1) {
     options_.granule_bytes = std::max<std::uint32_t>(1, options_.granule_bytes);
     options_.most_granules = std::max<std::uint64_t>(1, options_.most_granules);
-    for (std::size_t i = 0; i != rank.objects.size(); ++i) {
-      if (rank.objects[i].key == 0) continue;
-      watched_array& a = arrays_[i];
-      a.sample = core::data_sample(rank.objects[i].bytes(), options_.granule_bytes, options_.most_granules);
+    begin_part();
+  }
+
+  /// Takes notice of threads and arrays that the rank has learned of.
+  void begin_part() {
+    order_.grow(rank_->locations.size());
+    for (std::size_t i = arrays_.size(); i < rank_->objects.size(); ++i) {
+      arrays_.emplace_back();
+      if (rank_->objects[i].key == 0) continue;
+      watched_array& a = arrays_.back();
+      a.sample = core::data_sample(rank_->objects[i].bytes(), options_.granule_bytes, options_.most_granules);
       a.count = a.sample.count();
       a.every = a.sample.every();
       a.list.resize(static_cast<std::size_t>(a.sample.rows()));
@@ -114,29 +121,30 @@ class sharing_book {
     serve();
   }
 
-  /// All threads' records, in the order of their time.
+  /// All records that the threads have by now, in the order of their time.
   void take_all() {
     for (record_cursor at(*rank_); !at.done(); at.step()) take(at.location(), at.record());
   }
 
-  /// The book is empty afterwards. O(granules * groups).
-  sharing_report result() {
+  /// What is known so far. O(granules * groups).
+  sharing_report result() const {
     sharing_report out;
     std::vector<sharing_graph> leaders;
     for (std::size_t i = 0; i != arrays_.size(); ++i) {
-      watched_array& a = arrays_[i];
+      const watched_array& a = arrays_[i];
       if (a.list.empty()) continue;
       const shared_array s{rank_->objects[i].key, a.count, a.list.size(), shared_array::error_of(a.list.size(), a.count)};
       out.arrays.push_back(s);
       for (std::size_t g = 0; g != a.list.size(); ++g) {
-        a.list[g].history.close(UINT32_MAX);
-        const sharing_pattern p = a.list[g].history.pattern();
+        sharing_history history = a.list[g].history;
+        history.close(UINT32_MAX);
+        const sharing_pattern p = history.pattern();
         if (p == sharing_pattern::untouched) continue;
         group_granule(out.groups, leaders, s.array, chosen(a, i, g), p, a.list[g].graph, options_.group_distance);
       }
     }
     explain::sort_rarely(out.groups, [](const sharing_group& x, const sharing_group& y) { return x.graph.misses() > y.graph.misses(); });
-    out.nodes = std::move(nodes_);
+    out.nodes = nodes_;
     out.dropped = dropped_;
     return out;
   }
@@ -153,7 +161,9 @@ class sharing_book {
   };
   struct user {
     std::uint32_t thread, node;
-    std::vector<std::uint32_t> seen;  ///< clock of the thread at its last use
+    std::vector<std::uint32_t> clock;  ///< of the thread at its last use
+
+    std::uint32_t seen(std::size_t of) const noexcept { return of < clock.size() ? clock[of] : 0; }  // threads may come later
   };
   struct granule {
     sharing_history history;
@@ -197,16 +207,16 @@ class sharing_book {
     }
     const bool first = me == nullptr;
     if (first) {
-      g.users.push_back({static_cast<std::uint32_t>(t), 0, std::vector<std::uint32_t>(order_.size(), 0)});
+      g.users.push_back({static_cast<std::uint32_t>(t), 0, {}});
       me = &g.users.back();
     }
     // What others wrote, that this thread has learned of since it last looked.
     fresh_.clear();
     for (const write_note& w : g.writes) {
-      if (w.thread != t && w.number <= order_.known(t, w.thread) && w.number > me->seen[w.thread]) fresh_.push_back(w);
+      if (w.thread != t && w.number <= order_.known(t, w.thread) && w.number > me->seen(w.thread)) fresh_.push_back(w);
     }
     if (first || !fresh_.empty()) miss(g, *me, t, site, first);
-    me->seen = order_.clock(t);
+    me->clock = order_.clock(t);
     g.graph.touch(me->node, access.reads ? bit(t) : 0, access.writes ? bit(t) : 0);
     if (access.writes) {
       const write_note note{static_cast<std::uint32_t>(t), me->node, site, order_.now(t)};
@@ -267,7 +277,7 @@ class sharing_book {
         if (o.number < w.number) before = std::max(before, o.number);
       }
       const bool awaited = before == 0 || std::any_of(g.users.begin(), g.users.end(), [&](const user& u) {
-        return u.thread != w.thread && before <= u.seen[w.thread] && u.seen[w.thread] < w.number;
+        return u.thread != w.thread && before <= u.seen(w.thread) && u.seen(w.thread) < w.number;
       });
       if (later < 8 || awaited) kept.push_back(w);
     }

@@ -18,8 +18,21 @@ namespace comm {
 /// one clock for each thing they synchronise on. Not thread safe: records come in the order of their time.
 class thread_order {
  public:
-  explicit thread_order(std::size_t threads) : threads_(threads) {
-    for (std::size_t t = 0; t != threads; ++t) threads_[t].clock.at.resize(threads, 0), threads_[t].clock.at[t] = 1;
+  explicit thread_order(std::size_t threads) { grow(threads); }
+
+  /// There are more threads, of which nobody knows anything yet.
+  void grow(std::size_t threads) {
+    const std::size_t before = threads_.size();
+    if (threads <= before) return;
+    threads_.resize(threads);
+    for (thread& t : threads_) {
+      t.clock.at.resize(threads, 0);
+      for (step& s : t.log) s.clock.resize(threads, 0);
+    }
+    for (thing& known : things_) {
+      for (shared_clock& turn : known.turn) turn.clock.at.resize(threads, 0);
+    }
+    for (std::size_t t = before; t != threads; ++t) threads_[t].clock.at[t] = 1;
   }
 
   std::size_t size() const noexcept { return threads_.size(); }

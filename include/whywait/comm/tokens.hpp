@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -124,6 +125,36 @@ class token_queue {
 
   std::vector<token> list_;
   std::size_t head_ = 0, dead_ = 0;
+};
+
+/// Queues by channel and source.
+class token_queues {
+ public:
+  token_queue& operator[](core::stable_key key) {
+    const auto fresh = static_cast<std::uint32_t>(list_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) list_.emplace_back(key, token_queue());
+    return list_[number].second;
+  }
+  std::int64_t left() const noexcept {
+    std::int64_t n = 0;
+    for (const auto& q : list_) n += q.second.left();
+    return n;
+  }
+  /// So that a program which uses ever other channels does not keep them all.
+  void forget_empty() {
+    std::vector<std::pair<core::stable_key, token_queue>> kept;
+    for (auto& q : list_) {
+      if (q.second.entries() != 0) kept.push_back(std::move(q));
+    }
+    list_ = std::move(kept);
+    numbers_ = {};
+    for (std::size_t i = 0; i != list_.size(); ++i) numbers_.intern(list_[i].first, static_cast<std::uint32_t>(i));
+  }
+
+ private:
+  std::vector<std::pair<core::stable_key, token_queue>> list_;
+  explain::key_map numbers_;
 };
 
 /// Which messages of a channel carry registered data: ranges of orders. The receiver is told beforehand, so that it never

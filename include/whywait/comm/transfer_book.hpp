@@ -27,6 +27,28 @@ class transfer_book {
   /// announced messages only.
   explicit transfer_book(const rank_data& rank, bool wait_for_all = true)
       : rank_(&rank), wait_for_all_(wait_for_all), here_(rank, classes_) {}
+  transfer_book(const transfer_book&) = delete;
+  transfer_book& operator=(const transfer_book&) = delete;
+
+  /// Another part of the run follows: announcements begin anew, messages under way stay.
+  void begin_part() {
+    here_.grow();
+    for (link& l : links_) {
+      l.announced = {};
+      l.ended = false;
+    }
+    queues_.forget_empty();
+    if (here_.stamps_last()) return;
+    here_.forget_stamps();
+    sent_ = {};
+    sent_to_ = {};
+    held_ = {};
+  }
+  /// Between two parts, on all ranks: orders begin anew, so messages under way are given up.
+  void restart_orders() {
+    unmatched_ += queues_.left();
+    queues_ = {};
+  }
 
   /// Takes the next record. False if it needs a token that is not here: then call again with the same record and time.
   /// `post(rank)` is the packet that goes to a rank next.
@@ -122,31 +144,32 @@ class transfer_book {
     }
   }
 
-  /// What the rank knows at its end. The book is empty afterwards.
-  classified result() {
+  /// What the rank knows so far. `over`: nobody will receive what is still under way.
+  classified result(bool over = true) const {
     classified out;
     out.ranks = 1;
     out.dropped = dropped_;
-    out.unmatched = unmatched_;
-    for (const token_queue& q : queues_) out.unmatched += q.left();
+    out.unmatched = unmatched_ + (over ? queues_.left() : 0);
     for (std::uint32_t o = 0; o != here_.objects(); ++o) out.coarse += here_.of(o).coarse() ? 1 : 0;
-    here_.for_each_use([this](std::uint32_t c, const holdings::use& u) {
-      sums_of(c).watched_bytes += u.arrived;
-      sums_of(c).read_bytes += u.read;
+    std::vector<class_sums> totals = totals_;
+    here_.for_each_use([&totals](std::uint32_t c, const holdings::use& u) {
+      if (c >= totals.size()) return;
+      totals[c].watched_bytes += u.arrived;
+      totals[c].read_bytes += u.read;
     });
-    std::vector<rank_counts> senders(totals_.size());
+    std::vector<rank_counts> senders(totals.size());
     for (const link& l : links_) {
       for (std::size_t c = 0; c != l.received.size(); ++c) {
         if (l.received[c] == 0) continue;
-        ++totals_[c].pairs;
+        ++totals[c].pairs;
         senders[c].add(l.rank, l.received[c]);
       }
     }
-    for (std::uint32_t c = 0; c != totals_.size(); ++c) {
-      if (totals_[c].count == 0) continue;
+    for (std::uint32_t c = 0; c != totals.size(); ++c) {
+      if (totals[c].count == 0) continue;
       transfer_class row;
       row.chain = classes_.chain(c);
-      row.sums = totals_[c];
+      row.sums = totals[c];
       row.sums.receivers = 1;
       row.sums.busiest_receiver = row.sums.count;
       row.senders = senders[c];
@@ -211,10 +234,7 @@ class transfer_book {
     return links_[number];
   }
   token_queue& queue_of(core::stable_key channel, std::int32_t source) {
-    const auto fresh = static_cast<std::uint32_t>(queues_.size());
-    const std::uint32_t number = queue_numbers_.intern(core::combine(channel, static_cast<std::uint32_t>(source)), fresh);
-    if (number == fresh) queues_.emplace_back();
-    return queues_[number];
+    return queues_[core::combine(channel, static_cast<std::uint32_t>(source))];
   }
   class_sums& sums_of(std::uint32_t c) {
     if (totals_.size() <= c) totals_.resize(classes_.size());
@@ -355,10 +375,10 @@ class transfer_book {
   holdings here_;
   std::vector<class_sums> totals_;                   ///< by class
   std::vector<link> links_;
-  std::vector<token_queue> queues_;
+  token_queues queues_;
   std::vector<offer> offers_;
   std::vector<mixed_bytes> mixed_;
-  explain::key_map link_numbers_, queue_numbers_, offer_numbers_, mixed_numbers_;
+  explain::key_map link_numbers_, offer_numbers_, mixed_numbers_;
   recent<sent_before, 4096> sent_, sent_to_;
   recent<std::uint32_t, 4096> held_;
   core::data_record copied_from_;

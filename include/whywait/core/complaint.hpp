@@ -14,7 +14,7 @@ namespace core {
 /// Writes one line "whywait: <the parts>" to standard error with one write(2), so lines of several ranks do
 /// not mix. No allocation, errno kept, usable in signal handlers; cut at 1000 bytes. Null parts are skipped.
 template <class... Parts>
-inline void complain(Parts... parts) noexcept {
+[[gnu::cold]] inline void complain(Parts... parts) noexcept {
   char line[1000] = "whywait: ";
   size_t length = 9;
   const char* const texts[] = {static_cast<const char*>(parts)...};
@@ -30,7 +30,7 @@ inline void complain(Parts... parts) noexcept {
 /// Whether the launcher of a parallel program, asked through the variables that Open MPI, MPICH, Slurm and
 /// PMIx set before the program starts, calls this process the first; true without a launcher. So that
 /// what concerns all processes is said once, before MPI_Init.
-inline bool first_of_the_launch() noexcept {
+[[gnu::cold]] inline bool first_of_the_launch() noexcept {
   const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
   for (const char* name : ranks)
     if (const char* rank = getenv(name)) return strcmp(rank, "0") == 0;

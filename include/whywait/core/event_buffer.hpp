@@ -128,15 +128,16 @@ class event_buffer {
 
   /// Reader (one thread at a time): calls sink(const Event* first, uint64_t count) for everything published,
   /// oldest first, in runs of at most a chunk, and lets the writer use the chunks again. Returns how many.
-  /// Never waits for the writer.
+  /// Never waits for the writer. `until`: the first event by index that stays.
   template <class Sink>
-  uint64_t drain(Sink&& sink) {
+  uint64_t drain(Sink&& sink, uint64_t until = ~uint64_t(0)) {
     static_assert(Policy::action != when_full::fold, "folding buffers have no reader");
     const uint64_t before = drained_;
     for (;;) {
       uint64_t first = Atomics::load(&first_);
       const uint64_t begin = first >> 1;
-      const uint64_t published = Atomics::load(&size_);
+      const uint64_t size = Atomics::load(&size_);
+      const uint64_t published = size < until ? size : until;
       if (begin >= published) return drained_ - before;
       const uint64_t chunk = begin >> shift;
       const uint64_t chunk_end = (chunk + 1) << shift;
@@ -156,16 +157,16 @@ class event_buffer {
     }
   }
 
-  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks. Keeps no more of them
-  /// than these events needed, so that buffers of one budget do not take it from each other for good.
+  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks, at index 0. Keeps no
+  /// more of them than these events needed, so that buffers of one budget do not take it from each other for good.
   void rewind() noexcept {
-    static_assert(Policy::action == when_full::drop, "for buffers that nobody drains");
+    static_assert(Policy::action == when_full::drop, "other policies write chunks again");
     if (chunks_ == nullptr) return;
     for (Event* chunk = take_recycled(); chunk != nullptr; chunk = take_recycled()) {
       free_chunk(chunk);
       --owned_;
     }
-    for (uint64_t i = chunks_in_use(); i-- > 0;) {
+    for (uint64_t i = chunks_in_use(); i-- > first_ >> 1 >> shift;) {
       Event* const chunk = chunk_at(i);
       if (budget_->keeper() != nullptr && budget_->keeper()->is_open())  // its reader takes zero for unwritten
         __builtin_memset(static_cast<void*>(chunk), 0, chunk_bytes);
@@ -174,6 +175,7 @@ class event_buffer {
     cursor_ = end_ = nullptr;
     __atomic_store_n(&dropped_, uint64_t(0), __ATOMIC_RELAXED);
     gap_ = false;
+    first_ = drained_ = 0;
     Atomics::store(&size_, uint64_t(0));
   }
 

@@ -35,7 +35,7 @@ class kept_file {
 
  public:
   /// Makes the file in `directory`. False, with one line on standard error if `speaks`, if that cannot be done.
-  bool open(const char* directory, bool counter, bool speaks) noexcept {
+  [[gnu::cold]] bool open(const char* directory, bool counter, bool speaks) noexcept {
     char absolute[4096];  // the program may change its folder
     if (realpath(directory, absolute) == nullptr) return refuse(directory, speaks);
     directory = absolute;
@@ -127,7 +127,7 @@ class kept_file {
   }
 
   /// The name that says whose it is, once that is known: job and rank.
-  void rename_to(uint64_t job, int32_t rank) noexcept {
+  [[gnu::cold]] void rename_to(uint64_t job, int32_t rank) noexcept {
     if (!is_open()) return;
     char fresh[sizeof name_];
     const char* const slash = strrchr(name_, '/');
@@ -140,7 +140,7 @@ class kept_file {
   }
 
   /// A normal end: nothing is left behind. What is recorded from now on is not kept.
-  void remove() noexcept {
+  [[gnu::cold]] void remove() noexcept {
     if (!is_open()) return;
     pthread_mutex_lock(&mutex_);
     __atomic_store_n(&open_, false, __ATOMIC_RELEASE);
@@ -153,7 +153,7 @@ class kept_file {
   void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
 
   /// In a forked child: the same content under the same addresses, as its own. The parent's file stays the parent's.
-  void leave_to_parent() noexcept {
+  [[gnu::cold]] void leave_to_parent() noexcept {
     if (!is_open()) return;
     __atomic_store_n(&open_, false, __ATOMIC_RELEASE);
     for_each([&](kept_extent& e) {
@@ -239,25 +239,25 @@ class kept_file {
       for (uint32_t i = 0; i < log->count; ++i) visit(log->list()[i]);
   }
 
-  void stop(int error) noexcept {
+  [[gnu::cold]] void stop(int error) noexcept {
     if (header_->stopped != 0) return;
     __atomic_store_n(&header_->stopped, static_cast<uint32_t>(error != 0 ? error : ENOSPC), __ATOMIC_RELEASE);
     complain("no more is kept in ", name_, " for the case of a crash: ", strerror(error));
   }
 
-  bool refuse(const char* directory, bool speaks) noexcept {
+  [[gnu::cold]] bool refuse(const char* directory, bool speaks) noexcept {
     if (speaks)
       complain("WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for the case of a crash");
     return false;
   }
-  bool give_up(const char* temporary, const char* directory, bool speaks) noexcept {
+  [[gnu::cold]] bool give_up(const char* temporary, const char* directory, bool speaks) noexcept {
     refuse(directory, speaks);
     unlink(temporary);
     ::close(file_);
     return false;
   }
 
-  void make_name(const char* directory, const char* kind) noexcept {
+  [[gnu::cold]] void make_name(const char* directory, const char* kind) noexcept {
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     if (started_ns_ == 0)
@@ -267,7 +267,7 @@ class kept_file {
     if (length < 0 || static_cast<size_t>(length) >= sizeof name_) name_[0] = '\0';
   }
 
-  void describe_process(bool counter) noexcept {
+  [[gnu::cold]] void describe_process(bool counter) noexcept {
     memcpy(header_->magic, kept_magic, sizeof kept_magic);
     header_->pid = static_cast<uint32_t>(getpid());
     header_->started_ns = started_ns_;

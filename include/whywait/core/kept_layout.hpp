@@ -73,13 +73,13 @@ static_assert(offsetof(kept_header, first_extents) == offsetof(kept_header, log)
 
 /// Layout of a type in this version of the toolkit.
 template <class T>
-inline stable_key layout_of() noexcept {
+[[gnu::cold]] inline stable_key layout_of() noexcept {
   constexpr version_number v = version();
   return combine(static_cast<uint64_t>((v.major_part * 1000 + v.minor_part) * 1000 + v.patch_part), sizeof(T));
 }
 
 /// Names the running kernel: clock readings of one boot can be compared. 0 if it cannot be known.
-inline stable_key boot_key() noexcept {
+[[gnu::cold]] inline stable_key boot_key() noexcept {
   char text[64] = "";
   const int file = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;

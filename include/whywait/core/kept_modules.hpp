@@ -39,7 +39,7 @@ class kept_modules {
   }
 
  private:
-  void update_locked(kept_file& file) noexcept {
+  [[gnu::cold]] void update_locked(kept_file& file) noexcept {
     if (modules_ == nullptr) modules_ = static_cast<kept_module*>(map_pages(sizeof(kept_module) * capacity, false));
     if (modules_ == nullptr) return;
     file_ = &file;
@@ -51,7 +51,7 @@ class kept_modules {
     __atomic_store_n(&header->module_count, count_, __ATOMIC_RELEASE);
   }
 
-  static int visit(dl_phdr_info* info, size_t, void* self) noexcept {
+  [[gnu::cold]] static int visit(dl_phdr_info* info, size_t, void* self) noexcept {
     kept_modules& all = *static_cast<kept_modules*>(self);
     if (all.seen_++ == 0 && all.count_ != 0 && info->dlpi_adds == all.adds_) return 1;
     all.adds_ = info->dlpi_adds;
@@ -59,7 +59,7 @@ class kept_modules {
     return 0;
   }
 
-  void add(const dl_phdr_info& info, bool executable) noexcept {
+  [[gnu::cold]] void add(const dl_phdr_info& info, bool executable) noexcept {
     kept_module fresh{};
     fresh.base = info.dlpi_addr;
     for (int i = 0; i < info.dlpi_phnum; ++i) {

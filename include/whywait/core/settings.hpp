@@ -19,7 +19,7 @@ struct bad_setting {
   const char* expected;  ///< null: there is no such variable
 
   /// One line on standard error. Any thread.
-  void complain() const noexcept {
+  [[gnu::cold]] void complain() const noexcept {
     if (expected != nullptr)
       core::complain(name, "=", value, " is not understood (expected ", expected, "); the default holds");
     else
@@ -50,7 +50,7 @@ struct settings {
 
   /// Calls use(name, member) for each setting that is a text: null if the variable is not set or empty.
   template <class Use>
-  void each_text(Use&& use) noexcept {
+  [[gnu::cold]] void each_text(Use&& use) noexcept {
     use("WHYWAIT_OUTPUT", output);
     use("WHYWAIT_RULES", rules);
     use("WHYWAIT_COVERAGE", coverage);
@@ -61,7 +61,7 @@ struct settings {
   /// Reads the environment and calls report(const bad_setting&) for each variable that cannot be used; no
   /// allocation. The texts point into the environment. Call while no other thread changes the environment.
   template <class Report>
-  static settings from_environment(Report&& report) noexcept {
+  [[gnu::cold]] static settings from_environment(Report&& report) noexcept {
     settings s;
     const auto refuse = [&](const char* name, const char* value, const char* expected) {
       if (s.bad == nullptr) s.bad = name;
@@ -113,7 +113,7 @@ struct settings {
     return parse_bytes(text, strlen(text), bytes);
   }
   /// The same for the first `length` characters.
-  static bool parse_bytes(const char* text, size_t length, uint64_t& bytes) noexcept {
+  [[gnu::cold]] static bool parse_bytes(const char* text, size_t length, uint64_t& bytes) noexcept {
     const char* const end = text + length;
     if (text == end || *text < '0' || *text > '9') return false;
     uint64_t number = 0;
@@ -134,7 +134,7 @@ struct settings {
 
  private:
   // "overwrite_oldest:16M:blocks"; nothing is changed if it is not understood.
-  bool parse_timeline(const char* text) noexcept {
+  [[gnu::cold]] bool parse_timeline(const char* text) noexcept {
     timeline_choice policy = timeline_choice::none;
     bool blocks = false;
     uint64_t bytes = timeline_bytes;
@@ -160,7 +160,7 @@ struct settings {
     return true;
   }
 
-  static bool known(const char* variable) noexcept {
+  [[gnu::cold]] static bool known(const char* variable) noexcept {
     // every variable that means something, so that a misspelt one is noticed; on the stack: a static array of an
     // inline function is unique in the process and keeps libraries from being unloaded
     const char* const names[] = {"WHYWAIT_ENABLE", "WHYWAIT_REPORT", "WHYWAIT_CLOCK",

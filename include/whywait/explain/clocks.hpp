@@ -18,6 +18,7 @@ struct message_match;
 struct merged_class;
 struct outcome;
 struct participant;
+class block_table;
 class merge_book;
 
 // What the explanation tells the virtual clocks (ledger/virtual_clocks.hpp), so that a program which does not ask for
@@ -46,6 +47,7 @@ struct block_time {
 /// What is known about one location after the forward pass.
 struct explained_location {
   const std::vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
+  block_table* blocks = nullptr;                   ///< of its rank; borrowed
   std::vector<caused_wait> caused;                 ///< who waited for it, by record
   std::vector<wait_note> notes;                    ///< by record
   std::int64_t end_ns = INT64_MIN;

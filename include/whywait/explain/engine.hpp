@@ -176,6 +176,7 @@ class rank_engine {
 
   packet pack_result() {
     packet out;
+    out.reserve(4096);  // or it would be copied at each doubling
     for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
                                  totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
       put(out, v);

@@ -55,80 +55,106 @@ template <class Entry, class Key, class Add>
     return;
   }
   struct ingredients {
-    double mean, most, ideal, busiest;
+    double mean, most, ideal, busiest, inside;
   };
   const auto of = [](const efficiencies& e, double total) {
     return ingredients{e.parallel * total, e.communication * total, e.transfer * total,
-                       e.balance_in_nodes * e.communication * total};
+                       e.balance_in_nodes * e.communication * total, e.transfer_in_nodes * total};
   };
   const ingredients a = of(run.efficiency, before), b = of(epoch.efficiency, now);
   const double total = before + now, mean = a.mean + b.mean, most = a.most + b.most, ideal = a.ideal + b.ideal;
-  const double busiest = a.busiest + b.busiest;
-  efficiencies& e = run.efficiency;
-  e.parallel = mean / total;
-  e.load_balance = most > 0 ? std::min(1.0, mean / most) : 0;
-  e.communication = most / total;
-  e.serialisation = ideal > 0 ? most / ideal : 0;
-  e.transfer = ideal / total;
-  e.balance_in_nodes = most > 0 ? std::min(1.0, busiest / most) : 0;
-  e.balance_between_nodes = busiest > 0 ? std::min(1.0, mean / busiest) : 0;
+  const double busiest = a.busiest + b.busiest, inside = a.inside + b.inside;
+  auto& [parallel, load_balance, communication, serialisation, transfer, balance_in_nodes, balance_between_nodes,
+         transfer_in_nodes, transfer_between_nodes] = run.efficiency;
+  parallel = mean / total;
+  load_balance = most > 0 ? std::min(1.0, mean / most) : 0;
+  communication = most / total;
+  serialisation = ideal > 0 ? most / ideal : 0;
+  transfer = ideal / total;
+  balance_in_nodes = most > 0 ? std::min(1.0, busiest / most) : 0;
+  balance_between_nodes = busiest > 0 ? std::min(1.0, mean / busiest) : 0;
+  transfer_in_nodes = inside / total;
+  transfer_between_nodes = inside > 0 ? ideal / inside : 0;
 }
 
-/// Adds an epoch to all before it; `waits` and `meanings` are left alone.
-[[gnu::cold]] inline void fold(outcome& run, const outcome& epoch) {
-  fold_efficiency(run, epoch);
-  run.locations = std::max(run.locations, epoch.locations);
-  run.longest_ns = std::max(run.longest_ns, epoch.longest_ns);  // that of an epoch has those before it
-  run.records += epoch.records;
-  run.waiting_ns += epoch.waiting_ns;
-  run.location_ns += epoch.location_ns;
-  run.clock_violations += epoch.clock_violations;
-  run.unmatched += epoch.unmatched;
-  run.total_ns += epoch.total_ns;
-  run.without_overhead.calibrated = run.without_overhead.calibrated || epoch.without_overhead.calibrated;
-  run.without_overhead.total_ns += epoch.without_overhead.total_ns;
-  run.without_overhead.waiting_ns += epoch.without_overhead.waiting_ns;
-  run.without_overhead.overhead_ns += epoch.without_overhead.overhead_ns;
-  run.without_overhead.bound_ns += epoch.without_overhead.bound_ns;
-  run.without_overhead.error_ns += epoch.without_overhead.error_ns;
-  run.without_overhead.inversions += epoch.without_overhead.inversions;
-  add_by(run.critical_path, epoch.critical_path, [](const critical_block& c) { return c.block; },
-         [](critical_block& a, const critical_block& b) {
-           a.ns += b.ns;
-           a.imbalance_ns += b.imbalance_ns;
-           a.visits += b.visits;
+// In the functions below every member of a struct is named once: who adds one to the struct and not here does not get past
+// the compiler, so that nothing vanishes in silence from a run of several epochs.
+
+[[gnu::cold]] inline void fold(compensation& run, const compensation& epoch) {
+  auto& [calibrated, total_ns, waiting_ns, overhead_ns, bound_ns, error_ns, inversions] = run;
+  calibrated = calibrated || epoch.calibrated;
+  total_ns += epoch.total_ns;
+  waiting_ns += epoch.waiting_ns;
+  overhead_ns += epoch.overhead_ns;
+  bound_ns += epoch.bound_ns;
+  error_ns += epoch.error_ns;
+  inversions += epoch.inversions;
+}
+
+[[gnu::cold]] inline void fold(std::vector<critical_block>& run, const std::vector<critical_block>& epoch) {
+  add_by(run, epoch, [](const critical_block& c) { return c.block; },
+         [](critical_block& all, const critical_block& more) {
+           auto& [block, ns, imbalance_ns, visits] = all;
+           block = more.block;
+           ns += more.ns;
+           imbalance_ns += more.imbalance_ns;
+           visits += more.visits;
          });
-  sort_rarely(run.critical_path, [](const critical_block& a, const critical_block& b) {
+  sort_rarely(run, [](const critical_block& a, const critical_block& b) {
     return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
   });
-  add_by(run.costs.blocks, epoch.costs.blocks, [](const delay_cost& c) { return c.block; },
-         [](delay_cost& a, const delay_cost& b) {
-           a.short_ns += b.short_ns;
-           a.long_ns += b.long_ns;
+}
+
+[[gnu::cold]] inline void fold(delay_costs& run, const delay_costs& epoch) {
+  auto& [blocks, direct_ns, indirect_ns, propagating_ns, terminal_ns, nobody_ns] = run;
+  add_by(blocks, epoch.blocks, [](const delay_cost& c) { return c.block; },
+         [](delay_cost& all, const delay_cost& more) {
+           auto& [block, short_ns, long_ns] = all;
+           block = more.block;
+           short_ns += more.short_ns;
+           long_ns += more.long_ns;
          });
-  sort_rarely(run.costs.blocks, [](const delay_cost& a, const delay_cost& b) {
+  sort_rarely(blocks, [](const delay_cost& a, const delay_cost& b) {
     const std::int64_t x = a.short_ns + a.long_ns, y = b.short_ns + b.long_ns;
     return x != y ? x > y : a.block < b.block;
   });
-  run.costs.direct_ns += epoch.costs.direct_ns;
-  run.costs.indirect_ns += epoch.costs.indirect_ns;
-  run.costs.propagating_ns += epoch.costs.propagating_ns;
-  run.costs.terminal_ns += epoch.costs.terminal_ns;
-  run.costs.nobody_ns += epoch.costs.nobody_ns;
-  if (run.answers.empty()) {
-    run.answers = epoch.answers;
+  direct_ns += epoch.direct_ns;
+  indirect_ns += epoch.indirect_ns;
+  propagating_ns += epoch.propagating_ns;
+  terminal_ns += epoch.terminal_ns;
+  nobody_ns += epoch.nobody_ns;
+}
+
+/// Adds an epoch to all before it; `waits` and `meanings` are made anew for each result.
+[[gnu::cold]] inline void fold(outcome& run, const outcome& epoch) {
+  fold_efficiency(run, epoch);
+  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, total_ns,
+         without_overhead, efficiency, critical_path, costs, answers, savings] = run;
+  static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
+  locations = std::max(locations, epoch.locations);
+  longest_ns = std::max(longest_ns, epoch.longest_ns);  // that of an epoch has those before it
+  records += epoch.records;
+  waiting_ns += epoch.waiting_ns;
+  location_ns += epoch.location_ns;
+  clock_violations += epoch.clock_violations;
+  unmatched += epoch.unmatched;
+  total_ns += epoch.total_ns;
+  fold(without_overhead, epoch.without_overhead);
+  fold(critical_path, epoch.critical_path);
+  fold(costs, epoch.costs);
+  if (answers.empty()) {
+    answers = epoch.answers;
   } else {
-    for (std::size_t i = 0; i < std::min(run.answers.size(), epoch.answers.size()); ++i) {
-      run.answers[i].total_ns += epoch.answers[i].total_ns;
-      run.answers[i].saving_ns += epoch.answers[i].saving_ns;
+    for (std::size_t i = 0; i < std::min(answers.size(), epoch.answers.size()); ++i) {
+      answers[i].total_ns += epoch.answers[i].total_ns;
+      answers[i].saving_ns += epoch.answers[i].saving_ns;
     }
   }
   // A block that was not asked about in some epoch saved nothing there: what is said is what is saved at least.
-  add_by(run.savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
+  add_by(savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
          [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
-  for (what_if_answer& a : run.savings) a.total_ns = run.total_ns - a.saving_ns;
-  sort_rarely(run.savings,
-              [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+  for (what_if_answer& a : savings) a.total_ns = run.total_ns - a.saving_ns;
+  sort_rarely(savings, [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
 }
 
 }  // namespace detail

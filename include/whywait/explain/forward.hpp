@@ -41,7 +41,7 @@ class forward_pass {
         earliest_ns_(earliest_ns),
         blocks_(&blocks),
         scratch_(&scratch),
-        links_(rank.rank, scratch.out) {
+        links_(rank.rank, scratch) {
     lanes_.reserve(rank.locations.size());  // they are referred to
     for (std::size_t i = 0; i != rank.locations.size(); ++i) {
       lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes,
@@ -80,8 +80,10 @@ class forward_pass {
     while (!in.empty()) {
       const auto r = in.get<snapshot_request>();
       if (r.causer_location >= lanes_.size()) continue;
-      lanes_[r.causer_location].services.push_back({r.causer_record, r.waiter_record, link, 0, r.waiter_location,
-                                                    r.all != 0, r.single != 0, snapshot_mode::whole});
+      std::vector<service>& services = lanes_[r.causer_location].services;
+      if (services.empty()) services.reserve(16);
+      services.push_back({r.causer_record, r.waiter_record, link, 0, r.waiter_location, r.all != 0, r.single != 0,
+                          snapshot_mode::whole});
     }
   }
 
@@ -168,6 +170,7 @@ class forward_pass {
   [[gnu::cold]] void report(rank_clocks& clocks) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
       explained_location what;
+      what.caused.reserve(lanes_[l].services.size());
       for (const service& s : lanes_[l].services) {
         what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
       }

@@ -13,9 +13,18 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// What the forward pass needs only while it handles one wait. All ranks that a process hosts share one, so that it
-/// stays in the cache and does not grow with them. Nothing in it means anything from one wait to the next.
+/// What the forward pass needs for a short time only. All ranks that a process hosts share one, so that it stays in the
+/// cache and does not grow with them: the snapshots that have come and were not used yet, each of which one rank knows by
+/// its number, and room that means nothing from one wait to the next.
 struct forward_scratch {
+  /// A snapshot that has come and is not used yet.
+  struct slot {
+    snapshot_head head{};
+    std::vector<snapshot_entry> entries;
+  };
+  std::vector<slot> slots;
+  std::vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
+
   path_profile incoming;                   ///< the causer's path
   std::vector<std::int64_t> incoming_own;  ///< what of it the causer executed itself
   std::vector<snapshot_entry> entries;     ///< the same as it came

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_LINKS_HPP
 #define WHYWAIT_EXPLAIN_LINKS_HPP
 
+#include <whywait/explain/forward_scratch.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/packet.hpp>
 #include <whywait/explain/snapshot.hpp>
@@ -40,8 +41,8 @@ class link_book {
     traffic& of(snapshot_mode mode) noexcept { return mode == snapshot_mode::whole ? whole : ahead; }
   };
 
-  /// `out`: room to write packets in; borrowed.
-  link_book(std::int32_t own_rank, packet& out) : own_(own_rank), out_(&out) {}
+  /// `scratch`: room for packets and for what was not used yet; borrowed.
+  link_book(std::int32_t own_rank, forward_scratch& scratch) : own_(own_rank), out_(&scratch.out), scratch_(&scratch) {}
 
   std::uint32_t of(std::int32_t rank) {
     const auto fresh = static_cast<std::uint32_t>(links_.size());
@@ -97,10 +98,10 @@ class link_book {
     const std::uint64_t key = inbox_key(location, record);
     const std::uint32_t found = inbox_.find(key);
     if (found == key_map::none) return false;
-    slot& s = slots_[found];
+    forward_scratch::slot& s = scratch_->slots[found];
     into.swap(s.entries);
     head = s.head;
-    free_.push_back(found);
+    scratch_->free.push_back(found);
     inbox_.erase(key);
     return true;
   }
@@ -135,23 +136,19 @@ class link_book {
  private:
   static constexpr std::uint32_t snapshot_kind = 1, whole_used = 2, ahead_used = 3;
 
-  struct slot {
-    snapshot_head head;
-    std::vector<snapshot_entry> entries;
-  };
-
   static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
     return ((static_cast<std::uint64_t>(location) << 32) | record) + 1;
   }
 
   void keep(const snapshot_head& head, const unsigned char* data) {
-    if (free_.empty()) {
-      free_.push_back(static_cast<std::uint32_t>(slots_.size()));
-      slots_.emplace_back();
+    std::vector<std::uint32_t>& free = scratch_->free;
+    if (free.empty()) {
+      free.push_back(static_cast<std::uint32_t>(scratch_->slots.size()));
+      scratch_->slots.emplace_back();
     }
-    const std::uint32_t number = inbox_.intern(inbox_key(head.location, head.record), free_.back());
-    if (number == free_.back()) free_.pop_back();
-    slot& s = slots_[number];
+    const std::uint32_t number = inbox_.intern(inbox_key(head.location, head.record), free.back());
+    if (number == free.back()) free.pop_back();
+    forward_scratch::slot& s = scratch_->slots[number];
     s.entries.resize(head.entries);
     if (head.entries != 0) std::memcpy(s.entries.data(), data, head.entries * sizeof(snapshot_entry));
     s.head = head;
@@ -170,9 +167,8 @@ class link_book {
   std::vector<link> links_;
   std::vector<std::uint32_t> full_;
   key_map inbox_;  ///< the slot of each snapshot that was not used yet
-  std::vector<slot> slots_;
-  std::vector<std::uint32_t> free_;
   packet* out_;  ///< what is being sent
+  forward_scratch* scratch_;
 };
 
 }  // namespace explain

@@ -45,7 +45,10 @@ class location_path {
   }
 
   /// Who it waits for, by record; borrowed.
-  void expect(const std::vector<arrival>& arrivals) noexcept { arrivals_ = &arrivals; }
+  void expect(const std::vector<arrival>& arrivals) {
+    arrivals_ = &arrivals;
+    if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
+  }
   const std::vector<arrival>& arrivals() const noexcept { return *arrivals_; }
   const path_profile& profile() const noexcept { return profile_; }
 
@@ -68,8 +71,11 @@ class location_path {
   [[gnu::cold]] void report(explained_location& into) {
     keep_spent();
     into.arrivals = arrivals_;
+    into.blocks = blocks_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
+    into.path.reserve(profile_.size());
+    into.spent.reserve(spent_.size());
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
     }
@@ -321,9 +327,7 @@ class location_path {
       const block_use& common = use_of(base, b);
       block_use waiter{mine.visits - common.visits, mine.ns - common.ns, mine.work - common.work};
       block_use causer{theirs.visits - common.visits, theirs.ns - common.ns, theirs.work - common.work};
-      shift(waiter.visits, causer.visits);
-      shift(waiter.ns, causer.ns);
-      shift(waiter.work, causer.work);
+      shift(waiter, causer);
       const block_split difference = split(waiter, causer);
       const block_table::name& name = (*blocks_)[b];
       instance.terms.emplace_back();
@@ -344,13 +348,6 @@ class location_path {
     }
     note(classes_->add(instance, site_of(*here_, here_->records[next_]), a.site, term_blocks, blocks_->size()));
     if (settings_->watch != nullptr) settings_->watch->wait(instance);
-  }
-
-  // A side that has since taken over a third path may lie before the common base; only the difference counts.
-  static void shift(std::int64_t& a, std::int64_t& b) noexcept {
-    const std::int64_t least = std::min<std::int64_t>(0, std::min(a, b));
-    a -= least;
-    b -= least;
   }
 
   void finish() {

@@ -137,13 +137,16 @@ class merge_book {
       const class_clock x = placed(a), y = placed(b);
       return x.key != y.key ? x.key < y.key : x.slot < y.slot;
     });
+    std::vector<std::uint32_t> by_name(blocks_->size());
+    for (std::uint32_t b = 0; b != by_name.size(); ++b) by_name[b] = b;
+    sort_rarely(by_name, [this](std::uint32_t a, std::uint32_t b) {
+      const block_table::name &x = (*blocks_)[a], &y = (*blocks_)[b];
+      return x.block != y.block ? x.block < y.block : x.within < y.within;
+    });
     merged_.reserve(order.size());
     for (const std::uint32_t number : order) {
       const class_clock at = placed(number);
-      explanation whole = classes_->take(number, rank_->rank, *blocks_);
-      sort_rarely(whole.residual, [](const residual_term& a, const residual_term& b) {
-        return a.block != b.block ? a.block < b.block : a.within < b.within;
-      });
+      explanation whole = classes_->take(number, rank_->rank, *blocks_, by_name);
       if (!merged_.empty() && merged_.back().key == at.key && merged_.back().slot == at.slot) {
         merged_.back().merge(whole);
         continue;

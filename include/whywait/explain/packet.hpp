@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_PACKET_HPP
 #define WHYWAIT_EXPLAIN_PACKET_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,22 +27,27 @@ namespace detail {
 }
 }  // namespace detail
 
-/// Appends a plain value. Amortised O(size).
-template <class T>
-void put(packet& out, const T& value) {
-  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
-  const std::size_t at = out.size();
-  out.resize(at + sizeof(T));
-  std::memcpy(out.data() + at, &value, sizeof(T));
-}
-
 namespace detail {
-[[gnu::cold, gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
+// At least 256 bytes at once: most packets hold several small values, and would be copied at each doubling.
+[[gnu::cold, gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
+  out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
+}
+[[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
   const std::size_t at = out.size();
+  if (out.capacity() - at < size) make_room(out, size);
   out.resize(at + size);
   if (size != 0) std::memcpy(out.data() + at, from, size);
 }
 }  // namespace detail
+
+/// Appends a plain value. Amortised O(size).
+template <class T>
+void put(packet& out, const T& value) {
+  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+  if (out.capacity() - out.size() < sizeof(T)) detail::make_room(out, sizeof(T));
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&value);
+  out.insert(out.end(), bytes, bytes + sizeof(T));
+}
 
 /// Appends a list of plain values, with its length.
 template <class T>

@@ -3,6 +3,7 @@
 
 #include <whywait/explain/interval_diff.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -18,6 +19,19 @@ using path_profile = std::vector<block_use>;
 inline const block_use& use_of(const path_profile& profile, std::size_t block) noexcept {
   static constexpr block_use nothing{};
   return block < profile.size() ? profile[block] : nothing;
+}
+
+/// Two sides relative to a common base: one that has since taken over a third path may lie before it, and only the
+/// difference counts, so both are moved up until none is negative.
+inline void shift(block_use& a, block_use& b) noexcept {
+  const auto up = [](std::int64_t& x, std::int64_t& y) {
+    const std::int64_t least = std::min<std::int64_t>(0, std::min(x, y));
+    x -= least;
+    y -= least;
+  };
+  up(a.visits, b.visits);
+  up(a.ns, b.ns);
+  up(a.work, b.work);
 }
 
 /// The profiles two locations had in common when they were last aligned; counts of an interval are relative

@@ -13,6 +13,7 @@ namespace explain {
 namespace detail {
 
 using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
+using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 
 [[gnu::cold, gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
   for (std::uint32_t i = 1; i < size; ++i) {
@@ -41,10 +42,34 @@ using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32
   }
 }
 
+// All of a sort that does not depend on what is sorted.
+[[gnu::cold, gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before,
+                                                   const void* context, number_swap swap) {
+  if (in_order(size, before, context)) return;
+  std::vector<std::uint32_t> order(size);
+  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
+  sort_numbers(order, before, context);
+  // Each cycle of the permutation is moved round once: what stood at its begin goes along to its end.
+  for (std::uint32_t i = 0; i != size; ++i) {
+    std::uint32_t to = i;
+    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
+      swap(list, to, from);
+      order[to] = to;
+      to = from;
+    }
+    order[to] = to;
+  }
+}
+
+template <class T>
+[[gnu::cold]] void swap_numbers(void* list, std::uint32_t a, std::uint32_t b) {
+  std::swap(static_cast<T*>(list)[a], static_cast<T*>(list)[b]);
+}
+
 }  // namespace detail
 
 /// Sorts a list by `before`, equal elements stay in their order: std::stable_sort for where compile time matters
-/// more than time. O(n log n) comparisons through a pointer, at most two moves of each element, 8 bytes each of memory;
+/// more than time. O(n log n) comparisons through a pointer, at most one swap for each element, 8 bytes each of memory;
 /// fewer than 2^32 elements. Throws std::bad_alloc; then, and if `before` throws, the list is as it was.
 template <class T, class Before>
 [[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
@@ -57,23 +82,7 @@ template <class T, class Before>
     const both& all = *static_cast<const both*>(c);
     return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
   };
-  if (detail::in_order(list.size(), by_number, &context)) return;
-  std::vector<std::uint32_t> order(list.size());
-  for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
-  detail::sort_numbers(order, by_number, &context);
-  // Each cycle of the permutation is moved round once.
-  for (std::uint32_t i = 0; i != order.size(); ++i) {
-    if (order[i] == i) continue;
-    T first = std::move(list[i]);
-    std::uint32_t to = i;
-    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
-      list[to] = std::move(list[from]);
-      order[to] = to;
-      to = from;
-    }
-    list[to] = std::move(first);
-    order[to] = to;
-  }
+  detail::sort_list(list.data(), list.size(), by_number, &context, &detail::swap_numbers<T>);
 }
 
 /// The same by operator<.

@@ -26,6 +26,7 @@ inline void add_share(std::vector<location_share>& list, const location_share& s
     }
   }
   if (list.size() < limit || share.rank < 0) {
+    if (list.empty()) list.reserve(4);
     list.push_back(share);
     return;
   }
@@ -73,6 +74,7 @@ class class_book {
     count(into, wait);
     class_terms& all = terms_[number];
     if (all.position.size() < block_count) all.position.resize(block_count, 0);
+    if (all.sums.empty()) all.sums.reserve(blocks.size());
     for (std::size_t i = 0; i != blocks.size(); ++i) {
       std::uint32_t& at = all.position[blocks[i]];
       if (at == 0) {
@@ -104,9 +106,10 @@ class class_book {
   std::uint32_t slot(std::size_t number) const noexcept { return classes_[number].slot; }
   void place(std::size_t number, std::uint32_t slot) noexcept { classes_[number].slot = slot; }
 
-  /// At the end of an epoch: a class as a whole; every block is a term of its residual. It keeps its shape and its slot
-  /// and begins anew for the waits of the next one.
-  [[gnu::cold]] explanation take(std::size_t number, std::int32_t rank, const block_table& blocks) {
+  /// At the end of an epoch: a class as a whole; every block is a term of its residual, in the order of `order`, which has
+  /// the numbers of all blocks. It keeps its shape and its slot and begins anew for the waits of the next one.
+  explanation take(std::size_t number, std::int32_t rank, const block_table& blocks,
+                   const std::vector<std::uint32_t>& order) {
     explanation& from = classes_[number].sum;
     explanation sum = std::move(from);
     from = {};
@@ -115,10 +118,10 @@ class class_book {
     from.cause = sum.cause;
     sum.waiters.push_back({rank, static_cast<std::int32_t>(classes_[number].location), sum.wait_ns});
     class_terms& all = terms_[number];
-    sum.residual.resize(all.sums.size());
-    for (std::uint32_t b = 0; b != all.position.size(); ++b) {
-      if (all.position[b] == 0) continue;
-      sum.residual[all.position[b] - 1] = all.sums[all.position[b] - 1].whole(blocks[b]);
+    sum.residual.reserve(all.sums.size());
+    for (const std::uint32_t b : order) {
+      if (b >= all.position.size() || all.position[b] == 0) continue;
+      sum.residual.push_back(all.sums[all.position[b] - 1].whole(blocks[b]));
     }
     all = {};
     return sum;
@@ -229,6 +232,11 @@ class class_book {
                      wait_class::kind_t kind, std::uint32_t& link) {
     const auto number = static_cast<std::uint32_t>(classes_.size());
     link = number;
+    if (number == 0) {
+      classes_.reserve(4);
+      terms_.reserve(4);
+      heads_.reserve(8);
+    }
     classes_.emplace_back();
     terms_.emplace_back();
     heads_.push_back({none, kind, static_cast<std::uint32_t>(shapes_.size()), 0});

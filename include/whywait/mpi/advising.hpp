@@ -83,7 +83,7 @@ class rule_places {
  public:
   explicit rule_places(const report::names& known) : known_(known) {}
 
-  const rules::place* operator()(core::stable_key key) const {
+  [[gnu::cold]] const rules::place* operator()(core::stable_key key) const {
     const report::place* const from = known_.find(key);
     if (from == nullptr) return nullptr;
     const auto [found, fresh] = made_.try_emplace(key);

@@ -10,15 +10,20 @@
 #include <whywait/mpi/keys.hpp>
 #include <whywait/mpi/naming.hpp>
 #include <whywait/mpi/prediction.hpp>
+#include <whywait/mpi/together.hpp>
+#include <whywait/mpi/unseen.hpp>
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/text.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -29,42 +34,86 @@ namespace mpi {
 /// What is said of the run so far: records -> explanation -> names -> rules -> report, the whole way of the data.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 [[gnu::cold]] inline report::result analyse(sync::mpi::state& process, epoch& now) {
-  report::run_facts facts = gather_facts(process, now.records(), now.so_far().first_comers, process.tool_comm);
-  const std::unique_ptr<data_analysis> data = analysis_of_data(process, now.history().view(), facts.warnings);
-  if (data != nullptr) now.settings().watch = data->watch();
-  if (data != nullptr && now.so_far().continued)
-    facts.warnings.push_back("what is said of registered data is about the time since the last mpi::explain");
+  report::run_facts facts = gather_facts(process, now.records(), now.so_far().run, now.team());
+  const data_so_far& data = now.so_far().data;
+  if (data.in_vain) facts.warnings.push_back(data_in_vain);
   explain::outcome found = now.explain();
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
-  const report::names names =
-      gather_names(keys_to_name(found, keys_of(contributions)), now.history(), process.tool_comm);
+  const std::vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
+  std::vector<core::stable_key> keys = keys_of(contributions);
+  for (const unseen_block& b : unseen) keys.push_back(b.key);
+  const report::names names = gather_names(keys_to_name(found, std::move(keys)), now.history(), now.team());
   rules::evaluation said;
   if (process.rank == 0)
     said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
   report::result result = report::assemble(found, names, std::move(facts), said);
-  if (data != nullptr) result.communication = data->result(&gather_names, now.history(), result.run.warnings);
-  answer_questions(process, now.history(), process.tool_comm, now.so_far().calls, now.so_far().asked, found, result);
+  result.unseen = named(unseen, names);
+  if (data.analysis != nullptr)
+    result.communication = data.analysis->result(&gather_names, now.history(), result.run.warnings);
+  answer_questions(process, now.history(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
+  now.keep(std::move(found));
   return result;
+}
+
+/// What can be said although the analysis failed: the facts of the run, and what its earlier epochs explained. Complete on
+/// rank 0. Collective over `all`.
+[[gnu::cold]] inline report::result what_is_known(sync::mpi::state& process, const sync::team& all) {
+  explained_so_far& so_far = so_far_of(process);
+  sync::mpi::shared_clock clock;
+  clock.origin = process.begin_ticks;
+  clock.ns_per_tick = core::clock_anchor::rate(process.start_anchor, core::clock_anchor::take());
+  clock.error_ns = std::numeric_limits<double>::quiet_NaN();  // not compared with others
+  const sync::mpi::collected_process records = sync::mpi::collect(process, clock);
+  const process_history history(records, process.registry->sites, process.registry->sources, so_far.code.get());
+  report::run_facts facts = gather_facts(process, records, so_far.run, all);
+  const report::names names = gather_names(keys_to_name(so_far.found), history, all);
+  if (process.rank != 0) return {};
+  facts.unseen_seconds = std::max(facts.seconds - static_cast<double>(so_far.found.longest_ns) * 1e-9, 0.0);
+  facts.warnings.push_back(std::string("the analysis failed (") + process.failed.text + "): " +
+                           (so_far.found.records == 0 ? "why the ranks waited is not explained"
+                                                      : "later waits are not explained"));
+  rules::contribution uses;
+  uses.uses = so_far.uses;
+  const rules::evaluation said =
+      advise(process.registry->config.rules, so_far.found, names, std::move(uses), facts);
+  return report::assemble(so_far.found, names, std::move(facts), said);
 }
 
 /// Hook of MPI_Finalize: explains, and prints and writes what the settings of rank 0 ask for.
 [[gnu::cold]] inline void at_finalize(sync::mpi::state& process) {
   const core::settings& wanted = process.registry->config;
-  int needed = wanted.report || wanted.output != nullptr || rules::rules_setting::parse(wanted.rules).list ? 1 : 0;
-  PMPI_Bcast(&needed, 1, MPI_INT, 0, process.tool_comm);  // rank 0 writes; the environment of others may differ
-  if (needed == 0) return;
+  const bool writes = wanted.report || wanted.output != nullptr;
+  bool needed = false, known = false;
+  report::result result;
+  // rank 0 writes; the environment of others may differ
+  if (!process.failed)
+    known = together(process, "why the program waited is not explained: ", [&](const sync::team& all) {
+      needed = all.agree(process.rank == 0 && (writes || rules::rules_setting::parse(wanted.rules).list)) != 0;
+      if (!needed) return;
+      epoch last(process, nullptr);
+      result = analyse(process, last);
+    });
+  if (!known)
+    known = together(process, "no report: ", [&](const sync::team& all) {
+      needed = all.agree(process.rank == 0 && writes) != 0;
+      if (needed) result = what_is_known(process, all);
+    });
+  if (process.rank != 0 || (known && !needed)) return;
+  bool told = false;
   try {
-    epoch last(process, nullptr);
-    const report::result result = analyse(process, last);
-    if (process.rank != 0) return;
-    if (wanted.report) report::print_text(result, stderr);
-    if (wanted.output == nullptr) return;
-    const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
-    if (!problem.empty()) core::complain(problem.c_str());
+    if (known && wanted.report) report::print_text(result, stderr);
+    told = known && wanted.report;
+    if (known && wanted.output != nullptr) {
+      const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
+      if (!problem.empty()) core::complain(problem.c_str());
+      told = true;
+    }
   } catch (const std::exception& problem) {
-    core::complain("no report: ", problem.what());
+    core::complain(told ? "no JSON file: " : "no report: ", "rank 0: ", problem.what());
   }
+  if (!told && process.hook.on_end != nullptr)  // what this rank knows alone, for which no memory is needed
+    process.hook.on_end(process, sync::mpi::end_reason::unexplained, 0);
 }
 
 }  // namespace mpi

@@ -6,12 +6,13 @@
 #include <whywait/mpi/history.hpp>
 #include <whywait/predict/ask.hpp>
 #include <whywait/predict/question.hpp>
-#include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/state.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <utility>
@@ -77,7 +78,7 @@ struct meant_block {
 
 /// What the blocks that any rank knows by the names in `asked` are called on all of them, sorted. Collective.
 [[gnu::cold]] inline std::vector<meant_block> find_blocks(const std::vector<predict::question>& asked,
-                                                          const process_history& own, MPI_Comm comm) {
+                                                          const process_history& own, const sync::team& all) {
   std::vector<meant_block> mine;
   for (std::size_t q = 0; q != asked.size(); ++q)
     for (std::size_t c = 0; c != 1 + asked[q].also.size(); ++c) {
@@ -85,44 +86,34 @@ struct meant_block {
       if (one.what != predict::question::kind::block) continue;
       for (const core::stable_key key : own.blocks_called(one.name)) mine.push_back({q, c, key});
     }
-  int ranks = 1;
-  PMPI_Comm_size(comm, &ranks);
-  const int words = static_cast<int>(3 * mine.size());
-  std::vector<int> counts(static_cast<std::size_t>(ranks)), starts(counts.size());
-  PMPI_Allgather(&words, 1, MPI_INT, counts.data(), 1, MPI_INT, comm);
-  int total = 0;
-  for (std::size_t r = 0; r != counts.size(); ++r) {
-    starts[r] = total;
-    total += counts[r];
-  }
-  std::vector<meant_block> all(static_cast<std::size_t>(total) / 3);
-  PMPI_Allgatherv(mine.data(), words, MPI_UINT64_T, all.data(), counts.data(), starts.data(), MPI_UINT64_T, comm);
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
+  std::vector<meant_block> found = mine;
+  all.gather(mine.data(), mine.size() * sizeof(meant_block), [&](const unsigned char* data, std::size_t size) {
+    const std::size_t before = found.size();
+    found.resize(before + size / sizeof(meant_block));
+    std::memcpy(&found[before], data, size);
+  });
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  all.share(found);
+  return found;
 }
 
 }  // namespace detail
 
 /// Reads the questions of rank 0 the first time, each that cannot be read gets one line; and looks, each time, which
-/// blocks of an epoch they mean. Costs one broadcast of a number if there are none. Collective over `comm`.
+/// blocks of an epoch they mean. Costs one agreement if there are none. Collective.
 [[gnu::cold]] inline void ask_again(asked_questions& asked, const sync::mpi::state& process, const process_history& own,
-                                    MPI_Comm comm) {
+                                    const sync::team& all) {
   if (!asked.read) {
     std::string text;
     if (process.rank == 0 && process.registry->config.whatif != nullptr)
       text = detail::readable_questions(process.registry->config.whatif);
-    int size = static_cast<int>(text.size());
-    PMPI_Bcast(&size, 1, MPI_INT, 0, comm);
-    if (size != 0) {
-      text.resize(static_cast<std::size_t>(size));
-      PMPI_Bcast(&text[0], size, MPI_CHAR, 0, comm);
-      asked.all = predict::parse_questions(text);
-    }
+    all.share(text);
+    if (!text.empty()) asked.all = predict::parse_questions(text);
     asked.read = true;
   }
   if (asked.all.empty()) return;
-  const std::vector<detail::meant_block> blocks = detail::find_blocks(asked.all, own, comm);
+  const std::vector<detail::meant_block> blocks = detail::find_blocks(asked.all, own, all);
   asked.clocks.clear();
   asked.clock_of.clear();
   for (std::size_t q = 0; q != asked.all.size(); ++q) {

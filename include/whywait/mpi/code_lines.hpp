@@ -7,6 +7,7 @@
 #include <whywait/report/code_blocks.hpp>
 #include <whywait/report/code_filter.hpp>
 #include <whywait/sync/mpi/collect.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -36,30 +37,21 @@ namespace mpi {
   return ran;
 }
 
-/// Whether some rank cannot name its blocks; on rank 0 why, of the lowest of them. Collective over `comm`.
-[[gnu::cold]] inline bool any_problem(const report::code_blocks& own, MPI_Comm comm, std::string& why) {
-  int rank = 0, ranks = 1;
-  PMPI_Comm_rank(comm, &rank);
-  PMPI_Comm_size(comm, &ranks);
-  int first = own.problem().empty() ? ranks : rank;
-  PMPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm);
-  if (first == ranks) return false;
+/// Whether some rank cannot name its blocks; why, of the lowest of them. Collective.
+[[gnu::cold]] inline bool any_problem(const report::code_blocks& own, const sync::team& all, std::string& why) {
+  const int from = all.lowest_of(!own.problem().empty());
+  if (from < 0) return false;
   char text[512] = "";
-  constexpr int tag = 32;
-  if (rank == first) own.problem().copy(text, sizeof text - 1);
-  if (first != 0 && rank == first) PMPI_Send(text, sizeof text, MPI_CHAR, 0, tag, comm);
-  if (first != 0 && rank == 0) PMPI_Recv(text, sizeof text, MPI_CHAR, first, tag, comm, MPI_STATUS_IGNORE);
+  own.problem().copy(text, sizeof text - 1);
+  all.broadcast(text, sizeof text, from);
   why = text;
   return true;
 }
 
-/// The patterns that rank 0 was given. Collective over `comm`.
-[[gnu::cold]] inline report::code_filter common_filter(const core::settings& own, MPI_Comm comm) {
+/// The patterns that rank 0 was given. Collective.
+[[gnu::cold]] inline report::code_filter common_filter(const core::settings& own, const sync::team& all) {
   std::string patterns = own.coverage != nullptr ? own.coverage : "";
-  int size = static_cast<int>(patterns.size());
-  PMPI_Bcast(&size, 1, MPI_INT, 0, comm);
-  patterns.resize(static_cast<std::size_t>(size));
-  PMPI_Bcast(&patterns[0], size, MPI_CHAR, 0, comm);
+  all.share(patterns);
   return report::code_filter(patterns);
 }
 

@@ -10,6 +10,7 @@
 #include <whywait/mpi/node_sharing.hpp>
 #include <whywait/report/communication_assemble.hpp>
 #include <whywait/report/communication_section.hpp>
+#include <whywait/sync/mpi/team.hpp>
 #include <whywait/sync/mpi/transport.hpp>
 
 #include <algorithm>
@@ -27,62 +28,87 @@ inline namespace v0 {
 namespace mpi {
 
 /// Why data was sent, where it is and who shares it: what the ranks recorded about data -> classes, placements, sharing ->
-/// names -> the section of the report.
+/// names -> the section of the report. Epoch by epoch; what it keeps is bounded by arrays, classes and loops.
 class communication_analysis final : public data_analysis {
  public:
-  [[gnu::cold]] communication_analysis(sync::mpi::state& process, const explain::rank_history& own)
-      : comm_(process.tool_comm), own_(own), data_(collect_data(process, own, &lost_)), waits_(own) {}
+  [[gnu::cold]] explicit communication_analysis(sync::mpi::state& process)
+      : process_(process), team_(process.tool_comm), history_(process), classes_(history_.data()), footprints_(history_.data()) {}
 
-  explain::observer* watch() override { return &waits_; }
+  [[gnu::cold]] explain::observer* begin(const explain::rank_history& epoch) override {
+    history_.take(process_, epoch);
+    epoch_ = &epoch;
+    over_ = !epoch.continues;
+    waits_ = std::make_unique<explain::wait_list>(epoch);
+    return waits_.get();
+  }
+
+  [[gnu::cold]] void fold(bool lossy) override {
+    add_waits();
+    sync::mpi_transport transport(team_);
+    comm::follow(transport, {&classes_});
+    footprints_.take_all();
+    fold_sharing_of_threads();
+    nodes_.fold(history_.data(), *epoch_, team_);
+    history_.forget(process_);
+    waits_.reset();
+    epoch_ = nullptr;
+    if (!lossy) return;
+    classes_.restart_orders();
+    history_.restart_orders();
+  }
 
   [[gnu::cold]] std::shared_ptr<const report::section> result(name_gatherer gather, const process_history& history,
                                                               std::vector<std::string>& warnings) override {
-    add_waits();
-    sync::mpi_transport transport(comm_);
-    const comm::classified classes = comm::classify(transport, &data_, 1);
-    const comm::placement_report placed = comm::examine(transport, &data_, 1);
-    const comm::sharing_options options;
-    const comm::sharing_report shared = sharing_of_threads(transport, options);
-    bool cut = false;
-    comm::sharing_report nodes = node_sharing::find(data_, own_, options, comm_, cut);
-    add_up(transport, nodes, options);
+    const std::int32_t rank = process_.rank, ranks = process_.size;
+    sync::mpi_transport transport(team_);
+    const comm::classified classes = comm::classes_so_far(transport, {&classes_}, over_);
+    const comm::placement_report placed = comm::examine_together(transport, {footprints_.result()}, rank, ranks);
+    comm::sharing_report shared = shared_by_ > 1 ? sharing_->result() : comm::sharing_report();
+    add_up(transport, shared, options_);
+    comm::sharing_report nodes = nodes_.result();
+    add_up(transport, nodes, options_);
     const report::names names =
-        gather(data_.rank == 0 ? report::keys_of(classes, placed, {&shared, &nodes}) : std::vector<core::stable_key>(), history, comm_);
-    std::uint64_t losses[] = {lost_.records, lost_.registrations, lost_.unknown_ranges, lost_.unordered, cut ? 1u : 0u}, sums[5] = {};
-    PMPI_Reduce(losses, sums, 5, MPI_UINT64_T, MPI_SUM, 0, comm_);
-    if (data_.rank != 0) return nullptr;
-    warn(classes, shared, {sums[0], sums[1], sums[2], sums[3]}, warnings);
-    if (sums[4] != 0)
-      warnings.push_back("who shares memory is about the beginning of the run only: there are too many records of arrays that ranks share");
+        gather(rank == 0 ? report::keys_of(classes, placed, {&shared, &nodes}) : std::vector<core::stable_key>(), history, team_);
+    const data_losses lost = history_.losses(process_);
+    std::uint64_t losses[] = {lost.records, lost.registrations, lost.unknown_ranges, lost.unordered, nodes_.cut() ? 1u : 0u};
+    team_.all_reduce(losses, 5, MPI_UINT64_T, MPI_SUM);
+    if (rank != 0) return nullptr;
+    warn(classes, shared, {losses[0], losses[1], losses[2], losses[3]}, warnings);
+    if (losses[4] != 0)
+      warnings.push_back("who shares memory is about parts of the run only: there are too many records of arrays that ranks share");
     const report::data_naming named(names);
     report::communication found;
     report::add_classes(found, classes, named);
     report::add_placements(found, placed, named);
-    report::add_sharing(found, nodes, options, "rank", named);
-    report::add_sharing(found, shared, options, "thread", named);
+    report::add_sharing(found, nodes, options_, "rank", named);
+    report::add_sharing(found, shared, options_, "thread", named);
     return std::make_shared<report::communication_section>(std::move(found));
   }
 
  private:
   void add_waits() {
-    for (std::size_t l = 0; l != data_.locations.size(); ++l) {
-      std::vector<comm::call_time>& calls = data_.locations[l].calls;
-      for (std::size_t i = 0; i != calls.size(); ++i) calls[i].wait_ns = waits_.of(l)[i];
+    comm::rank_data& data = history_.data();
+    for (std::size_t l = 0; l != data.locations.size(); ++l) {
+      std::vector<comm::call_time>& calls = data.locations[l].calls;
+      for (std::size_t i = 0; i != calls.size(); ++i) calls[i].wait_ns = waits_->of(l)[i];
     }
   }
 
-  // Each process by itself, then the same arrays of all together. Only where there are threads to share.
-  comm::sharing_report sharing_of_threads(sync::mpi_transport& transport, const comm::sharing_options& options) {
-    comm::sharing_report found;
-    std::size_t threads = 0;
-    for (const comm::location_data& l : data_.locations) threads += l.records.size() != 0 ? 1 : 0;
-    if (threads > 1) {  // what ranks share is looked at apart, with its threads as one
-      comm::sharing_book book(data_, options);
-      book.take_all();
-      found = book.result();
+  // Each process by itself; the same arrays of all come together in the result. Only where there are threads to share; what
+  // ranks share is looked at apart, with the threads of each as one.
+  void fold_sharing_of_threads() {
+    const comm::rank_data& data = history_.data();
+    records_.resize(data.locations.size(), 0);
+    for (std::size_t l = 0; l != data.locations.size(); ++l) {
+      const bool any = data.locations[l].records.size() != data.locations[l].first;
+      shared_by_ += any && records_[l] == 0 ? 1 : 0;
+      records_[l] = records_[l] != 0 || any ? 1 : 0;
     }
-    add_up(transport, found, options);
-    return found;
+    // A thread that has recorded nothing about data yet may do so in a later epoch; before there is one nobody can share.
+    if (sharing_ == nullptr && (over_ ? shared_by_ : data.locations.size()) < 2) return;
+    if (sharing_ == nullptr) sharing_ = std::make_unique<comm::sharing_book>(data, options_);
+    sharing_->begin_part();
+    sharing_->take_all();
   }
 
   static void add_up(sync::mpi_transport& transport, comm::sharing_report& found, const comm::sharing_options& options) {
@@ -119,16 +145,23 @@ class communication_analysis final : public data_analysis {
                          " was too fine to be kept exactly: origins of its data are partly unknown");
   }
 
-  MPI_Comm comm_;
-  data_losses lost_;
-  const explain::rank_history& own_;
-  comm::rank_data data_;
-  explain::wait_list waits_;
+  sync::mpi::state& process_;
+  const sync::team team_;
+  const comm::sharing_options options_;
+  data_history history_;
+  comm::classifier classes_;
+  comm::footprint_book footprints_;
+  std::unique_ptr<comm::sharing_book> sharing_;  // of threads
+  std::vector<std::uint8_t> records_;            // by location: it ever had any
+  std::size_t shared_by_ = 0;                    // so many had
+  bool over_ = false;                            // the run
+  node_sharing nodes_{options_};
+  const explain::rank_history* epoch_ = nullptr;
+  std::unique_ptr<explain::wait_list> waits_;
 };
 
-[[gnu::cold]] inline std::unique_ptr<data_analysis> make_communication_analysis(sync::mpi::state& process,
-                                                                               const explain::rank_history& own) {
-  return std::make_unique<communication_analysis>(process, own);
+[[gnu::cold]] inline std::unique_ptr<data_analysis> make_communication_analysis(sync::mpi::state& process) {
+  return std::make_unique<communication_analysis>(process);
 }
 
 }  // namespace mpi

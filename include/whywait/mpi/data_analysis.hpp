@@ -8,8 +8,8 @@
 #include <whywait/record/data/state.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/section.hpp>
-#include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/state.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <memory>
 #include <string>
@@ -24,10 +24,11 @@ namespace mpi {
 class process_history;
 
 /// Names for keys, on rank 0; collective (gather_names).
-using name_gatherer = report::names (*)(std::vector<core::stable_key> keys, const process_history& own, MPI_Comm comm);
+using name_gatherer = report::names (*)(std::vector<core::stable_key> keys, const process_history& own, const sync::team& all);
 
 /// The analysis of registered data, of which <whywait/mpi.hpp> knows no more than this: it takes a compiler as long as half of
-/// the rest, and few programs register data. <whywait/communication.hpp> brings it.
+/// the rest, and few programs register data. <whywait/communication.hpp> brings it. It lives as long as the run and goes on
+/// from epoch to epoch: `begin`, the explanation, `fold`, perhaps `result`.
 class data_analysis {
  public:
   data_analysis() = default;
@@ -35,33 +36,45 @@ class data_analysis {
   data_analysis& operator=(const data_analysis&) = delete;
   virtual ~data_analysis() = default;
 
-  /// Is told of the waits while they are explained.
-  virtual explain::observer* watch() = 0;
-  /// Afterwards: what the report says of data, on rank 0; null elsewhere. Collective. What limits it goes to `warnings`.
+  /// Takes the records of an epoch; what is returned is to be told of the waits while they are explained. `epoch` must live
+  /// until then.
+  virtual explain::observer* begin(const explain::rank_history& epoch) = 0;
+  /// Afterwards: adds them to what is known; their memory is free again. Collective. `lossy`: on some rank calls of this
+  /// epoch were not recorded.
+  virtual void fold(bool lossy) = 0;
+  /// What the report says of data of the run so far, on rank 0; null elsewhere. Collective. What limits it goes to `warnings`.
   virtual std::shared_ptr<const report::section> result(name_gatherer names, const process_history& history,
                                                         std::vector<std::string>& warnings) = 0;
 };
 
-using data_analysis_maker = std::unique_ptr<data_analysis> (*)(sync::mpi::state& process, const explain::rank_history& own);
+using data_analysis_maker = std::unique_ptr<data_analysis> (*)(sync::mpi::state& process);
 
 namespace detail {
 /// Set before main by <whywait/communication.hpp>, if that is anywhere.
 __attribute__((visibility("default"))) inline data_analysis_maker maker_of_data_analysis = nullptr;
 }  // namespace detail
 
-/// The analysis of data; null if no rank registered any, or if one cannot analyse it: then a warning says why. Collective.
-[[gnu::cold]] inline std::unique_ptr<data_analysis> analysis_of_data(sync::mpi::state& process, const explain::rank_history& own,
-                                                                     std::vector<std::string>& warnings) {
+/// The analysis of data of a run.
+struct data_so_far {
+  std::unique_ptr<data_analysis> analysis;  ///< null: no rank has registered any, or one cannot analyse it
+  bool in_vain = false;                     ///< the latter
+};
+
+/// Makes the analysis if some rank has registered an array by now, at the end of the epoch in which one did. Collective.
+[[gnu::cold]] inline void look_for_data(sync::mpi::state& process, const sync::team& all, data_so_far& data) {
+  if (data.analysis != nullptr || data.in_vain) return;  // alike on all ranks
   const bool registered = record::data::state_of(*process.registry) != nullptr;
   int facts[] = {registered ? 1 : 0, detail::maker_of_data_analysis == nullptr ? 1 : 0};
-  PMPI_Allreduce(MPI_IN_PLACE, facts, 2, MPI_INT, MPI_MAX, process.tool_comm);
-  if (facts[0] == 0) return nullptr;
-  if (facts[1] == 0) return detail::maker_of_data_analysis(process, own);
-  warnings.push_back(
-      "data was registered, but nothing is said about it: #include <whywait/communication.hpp> in one file of the program, "
-      "beside <whywait/mpi.hpp>");
-  return nullptr;
+  all.all_reduce(facts, 2, MPI_INT, MPI_MAX);
+  if (facts[0] == 0) return;
+  data.in_vain = facts[1] != 0;
+  if (!data.in_vain) data.analysis = detail::maker_of_data_analysis(process);
 }
+
+/// Said in the report of a run whose data nobody analyses.
+constexpr const char* data_in_vain =
+    "data was registered, but nothing is said about it: #include <whywait/communication.hpp> in one file of the program, "
+    "beside <whywait/mpi.hpp>";
 
 }  // namespace mpi
 }  // namespace v0

@@ -2,14 +2,14 @@
 #define WHYWAIT_MPI_DATA_HISTORY_HPP
 
 #include <whywait/comm/rank_data.hpp>
-#include <whywait/core/mpi_calls.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/key_map.hpp>
-#include <whywait/record/data/thread.hpp>
+#include <whywait/mpi/message_orders.hpp>
+#include <whywait/record/data/reading.hpp>
 #include <whywait/sync/mpi/state.hpp>
 #include <whywait/sync/mpi/windows.hpp>
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -27,131 +27,150 @@ struct data_losses {
   std::uint64_t unordered = 0;       ///< messages whose place among the others is not known: memory for calls ran out
 };
 
-namespace detail {
-
-/// From posting (sync_record::posting) to `data_record::order`: the k-th of its channel. 4 bytes a posting, near-linear.
-class message_orders {
- public:
-  explicit message_orders(const explain::rank_history& rank) {
-    std::uint32_t last = 0;
-    for (const explain::location_history& l : rank.locations)
-      for (std::uint64_t i = 0; i != l.records.size(); ++i) last = std::max(last, l.records[i].posting);
-    channels_.resize(std::size_t{last} + 1, 0);
-    for (const explain::location_history& l : rank.locations)
-      for (std::uint64_t i = 0; i != l.records.size(); ++i) note(rank, l.records[i]);
-    std::vector<std::uint32_t> counts(known_, 0);
-    for (std::uint32_t& c : channels_)
-      if (c != 0) c = ++counts[c - 1];
-  }
-  /// 0: not known.
-  std::uint32_t operator[](std::uint32_t posting) const noexcept {
-    return posting < channels_.size() ? channels_[posting] : 0;
-  }
-
- private:
-  // As explain::message_book pairs them: a matched probe takes the place of its receive.
-  void note(const explain::rank_history& rank, const core::sync_record& r) {
-    using core::call_role;
-    namespace flag = core::sync_flag;
-    if (r.posting == 0 || r.has(flag::cancelled | flag::proc_null | flag::failed) || r.comm >= rank.communicators.size()) return;
-    const explain::communicator& comm = rank.communicators[r.comm];
-    if (comm.id == 0) return;
-    const call_role role = core::role_of(r.call);
-    if (role == call_role::barrier || role == call_role::one_to_all || role == call_role::all_to_one ||
-        role == call_role::all_to_all || role == call_role::scan) {
-      if (!comm.inter) channels_[r.posting] = number(core::combine(comm.id, 3));
-      return;
-    }
-    const bool matched_probe = role == call_role::probe && r.has(flag::matched);
-    if (!matched_probe && !r.has(flag::posts_send | flag::posts_receive)) return;
-    if (r.peer < 0) return;
-    const bool wildcard = r.has(flag::any_source | flag::any_tag);
-    if (!matched_probe && wildcard && !r.has(flag::complete)) return;
-    const core::stable_key channel =
-        core::combine(core::combine(comm.id, r.has(flag::posts_send) ? 1 : 2),
-                      (std::uint64_t{static_cast<std::uint32_t>(r.peer)} << 32) | static_cast<std::uint32_t>(r.tag));
-    channels_[r.posting] = number(channel);
-  }
-  std::uint32_t number(core::stable_key channel) {
-    const std::uint32_t found = numbers_.intern(channel, known_);
-    if (found == known_) ++known_;
-    return found + 1;
-  }
-
-  explain::key_map numbers_;
-  std::uint32_t known_ = 0;
-  std::vector<std::uint32_t> channels_;  // by posting: channel + 1, then order; 0: none
-};
-
-}  // namespace detail
-
 /// Whether this process ever registered an array: without one there is nothing to collect.
 inline bool has_data(const sync::mpi::state& process) noexcept { return record::data::state_of(*process.registry) != nullptr; }
 
-/// What this process recorded about data, for the analysis of comm/. `rank` must be what the same process told the
-/// explanation (process_history::view()): communicators, blocks and call sites are numbered by it. Views of the records,
-/// which live as long as the process; their `order` and `site` get their final meaning here, once. `calls` has durations
-/// of the calls; waits are 0. Call when no other thread records. O(records of the process).
-[[gnu::cold]] inline comm::rank_data collect_data(sync::mpi::state& process, const explain::rank_history& rank,
-                                                  data_losses* lost = nullptr) {
-  comm::rank_data all;
-  data_losses losses;
-  all.rank = rank.rank;
-  all.ranks = rank.ranks;
-  all.groups = rank.communicators;
-  all.sites = rank.blocks;
-  all.locations.resize(rank.locations.size());
-  record::data::data_state* const data = record::data::state_of(*process.registry);
-  if (data == nullptr) {
-    all.objects.emplace_back();
-    if (lost != nullptr) *lost = losses;
+/// What this process recorded about data, for the analysis of comm/, part by part of a run. Numbers keep their meaning from
+/// part to part. Not thread safe; other threads may go on recording.
+class data_history {
+ public:
+  explicit data_history(const sync::mpi::state& process) {
+    all_.rank = process.rank;
+    all_.ranks = process.size;
+    all_.objects.emplace_back();
+    all_.sites.push_back(0);
+  }
+
+  /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process told the
+  /// explanation (process_history::view()): communicators, blocks and call sites are numbered by it. Their `order` and `site`
+  /// get their final meaning here. `calls` has durations of the calls; waits are 0. O(records of the part).
+  [[gnu::cold]] const comm::rank_data& take(sync::mpi::state& process, const explain::rank_history& part) {
+    all_.groups = part.communicators;
+    all_.locations.resize(part.locations.size());
+    for (comm::location_data& l : all_.locations) l = comm::location_data();
+    orders_.take(part);
+    if (!has_data(process)) return all_;
+    take_objects(process);
+    blocks_.resize(part.blocks.size(), 0);
+    calls_.resize(part.locations.size());
+    chunks_.resize(part.locations.size());
+    ends_.resize(part.locations.size(), 0);
+    for (std::size_t l = 0; l != part.locations.size(); ++l) {
+      const explain::location_history& calls = part.locations[l];
+      all_.locations[l].calls.resize(calls.records.size());
+      for (std::uint64_t i = 0; i != calls.records.size(); ++i) {
+        const core::sync_record& r = calls.records[i];
+        all_.locations[l].calls[i].duration_ns = part.clock(r.begin + r.duration) - part.clock(r.begin);
+      }
+    }
+    record::data::for_each_thread(*process.registry, [&](core::location_base& at, record::data::data_thread& thread) {
+      if (at.index < part.locations.size()) take_thread(at, thread, part);
+    });
+    return all_;
+  }
+
+  /// The records that were taken are over: their memory is used again. What was recorded meanwhile is of the next part.
+  [[gnu::cold]] void forget(sync::mpi::state& process) noexcept {
+    record::data::for_each_thread(*process.registry, [this](core::location_base& at, record::data::data_thread& thread) noexcept {
+      if (at.index >= ends_.size()) return;
+      const bool still = record::data::is_still(at) && ends_[at.index] == thread.records.size();
+      if (still) lost_records_ += thread.records.dropped();
+      thread.forget(ends_[at.index], still);
+      ends_[at.index] = thread.taken;
+    });
+    for (comm::location_data& l : all_.locations) l = comm::location_data();
+  }
+
+  /// Between two parts, on all ranks: orders begin anew, for some rank lost records of calls.
+  void restart_orders() { orders_.restart(); }
+
+  const comm::rank_data& data() const noexcept { return all_; }
+  comm::rank_data& data() noexcept { return all_; }
+  /// Of the run so far.
+  [[gnu::cold]] data_losses losses(const sync::mpi::state& process) const noexcept {
+    data_losses all;
+    const record::data::data_state* const data = record::data::state_of(*process.registry);
+    if (data == nullptr) return all;
+    all.registrations = data->objects.refused();
+    all.unknown_ranges = data->unknown_ranges;
+    all.unordered = unordered_;
+    all.records = lost_records_;
+    record::data::for_each_thread(*process.registry, [&all](const core::location_base&, const record::data::data_thread& thread) {
+      all.records += thread.records.dropped();
+    });
     return all;
   }
-  for (std::uint32_t i = 0; i != data->objects.size(); ++i) {
-    const record::data::known_object& o = data->objects[i];
-    all.objects.push_back(o.shape);
-    const sync::mpi::shared_memory* const memory =
-        process.windows != nullptr && i != 0 ? process.windows->find(o.begin, o.end, o.active) : nullptr;
-    if (memory == nullptr) continue;
-    all.objects.back().memory = memory->key;
-    all.objects.back().memory_offset = o.begin - memory->begin;
-  }
-  losses.registrations = data->objects.refused();
-  losses.unknown_ranges = data->unknown_ranges;
-  const detail::message_orders orders(rank);
-  for (core::location_base* base = __atomic_load_n(&process.registry->locations, __ATOMIC_ACQUIRE); base != nullptr;
-       base = base->next) {
-    if (base->index >= rank.locations.size()) continue;
-    auto& from = static_cast<record::location&>(*base);
-    const explain::location_history& calls = rank.locations[base->index];
-    const auto first_call = static_cast<std::uint32_t>(all.sites.size());
-    all.sites.insert(all.sites.end(), calls.call_sites.begin(), calls.call_sites.end());
-    auto* const thread = static_cast<record::data::data_thread*>(
-        __atomic_load_n(&from.extension[record::data::detail::thread_slot], __ATOMIC_ACQUIRE));
-    if (thread == nullptr) continue;
-    if (base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0) thread->flush();
-    for (; thread->numbered < thread->records.size(); ++thread->numbered) {
-      core::data_record& r = thread->records[thread->numbered];
-      const bool copy = r.op == core::data_op::copy_from || r.op == core::data_op::copy_to;
-      const bool message = r.op == core::data_op::send || r.op == core::data_op::receive;
-      if (!message && !r.has(core::data_flag::collective)) continue;
-      r.site += first_call;
-      if (copy || (r.order = orders[r.order]) != 0) continue;
-      r.site = ~std::uint32_t{0};  // names nothing: the analysis leaves it out
-      ++losses.unordered;
-    }
-    losses.records += thread->records.dropped();
-    comm::location_data& to = all.locations[base->index];
-    to.records = thread->records.view();
-    to.calls.resize(calls.records.size());
-    for (std::uint64_t i = 0; i != calls.records.size(); ++i) {
-      const core::sync_record& r = calls.records[i];
-      to.calls[i].duration_ns = rank.clock(r.begin + r.duration) - rank.clock(r.begin);
+
+ private:
+  using buffer = core::event_buffer<core::data_record>;
+
+  void take_objects(const sync::mpi::state& process) {
+    const record::data::data_objects& objects = record::data::state_of(*process.registry)->objects;
+    for (std::uint32_t i = 1; i != objects.size(); ++i) {
+      const record::data::known_object& o = objects[i];
+      if (i == all_.objects.size()) all_.objects.push_back(o.shape);
+      core::data_object& known = all_.objects[i];
+      known.buffer = o.shape.buffer;
+      const sync::mpi::shared_memory* const memory =
+          process.windows != nullptr ? process.windows->find(o.begin, o.end, o.active) : nullptr;
+      if (memory == nullptr && !o.active) continue;  // where it was when it was known
+      known.memory = memory != nullptr ? memory->key : 0;
+      known.memory_offset = memory != nullptr ? o.begin - memory->begin : 0;
     }
   }
-  if (lost != nullptr) *lost = losses;
-  return all;
-}
+
+  void take_thread(const core::location_base& at, record::data::data_thread& thread, const explain::rank_history& part) {
+    const explain::location_history& calls = part.locations[at.index];
+    comm::location_data& to = all_.locations[at.index];
+    const bool still = record::data::is_still(at);
+    if (still) thread.flush();
+    buffer& records = thread.records;
+    std::uint64_t& end = ends_[at.index];
+    const std::uint64_t begin = thread.taken, before = begin >> buffer::shift << buffer::shift, size = records.size();
+    // Of another thread: what names something newer than this part, or is the first half of a copy, is left for the next.
+    for (end = begin; end != size && (still || is_known(records[end], part)); ++end) {}
+    if (!still && end != begin && records[end - 1].op == core::data_op::copy_from) --end;
+    calls_[at.index].resize(calls.call_sites.size(), 0);
+    for (std::uint64_t i = begin; i != end; ++i) settle(records[i], calls_[at.index], calls.call_sites, part.blocks);
+    chunks_[at.index].clear();
+    for (std::uint64_t i = before; i < end; i += buffer::chunk_events) chunks_[at.index].push_back(&records[i]);
+    to.records = {chunks_[at.index].data(), buffer::shift, end - before};
+    to.first = begin - before;
+  }
+
+  bool is_known(const core::data_record& r, const explain::rank_history& part) const noexcept {
+    return (r.op == core::data_op::synchronise || r.object < all_.objects.size()) && (is_of_call(r) || r.site < part.blocks.size());
+  }
+  static bool is_of_call(const core::data_record& r) noexcept {
+    return r.op == core::data_op::send || r.op == core::data_op::receive || r.has(core::data_flag::collective);
+  }
+  void settle(core::data_record& r, std::vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& call_sites,
+              const std::vector<core::stable_key>& blocks) {
+    const bool copy = r.op == core::data_op::copy_from || r.op == core::data_op::copy_to, of_call = is_of_call(r);
+    r.site = of_call ? number_of(numbers, call_sites, r.site) : number_of(blocks_, blocks, r.site);
+    if (!of_call || copy || (r.order = orders_[r.order]) != 0) return;
+    r.site = ~std::uint32_t{0};  // names nothing: the analysis leaves it out
+    ++unordered_;
+  }
+  // From a number in the process (or of the location) to that in `sites`; 0: not given yet.
+  std::uint32_t number_of(std::vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& keys, std::uint32_t site) {
+    if (site >= numbers.size() || site >= keys.size()) return ~std::uint32_t{0};
+    if (numbers[site] != 0) return numbers[site];
+    const auto fresh = static_cast<std::uint32_t>(all_.sites.size());
+    numbers[site] = site_numbers_.intern(core::combine(keys[site], 1), fresh);
+    if (numbers[site] == fresh) all_.sites.push_back(keys[site]);
+    return numbers[site];
+  }
+
+  comm::rank_data all_;
+  message_orders orders_;
+  explain::key_map site_numbers_;
+  std::vector<std::uint32_t> blocks_;                            // by number of the block
+  std::vector<std::vector<std::uint32_t>> calls_;                // by location, by number of the call site
+  std::vector<std::vector<const core::data_record*>> chunks_;    // by location: of the records at hand
+  std::vector<std::uint64_t> ends_;                              // by location: what follows is of the next part
+  std::uint64_t lost_records_ = 0, unordered_ = 0;
+};
 
 }  // namespace mpi
 }  // namespace v0

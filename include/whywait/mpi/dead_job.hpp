@@ -79,7 +79,7 @@ class dead_job {
   }
 
   // Two readings as far apart as can be: if it was this machine since it started, the second is now.
-  static double rate_of(const core::kept_header& h) noexcept {
+  [[gnu::cold]] static double rate_of(const core::kept_header& h) noexcept {
     if (h.counter == 0) return 1.0;
     const bool here =
         h.boot != 0 && h.boot == core::boot_key() && core::cycle_clock::used() != core::clock_source::monotonic;
@@ -136,7 +136,7 @@ class dead_job {
     std::vector<explain::rank_history> histories;
     for (const auto& p : processes_) {
       named.push_back(std::make_unique<process_history>(p->records(), p->sites(), nullptr, nullptr, &p->modules()));
-      histories.push_back(named.back()->view());
+      histories.push_back(named.back()->take_view());
     }
     explain::options settings;
     settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);

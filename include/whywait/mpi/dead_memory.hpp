@@ -33,7 +33,7 @@ class dead_memory {
   [[gnu::cold]] explicit dead_memory(const std::string& path) : path_(path) { open(); }
   dead_memory(const dead_memory&) = delete;
   dead_memory& operator=(const dead_memory&) = delete;
-  ~dead_memory() {
+  [[gnu::cold]] ~dead_memory() {
     if (content_ != nullptr) ::munmap(content_, bytes_);
     if (file_ >= 0) ::close(file_);
   }
@@ -46,7 +46,7 @@ class dead_memory {
 
   /// How many elements lie from `remote` on, at most.
   template <class T>
-  std::uint64_t room(const T* remote) const noexcept {
+  [[gnu::cold]] std::uint64_t room(const T* remote) const noexcept {
     const std::uint64_t from = address(remote);
     std::uint64_t end = from;
     for (std::size_t i = first_behind(from); i < extents_.size() && extents_[i].address <= end; ++i)
@@ -56,7 +56,7 @@ class dead_memory {
 
   /// The same memory here; null if not all of it is there or `remote` is no address of a T.
   template <class T>
-  const T* find(const T* remote, std::uint64_t count) const {
+  [[gnu::cold]] const T* find(const T* remote, std::uint64_t count) const {
     if (address(remote) % alignof(T) != 0 || count > bytes_ / sizeof(T)) return nullptr;
     return reinterpret_cast<const T*>(find_bytes(address(remote), count * sizeof(T)));
   }
@@ -66,7 +66,7 @@ class dead_memory {
   }
 
   /// A text; empty if it is not there or does not end.
-  const char* text(const char* remote) const {
+  [[gnu::cold]] const char* text(const char* remote) const {
     const std::size_t i = first_behind(address(remote));
     if (i == extents_.size()) return "";
     const std::uint64_t into = address(remote) - extents_[i].address;
@@ -102,7 +102,7 @@ class dead_memory {
     state_ = state::readable;
   }
 
-  void fail(state s, const char* problem) noexcept {
+  [[gnu::cold]] void fail(state s, const char* problem) noexcept {
     state_ = s;
     problem_ = problem;
   }
@@ -133,7 +133,7 @@ class dead_memory {
   }
 
   // Index of the extent that holds `address`; extents_.size() if none does.
-  std::size_t first_behind(std::uint64_t address) const noexcept {
+  [[gnu::cold]] std::size_t first_behind(std::uint64_t address) const noexcept {
     const auto after = std::upper_bound(extents_.begin(), extents_.end(), address,
                                         [](std::uint64_t a, const core::kept_extent& e) { return a < e.address; });
     if (after == extents_.begin()) return extents_.size();

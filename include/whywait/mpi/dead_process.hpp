@@ -76,13 +76,13 @@ class dead_process {
   sync::mpi::collected_process& records() noexcept { return records_; }
   const sync::mpi::collected_process& records() const noexcept { return records_; }
   /// Number of a communicator by its handle; `none` if it is not known.
-  std::uint32_t communicator_of(std::uint64_t handle) const {
+  [[gnu::cold]] std::uint32_t communicator_of(std::uint64_t handle) const {
     for (const auto& h : handles_)
       if (h.first == handle) return h.second;
     return sync::mpi::communicator_table::none;
   }
   /// How many collective operations of the communicator `id` it has left.
-  std::uint64_t collectives_left(core::stable_key id) const {
+  [[gnu::cold]] std::uint64_t collectives_left(core::stable_key id) const {
     for (std::size_t i = 0; i < collectives_.size(); ++i)
       if (records_.communicators[i].id == id) return collectives_[i];
     return 0;
@@ -94,7 +94,7 @@ class dead_process {
   // No run is so long: what lies beyond is damage.
   static constexpr std::uint64_t most_ticks = std::uint64_t(1) << 54;
 
-  void fail(const char* why, bool other_version = false) {
+  [[gnu::cold]] void fail(const char* why, bool other_version = false) {
     problem_ = why;
     other_version_ = other_version;
   }
@@ -117,7 +117,7 @@ class dead_process {
   bool is_sane(std::uint64_t ticks) const noexcept { return ticks - header().first.ticks < most_ticks; }
 
   // A bool of a damaged file may be neither.
-  static bool is_true(const bool& flag) noexcept {
+  [[gnu::cold]] static bool is_true(const bool& flag) noexcept {
     unsigned char byte;
     std::memcpy(&byte, &flag, 1);
     return byte != 0;
@@ -218,7 +218,7 @@ class dead_process {
       t.calls_mpi = true;
       std::memcpy(static_cast<void*>(&t.calls), calls, sizeof t.calls);
       t.calls.sites.adopt(*file_, sites_.size());
-      t.calls.folded = nullptr;
+      t.calls.folded = t.calls.earlier = nullptr;
       to.sites = &t.calls.sites;
       to.mismatched_ends = own.mismatched_ends;
       for (std::uint64_t n : t.calls.calls) records_.calls += n;

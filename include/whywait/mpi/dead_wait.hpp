@@ -107,7 +107,7 @@ class dead_wait {
   [[gnu::cold]] static std::string with_tag(std::string text, std::int32_t tag) {
     return tag >= 0 ? text + " (tag " + std::to_string(tag) + ")" : text;
   }
-  const sync::mpi::collected_communicator* communicator(std::uint32_t number) const {
+  [[gnu::cold]] const sync::mpi::collected_communicator* communicator(std::uint32_t number) const {
     const auto& known = process_.records().communicators;
     return number < known.size() ? &known[number] : nullptr;
   }

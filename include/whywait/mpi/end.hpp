@@ -77,6 +77,7 @@ struct executable {
 inline const char* name_of_end(sync::mpi::end_reason reason, int signal) noexcept {
   if (reason == sync::mpi::end_reason::abort) return "MPI_Abort";
   if (reason == sync::mpi::end_reason::exit) return "exit without MPI_Finalize";
+  if (reason == sync::mpi::end_reason::unexplained) return "MPI_Finalize";
   return report::name_of_signal(signal);
 }
 
@@ -115,7 +116,7 @@ inline const char* name_of_end(sync::mpi::end_reason reason, int signal) noexcep
   }
 }
 
-/// Hook of an end without MPI_Finalize: says and writes what this rank knows alone. Async-signal-safe: no
+/// Hook of an end without MPI_Finalize, or without an explanation: says and writes what this rank knows alone. Async-signal-safe: no
 /// allocation, no lock, at most one mmap.
 [[gnu::cold]] inline void at_end(sync::mpi::state& process, sync::mpi::end_reason reason, int signal) {
   const core::settings& wanted = process.registry->config;
@@ -154,7 +155,7 @@ inline const char* name_of_end(sync::mpi::end_reason reason, int signal) noexcep
       for (std::uint64_t n : thread->calls) words.mpi_calls += n;
       words.dropped += thread->lost_records + thread->lost_steps;
       const sync::mpi::open_call open = thread->open;
-      if (open.frame != nullptr && open.call != core::mpi_call::Abort && open.begin != 0 && open.begin <= now) {
+      if (open.frame != nullptr && open.call != core::mpi_call::Abort && open.begin != 0 && open.begin < now) {
         until = open.begin;
         mpi_ticks += now - open.begin;
         if (ns_of(now - open.begin) >= inside.ns) {
@@ -166,7 +167,9 @@ inline const char* name_of_end(sync::mpi::end_reason reason, int signal) noexcep
       }
     }
     if (counted) totals.add(location, until);
-    if (counted && thread != nullptr) totals.add(thread->folded);
+    if (!counted || thread == nullptr) continue;
+    totals.add(thread->folded);
+    totals.add(thread->earlier);
   }
   words.mpi_ns = ns_of(mpi_ticks);
   const core::site_table& sites = process.registry->sites;

@@ -1,18 +1,18 @@
 #ifndef WHYWAIT_MPI_EPOCHS_HPP
 #define WHYWAIT_MPI_EPOCHS_HPP
 
-#include <whywait/core/complaint.hpp>
 #include <whywait/explain/explain.hpp>
 #include <whywait/explain/ledger/virtual_clocks.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/mpi/advising.hpp>
 #include <whywait/mpi/asking.hpp>
 #include <whywait/mpi/code_lines.hpp>
+#include <whywait/mpi/data_analysis.hpp>
 #include <whywait/mpi/facts.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/pictures.hpp>
 #include <whywait/mpi/prediction.hpp>
-#include <whywait/record/data/thread.hpp>
+#include <whywait/mpi/together.hpp>
 #include <whywait/report/code_blocks.hpp>
 #include <whywait/sync/mpi/collect.hpp>
 #include <whywait/sync/mpi/epochs.hpp>
@@ -23,7 +23,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -43,17 +42,18 @@ struct explained_so_far {
   explain::epoch_memory memory;
   std::vector<rules::site_use> uses;    ///< on rank 0
   std::vector<kept_picture> pictures;   ///< on rank 0
+  explain::outcome found;               ///< on rank 0: of all epochs that came to their end
+  data_so_far data;
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
   std::vector<std::uint32_t> ran;       ///< code that the compiler counts, sorted
   std::unique_ptr<report::code_blocks> code;
-  std::uint64_t first_comers = 0;       ///< answered by this process
+  run_so_far run;
   std::int32_t node = -1;               ///< the machine, once an epoch has begun
   bool continued = false;               ///< the rest is about the end of an epoch
   sync::mpi::meeting_point end{0, 0, 0};
   std::uint64_t resumed = 0;            ///< ticks: when the program went on
   std::uint32_t posted = 0;             ///< last ordinal
-  std::int64_t paused_ns = 0;           ///< all pauses before that
 };
 
 [[gnu::cold]] inline explained_so_far& so_far_of(sync::mpi::state& process) {
@@ -66,25 +66,28 @@ struct explained_so_far {
 class epoch {
  public:
   [[gnu::cold]] epoch(sync::mpi::state& process, const sync::mpi::meeting_point* end)
-      : process_(process), so_far_(so_far_of(process)), transport_(process.tool_comm) {
+      : process_(process), so_far_(so_far_of(process)), team_(process.tool_comm), transport_(team_) {
+    team_.agree();  // what compares clocks is MPI alone
     all_ = sync::mpi::collect(process, sync::mpi::finish_clock(process));
-    if (!so_far_.continued) so_far_.node = sync::mpi::node_of(process.tool_comm);
+    if (!so_far_.continued) so_far_.node = sync::mpi::node_of(team_);
     all_.node = so_far_.node;
     bound(end);
-    for (const sync::mpi::collected_location& l : all_.locations) so_far_.first_comers += answered_first_comers(l);
+    for (const sync::mpi::collected_location& l : all_.locations) so_far_.run.first_comers += answered_first_comers(l);
     find_code();
     history_.reset(new process_history(all_, process.registry->sites, process.registry->sources,
                                        left_out_ ? nullptr : so_far_.code.get()));
     settings_.clock_error_ns = clock_error_ns_;
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &explain::virtual_clocks;
-    ask_again(so_far_.asked, process, *history_, process.tool_comm);
+    ask_again(so_far_.asked, process, *history_, team_);
     settings_.questions = so_far_.asked.clocks;
+    look_for_data(process, team_, so_far_.data);
+    if (data_analysis* const data = so_far_.data.analysis.get()) settings_.watch = data->begin(history_->view());
   }
 
+  const sync::team& team() const noexcept { return team_; }
   const sync::mpi::collected_process& records() const noexcept { return all_; }
   const process_history& history() const noexcept { return *history_; }
-  explain::options& settings() noexcept { return settings_; }
   /// Why some rank cannot name its blocks, on rank 0; else empty.
   const std::string& unnamed() const noexcept { return unnamed_; }
   explained_so_far& so_far() noexcept { return so_far_; }
@@ -93,9 +96,10 @@ class epoch {
   [[gnu::cold]] explain::outcome explain() {
     explain::outcome found =
         explain::explain_epoch(transport_, &history_->view(), &so_far_.memory, 1, settings_);
-    gather_pictures(found, history_->view(), process_.registry->config.path_order, process_.tool_comm);
+    gather_pictures(found, history_->view(), process_.registry->config.path_order, team_);
     if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
-    gather_calls(history_->view(), so_far_.asked, all_.epoch.continues, process_.tool_comm, so_far_.calls);
+    gather_calls(history_->view(), so_far_.asked, all_.epoch.continues, team_, so_far_.calls);
+    if (so_far_.data.analysis != nullptr) so_far_.data.analysis->fold(lossy_);
     return found;
   }
   /// What rules read beside it.
@@ -106,26 +110,29 @@ class epoch {
     return all;
   }
 
+  /// Once all have explained: what is said if a later epoch fails.
+  void keep(explain::outcome found) {
+    team_.agree();
+    so_far_.found = std::move(found);
+  }
+
   /// The memory of the records is free again, but for what is under way. The program goes on when this returns.
   [[gnu::cold]] void finish(sync::mpi::thread_state& thread, const sync::mpi::meeting_point& end) {
     for (core::location_base* l = process_.registry->locations; l != nullptr; l = l->next) {
       const auto& location = *static_cast<record::location*>(l);
       auto* const of = static_cast<sync::mpi::thread_state*>(__atomic_load_n(&location.extension[0], __ATOMIC_ACQUIRE));
       if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
-      auto* const data = static_cast<record::data::data_thread*>(
-          __atomic_load_n(&location.extension[record::data::detail::thread_slot], __ATOMIC_ACQUIRE));
-      if (data == nullptr) continue;
-      if (thread.location == &location) data->forget();  // they name calls by number
-      else data->forget_messages();
     }
+    if (so_far_.data.analysis == nullptr) record::data::drop_all(*process_.registry);  // nobody analyses it
     process_.lock.lock();
     if (process_.closed) {
+      so_far_.run.unseen_ns += std::llround(all_.clock(end.begin) - all_.clock(process_.closed_ticks));
       if (process_.closings++ == 0) process_.first_closed_ticks = process_.closed_ticks;
       __atomic_store_n(&process_.closed, false, __ATOMIC_RELEASE);
     }
     process_.lock.unlock();
     history_.reset();
-    PMPI_Barrier(process_.tool_comm);
+    team_.agree();
     so_far_.continued = true;
     so_far_.end = end;
     so_far_.posted = process_.last_posting;
@@ -146,7 +153,7 @@ class epoch {
       most[1] = raw(so_far_.end.leave) - raw(so_far_.resumed);
     }
     if (end != nullptr) most[2] = raw(end->begin);
-    PMPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_INT64_T, MPI_MAX, process_.tool_comm);
+    team_.all_reduce(most, 5, MPI_INT64_T, MPI_MAX);
     clock_error_ns_ = most[3];
     lossy_ = most[4] != 0;
     sync::mpi::collected_process::part& part = all_.epoch;
@@ -156,12 +163,12 @@ class epoch {
     part.begin_ns = first_ns;
     part.posted_before = so_far_.posted;
     if (so_far_.continued) {
-      part.begin_ns = most[0] - so_far_.paused_ns;
-      so_far_.paused_ns -= most[1];
-      all_.clock.offset_ns -= static_cast<double>(so_far_.paused_ns);
+      part.begin_ns = most[0] - so_far_.run.paused_ns;
+      so_far_.run.paused_ns -= most[1];
+      all_.clock.offset_ns -= static_cast<double>(so_far_.run.paused_ns);
     }
     part.before_ns = part.begin_ns - first_ns;
-    part.end_ns = end != nullptr ? most[2] - so_far_.paused_ns : raw(all_.end_ticks);
+    part.end_ns = end != nullptr ? most[2] - so_far_.run.paused_ns : raw(all_.end_ticks);
     all_.in_part = part.continued || part.continues;
   }
 
@@ -172,10 +179,10 @@ class epoch {
     std::vector<std::uint32_t> both;
     std::set_union(now.begin(), now.end(), so_far_.ran.begin(), so_far_.ran.end(), std::back_inserter(both));
     so_far_.ran = std::move(both);
-    const report::code_filter filter = common_filter(process_.registry->config, process_.tool_comm);
+    const report::code_filter filter = common_filter(process_.registry->config, team_);
     if (so_far_.code == nullptr || so_far_.ran.size() != before)
       so_far_.code.reset(new report::code_blocks(process_.registry->sources, so_far_.ran, filter));
-    left_out_ = any_problem(*so_far_.code, process_.tool_comm, unnamed_);
+    left_out_ = any_problem(*so_far_.code, team_, unnamed_);
   }
 
   struct kept {
@@ -245,6 +252,7 @@ class epoch {
 
   sync::mpi::state& process_;
   explained_so_far& so_far_;
+  sync::team team_;
   sync::mpi_transport transport_;
   sync::mpi::collected_process all_;
   std::unique_ptr<process_history> history_;
@@ -278,18 +286,14 @@ class epoch {
 [[gnu::cold]] inline bool at_epoch(sync::mpi::state& process, sync::mpi::thread_state& thread,
                                    const sync::mpi::meeting_point& end) {
   resolve_wildcards(process);
-  std::unique_ptr<epoch> now;
-  try {
-    now.reset(new epoch(process, &end));
-    now->explain();
-    now->contribute(false);
-    now->finish(thread, end);
-    return true;
-  } catch (const std::exception& problem) {
-    core::complain("a part of the run is not explained: ", problem.what());
-    process.hook.on_epoch = nullptr;  // no further attempt in this process, so in none
-    return now != nullptr;
-  }
+  together(process, "the run is explained only up to here: ", [&](const sync::team&) {
+    epoch now(process, &end);
+    explain::outcome found = now.explain();
+    now.contribute(false);
+    now.keep(std::move(found));
+    now.finish(thread, end);
+  });
+  return true;
 }
 
 }  // namespace mpi

@@ -9,7 +9,6 @@
 #include <whywait/sync/mpi/call.hpp>
 #include <whywait/sync/mpi/epochs.hpp>
 
-#include <exception>
 #include <utility>
 
 namespace whywait {
@@ -50,20 +49,18 @@ namespace mpi {
     here.finish();
   }
   if (several != 0) return refuse("several threads call MPI: no result before MPI_Finalize");
+  if (process->failed) return refuse(process->failed.text);
   const sync::mpi::meeting_point end{here.begun_at(), here.begun_at() + here.duration(), here.site()};
   report::result result;
-  try {
-    resolve_wildcards(*process);
+  resolve_wildcards(*process);
+  const bool explained = together(*process, "no result: ", [&](const sync::team&) {
     process->schedule.end();
     epoch now(*process, &end);
     result = analyse(*process, now);
     now.finish(here.thread(), end);
-  } catch (const std::exception& problem) {
-    core::complain("no result: ", problem.what());
-    result.run.warnings.push_back(problem.what());
-  }
+  });
   sync::mpi::detail::go_on(here.thread());
-  return result;
+  return explained ? result : refuse(process->failed.text);
 }
 
 #else

@@ -7,9 +7,9 @@
 #include <whywait/report/model.hpp>
 #include <whywait/report/units.hpp>
 #include <whywait/sync/mpi/collect.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <algorithm>
-#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -36,20 +36,17 @@ namespace detail {
   return version;
 }
 
-// The first mismatched pair of the lowest rank that has one, as a sentence, on rank 0.
-[[gnu::cold]] inline std::string first_mismatch(const sync::mpi::state& process, MPI_Comm comm) {
-  constexpr int room = 300, tag = 31;
-  char text[room] = "";
+// The first mismatched pair of the lowest rank that has one, as a sentence.
+[[gnu::cold]] inline std::string first_mismatch(const sync::mpi::state& process, const sync::team& all) {
+  char text[300] = "";
   for (const core::location_base* l = process.registry->locations; l != nullptr; l = l->next) {
     const record::location& location = static_cast<const record::location&>(*l);
-    if (location.mismatched_ends != 0) record::describe(location.first_mismatch, process.registry->sites, text, room);
+    if (location.mismatched_ends != 0) record::describe(location.first_mismatch, process.registry->sites, text, sizeof text);
   }
-  int first = text[0] != '\0' ? process.rank : INT_MAX;
-  PMPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm);
-  if (first == INT_MAX) return {};
-  if (first != 0 && process.rank == first) PMPI_Send(text, room, MPI_CHAR, 0, tag, comm);
-  if (first != 0 && process.rank == 0) PMPI_Recv(text, room, MPI_CHAR, first, tag, comm, MPI_STATUS_IGNORE);
-  return process.rank == 0 ? text : std::string();
+  const int from = all.lowest_of(text[0] != '\0');
+  if (from < 0) return {};
+  all.broadcast(text, sizeof text, from);
+  return text;
 }
 
 // "64M", as it was asked for.
@@ -73,25 +70,40 @@ namespace detail {
   return answered;
 }
 
-/// Facts about the run that the explanation does not know: complete on rank 0. `first_comers`: answered by this rank since
-/// the run began. Collective over `comm`.
+/// What this process adds up from epoch to epoch.
+struct run_so_far {
+  std::uint64_t first_comers = 0;  ///< answered
+  std::int64_t paused_ns = 0;      ///< all pauses
+  std::int64_t unseen_ns = 0;      ///< from the end of memory to that of the epoch
+};
+
+/// Facts about the run that the explanation does not know: complete on rank 0. `before`: up to now, of this rank.
+/// Collective.
 [[gnu::cold]] inline report::run_facts gather_facts(const sync::mpi::state& process,
                                                     const sync::mpi::collected_process& all,
-                                                    std::uint64_t first_comers, MPI_Comm comm) {
+                                                    const run_so_far& before, const sync::team& team) {
   struct {
-    std::uint64_t calls, lost, mismatches, full, unordered, first_comers;
+    std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several;
   } counts = {all.calls,        all.lost_records + all.lost_steps, 0, all.first_closed_ticks != 0 ? 1u : 0u,
-              all.lost_orders, first_comers};
+              all.lost_orders, before.first_comers, __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) ? 1u : 0u};
   for (const sync::mpi::collected_location& l : all.locations) counts.mismatches += l.mismatched_ends;
-  PMPI_Allreduce(MPI_IN_PLACE, &counts, 6, MPI_UINT64_T, MPI_SUM, comm);
+  team.all_reduce(&counts, 7, MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.clock.error_ns;
-  PMPI_Allreduce(MPI_IN_PLACE, &worst_error_ns, 1, MPI_DOUBLE, MPI_MAX, comm);
+  team.all_reduce(&worst_error_ns, 1, MPI_DOUBLE, MPI_MAX);
   // when it was first, whether it is so to the end
   double full_ns[2] = {all.first_closed_ticks != 0 ? all.clock(all.first_closed_ticks) - all.clock(all.begin_ticks) : 1e300,
                        all.closed ? 0.0 : 1.0};
-  PMPI_Allreduce(MPI_IN_PLACE, full_ns, 2, MPI_DOUBLE, MPI_MIN, comm);
+  team.all_reduce(full_ns, 2, MPI_DOUBLE, MPI_MIN);
+
+  double longest_ns[2] = {all.clock(all.last_ticks) - all.clock(all.begin_ticks) - static_cast<double>(before.paused_ns),
+                          static_cast<double>(before.unseen_ns) + all.clock(all.last_ticks) - all.clock(all.end_ticks)};
+  team.all_reduce(longest_ns, 2, MPI_DOUBLE, MPI_MAX);
 
   report::run_facts facts;
+  if (longest_ns[1] > 0 || process.failed) {  // else what was recorded is the run
+    facts.seconds = longest_ns[0] * 1e-9;
+    facts.unseen_seconds = longest_ns[1] * 1e-9;
+  }
   facts.ranks = process.size;
   facts.mpi = detail::library_version();
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);
@@ -113,13 +125,14 @@ namespace detail {
                              (full_ns[1] < 1 ? ": later waits are not explained"
                                              : ": waits from then until all ranks met are not explained") +
                              "; give more than WHYWAIT_MEMORY=" +
-                             detail::bytes_text(process.registry->config.memory_bytes));
+                             detail::bytes_text(process.registry->config.memory_bytes) +
+                             (counts.several != 0 ? ", for where several threads call MPI memory is used but once" : ""));
   if (counts.unordered != 0)
     facts.warnings.push_back("the memory for the order of paths (WHYWAIT_PATH=order) was used up: " +
                              report::counted(static_cast<std::int64_t>(counts.unordered), "interval") +
                              " between MPI calls have counts only; give more than WHYWAIT_MEMORY=" +
                              detail::bytes_text(process.registry->config.memory_bytes));
-  const std::string mismatch = detail::first_mismatch(process, comm);
+  const std::string mismatch = detail::first_mismatch(process, team);
   if (counts.mismatches != 0)
     facts.warnings.push_back(std::to_string(counts.mismatches) +
                              (counts.mismatches == 1 ? " region does" : " regions do") +

@@ -7,6 +7,7 @@
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
+#include <whywait/explain/key_map.hpp>
 #include <whywait/report/code_blocks.hpp>
 #include <whywait/report/code_place.hpp>
 #include <whywait/report/module_list.hpp>
@@ -16,7 +17,6 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,7 +33,7 @@ class process_history {
  public:
   /// `sources`: code that the compiler counted or times, or null; `code`: its blocks, or null; `modules`: those of the
   /// process if it is not this one, or null. All must live as long.
-  process_history(const sync::mpi::collected_process& all, const core::site_table& sites,
+  [[gnu::cold]] process_history(const sync::mpi::collected_process& all, const core::site_table& sites,
                   const core::code_source* sources = nullptr, const report::code_blocks* code = nullptr,
                   const report::module_list* modules = nullptr)
       : sites_(sites), code_(code), modules_(modules) {
@@ -64,19 +64,19 @@ class process_history {
   }
 
   const explain::rank_history& view() const noexcept { return history_; }
+  /// The same for who keeps it: then there is nothing left to view, names are still known.
+  explain::rank_history take_view() { return std::move(history_); }
 
   /// Places of those of `keys` that this process knows. Reads debug information: milliseconds.
-  report::names names_of(const std::vector<core::stable_key>& keys) const {
+  [[gnu::cold]] report::names names_of(const std::vector<core::stable_key>& keys) const {
     report::names found;
     report::symboliser symbols("libdw.so.1", modules_);
     for (core::stable_key key : keys) {
       if (const report::place* const lines = code_ != nullptr ? code_->find(key) : nullptr) found.add(key, *lines);
-      const auto known = meanings_.find(key);
-      if (known == meanings_.end()) continue;
-      if (known->second.calls != nullptr)
-        found.add(key, place_of_call(symbols, *known->second.calls, known->second.number));
-      else
-        found.add(key, place_of_block(symbols, known->second.number));
+      const std::uint32_t known = known_.find(key);
+      if (known == explain::key_map::none) continue;
+      const meaning& m = meanings_[known];
+      found.add(key, m.calls != nullptr ? place_of_call(symbols, *m.calls, m.number) : place_of_block(symbols, m.number));
     }
     return found;
   }
@@ -89,7 +89,7 @@ class process_history {
     return found;
   }
   bool knows(core::stable_key key) const {
-    return meanings_.count(key) != 0 || (code_ != nullptr && code_->find(key) != nullptr);
+    return known_.find(key) != explain::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
   }
 
  private:
@@ -98,15 +98,20 @@ class process_history {
     std::uint32_t number;                   // of the call site, or of the block
   };
 
-  void add_blocks() {
+  [[gnu::cold]] void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key stays
+    const auto fresh = static_cast<std::uint32_t>(meanings_.size());
+    if (known_.intern(key, fresh) == fresh) meanings_.push_back(m);
+  }
+
+  [[gnu::cold]] void add_blocks() {
     history_.blocks.resize(sites_.size());
     for (std::uint32_t number = 1; number < sites_.size(); ++number) {
       history_.blocks[number] = sites_[number].key;
-      meanings_.emplace(sites_[number].key, meaning{nullptr, number});
+      learn(sites_[number].key, {nullptr, number});
     }
   }
 
-  void add_location(const sync::mpi::collected_location& from) {
+  [[gnu::cold]] void add_location(const sync::mpi::collected_location& from) {
     explain::location_history location;
     location.thread = static_cast<std::int32_t>(history_.locations.size());
     if (from.sites != nullptr) {  // a thread that never called MPI synchronised with nobody
@@ -121,14 +126,14 @@ class process_history {
       location.carried = from.carried;
       for (std::uint32_t number = 0; number < from.sites->size(); ++number) {
         location.call_sites.push_back(key_of_call(*from.sites, number));
-        meanings_.emplace(location.call_sites.back(), meaning{from.sites, number});
+        learn(location.call_sites.back(), {from.sites, number});
       }
     }
     history_.locations.push_back(std::move(location));
   }
 
   // Made of module and offset, of the call, and of the regions around it: the same on every rank.
-  core::stable_key key_of_call(const sync::mpi::call_site_table& calls, std::uint32_t number) const {
+  [[gnu::cold]] core::stable_key key_of_call(const sync::mpi::call_site_table& calls, std::uint32_t number) const {
     const sync::mpi::call_site& site = calls[number];
     const report::module_offset code =
         modules_ != nullptr ? modules_->offset_of(site.address) : report::module_offset_of(site.address);
@@ -139,7 +144,7 @@ class process_history {
     return key;
   }
 
-  report::place place_of_call(report::symboliser& symbols, const sync::mpi::call_site_table& calls,
+  [[gnu::cold]] report::place place_of_call(report::symboliser& symbols, const sync::mpi::call_site_table& calls,
                               std::uint32_t number) const {
     const sync::mpi::call_site& site = calls[number];
     std::string region;
@@ -151,13 +156,13 @@ class process_history {
   }
 
   // A function that the compiler made a region of is known by its address until somebody reads its name.
-  std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
+  [[gnu::cold]] std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
     if (number >= functions_.size() || functions_[number] == 0) return sites_[number].name;
     const report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
     return code.function.empty() ? std::string(sites_[number].name) : report::short_name(code.function);
   }
 
-  report::place place_of_block(report::symboliser& symbols, std::uint32_t number) const {
+  [[gnu::cold]] report::place place_of_block(report::symboliser& symbols, std::uint32_t number) const {
     const core::site_info& site = sites_[number];
     report::place p;
     p.name = site.name;
@@ -181,7 +186,8 @@ class process_history {
   const report::module_list* modules_;
   std::vector<std::uintptr_t> functions_;  // by site number: what the compiler made a region of, or 0
   explain::rank_history history_;
-  std::unordered_map<core::stable_key, meaning> meanings_;
+  explain::key_map known_;  // numbers in meanings_
+  std::vector<meaning> meanings_;
 };
 
 }  // namespace mpi

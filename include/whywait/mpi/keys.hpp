@@ -3,6 +3,7 @@
 
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
+#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -32,7 +33,7 @@ namespace mpi {
   for (std::size_t i = 0; i != listed(found.critical_path.size()); ++i) keys.push_back(found.critical_path[i].block);
   for (std::size_t i = 0; i != listed(found.costs.blocks.size()); ++i) keys.push_back(found.costs.blocks[i].block);
   for (const explain::what_if_answer& a : found.savings) keys.push_back(a.question.changes[0].block);
-  std::sort(keys.begin(), keys.end());
+  explain::sort_rarely(keys);
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;
 }

@@ -5,7 +5,7 @@
 #include <whywait/mpi/history.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/names_packet.hpp>
-#include <whywait/sync/mpi/mpi_header.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,43 +21,25 @@ inline namespace v0 {
 namespace mpi {
 
 /// Names for keys, on rank 0. Each key is looked up by the lowest rank that knows it, in its own process (address
-/// space randomisation and different executables make that the only place). Collective over `comm`; `keys`
+/// space randomisation and different executables make that the only place). Collective; `keys`
 /// matter on rank 0.
 [[gnu::cold]] inline report::names gather_names(std::vector<core::stable_key> keys, const process_history& own,
-                                                MPI_Comm comm) {
-  int rank = 0, ranks = 1;
-  PMPI_Comm_rank(comm, &rank);
-  PMPI_Comm_size(comm, &ranks);
-  int count = static_cast<int>(keys.size());
-  PMPI_Bcast(&count, 1, MPI_INT, 0, comm);
-  keys.resize(static_cast<std::size_t>(count));
-  PMPI_Bcast(keys.data(), count, MPI_UINT64_T, 0, comm);
+                                                const sync::team& all) {
+  all.share(keys);
 
-  std::vector<int> owner(keys.size(), ranks);
+  std::vector<int> owner(keys.size(), all.size());
   for (std::size_t i = 0; i < keys.size(); ++i)
-    if (own.knows(keys[i])) owner[i] = rank;
-  PMPI_Allreduce(MPI_IN_PLACE, owner.data(), count, MPI_INT, MPI_MIN, comm);
+    if (own.knows(keys[i])) owner[i] = all.rank();
+  all.all_reduce(owner.data(), static_cast<int>(owner.size()), MPI_INT, MPI_MIN);
   std::vector<core::stable_key> mine;
   for (std::size_t i = 0; i < keys.size(); ++i)
-    if (owner[i] == rank) mine.push_back(keys[i]);
+    if (owner[i] == all.rank()) mine.push_back(keys[i]);
   report::names names = own.names_of(mine);
 
-  // Few ranks own a key: they say so, and only they send.
-  std::string packed = rank != 0 ? report::pack(names) : std::string();
-  int size = static_cast<int>(packed.size());
-  std::vector<int> sizes(rank == 0 ? static_cast<std::size_t>(ranks) : 0);
-  PMPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, comm);
-  constexpr int tag = 30;
-  if (rank != 0) {
-    if (size != 0) PMPI_Send(packed.data(), size, MPI_BYTE, 0, tag, comm);
-    return names;
-  }
-  for (int from = 1; from < ranks; ++from) {
-    if (sizes[static_cast<std::size_t>(from)] == 0) continue;
-    packed.resize(static_cast<std::size_t>(sizes[static_cast<std::size_t>(from)]));
-    PMPI_Recv(&packed[0], static_cast<int>(packed.size()), MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE);
-    report::unpack(packed, names);
-  }
+  const std::string packed = all.rank() != 0 && !mine.empty() ? report::pack(names) : std::string();
+  all.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) {
+    report::unpack({reinterpret_cast<const char*>(data), size}, names);
+  });
   return names;
 }
 

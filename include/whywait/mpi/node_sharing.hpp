@@ -8,11 +8,13 @@
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/packet.hpp>
 #include <whywait/explain/sorting.hpp>
-#include <whywait/sync/mpi/mpi_header.hpp>
+#include <whywait/sync/mpi/node.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -24,25 +26,24 @@ namespace mpi {
 
 /// What the ranks of one machine did to arrays in memory that they share (windows of MPI_Win_allocate_shared), and how they
 /// synchronised: by marks, and by collective operations that are over only when all have come. Ranks take the place of
-/// threads. Messages order nothing here.
+/// threads. Messages order nothing here. Epoch by epoch; the first rank of each machine keeps a comm::sharing_book.
 class node_sharing {
  public:
-  static constexpr std::uint64_t most_records = std::uint64_t{1} << 20;  ///< of one machine: 80 MB
+  static constexpr std::uint64_t most_records = std::uint64_t{1} << 20;  ///< of one machine and epoch: 80 MB
 
-  /// Who shares what, on the first rank of each machine; empty elsewhere, and where nothing is shared. `cut`: it is about the
-  /// beginning of the run only. Collective over `comm`.
-  [[gnu::cold]] static comm::sharing_report find(const comm::rank_data& own, const explain::rank_history& calls,
-                                                 const comm::sharing_options& options, MPI_Comm comm, bool& cut) {
-    cut = false;
-    int any = std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; }) ? 1 : 0;
-    PMPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, comm);
-    if (any == 0) return {};
-    MPI_Comm node = MPI_COMM_NULL;
-    PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, own.rank, MPI_INFO_NULL, &node);
-    comm::sharing_report found = of_node(own, calls, options, node, cut);
-    PMPI_Comm_free(&node);
-    return found;
+  explicit node_sharing(const comm::sharing_options& options) : options_(options) {}
+
+  /// Adds the records of an epoch, if anything is shared. Collective.
+  [[gnu::cold]] void fold(const comm::rank_data& own, const explain::rank_history& calls, const sync::team& all) {
+    const bool any = std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; });
+    if (all.lowest_of(any) < 0) return;
+    const sync::mpi::node_team node(all);
+    if (node) node->together([&] { fold_node(own, calls, *node); });
   }
+  /// Who shares what so far, on the first rank of each machine; empty elsewhere, and where nothing is shared.
+  [[gnu::cold]] comm::sharing_report result() const { return book_ != nullptr ? book_->result() : comm::sharing_report(); }
+  /// Whether of some epoch there were too many records, so that it is about the beginning of that one only.
+  bool cut() const noexcept { return cut_; }
 
  private:
   struct event {
@@ -64,7 +65,7 @@ class node_sharing {
       e.what.time = static_cast<std::uint64_t>(calls.clock(r.time));
       if (r.op == core::data_op::synchronise) {
         const std::uint32_t group = r.object - core::site_table::capacity;  // of a collective
-        if (!r.has(core::data_flag::collective)) e.object = r.object < own.sites.size() ? own.sites[r.object] : 0;
+        if (!r.has(core::data_flag::collective)) e.object = r.object < calls.blocks.size() ? calls.blocks[r.object] : 0;
         else if (group < own.groups.size() && own.groups[group].id != 0) e.object = core::combine(own.groups[group].id, 7);
         if (e.object == 0) continue;
       } else {
@@ -79,44 +80,31 @@ class node_sharing {
     return out;
   }
 
-  static comm::sharing_report of_node(const comm::rank_data& own, const explain::rank_history& calls,
-                                      const comm::sharing_options& options, MPI_Comm node, bool& cut) {
-    int rank = 0, ranks = 1;
-    PMPI_Comm_rank(node, &rank);
-    PMPI_Comm_size(node, &ranks);
+  void fold_node(const comm::rank_data& own, const explain::rank_history& calls, const sync::team& node) {
     std::vector<event> events = events_of(own, calls);
     // All end at the same time, so that nobody waits at a barrier to which the others do not come.
-    const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(ranks));
-    std::uint64_t until = events.size() > most ? events[most].what.time : UINT64_MAX;
-    PMPI_Allreduce(MPI_IN_PLACE, &until, 1, MPI_UINT64_T, MPI_MIN, node);
-    cut = until != UINT64_MAX;
-    while (!events.empty() && events.back().what.time >= until) events.pop_back();
+    const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(node.size()));
+    // (Signed: MPICH 4.0 takes unsigned numbers for signed ones here.)
+    std::int64_t until = events.size() > most ? static_cast<std::int64_t>(events[most].what.time) : INT64_MAX;
+    node.all_reduce(&until, 1, MPI_INT64_T, MPI_MIN);
+    cut_ = cut_ || until != INT64_MAX;
+    while (!events.empty() && static_cast<std::int64_t>(events.back().what.time) >= until) events.pop_back();
 
-    explain::packet packed;
+    std::vector<explain::packet> packed(1);
     const auto shared = static_cast<std::uint64_t>(
         std::count_if(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; }));
-    explain::put(packed, shared);
+    explain::put(packed[0], shared);
     for (const core::data_object& o : own.objects)
-      if (o.memory != 0) explain::put(packed, o);
-    for (const event& e : events) explain::put(packed, e);
-    constexpr int tag = 33;
-    int size = static_cast<int>(packed.size());  // less than 2^31: 96 bytes for each of 2^20
-    if (rank != 0) {
-      PMPI_Send(&size, 1, MPI_INT, 0, tag, node);
-      PMPI_Send(packed.data(), size, MPI_BYTE, 0, tag, node);
-      return {};
-    }
-    joined all;
-    all.add(packed);
-    for (int from = 1; from < ranks; ++from) {
-      PMPI_Recv(&size, 1, MPI_INT, from, tag, node, MPI_STATUS_IGNORE);
-      packed.resize(static_cast<std::size_t>(size));
-      PMPI_Recv(packed.data(), size, MPI_BYTE, from, tag, node, MPI_STATUS_IGNORE);
-      all.add(packed);
-    }
-    comm::sharing_book book(all.finished(), options);
-    book.take_all();
-    return book.result();
+      if (o.memory != 0) explain::put(packed[0], o);
+    for (const event& e : events) explain::put(packed[0], e);
+    node.gather(packed[0].data(), packed[0].size(),
+                [&](const unsigned char* data, std::size_t size) { packed.emplace_back(data, data + size); });
+    if (node.rank() != 0) return;
+    const comm::rank_data& all = joined_.join(packed);
+    if (book_ == nullptr) book_ = std::make_unique<comm::sharing_book>(all, options_);
+    book_->begin_part();
+    book_->take_all();
+    joined_.forget();
   }
 
   // One process, as it were, whose threads are the ranks of the machine.
@@ -125,58 +113,73 @@ class node_sharing {
     joined() {
       data_.objects.emplace_back();
       data_.sites.push_back(0);
-      begins_.push_back(0);
-      ends_.push_back(0);
+      bounds_.emplace_back();
     }
-    void add(const explain::packet& from) {
-      explain::packet_reader in(from.data(), from.size());
-      for (auto n = in.get<std::uint64_t>(); n != 0; --n) {
-        const auto o = in.get<core::data_object>();
-        const std::uint64_t begin = o.memory_offset / 64 * 64, end = o.memory_offset + o.bytes();  // pieces are cache lines
-        const std::uint32_t known = object(name_of(o));
-        if (known != 0) {
-          begins_[known] = std::min(begins_[known], begin);
-          ends_[known] = std::max(ends_[known], end);
-          continue;
+
+    /// What all ranks did in an epoch; until `forget`.
+    const comm::rank_data& join(const std::vector<explain::packet>& from) {
+      std::vector<explain::packet_reader> in;
+      for (const explain::packet& p : from) in.emplace_back(p.data(), p.size());
+      for (explain::packet_reader& r : in)
+        for (auto n = r.get<std::uint64_t>(); n != 0; --n) widen(r.get<core::data_object>());
+      name_objects();
+      records_.resize(from.size());
+      data_.locations.resize(from.size());
+      for (std::size_t i = 0; i != in.size(); ++i) {
+        while (!in[i].empty()) {
+          event e = in[i].get<event>();
+          e.what.site = number(e.site);
+          if (e.what.op == core::data_op::synchronise) {
+            e.what.object = number(e.object);
+          } else {
+            const bound& b = bounds_[bound_numbers_.find(e.object)];  // its rank told of it
+            e.what.object = b.object;
+            e.what.begin -= b.begin;
+            e.what.end -= b.begin;
+          }
+          records_[i].push_back(e.what);
         }
-        data_.objects.push_back(o);
-        begins_.push_back(begin);
-        ends_.push_back(end);
+        chunks_.push_back(records_[i].data());
       }
-      records_.emplace_back();
-      while (!in.empty()) {
-        event e = in.get<event>();
-        e.what.site = number(e.site);
-        e.what.object = e.what.op == core::data_op::synchronise ? number(e.object) : object(e.object);
-        records_.back().push_back(e.what);
-      }
-    }
-    const comm::rank_data& finished() {
-      for (std::size_t i = 1; i != data_.objects.size(); ++i) {
-        data_.objects[i].element_bytes = 1;
-        data_.objects[i].dimensions = 1;
-        data_.objects[i].extent[0] = ends_[i] - begins_[i];
-      }
-      for (std::vector<core::data_record>& list : records_) {
-        for (core::data_record& r : list) {
-          if (r.op == core::data_op::synchronise) continue;
-          r.begin -= begins_[r.object];
-          r.end -= begins_[r.object];
-        }
-        chunks_.push_back(list.data());
-      }
-      for (std::size_t i = 0; i != records_.size(); ++i) {
-        data_.locations.emplace_back();
-        data_.locations.back().records = {&chunks_[i], 63, records_[i].size()};
-      }
+      for (std::size_t i = 0; i != records_.size(); ++i) data_.locations[i].records = {&chunks_[i], 63, records_[i].size()};
       return data_;
+    }
+    void forget() {
+      for (comm::location_data& l : data_.locations) l = comm::location_data();
+      records_.clear();
+      chunks_.clear();
     }
 
    private:
-    std::uint32_t object(core::stable_key key) const {
-      for (std::size_t i = 1; i != data_.objects.size(); ++i)
-        if (name_of(data_.objects[i]) == key) return static_cast<std::uint32_t>(i);
-      return 0;
+    // Where an array is in its memory, over all ranks; its parts on other ranks may be registered later.
+    struct bound {
+      core::data_object shape;
+      std::uint64_t begin = UINT64_MAX, end = 0;
+      std::uint32_t object = 0;  // 0: grew since it was named
+    };
+
+    void widen(const core::data_object& o) {
+      const auto fresh = static_cast<std::uint32_t>(bounds_.size());
+      const std::uint32_t known = bound_numbers_.intern(name_of(o), fresh);
+      if (known == fresh) bounds_.emplace_back();
+      bound& b = bounds_[known];
+      const std::uint64_t begin = o.memory_offset / 64 * 64, end = o.memory_offset + o.bytes();  // pieces are cache lines
+      if (begin >= b.begin && end <= b.end) return;
+      b.shape = o;
+      b.begin = std::min(begin, b.begin);
+      b.end = std::max(end, b.end);
+      b.object = 0;
+    }
+    // One that grew begins anew, as another array of the same name.
+    void name_objects() {
+      for (bound& b : bounds_) {
+        if (b.object != 0 || b.end == 0) continue;
+        b.object = static_cast<std::uint32_t>(data_.objects.size());
+        b.shape.element_bytes = 1;
+        b.shape.dimensions = 1;
+        b.shape.extent[0] = b.end - b.begin;
+        data_.objects.push_back(b.shape);
+      }
     }
     std::uint32_t number(core::stable_key key) {
       const auto fresh = static_cast<std::uint32_t>(data_.sites.size());
@@ -186,11 +189,16 @@ class node_sharing {
     }
 
     comm::rank_data data_;
-    std::vector<std::uint64_t> begins_, ends_;  // of objects, in their memory
-    explain::key_map numbers_;
+    std::vector<bound> bounds_;
+    explain::key_map bound_numbers_, numbers_;
     std::vector<std::vector<core::data_record>> records_;
     std::vector<const core::data_record*> chunks_;
   };
+
+  const comm::sharing_options options_;
+  joined joined_;
+  std::unique_ptr<comm::sharing_book> book_;
+  bool cut_ = false;
 };
 
 }  // namespace mpi

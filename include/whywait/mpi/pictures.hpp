@@ -6,7 +6,7 @@
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/packet.hpp>
 #include <whywait/explain/path_between.hpp>
-#include <whywait/sync/mpi/mpi_header.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -47,52 +47,32 @@ namespace detail {
 }  // namespace detail
 
 /// Fills the pictures of the most costly waits: what the two locations of the longest one ran, asked of those two ranks
-/// only. Complete on rank 0. Collective over `comm`; `wanted` and `found` matter on rank 0. Without `wanted` one
-/// broadcast of a number.
+/// only. Complete on rank 0. Collective; `wanted` and `found` matter on rank 0. Without `wanted` one
+/// agreement.
 [[gnu::cold]] inline void gather_pictures(explain::outcome& found, const explain::rank_history& own, bool wanted,
-                                          MPI_Comm comm) {
+                                          const sync::team& all) {
   constexpr std::size_t most = 8;
-  constexpr int tag = 32;
   std::vector<explain::wait_sample> samples;
   if (wanted)
     for (std::size_t i = 0; i < std::min(most, found.waits.size()); ++i) {
       samples.push_back(found.waits[i].longest);
       if (own.continued && samples.back().begin_ns < own.begin_ns) samples.back().wait_ns = 0;  // of an earlier epoch
     }
-  int count = static_cast<int>(samples.size());
-  PMPI_Bcast(&count, 1, MPI_INT, 0, comm);
-  if (count == 0) return;
-  samples.resize(static_cast<std::size_t>(count));
-  PMPI_Bcast(samples.data(), static_cast<int>(sizeof(explain::wait_sample)) * count, MPI_BYTE, 0, comm);
-
+  all.share(samples);
+  if (samples.empty()) return;
   explain::packet mine;
-  std::vector<char> answers(static_cast<std::size_t>(own.ranks), 0);  // who has something to say
   for (std::uint32_t i = 0; i != samples.size(); ++i) {
     const explain::wait_sample& s = samples[i];
     if (s.wait_ns <= 0) continue;
-    for (const std::int32_t rank : {s.rank, s.causer_rank})
-      if (rank >= 0 && rank < own.ranks) answers[static_cast<std::size_t>(rank)] = 1;
     if (s.rank == own.rank)
       detail::put_side(mine, i, true, explain::path_between(own, s.location, s.since_ns, s.record));
     if (s.causer_rank == own.rank)
       detail::put_side(mine, i, false, explain::path_between(own, s.causer_location, s.since_ns, s.causer_record));
   }
-  if (own.rank != 0) {
-    if (answers[static_cast<std::size_t>(own.rank)] != 0)
-      PMPI_Send(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, 0, tag, comm);
-    return;
-  }
-  detail::take_sides({mine.data(), mine.size()}, found.waits);
-  for (int rank = 1; rank < own.ranks; ++rank) {
-    if (answers[static_cast<std::size_t>(rank)] == 0) continue;
-    MPI_Status status;
-    int size = 0;
-    PMPI_Probe(rank, tag, comm, &status);
-    PMPI_Get_count(&status, MPI_BYTE, &size);
-    explain::packet theirs(static_cast<std::size_t>(size));
-    PMPI_Recv(theirs.data(), size, MPI_BYTE, rank, tag, comm, MPI_STATUS_IGNORE);
-    detail::take_sides({theirs.data(), theirs.size()}, found.waits);
-  }
+  if (own.rank == 0) detail::take_sides({mine.data(), mine.size()}, found.waits);
+  all.gather(mine.data(), mine.size(), [&](const unsigned char* data, std::size_t size) {
+    detail::take_sides({data, size}, found.waits);
+  });
 }
 
 /// The pictures of earlier epochs, whose records are gone.

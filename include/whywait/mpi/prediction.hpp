@@ -8,8 +8,8 @@
 #include <whywait/predict/ask.hpp>
 #include <whywait/predict/records.hpp>
 #include <whywait/report/model.hpp>
-#include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/state.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -39,11 +39,11 @@ struct label_namer final : predict::key_namer {
 
 /// The calls of all ranks that end before a common time, so that rank 0 gets at most `most_calls`, on rank 0. False if
 /// a rank has no memory to send them. Collective.
-[[gnu::cold]] inline bool gather_lines(const explain::rank_history& own, MPI_Comm comm, std::uint64_t most_calls,
+[[gnu::cold]] inline bool gather_lines(const explain::rank_history& own, const sync::team& all, std::uint64_t most_calls,
                                        std::vector<predict::traced_line>& lines, bool& all_of_them) {
-  std::uint64_t calls = 0, total = 0;
-  for (const explain::location_history& l : own.locations) calls += l.records.size();
-  PMPI_Allreduce(&calls, &total, 1, MPI_UINT64_T, MPI_SUM, comm);
+  std::uint64_t total = 0;
+  for (const explain::location_history& l : own.locations) total += l.records.size();
+  all.all_reduce(&total, 1, MPI_UINT64_T, MPI_SUM);
   std::int64_t until = INT64_MAX;
   all_of_them = total <= most_calls;
   if (!all_of_them) {
@@ -53,43 +53,25 @@ struct label_namer final : predict::key_namer {
       const core::sync_record& last = l.records[std::min(static_cast<std::uint64_t>(share), l.records.size() - 1)];
       until = std::min(until, own.clock(last.begin));
     }
-    PMPI_Allreduce(MPI_IN_PLACE, &until, 1, MPI_INT64_T, MPI_MIN, comm);
+    all.all_reduce(&until, 1, MPI_INT64_T, MPI_MIN);
   }
-  constexpr std::uint64_t failed = UINT64_MAX, most_bytes = std::uint64_t(1) << 28;
-  constexpr int tag = 32;
-  int rank = 0, ranks = 1;
-  PMPI_Comm_rank(comm, &rank);
-  PMPI_Comm_size(comm, &ranks);
   std::vector<char> packed;
-  std::uint64_t size = failed;
+  bool good = true;
   try {
     std::vector<predict::traced_line> mine = predict::trace(own, SIZE_MAX, until);
-    if (rank == 0)
+    if (all.rank() == 0)
       lines = std::move(mine);
     else
       packed = predict::pack(mine);
-    size = packed.size();
   } catch (const std::exception&) {
-    packed.clear();
+    good = false;
   }
   // whether everybody can, before anybody sends
-  int good = size != failed ? 1 : 0;
-  PMPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm);
-  if (good == 0) return false;
-  if (rank != 0) {
-    PMPI_Send(&size, 1, MPI_UINT64_T, 0, tag, comm);
-    for (std::uint64_t at = 0; at < size; at += most_bytes)
-      PMPI_Send(packed.data() + at, static_cast<int>(std::min(most_bytes, size - at)), MPI_BYTE, 0, tag, comm);
-    return true;
-  }
-  for (int from = 1; from < ranks; ++from) {
-    PMPI_Recv(&size, 1, MPI_UINT64_T, from, tag, comm, MPI_STATUS_IGNORE);
-    packed.resize(size);
-    for (std::uint64_t at = 0; at < size; at += most_bytes)
-      PMPI_Recv(packed.data() + at, static_cast<int>(std::min(most_bytes, size - at)), MPI_BYTE, from, tag, comm,
-                MPI_STATUS_IGNORE);
-    predict::unpack(packed, lines);
-  }
+  if (all.lowest_of(!good) >= 0) return false;
+  all.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) {
+    const char* const bytes = reinterpret_cast<const char*>(data);
+    predict::unpack(std::vector<char>(bytes, bytes + size), lines);
+  });
   return true;
 }
 
@@ -102,24 +84,24 @@ struct traced_calls {
 };
 
 /// Gathers them at the end of the first epoch (`goes_on`: others follow) or of the run, if there are questions. Rank 0
-/// keeps at most 2,000,000 calls of all ranks (about 250 bytes each). Collective over `comm`.
+/// keeps at most 2,000,000 calls of all ranks (about 250 bytes each). Collective.
 [[gnu::cold]] inline void gather_calls(const explain::rank_history& own, const asked_questions& asked, bool goes_on,
-                                       MPI_Comm comm, traced_calls& into) {
+                                       const sync::team& all, traced_calls& into) {
   constexpr std::uint64_t most_calls = 2000000;
   if (into.asked || asked.all.empty()) return;
   into.asked = true;
-  into.gathered = detail::gather_lines(own, comm, most_calls, into.lines, into.all_of_them);
+  into.gathered = detail::gather_lines(own, all, most_calls, into.lines, into.all_of_them);
   into.all_of_them = into.all_of_them && !goes_on;
 }
 
 /// Answers questions to the run into `into.prediction` on rank 0, from what was gathered; of a longer run the log answers
 /// about the beginning and says so. `found`: of an analysis that put them to the clocks, too. Does nothing if there are
-/// none. Collective over `comm`.
-[[gnu::cold]] inline void answer_questions(const sync::mpi::state& process, const process_history& history, MPI_Comm comm,
+/// none. Collective.
+[[gnu::cold]] inline void answer_questions(const sync::mpi::state& process, const process_history& history, const sync::team& all,
                                            traced_calls calls, const asked_questions& asked,
                                            const explain::outcome& found, report::result& into) {
   if (!calls.asked) return;
-  const report::names names = gather_names(predict::keys_of(calls.lines), history, comm);
+  const report::names names = gather_names(predict::keys_of(calls.lines), history, all);
   if (process.rank != 0) return;
   try {
     if (!calls.gathered) throw predict::prediction_error(predict::fault::log, "a rank has no memory to send its calls");

@@ -92,7 +92,7 @@ struct step_list {
 
 class questioner {
  public:
-  questioner(const run_log& log, const ask_options& options) : log_(log), options_(options) {
+  [[gnu::cold]] questioner(const run_log& log, const ask_options& options) : log_(log), options_(options) {
     before_ = replay(log);
     disturbed_ = before_.seconds > 0.0 ? 1.0 - replay(log, false).seconds / before_.seconds : 0.0;
     steps_ = find_supersteps(log);
@@ -153,7 +153,7 @@ class questioner {
   }
 
  private:
-  static answer refuse(answer& a, const std::string& why) {
+  [[gnu::cold]] static answer refuse(answer& a, const std::string& why) {
     a.refusal = why;
     return a;
   }
@@ -232,7 +232,7 @@ class questioner {
       a.engines.push_back(cannot(e.name, problem.what()));
     }
   }
-  static engine_answer cannot(const char* name, const std::string& why_not) {
+  [[gnu::cold]] static engine_answer cannot(const char* name, const std::string& why_not) {
     engine_answer e;
     e.engine = name;
     e.refusal = why_not;

@@ -97,7 +97,7 @@ class balancer {
  private:
   /// Gives each part of an activity, by its kind, the seconds that becomes(kind, seconds) says.
   template <class Becomes>
-  void change(activity& a, Becomes&& becomes) const {
+  [[gnu::cold]] void change(activity& a, Becomes&& becomes) const {
     const auto apart = [this](const block_time& b) { return serial_[b.block] != 0 || unnamed_[b.block] == 0; };
     double rest = a.work_seconds;
     for (const block_time& b : a.blocks)

@@ -24,7 +24,7 @@ class log_changer {
   log_changer(const run_log& log, const question& q, std::uint64_t seed) : log_(log), q_(q), seed_(seed) {}
 
   [[gnu::cold]] bool apply(run_log& into, std::string& why_not) {
-    into = log_;
+    into = run_log(log_);
     if (!one(q_, into, why_not)) return false;
     for (const question& also : q_.also)
       if (!one(also, into, why_not)) return false;

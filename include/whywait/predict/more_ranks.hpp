@@ -70,7 +70,7 @@ class rank_changer {
     std::uint32_t pairs = 0;
   };
 
-  static bool no(std::string& why_not, const std::string& why) {
+  [[gnu::cold]] static bool no(std::string& why_not, const std::string& why) {
     why_not = why;
     return false;
   }
@@ -137,13 +137,13 @@ class rank_changer {
     return few_directions(why_not);
   }
   // No pair of this way goes round the end.
-  bool one_sided(const way& w) const {
+  [[gnu::cold]] bool one_sided(const way& w) const {
     for (const pair_of_ranks& p : pairs_)
       if (&ways_[p.way] == &w && static_cast<int>(p.to) - static_cast<int>(p.from) != w.distance) return false;
     return true;
   }
   // Everybody with everybody over the same calls looks like neighbours at all distances.
-  bool few_directions(std::string& why_not) const {
+  [[gnu::cold]] bool few_directions(std::string& why_not) const {
     for (const way& w : ways_) {
       std::uint32_t pairs = 0;
       for (const way& other : ways_)
@@ -154,7 +154,7 @@ class rank_changer {
     return true;
   }
 
-  pair_of_ranks* pair(std::uint32_t way_number, std::uint32_t from, std::uint32_t to, bool make = false) {
+  [[gnu::cold]] pair_of_ranks* pair(std::uint32_t way_number, std::uint32_t from, std::uint32_t to, bool make = false) {
     const std::uint64_t key = core::combine(core::combine(way_number, from), to);
     const std::uint32_t found =
         make ? pairs_by_key_.intern(key, static_cast<std::uint32_t>(pairs_.size())) : pairs_by_key_.find(key);

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -85,9 +86,9 @@ namespace detail {
       throw prediction_error(fault::question, "expected the part of its time that stays, such as 0.5 or 0", text, number);
     q.factor = 1.0 / part;
     if (first)
-      all = q;
+      all = std::move(q);
     else
-      all.also.push_back(q);
+      all.also.push_back(std::move(q));
     at = comma + 1;
   }
   return all;

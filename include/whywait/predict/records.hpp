@@ -71,7 +71,7 @@ class log_joiner {
   }
 
   // The line of thread `thread` of the rank of line `l`.
-  std::uint32_t line_of(std::uint32_t l, std::uint32_t thread) const {
+  [[gnu::cold]] std::uint32_t line_of(std::uint32_t l, std::uint32_t thread) const {
     for (std::uint32_t other = 0; other != t_.size(); ++other)
       if (t_[other].rank == t_[l].rank && t_[other].thread == static_cast<std::int32_t>(thread)) return other;
     return l;
@@ -170,14 +170,14 @@ class log_joiner {
   }
 
   // The call that completed what was posted at `p`; false if it is not in the log.
-  bool completed_at(const place& p, place& into) const {
+  [[gnu::cold]] bool completed_at(const place& p, place& into) const {
     const traced_call& c = call(p);
     into = {c.completed_by == static_cast<std::uint32_t>(t_[p.line].thread) ? p.line : line_of(p.line, c.completed_by),
             c.completion};
     return (c.flags & core::sync_flag::complete) != 0 && into.index < t_[into.line].calls.size();
   }
 
-  void add_message(const place& sent, const place& posted) {
+  [[gnu::cold]] void add_message(const place& sent, const place& posted) {
     message_edge m;
     m.from = sent;
     m.posted = posted;
@@ -384,7 +384,7 @@ class log_joiner {
 
 /// The same with anything that can be called with a key and returns a std::string.
 template <class Name>
-run_log join(std::vector<traced_line> lines, const Name& name) {
+[[gnu::cold]] run_log join(std::vector<traced_line> lines, const Name& name) {
   struct namer final : key_namer {
     explicit namer(const Name& n) : of(n) {}
     std::string operator()(core::stable_key key) const override { return of(key); }

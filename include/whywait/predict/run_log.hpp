@@ -71,7 +71,7 @@ struct run_log {
   std::uint32_t block(const std::string& name) { return index_of(blocks, name); }
 
   /// Appends an activity to a line and says where it stands.
-  place add(std::uint32_t line, activity a) {
+  [[gnu::cold]] place add(std::uint32_t line, activity a) {
     if (line >= lines.size()) lines.resize(line + 1);
     lines[line].push_back(std::move(a));
     return {line, static_cast<std::uint32_t>(lines[line].size() - 1)};
@@ -103,7 +103,7 @@ struct run_log {
   }
 
  private:
-  static std::uint32_t index_of(std::vector<std::string>& names, const std::string& name) {
+  [[gnu::cold]] static std::uint32_t index_of(std::vector<std::string>& names, const std::string& name) {
     for (std::size_t i = 0; i != names.size(); ++i)
       if (names[i] == name) return static_cast<std::uint32_t>(i);
     names.push_back(name);

@@ -22,7 +22,7 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-inline const char* name_of(explain::quality q) noexcept {
+[[gnu::cold]] inline const char* name_of(explain::quality q) noexcept {
   switch (q) {
     case explain::quality::exact:
       return "exact";
@@ -64,7 +64,7 @@ namespace detail {
   result out;
   out.run = std::move(facts);
   out.run.locations = found.locations;
-  out.run.seconds = seconds_of(found.longest_ns);
+  out.run.seconds = std::max(out.run.seconds, seconds_of(found.longest_ns));
   out.run.location_seconds = seconds_of(found.location_ns);
   out.run.waiting_seconds = seconds_of(found.waiting_ns);
   out.run.unmatched = found.unmatched;

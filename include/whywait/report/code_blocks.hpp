@@ -51,7 +51,7 @@ class code_blocks {
 
   const explain::counted_code& code() const noexcept { return code_; }
   /// The place of a key, or null.
-  const place* find(core::stable_key key) const {
+  [[gnu::cold]] const place* find(core::stable_key key) const {
     const auto found = places_.find(key);
     return found == places_.end() ? nullptr : &found->second;
   }
@@ -62,7 +62,7 @@ class code_blocks {
  private:
   using terms = std::vector<explain::counted_code::term>;
 
-  const core::code_source& source_of(std::uint32_t number) const {
+  [[gnu::cold]] const core::code_source& source_of(std::uint32_t number) const {
     return **(std::upper_bound(sources_.begin(), sources_.end(), number,
                                [](std::uint32_t n, const auto* s) { return n < s->first; }) -
               1);

@@ -45,22 +45,21 @@ namespace detail {
 
 [[gnu::cold]] inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
   for (const location_seconds& m : more) {
-    const auto same = std::find_if(shares.begin(), shares.end(), [&m](const location_seconds& s) {
-      return s.rank == m.rank && s.thread == m.thread;
-    });
-    if (same == shares.end()) shares.push_back(m);
-    else same->seconds += m.seconds;
+    std::size_t same = 0;
+    while (same != shares.size() && (shares[same].rank != m.rank || shares[same].thread != m.thread)) ++same;
+    if (same == shares.size()) shares.push_back(m);
+    else shares[same].seconds += m.seconds;
   }
 }
 
 [[gnu::cold]] inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more,
                                      const std::string& pattern) {
   for (const advice_entry& m : more) {
-    const auto same =
-        std::find_if(advice.begin(), advice.end(), [&m](const advice_entry& a) { return a.problem == m.problem; });
-    if (same != advice.end()) {
-      same->saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
-      same->seconds += m.seconds;
+    std::size_t same = 0;
+    while (same != advice.size() && advice[same].problem != m.problem) ++same;
+    if (same != advice.size()) {
+      advice[same].saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
+      advice[same].seconds += m.seconds;
     } else if (m.problem != pattern || advice.empty()) {  // else a special advice stands for that of the pattern
       advice.push_back(m);
     }
@@ -78,10 +77,10 @@ namespace detail {
 [[gnu::cold]] inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits) {
   std::vector<wait_group> groups;
   for (const wait_entry& w : waits) {
-    const auto same = std::find_if(groups.begin(), groups.end(), [&w](const wait_group& g) {
-      return g.sum.pattern == w.pattern && g.sum.operation == w.operation && g.sum.cause == w.cause;
-    });
-    if (same == groups.end()) {
+    wait_group* same = nullptr;
+    for (wait_group& g : groups)
+      if (g.sum.pattern == w.pattern && g.sum.operation == w.operation && g.sum.cause == w.cause) same = &g;
+    if (same == nullptr) {
       groups.push_back({w, 1, w.seconds});
       continue;
     }
@@ -105,11 +104,12 @@ namespace detail {
   }
   for (wait_group& g : groups) {
     wait_entry& sum = g.sum;
-    const auto small = std::stable_partition(sum.residual.begin(), sum.residual.end(), [&](const residual_entry& r) {
-      return g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds) >= 0.01 * sum.seconds;
-    });
-    for (auto r = small; r != sum.residual.end(); ++r) sum.unexplained_seconds += r->seconds;
-    sum.residual.erase(small, sum.residual.end());
+    std::vector<residual_entry> terms;
+    for (residual_entry& r : sum.residual) {
+      if (g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds) >= 0.01 * sum.seconds) terms.push_back(std::move(r));
+      else sum.unexplained_seconds += r.seconds;
+    }
+    sum.residual = std::move(terms);
     explain::sort_rarely(sum.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::fabs(a.seconds) > std::fabs(b.seconds);
     });
@@ -117,12 +117,11 @@ namespace detail {
     const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
     explain::sort_rarely(sum.waiters, more);
     explain::sort_rarely(sum.causers, more);
-    sum.advice.erase(std::remove_if(sum.advice.begin(), sum.advice.end(),
-                                    [&](const advice_entry& a) {  // of a small shape only
-                                      return g.shapes > 1 && a.problem != sum.pattern &&
-                                             a.seconds < 0.1 * sum.seconds;
-                                    }),
-                     sum.advice.end());
+    std::vector<advice_entry> advice;
+    for (advice_entry& a : sum.advice)
+      if (g.shapes == 1 || a.problem == sum.pattern || a.seconds >= 0.1 * sum.seconds)  // else of a small shape only
+        advice.push_back(std::move(a));
+    sum.advice = std::move(advice);
     explain::sort_rarely(sum.advice, [](const advice_entry& a, const advice_entry& b) {
       return a.saving_seconds > b.saving_seconds;
     });

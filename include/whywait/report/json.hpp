@@ -21,7 +21,7 @@ namespace report {
 namespace detail {
 
 template <class Writer>
-void write_locations(Writer& out, const char* name, const std::vector<location_seconds>& all) {
+[[gnu::cold]] void write_locations(Writer& out, const char* name, const std::vector<location_seconds>& all) {
   out.key(name).begin_array();
   for (const location_seconds& l : all)
     out.begin_object().member("rank", l.rank).member("thread", l.thread).member("seconds", l.seconds).end_object();
@@ -29,7 +29,7 @@ void write_locations(Writer& out, const char* name, const std::vector<location_s
 }
 
 template <class Writer>
-void write_advice(Writer& out, const char* name, const std::vector<advice_entry>& all) {
+[[gnu::cold]] void write_advice(Writer& out, const char* name, const std::vector<advice_entry>& all) {
   out.key(name).begin_array();
   for (const advice_entry& a : all) {
     out.begin_object().member("problem", a.problem).member("text", a.text).member("saving_seconds", a.saving_seconds);
@@ -41,7 +41,7 @@ void write_advice(Writer& out, const char* name, const std::vector<advice_entry>
 }
 
 template <class Writer>
-void write_residual(Writer& out, const residual_entry& r) {
+[[gnu::cold]] void write_residual(Writer& out, const residual_entry& r) {
   write_block(out, r);
   out.member("seconds", r.seconds).member("visits_seconds", r.visits_seconds).member("speed_seconds", r.speed_seconds);
   out.member("causer_visits", r.causer_visits).member("waiter_visits", r.waiter_visits);
@@ -51,7 +51,7 @@ void write_residual(Writer& out, const residual_entry& r) {
 }
 
 template <class Writer>
-void write_wait(Writer& out, const wait_entry& w) {
+[[gnu::cold]] void write_wait(Writer& out, const wait_entry& w) {
   out.begin_object().member("pattern", w.pattern).member("seconds", w.seconds).member("count", w.count);
   out.member("longest_seconds", w.longest_seconds).member("quality", w.quality);
   if (w.pattern == "late_sender")
@@ -75,9 +75,10 @@ void write_wait(Writer& out, const wait_entry& w) {
 }
 
 template <class Writer>
-void write_run(Writer& out, const run_facts& run) {
+[[gnu::cold]] void write_run(Writer& out, const run_facts& run) {
   out.key("run").begin_object();
   out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
+  if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
   out.member("unexplained_seconds", run.unexplained_seconds);
   out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);
@@ -96,16 +97,9 @@ void write_run(Writer& out, const run_facts& run) {
 }
 
 template <class Writer>
-void write_thread_end(Writer& out, const thread_end& t) {
-  out.begin_object().member("rank", t.rank).member("thread", t.thread).member("pid", t.pid).member("end", t.end);
-  out.member("seconds", t.seconds).member("regions", t.regions);
-  if (t.inside) {
-    write_place(out, "inside", t.call);
-    out.member("whom", t.whom).member("since_seconds", t.since_seconds);
-  }
-  out.member("mpi_calls", t.mpi_calls).member("records", t.records);
-  out.member("torn_events", t.torn_events).member("lost_events", t.lost_events).key("blocks").begin_array();
-  for (const place_total& b : t.blocks)
+[[gnu::cold]] void write_totals(Writer& out, const char* name, const std::vector<place_total>& all) {
+  out.key(name).begin_array();
+  for (const place_total& b : all)
     out.begin_object()
         .member("block", b.where.name)
         .member("file", b.where.file)
@@ -114,11 +108,25 @@ void write_thread_end(Writer& out, const thread_end& t) {
         .member("seconds", b.seconds)
         .member("work", b.work)
         .end_object();
-  out.end_array().end_object();
+  out.end_array();
 }
 
 template <class Writer>
-void write_communication(Writer& out, const result& r) {
+[[gnu::cold]] void write_thread_end(Writer& out, const thread_end& t) {
+  out.begin_object().member("rank", t.rank).member("thread", t.thread).member("pid", t.pid).member("end", t.end);
+  out.member("seconds", t.seconds).member("regions", t.regions);
+  if (t.inside) {
+    write_place(out, "inside", t.call);
+    out.member("whom", t.whom).member("since_seconds", t.since_seconds);
+  }
+  out.member("mpi_calls", t.mpi_calls).member("records", t.records);
+  out.member("torn_events", t.torn_events).member("lost_events", t.lost_events);
+  write_totals(out, "blocks", t.blocks);
+  out.end_object();
+}
+
+template <class Writer>
+[[gnu::cold]] void write_communication(Writer& out, const result& r) {
   if (r.communication != nullptr) return r.communication->write(out);
   for (const char* name : {"communication_classes", "distributions", "sharing"}) out.key(name).begin_array().end_array();
 }
@@ -127,7 +135,7 @@ void write_communication(Writer& out, const result& r) {
 
 /// Writes a result as docs/schema.json describes. `sink` is called with (const char*, size_t).
 template <class Sink>
-void write_json(const result& r, Sink sink) {
+[[gnu::cold]] void write_json(const result& r, Sink sink) {
   json_document out{json_sink(sink)};
   out.begin_object().member("schema", "whywait/1");
   detail::write_run(out, r.run);
@@ -138,6 +146,7 @@ void write_json(const result& r, Sink sink) {
   detail::write_ledger(out, r.ledger);
   detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
+  if (!r.unseen.empty()) detail::write_totals(out, "unseen", r.unseen);
   if (!r.last_words.empty()) {
     out.key("last_words").begin_array();
     for (const thread_end& t : r.last_words) detail::write_thread_end(out, t);

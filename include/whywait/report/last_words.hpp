@@ -57,21 +57,21 @@ class raw_writer {
   raw_writer(const raw_writer&) = delete;
   raw_writer& operator=(const raw_writer&) = delete;
 
-  raw_writer& operator<<(const char* text) noexcept {
+  [[gnu::cold]] raw_writer& operator<<(const char* text) noexcept {
     while (*text != '\0') put(*text++);
     return *this;
   }
   raw_writer& operator<<(std::uint64_t number) noexcept { return digits(number, 10); }
   raw_writer& hexadecimal(std::uint64_t number) noexcept { return digits(number, 16); }
   /// Nanoseconds as seconds: with all nine decimals, or with three.
-  raw_writer& seconds(std::uint64_t ns, bool all) noexcept {
+  [[gnu::cold]] raw_writer& seconds(std::uint64_t ns, bool all) noexcept {
     *this << ns / 1000000000u << ".";
     std::uint64_t rest = ns % 1000000000u;
     for (std::uint64_t unit = 100000000u; unit >= (all ? 1u : 1000000u); unit /= 10) put(static_cast<char>('0' + rest / unit % 10));
     return *this;
   }
   /// A JSON string; control characters and bytes above ASCII that a name may hold are replaced by '?'.
-  raw_writer& quoted(const char* text) noexcept {
+  [[gnu::cold]] raw_writer& quoted(const char* text) noexcept {
     put('"');
     for (; *text != '\0'; ++text) {
       if (*text == '"' || *text == '\\') put('\\');
@@ -81,7 +81,7 @@ class raw_writer {
     return *this;
   }
   bool good() const noexcept { return good_; }
-  void flush() noexcept {
+  [[gnu::cold]] void flush() noexcept {
     for (std::size_t done = 0; done < size_ && good_;) {
       const ssize_t wrote = ::write(file_, buffer_ + done, size_ - done);
       if (wrote > 0) done += static_cast<std::size_t>(wrote);
@@ -91,11 +91,11 @@ class raw_writer {
   }
 
  private:
-  void put(char c) noexcept {
+  [[gnu::cold]] void put(char c) noexcept {
     if (size_ == sizeof buffer_) flush();
     buffer_[size_++] = c;
   }
-  raw_writer& digits(std::uint64_t number, unsigned base) noexcept {
+  [[gnu::cold]] raw_writer& digits(std::uint64_t number, unsigned base) noexcept {
     char text[24];
     char* begin = text + sizeof text - 1;
     *begin = '\0';

@@ -26,6 +26,8 @@ template <class Writer>
     out.member("serialisation", x.serialisation).member("transfer", x.transfer);
     if (x.balance_between_nodes > 0)
       out.member("balance_in_nodes", x.balance_in_nodes).member("balance_between_nodes", x.balance_between_nodes);
+    if (x.transfer_between_nodes > 0)
+      out.member("transfer_in_nodes", x.transfer_in_nodes).member("transfer_between_nodes", x.transfer_between_nodes);
   }
   out.end_object().key("overhead").begin_object();
   if (r.seconds > 0) {

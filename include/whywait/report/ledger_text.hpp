@@ -17,10 +17,13 @@ namespace detail {
 
 /// "efficiency 51 % = load balance 64 % × serialisation 88 % × transfer 91 %", the names of POP.
 [[gnu::cold]] inline std::string efficiency_text(const explain::efficiencies& e) {
-  std::string text = "efficiency " + percent(e.parallel) + " = load balance " + percent(e.load_balance);
-  if (e.balance_between_nodes > 0 && e.balance_between_nodes < 0.995)
-    text += " (in nodes " + percent(e.balance_in_nodes) + " × between them " + percent(e.balance_between_nodes) + ")";
-  return text + " × serialisation " + percent(e.serialisation) + " × transfer " + percent(e.transfer);
+  const auto nodes = [](double within, double between) {
+    if (!(between > 0 && between < 0.995)) return std::string();
+    return " (in nodes " + percent(within) + " × between them " + percent(between) + ")";
+  };
+  return "efficiency " + percent(e.parallel) + " = load balance " + percent(e.load_balance) +
+         nodes(e.balance_in_nodes, e.balance_between_nodes) + " × serialisation " + percent(e.serialisation) + " × transfer " +
+         percent(e.transfer) + nodes(e.transfer_in_nodes, e.transfer_between_nodes);
 }
 
 /// What measuring did to the run; empty where nobody knows what calls cost.

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,10 +42,11 @@ inline bool nearly(std::int64_t a, std::int64_t b) noexcept {
   std::vector<residual_entry> lines, others;
   for (residual_entry& r : residual) (detail::is_lines(r) ? lines : others).push_back(std::move(r));
   explain::sort_rarely(lines, [](const residual_entry& a, const residual_entry& b) {
-    const auto place = [](const residual_entry& r) {
-      return std::tie(r.within, r.where.module, r.where.file, r.where.function, r.where.line);
-    };
-    if (place(a) != place(b)) return place(a) < place(b);
+    if (const int c = a.within.compare(b.within)) return c < 0;
+    if (const int c = a.where.module.compare(b.where.module)) return c < 0;
+    if (const int c = a.where.file.compare(b.where.file)) return c < 0;
+    if (const int c = a.where.function.compare(b.where.function)) return c < 0;
+    if (a.where.line != b.where.line) return a.where.line < b.where.line;
     return detail::more_visits(a) > detail::more_visits(b);
   });
   std::size_t kept = 0;
@@ -69,17 +69,12 @@ inline bool nearly(std::int64_t a, std::int64_t b) noexcept {
     if (kept != i) lines[kept] = std::move(next);
     ++kept;
   }
-  lines.resize(kept);
-  residual = std::move(others);
-  for (residual_entry& r : lines) residual.push_back(std::move(r));
-  const auto steps = std::stable_partition(residual.begin(), residual.end(),
-                                           [](const residual_entry& r) { return r.kind != "step"; });
-  std::vector<residual_entry> sorted(std::make_move_iterator(steps), std::make_move_iterator(residual.end()));
-  residual.erase(steps, residual.end());
-  explain::sort_rarely(sorted, [](const residual_entry& a, const residual_entry& b) {
+  for (std::size_t i = 0; i < kept; ++i) others.push_back(std::move(lines[i]));
+  explain::sort_rarely(others, [](const residual_entry& a, const residual_entry& b) {
+    if (a.kind != "step" || b.kind != "step") return a.kind != "step" && b.kind == "step";
     return detail::more_visits(a) > detail::more_visits(b);
   });
-  for (residual_entry& r : sorted) residual.push_back(std::move(r));
+  residual = std::move(others);
 }
 
 }  // namespace report

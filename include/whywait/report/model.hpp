@@ -35,7 +35,8 @@ struct run_facts {
   std::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
 
   std::int64_t locations = 0;         ///< threads of ranks that recorded
-  double seconds = 0;                 ///< recorded time of the longest location
+  double seconds = 0;                 ///< of the longest location; what the umbrella says, if that is more than was recorded
+  double unseen_seconds = 0;          ///< part of that about which nothing below is: memory had ended, the analysis failed
   double location_seconds = 0;        ///< sum of recorded time over the locations ("rank time")
   double waiting_seconds = 0;         ///< sum of all waits
   double unexplained_seconds = 0;     ///< waiting without a cause: remainders of the waits listed, waits too short to list
@@ -122,11 +123,11 @@ struct wait_entry {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   wait_entry() = default;
-  [[gnu::noinline]] wait_entry(const wait_entry&) = default;
-  [[gnu::noinline]] wait_entry(wait_entry&&) = default;
-  [[gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
-  [[gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
-  [[gnu::noinline]] ~wait_entry() = default;
+  [[gnu::cold, gnu::noinline]] wait_entry(const wait_entry&) = default;
+  [[gnu::cold, gnu::noinline]] wait_entry(wait_entry&&) = default;
+  [[gnu::cold, gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
+  [[gnu::cold, gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
+  [[gnu::cold, gnu::noinline]] ~wait_entry() = default;
 };
 
 /// The answers to WHYWAIT_WHATIF.
@@ -145,6 +146,7 @@ struct result {
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   std::shared_ptr<const section> communication;  ///< a communication_section, of a program that registered data; else null
   prediction_section prediction;
+  std::vector<place_total> unseen;  ///< what ran while memory had ended (run.unseen_seconds), most time first; else empty
   std::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty
 };
 

@@ -2,18 +2,19 @@
 #define WHYWAIT_REPORT_NAME_RESOLVER_HPP
 
 #include <whywait/explain/explanation.hpp>
+#include <whywait/explain/key_map.hpp>
 #include <whywait/report/named_block.hpp>
 #include <whywait/report/names.hpp>
 
 #include <charconv>
+#include <cstdint>
 #include <string>
-#include <unordered_map>
 
 namespace whywait {
 inline namespace v0 {
 namespace report {
 
-inline const char* name_of(explain::block_kind k) noexcept {
+[[gnu::cold]] inline const char* name_of(explain::block_kind k) noexcept {
   switch (k) {
     case explain::block_kind::region:
       return "region";
@@ -38,27 +39,27 @@ namespace detail {
 /// Names and places for the keys of one outcome.
 class name_resolver {
  public:
-  name_resolver(const explain::outcome& found, const names& known) : known_(known) {
-    for (const explain::block_meaning& m : found.meanings) meanings_.emplace(m.key, m);
+  name_resolver(const explain::outcome& found, const names& known) : found_(found), known_(known) {
+    for (std::uint32_t i = 0; i != found.meanings.size(); ++i) meanings_.intern(found.meanings[i].key, i);
   }
 
-  place site(core::stable_key key) const {
+  [[gnu::cold]] place site(core::stable_key key) const {
     const place* p = known_.find(key);
     return p != nullptr ? *p : place{};
   }
 
   /// `within`: of an untimed step the region around it, else 0.
-  void describe(core::stable_key block, core::stable_key within, named_block& out) const {
-    const auto meaning = meanings_.find(block);
+  [[gnu::cold]] void describe(core::stable_key block, core::stable_key within, named_block& out) const {
+    const std::uint32_t meaning = meanings_.find(block);
     explain::block_meaning m{block, within != 0 ? explain::block_kind::step : explain::block_kind::region, block, 0};
-    if (meaning != meanings_.end()) m = meaning->second;
+    if (meaning != explain::key_map::none) m = found_.meanings[meaning];
     out.kind = report::name_of(m.kind);
     const place* const marked = known_.find(m.first);
     if (m.kind == explain::block_kind::region && marked != nullptr && !marked->kind.empty()) out.kind = marked->kind;
     if (within != 0) {
-      const auto around = meanings_.find(within);
-      out.within = around != meanings_.end() && around->second.kind == explain::block_kind::between
-                       ? interval_name(around->second)
+      const std::uint32_t around = meanings_.find(within);
+      out.within = around != explain::key_map::none && found_.meanings[around].kind == explain::block_kind::between
+                       ? interval_name(found_.meanings[around])
                        : block_name(within);
     }
     switch (m.kind) {
@@ -87,18 +88,18 @@ class name_resolver {
   }
 
   /// For what is not listed one by one.
-  void rest(named_block& out) const {
+  [[gnu::cold]] void rest(named_block& out) const {
     out.kind = report::name_of(explain::block_kind::other);
     out.block = "all other code";
   }
 
  private:
-  std::string interval_name(const explain::block_meaning& m) const {
+  [[gnu::cold]] std::string interval_name(const explain::block_meaning& m) const {
     return "between " + (m.first != 0 ? call_text(site(m.first), "at") : std::string("MPI_Init")) + " and " +
            call_text(site(m.second), "at");
   }
 
-  std::string block_name(core::stable_key key) const {
+  [[gnu::cold]] std::string block_name(core::stable_key key) const {
     const place* p = known_.find(key);
     if (p != nullptr && !p->name.empty()) return p->name;
     if (p != nullptr && !p->region.empty()) return std::string(last_of(p->region));
@@ -108,8 +109,9 @@ class name_resolver {
     return "unnamed block " + std::string(digits, end.ptr);
   }
 
+  const explain::outcome& found_;
   const names& known_;
-  std::unordered_map<core::stable_key, explain::block_meaning> meanings_;
+  explain::key_map meanings_;  // numbers in found_.meanings
 };
 
 }  // namespace detail

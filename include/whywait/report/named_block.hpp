@@ -24,11 +24,11 @@ struct named_block {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   named_block() = default;
-  [[gnu::noinline]] named_block(const named_block&) = default;
-  [[gnu::noinline]] named_block(named_block&&) = default;
-  [[gnu::noinline]] named_block& operator=(const named_block&) = default;
-  [[gnu::noinline]] named_block& operator=(named_block&&) = default;
-  [[gnu::noinline]] ~named_block() = default;
+  [[gnu::cold, gnu::noinline]] named_block(const named_block&) = default;
+  [[gnu::cold, gnu::noinline]] named_block(named_block&&) = default;
+  [[gnu::cold, gnu::noinline]] named_block& operator=(const named_block&) = default;
+  [[gnu::cold, gnu::noinline]] named_block& operator=(named_block&&) = default;
+  [[gnu::cold, gnu::noinline]] ~named_block() = default;
 };
 
 /// Lines that name a block, in at most `columns` where that is possible without cutting the file name, else `room`.

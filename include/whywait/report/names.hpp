@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -37,15 +36,15 @@ struct place {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   place() = default;
-  [[gnu::noinline]] place(const place&) = default;
-  [[gnu::noinline]] place(place&&) = default;
-  [[gnu::noinline]] place& operator=(const place&) = default;
-  [[gnu::noinline]] place& operator=(place&&) = default;
-  [[gnu::noinline]] ~place() = default;
+  [[gnu::cold, gnu::noinline]] place(const place&) = default;
+  [[gnu::cold, gnu::noinline]] place(place&&) = default;
+  [[gnu::cold, gnu::noinline]] place& operator=(const place&) = default;
+  [[gnu::cold, gnu::noinline]] place& operator=(place&&) = default;
+  [[gnu::cold, gnu::noinline]] ~place() = default;
 
-  [[gnu::noinline]] bool operator==(const place& o) const noexcept {
-    return std::tie(call, name, kind, region, file, line, last_line, function, module, offset) ==
-           std::tie(o.call, o.name, o.kind, o.region, o.file, o.line, o.last_line, o.function, o.module, o.offset);
+  [[gnu::cold, gnu::noinline]] bool operator==(const place& o) const noexcept {
+    return line == o.line && last_line == o.last_line && offset == o.offset && call == o.call && name == o.name &&
+           kind == o.kind && region == o.region && file == o.file && function == o.function && module == o.module;
   }
 };
 
@@ -60,7 +59,7 @@ struct place {
 class names {
  public:
   /// O(1) on average.
-  void add(core::stable_key key, place where) {
+  [[gnu::cold]] void add(core::stable_key key, place where) {
     const auto [found, inserted] = table_.try_emplace(key, where);
     if (!inserted && better(where, found->second)) found->second = std::move(where);
   }
@@ -69,29 +68,36 @@ class names {
   }
 
   /// The place of a key, or null.
-  const place* find(core::stable_key key) const noexcept {
+  [[gnu::cold]] const place* find(core::stable_key key) const noexcept {
     const auto found = table_.find(key);
     return found == table_.end() ? nullptr : &found->second;
   }
   std::size_t size() const noexcept { return table_.size(); }
 
   /// All entries, sorted by key.
-  std::vector<std::pair<core::stable_key, place>> entries() const {
+  [[gnu::cold]] std::vector<std::pair<core::stable_key, place>> entries() const {
     std::vector<std::pair<core::stable_key, place>> all(table_.begin(), table_.end());
     explain::sort_rarely(all, [](const auto& a, const auto& b) { return a.first < b.first; });
     return all;
   }
 
  private:
-  static bool better(const place& a, const place& b) noexcept {
+  [[gnu::cold]] static bool better(const place& a, const place& b) noexcept {
     const auto known = [](const place& p) {
       return (p.call.empty() ? 0 : 1) + (p.name.empty() ? 0 : 1) + (p.kind.empty() ? 0 : 1) +
              (p.region.empty() ? 0 : 1) + (p.line > 0 ? 2 : 0) + (p.function.empty() ? 0 : 1) +
              (p.module.empty() ? 0 : 1);
     };
     if (known(a) != known(b)) return known(a) > known(b);
-    return std::tie(a.call, a.name, a.kind, a.region, a.file, a.line, a.function, a.module, a.offset) <
-           std::tie(b.call, b.name, b.kind, b.region, b.file, b.line, b.function, b.module, b.offset);
+    if (const int c = a.call.compare(b.call)) return c < 0;
+    if (const int c = a.name.compare(b.name)) return c < 0;
+    if (const int c = a.kind.compare(b.kind)) return c < 0;
+    if (const int c = a.region.compare(b.region)) return c < 0;
+    if (const int c = a.file.compare(b.file)) return c < 0;
+    if (a.line != b.line) return a.line < b.line;
+    if (const int c = a.function.compare(b.function)) return c < 0;
+    if (const int c = a.module.compare(b.module)) return c < 0;
+    return a.offset < b.offset;
   }
   std::unordered_map<core::stable_key, place> table_;
 };

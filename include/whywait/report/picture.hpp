@@ -17,7 +17,7 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-inline const char* name_of(explain::ran what) noexcept {
+[[gnu::cold]] inline const char* name_of(explain::ran what) noexcept {
   static constexpr const char* names[] = {"loop", "region", "step", "call", "unmarked", "unordered"};
   return names[static_cast<unsigned>(what)];
 }

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_PICTURE_TEXT_HPP
 #define WHYWAIT_REPORT_PICTURE_TEXT_HPP
 
+#include <whywait/explain/sorting.hpp>
 #include <whywait/report/json_writer.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/names.hpp>
@@ -51,13 +52,13 @@ class picture_writer {
  private:
   void line(const std::string& text, std::size_t less) { out_ += margin_.substr(less) + text + "\n"; }
 
-  void columns(const std::string& left, const std::string& right) {
+  [[gnu::cold]] void columns(const std::string& left, const std::string& right) {
     std::string text = margin_ + pad_right(left, side_) + " | " + right;
     while (text.back() == ' ') text.pop_back();
     out_ += text + "\n";
   }
 
-  static std::string who(const location_seconds& l, const std::string& what) {
+  [[gnu::cold]] static std::string who(const location_seconds& l, const std::string& what) {
     return "rank " + std::to_string(l.rank) + (l.thread != 0 ? " thread " + std::to_string(l.thread) : std::string()) +
            " (" + what + ")";
   }
@@ -65,7 +66,7 @@ class picture_writer {
   // Of code that the compiler counts; the function is its name.
   static bool is_line(const picture_row& row) noexcept { return row.kind == "step" && row.where.last_line != 0; }
 
-  static std::string label(const picture_row& row, const picture_cell& c) {
+  [[gnu::cold]] static std::string label(const picture_row& row, const picture_cell& c) {
     if (row.kind == "loop") return count_of(c.count) + " times";
     std::string name = row.kind == "unmarked"    ? std::string("(unmarked code)")
                        : row.kind == "unordered" ? std::string("(in an order not kept)")
@@ -78,7 +79,7 @@ class picture_writer {
     return name;
   }
 
-  std::string cell(const picture_row& row, const std::optional<picture_cell>& c) const {
+  [[gnu::cold]] std::string cell(const picture_row& row, const std::optional<picture_cell>& c) const {
     if (!c) return {};
     const std::string indent(2 * static_cast<std::size_t>(std::min<std::int64_t>(row.depth, 6)), ' ');
     return beside(indent + shorten_middle(label(row, *c), side_ - 9 - indent.size()),
@@ -89,7 +90,7 @@ class picture_writer {
   }
 
   // One line for rows that nobody needs to read one by one, with the time of those that are not inside others.
-  void folded(std::size_t begin, std::size_t end) {
+  [[gnu::cold]] void folded(std::size_t begin, std::size_t end) {
     double left = 0, right = 0;
     std::int64_t top = p_.rows[begin].depth;
     bool alike = true;
@@ -108,13 +109,13 @@ class picture_writer {
 
   static double seconds(const std::optional<picture_cell>& c) noexcept { return c ? c->seconds : 0; }
   double apart(const picture_row& row) const noexcept { return std::fabs(seconds(row.waiter) - seconds(row.causer)); }
-  bool differs(const picture_row& row) const noexcept {
+  [[gnu::cold]] bool differs(const picture_row& row) const noexcept {
     return !row.waiter || !row.causer || row.waiter->count != row.causer->count ||
            apart(row) > 0.05 * p_.waiter.seconds;
   }
 
   // The rows that differ, most first, with what they are in, as many as fit; if none differs, the longest.
-  void choose() {
+  [[gnu::cold]] void choose() {
     const std::size_t all = p_.rows.size();
     kept_.assign(all, all <= few_rows ? 1 : 0);
     if (all <= few_rows) return;
@@ -128,7 +129,7 @@ class picture_writer {
     std::vector<char> differing(all);  // and the lines of a loop that does: they say which it is
     for (std::size_t i = 0; i != all; ++i)
       differing[i] = differs(p_.rows[i]) || (is_line(p_.rows[i]) && around[i] != all && differs(p_.rows[around[i]]));
-    std::stable_sort(order.begin(), order.end(), [this, &differing](std::size_t a, std::size_t b) {
+    explain::sort_rarely(order, [this, &differing](std::size_t a, std::size_t b) {
       const picture_row &x = p_.rows[a], &y = p_.rows[b];
       if (differing[a] != differing[b]) return differing[a] != 0;
       if (apart(x) != apart(y)) return apart(x) > apart(y);
@@ -147,7 +148,7 @@ class picture_writer {
     for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
       if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;
   }
-  static std::size_t lines_of(const std::vector<char>& kept) {
+  [[gnu::cold]] static std::size_t lines_of(const std::vector<char>& kept) {
     std::size_t lines = 0;
     for (std::size_t i = 0; i != kept.size(); ++i) lines += kept[i] != 0 || i == 0 || kept[i - 1] != 0 ? 1 : 0;
     return lines;
@@ -161,7 +162,7 @@ class picture_writer {
 };
 
 template <class Writer>
-void write_picture_cell(Writer& out, const char* name, const std::optional<picture_cell>& c) {
+[[gnu::cold]] void write_picture_cell(Writer& out, const char* name, const std::optional<picture_cell>& c) {
   if (!c) return;
   out.key(name).begin_object().member("count", c->count).member("seconds", c->seconds);
   if (c->continued) out.member("continued", true);
@@ -170,7 +171,7 @@ void write_picture_cell(Writer& out, const char* name, const std::optional<pictu
 }
 
 template <class Writer>
-void write_picture(Writer& out, const picture& p) {
+[[gnu::cold]] void write_picture(Writer& out, const picture& p) {
   out.key("picture").begin_object().member("cut", p.cut);
   for (const bool left : {true, false}) {
     const location_seconds& l = left ? p.waiter : p.causer;

@@ -65,7 +65,7 @@ struct libdw {
   any_function find_elf = nullptr, find_debuginfo = nullptr, section_address = nullptr;
 
   /// False when the library or one of its functions is missing.
-  bool load(const char* library) noexcept {
+  [[gnu::cold]] bool load(const char* library) noexcept {
     // NODELETE: its own constructors and thread-local data outlive us; nothing is gained by unloading it at exit.
     void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == nullptr) return false;
@@ -86,7 +86,7 @@ struct libdw {
 
  private:
   template <class Function>
-  static bool find(void* handle, const char* name, Function*& function) noexcept {
+  [[gnu::cold]] static bool find(void* handle, const char* name, Function*& function) noexcept {
     function = reinterpret_cast<Function*>(::dlsym(handle, name));
     return function != nullptr;
   }
@@ -123,7 +123,7 @@ class symboliser {
   bool has_debug_information() { return open(); }
 
  private:
-  code_place look_up(const void* address, std::uintptr_t inside) {
+  [[gnu::cold]] code_place look_up(const void* address, std::uintptr_t inside) {
     code_place out;
     if (address == nullptr) return out;
     const void* const instruction = reinterpret_cast<const void*>(inside);
@@ -153,7 +153,7 @@ class symboliser {
 
   /// libdw (0.188 at least) finds a unit by .debug_aranges alone, which clang does not write: ask every unit of the
   /// module.
-  const char* search_units(detail::dwfl_module* module, std::uint64_t address, int& line_number) {
+  [[gnu::cold]] const char* search_units(detail::dwfl_module* module, std::uint64_t address, int& line_number) {
     std::uint64_t bias = 0;
     for (detail::dwarf_die* unit = nullptr; (unit = dw_.module_nextcu(module, unit, &bias)) != nullptr;) {
       if (dw_.haspc(unit, address - bias) <= 0) continue;
@@ -163,7 +163,7 @@ class symboliser {
     return nullptr;
   }
 
-  bool open() {
+  [[gnu::cold]] bool open() {
     if (library_ == nullptr) return session_ != nullptr;
     const char* const library = library_;
     library_ = nullptr;  // one attempt
@@ -178,7 +178,7 @@ class symboliser {
     return session_ != nullptr;
   }
 
-  bool report_modules() {
+  [[gnu::cold]] bool report_modules() {
     if (modules_ == nullptr) return dw_.linux_proc_report(session_, ::getpid()) == 0;
     dw_.report_begin(session_);
     for (const loaded_module& m : modules_->all())

@@ -58,12 +58,14 @@ class text_writer {
  public:
   text_writer(const result& r, const text_options& o) : r_(r), o_(o) {}
 
-  std::string operator()() {
+  [[gnu::cold]] std::string operator()() {
     const run_facts& run = r_.run;
     const double share = run.location_seconds > 0 ? run.waiting_seconds / run.location_seconds : 0;
     std::string head = "whywait · " + counted(run.ranks, "rank");
     if (run.locations > run.ranks) head += " · " + counted(run.locations, "thread");
     head += " · " + duration(run.seconds);
+    const bool partly = run.unseen_seconds > 0.01 * run.seconds;
+    if (partly) head += ", of which " + explained_words(run) + " explained";
     if (run.mpi_calls <= 0) {
       out_ += bold(head) + "\n";
       paragraph(
@@ -75,7 +77,7 @@ class text_writer {
       return std::move(out_);
     }
     const bool quiet = share < o_.quiet_below || run.waiting_seconds < o_.quiet_seconds;
-    if (!quiet) head += " · " + percent(share) + " of rank time is waiting (" + duration(run.waiting_seconds) + ")";
+    if (!quiet) head += " · " + percent(share) + " of " + (partly ? "that" : "rank time") + " is waiting (" + duration(run.waiting_seconds) + ")";
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not come to its end: this is what was known of it.", "  ");
@@ -115,7 +117,7 @@ class text_writer {
   std::string bold(const std::string& text) const { return bold_on() + text + off(); }
 
   /// Wrapped text in one colour; further lines are indented by `deeper` more columns.
-  void paragraph(const std::string& text, const std::string& margin, const char* colour = "", std::size_t deeper = 0) {
+  [[gnu::cold]] void paragraph(const std::string& text, const std::string& margin, const char* colour = "", std::size_t deeper = 0) {
     std::string lines = wrap(text, o_.columns, margin, margin + std::string(deeper, ' '));
     if (*colour == '\0') {
       out_ += lines;
@@ -125,11 +127,12 @@ class text_writer {
     out_ += colour + lines + off() + "\n";
   }
 
-  void balanced(double share) {
+  [[gnu::cold]] void balanced(double share) {
     if (r_.run.ranks == 1 && r_.run.waiting_seconds <= 0) {
       paragraph("1 rank: there is no other rank to wait for.", "  ");
       return;
     }
+    if (r_.run.unseen_seconds > 0.1 * r_.run.seconds) return paragraph(hardly_seen(r_.run, share), "  ");
     paragraph(percent(share) + " of rank time is waiting (" + duration(r_.run.waiting_seconds) +
                   (r_.problems.empty() ? "): nothing worth changing here." : "): the waiting is not worth changing."),
               "  ", green());
@@ -142,12 +145,13 @@ class text_writer {
   }
 
   /// How much each kind of wait takes, where there are several: "late sender 32 %, late receiver 1.5 % of rank time".
-  void patterns(const std::vector<wait_group>& groups) {
+  [[gnu::cold]] void patterns(const std::vector<wait_group>& groups) {
     std::vector<std::pair<std::string, double>> sums;
     for (const wait_group& g : groups) {
-      const auto same = std::find_if(sums.begin(), sums.end(), [&g](const auto& s) { return s.first == g.sum.pattern; });
-      if (same == sums.end()) sums.emplace_back(g.sum.pattern, g.sum.seconds);
-      else same->second += g.sum.seconds;
+      std::size_t same = 0;
+      while (same != sums.size() && sums[same].first != g.sum.pattern) ++same;
+      if (same == sums.size()) sums.emplace_back(g.sum.pattern, g.sum.seconds);
+      else sums[same].second += g.sum.seconds;
     }
     explain::sort_rarely(sums, [](const auto& a, const auto& b) { return a.second > b.second; });
     std::string text;
@@ -158,7 +162,7 @@ class text_writer {
     if (several > 1) paragraph(text + " of rank time", "  ");
   }
 
-  void wait(const wait_group& group, std::size_t number) {
+  [[gnu::cold]] void wait(const wait_group& group, std::size_t number) {
     const wait_entry& w = group.sum;
     const duration_scale scale = scale_for(w.seconds);
     const std::string head = pattern_words(w.pattern) + "  " + duration(w.seconds);
@@ -198,7 +202,7 @@ class text_writer {
     }
   }
 
-  void advice(const advice_entry& a, const duration_scale& scale) {
+  [[gnu::cold]] void advice(const advice_entry& a, const duration_scale& scale) {
     if (a.text.empty()) return;
     paragraph("try: " + printable(a.text) +
                   (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")"
@@ -207,7 +211,7 @@ class text_writer {
   }
 
   /// Problems that belong to no single wait.
-  void problems() {
+  [[gnu::cold]] void problems() {
     const std::size_t shown = std::min(r_.problems.size(), o_.most_problems);
     for (std::size_t i = 0; i < shown; ++i) {
       const advice_entry& a = r_.problems[i];
@@ -227,7 +231,7 @@ class text_writer {
   void efficiency() { paragraph(efficiency_text(r_.ledger.efficiency), "  ", "", 2); }
 
   /// What the virtual clocks say about the run as a whole.
-  void ledger() {
+  [[gnu::cold]] void ledger() {
     const std::string path = critical_path_text(r_.ledger, o_.columns);
     out_ += path;
     if (!path.empty() && r_.run.first_comers > 0)
@@ -240,7 +244,7 @@ class text_writer {
     paragraph(delays, margin());
   }
 
-  void places(const wait_entry& w) {
+  [[gnu::cold]] void places(const wait_entry& w) {
     const std::string one = call_text(w.operation) + "  <-  " + call_text(w.cause);
     if (display_width(one) + margin().size() <= o_.columns) {
       out_ += margin() + one + "\n";
@@ -250,7 +254,7 @@ class text_writer {
     out_ += margin() + "  <-  " + call_text(w.cause, "in", o_.columns - margin().size() - 6) + "\n";
   }
 
-  void blocks(const wait_entry& w, const duration_scale& scale) {
+  [[gnu::cold]] void blocks(const wait_entry& w, const duration_scale& scale) {
     std::vector<table_row> rows;
     double unlisted = 0;
     std::size_t timed = 0, more = 0, steps = 0, more_steps = 0;
@@ -308,16 +312,16 @@ class text_writer {
     return label_of(r, label_columns, o_.columns - margin().size() - 2);
   }
 
-  static std::string scale_or_own(const duration_scale& scale, double seconds) {
+  [[gnu::cold]] static std::string scale_or_own(const duration_scale& scale, double seconds) {
     return std::fabs(seconds) * scale.per_second < 0.5 * std::pow(10.0, -scale.decimals) ? duration(seconds, 2)
                                                                                          : scale(seconds);
   }
-  static std::string amount(const duration_scale& scale, double seconds) {
+  [[gnu::cold]] static std::string amount(const duration_scale& scale, double seconds) {
     if (seconds == 0) return "0 s";
     return (seconds > 0 ? "+" : "") + scale_or_own(scale, seconds);
   }
 
-  void rest(std::size_t more, bool shown, double covered) {
+  [[gnu::cold]] void rest(std::size_t more, bool shown, double covered) {
     const double undescribed = r_.run.undescribed_seconds;
     if (undescribed > 0)
       out_ += "\n    " + counted(r_.run.undescribed_waits, "wait") + " not described by any rule: " +
@@ -332,7 +336,7 @@ class text_writer {
             " of the waiting)\n";
   }
 
-  void footer() {
+  [[gnu::cold]] void footer() {
     const run_facts& run = r_.run;
     std::string text = counted(run.mpi_calls, "MPI call") + " seen" +
                        (run.epochs > 1 ? " in " + counted(run.epochs, "epoch") : "") + ", clock error ";
@@ -351,10 +355,11 @@ class text_writer {
   }
 
   void warnings() {
+    if (!r_.unseen.empty()) paragraph("while memory had ended, all ranks ran " + unseen_words(r_.unseen), "    ");
     for (const std::string& w : r_.run.warnings) paragraph("warning: " + printable(w), "    ", red(), 9);
   }
 
-  static const std::string& margin() {
+  [[gnu::cold]] static const std::string& margin() {
     static const std::string four(4, ' ');
     return four;
   }

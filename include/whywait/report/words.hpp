@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_WORDS_HPP
 #define WHYWAIT_REPORT_WORDS_HPP
 
+#include <whywait/explain/sorting.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/units.hpp>
 
@@ -21,6 +22,31 @@ namespace report {
   if (pattern == "wait_at_create") return "wait at communicator creation";
   std::replace(pattern.begin(), pattern.end(), '_', ' ');
   return pattern;
+}
+
+/// How much of a run is explained of which a part was not seen: "10.2 ms (0.4 %) is", "nothing is".
+[[gnu::cold]] inline std::string explained_words(const run_facts& run) {
+  if (run.location_seconds <= 0) return "nothing is";
+  return duration(run.seconds - run.unseen_seconds) + " (" + percent(1 - run.unseen_seconds / run.seconds) + ") is";
+}
+
+/// In place of "nothing worth changing" where most waits, perhaps, were in what was not seen. `share`: of waiting.
+[[gnu::cold]] inline std::string hardly_seen(const run_facts& run, double share) {
+  if (run.location_seconds <= 0) return "Why the ranks waited is not known.";
+  return percent(share) + " of the rank time that is explained is waiting (" + duration(run.waiting_seconds) +
+         "); about the other " + duration(run.unseen_seconds) + " of the run nothing is known.";
+}
+
+/// What ran in that time: "compute (a.cpp:3) 1.9 s (190 visits), ...". Empty if nothing was marked.
+[[gnu::cold]] inline std::string unseen_words(const std::vector<place_total>& all) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i != std::min(most, all.size()); ++i) {
+    const std::string code = code_text(all[i].where);
+    text += (i == 0 ? "" : ", ") + printable(all[i].where.name) + (code.empty() ? "" : " (" + code + ")") + " " +
+            duration(all[i].seconds) + " (" + counted(all[i].visits, "visit") + ")";
+  }
+  return text;
 }
 
 /// What a quality means for the reader; empty for "exact".
@@ -52,7 +78,7 @@ struct rank_words {
     out.ranks.push_back(list[i].rank);
     threads = threads || list[i].thread != 0;
   }
-  std::sort(out.ranks.begin(), out.ranks.end());
+  explain::sort_rarely(out.ranks);
   out.ranks.erase(std::unique(out.ranks.begin(), out.ranks.end()), out.ranks.end());
   if (out.ranks.empty()) {
     out.text = "some ranks";

@@ -55,7 +55,7 @@ namespace detail {
 /// `rules::place`, or null. `more(store, log)` may add further events before the rules run: own events, recorded calls,
 /// facts of other rooms. Linear in waits and events; throws std::bad_alloc.
 template <class Find, class More>
-evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const Find& find, const More& more) {
+[[gnu::cold]] evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const Find& find, const More& more) {
   event_store store(known);
   trouble log;
   fact_maker<Find> facts(store, found, ranks, find, log);

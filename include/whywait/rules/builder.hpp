@@ -22,7 +22,7 @@ class builder {
  public:
   builder(event_store& store, const composite_rule& rule, trouble& log) : store_(store), rule_(rule), log_(log) {}
 
-  void build() {
+  [[gnu::cold]] void build() {
     const event_type& type = store_.rules().types[rule_.type];
     for (const join_step& step : rule_.steps) {
       const std::uint32_t member_type = type.members[step.member].second;
@@ -83,7 +83,7 @@ class builder {
     return step;
   }
 
-  std::size_t stop(code number, const char* why) {
+  [[gnu::cold]] std::size_t stop(code number, const char* why) {
     log_.report(number, rule_.values.empty() ? rule_.steps[0].filter.where : rule_.values[0].where, why);
     stopped_ = true;
     return 0;

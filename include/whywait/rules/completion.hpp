@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_COMPLETION_HPP
 #define WHYWAIT_RULES_COMPLETION_HPP
 
+#include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/rules/traffic.hpp>
 
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#include <unordered_map>
 #include <vector>
 
 namespace whywait {
@@ -32,7 +32,8 @@ class completion {
  public:
   /// Shorter ones than `least_ns` are not told from the error of the clocks.
   [[gnu::cold]] completion(const explain::rank_history& rank, std::int64_t least_ns) : ranks_(rank.ranks), least_ns_(least_ns) {
-    std::unordered_map<core::stable_key, std::int64_t> instances;
+    explain::key_map known;
+    std::vector<std::int64_t> instances;  // of each communicator
     for (const explain::location_history& location : rank.locations)
       for (std::uint64_t i = location.carried; i < location.records.size(); ++i) {
         const core::sync_record& r = location.records[i];
@@ -40,7 +41,9 @@ class completion {
         const explain::communicator& comm = rank.communicators[r.comm];
         if (comm.id == 0 || comm.inter || comm.size < 2) continue;
         const core::stable_key site = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
-        own_.push_back({comm.id, ++instances[comm.id], rank.clock(r.begin), rank.clock(r.begin + r.duration), site});
+        const std::uint32_t number = known.intern(comm.id, static_cast<std::uint32_t>(instances.size()));
+        if (number == instances.size()) instances.push_back(0);
+        own_.push_back({comm.id, ++instances[number], rank.clock(r.begin), rank.clock(r.begin + r.duration), site});
       }
   }
 

@@ -89,11 +89,11 @@ struct diagnostic {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   diagnostic() = default;
-  [[gnu::noinline]] diagnostic(const diagnostic&) = default;
-  [[gnu::noinline]] diagnostic(diagnostic&&) = default;
-  [[gnu::noinline]] diagnostic& operator=(const diagnostic&) = default;
-  [[gnu::noinline]] diagnostic& operator=(diagnostic&&) = default;
-  [[gnu::noinline]] ~diagnostic() = default;
+  [[gnu::cold, gnu::noinline]] diagnostic(const diagnostic&) = default;
+  [[gnu::cold, gnu::noinline]] diagnostic(diagnostic&&) = default;
+  [[gnu::cold, gnu::noinline]] diagnostic& operator=(const diagnostic&) = default;
+  [[gnu::cold, gnu::noinline]] diagnostic& operator=(diagnostic&&) = default;
+  [[gnu::cold, gnu::noinline]] ~diagnostic() = default;
 };
 
 /// The texts being read and what was found wrong in them, at most `most` messages per text.

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -64,7 +63,9 @@ class evaluator {
       actions[count++] = action;
     }
     bool operator<(const origin& o) const noexcept {
-      return std::tie(rule, wait, count, actions) < std::tie(o.rule, o.wait, o.count, o.actions);
+      if (rule != o.rule) return rule < o.rule;
+      if (wait != o.wait) return wait < o.wait;
+      return count != o.count ? count < o.count : actions < o.actions;
     }
     bool operator==(const origin& o) const noexcept {
       return rule == o.rule && wait == o.wait && count == o.count && actions == o.actions;
@@ -84,7 +85,7 @@ class evaluator {
     return rows_;
   }
 
-  void look_for(std::uint32_t index) {
+  [[gnu::cold]] void look_for(std::uint32_t index) {
     const problem_rule& rule = rules_.problems[index];
     const event_type& type = rules_.types[rule.type];
     const event_table& table = store_.table(rule.type);

@@ -101,9 +101,8 @@ namespace detail {
   std::vector<rule_text> out;
 #ifndef WHYWAIT_DISABLE
   if (own_state* const state = the_own_state()) {
-    pthread_mutex_lock(&state->mutex);
+    const own_state_lock held(*state);
     for (const added_text* t = state->texts; t != nullptr; t = t->next) out.push_back({t->name, t->text});
-    pthread_mutex_unlock(&state->mutex);
     std::reverse(out.begin(), out.end());
   }
 #endif

@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_FACTS_HPP
 
 #include <whywait/explain/explanation.hpp>
+#include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/rules/calls.hpp>
 #include <whywait/rules/places.hpp>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace whywait {
@@ -50,7 +50,7 @@ class fact_maker {
  public:
   fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const Find& find, trouble& log)
       : store_(store), found_(found), ranks_(ranks), find_(find), feeder_(store, log) {
-    for (const explain::block_meaning& m : found.meanings) meanings_.emplace(m.key, m);
+    for (std::uint32_t i = 0; i != found.meanings.size(); ++i) meanings_.intern(found.meanings[i].key, i);
   }
 
   [[gnu::cold]] void make() {
@@ -64,7 +64,11 @@ class fact_maker {
         .set("waiting_share", ratio(found_.waiting_ns, found_.location_ns))
         .set("unmatched", found_.unmatched)
         .set("clock_violations", found_.clock_violations);
-    for (const explain::explanation& e : found_.waits) all_shapes_[kind_of(e)] += e.wait_ns;
+    for (const explain::explanation& e : found_.waits) {
+      const std::uint32_t kind = kinds_.intern(kind_of(e), static_cast<std::uint32_t>(all_shapes_.size()));
+      if (kind == all_shapes_.size()) all_shapes_.push_back(0);
+      all_shapes_[kind] += e.wait_ns;
+    }
     for (std::size_t i = 0; i < found_.waits.size(); ++i) wait(i);
   }
 
@@ -83,9 +87,9 @@ class fact_maker {
     std::string place;
   };
   [[gnu::cold]] block_name name_of(const explain::residual_term& term) const {
-    const auto meaning = meanings_.find(term.block);
+    const std::uint32_t meaning = meanings_.find(term.block);
     explain::block_meaning m{term.block, term.within != 0 ? explain::block_kind::step : explain::block_kind::region, term.block, 0};
-    if (meaning != meanings_.end()) m = meaning->second;
+    if (meaning != explain::key_map::none) m = found_.meanings[meaning];
     const auto* const p = find_(m.kind == explain::block_kind::between ? m.second : m.first);
     block_name out;
     if (p != nullptr) out.place = detail::clean(detail::code_of(*p));
@@ -172,7 +176,7 @@ class fact_maker {
     row_writer w(store_, "wait");
     static constexpr const char* qualities[] = {"exact", "bounded", "order_suspect", "hidden_tree"};
     w.set("wait", number).set("pattern", explain::name_of(e.why)).set("quality", qualities[static_cast<unsigned>(e.trust) & 3u]);
-    w.set("duration", seconds(e.wait_ns)).set("all_shapes", seconds(all_shapes_[kind_of(e)])).set("longest", seconds(e.longest_ns)).set("count", e.count);
+    w.set("duration", seconds(e.wait_ns)).set("all_shapes", seconds(all_shapes_[kinds_.find(kind_of(e))])).set("longest", seconds(e.longest_ns)).set("count", e.count);
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).set("wrong_order_duration", seconds(e.wrong_order_ns));
@@ -218,8 +222,7 @@ class fact_maker {
   }
 
   [[gnu::cold]] double number_of(core::stable_key key) {
-    const auto fresh = static_cast<double>(sites_.size() + 1);
-    return key == 0 ? 0 : sites_.emplace(key, fresh).first->second;
+    return key == 0 ? 0 : sites_.intern(key, static_cast<std::uint32_t>(sites_.size() + 1));
   }
 
  public:
@@ -292,9 +295,10 @@ class fact_maker {
   std::int64_t ranks_;
   const Find& find_;
   call_feeder feeder_;
-  std::unordered_map<core::stable_key, explain::block_meaning> meanings_;
-  std::unordered_map<core::stable_key, double> sites_;
-  std::unordered_map<core::stable_key, std::int64_t> all_shapes_;
+  explain::key_map meanings_;             ///< numbers in found_.meanings
+  explain::key_map sites_;                ///< the number of each call site
+  explain::key_map kinds_;                ///< numbers in all_shapes_
+  std::vector<std::int64_t> all_shapes_;  ///< ns of all waits of a kind
 };
 
 }  // namespace rules

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace whywait {
@@ -23,7 +22,7 @@ class gatherer {
  public:
   gatherer(event_store& store, const composite_rule& rule, trouble& log) : store_(store), rule_(rule), log_(log) {}
 
-  void build() {
+  [[gnu::cold]] void build() {
     const event_type& type = store_.rules().types[rule_.type];
     const event_table& from = store_.table(type.members[0].second);
     const std::size_t aggregates = rule_.aggregates.size();
@@ -80,14 +79,14 @@ class gatherer {
           std::memcpy(&seen[0], &number, sizeof number);
           std::memcpy(&seen[sizeof number], &which, sizeof which);
           std::memcpy(&seen[sizeof number + sizeof which], &value, sizeof value);
-          if (seen_.insert(seen).second) t += 1;
+          if (seen_.try_emplace(seen, number).second) t += 1;
           break;
         }
       }
     }
   }
 
-  void emit(const event_table& from, std::uint32_t number) {
+  [[gnu::cold]] void emit(const event_table& from, std::uint32_t number) {
     const group& g = groups_[number];
     const std::size_t aggregates = rule_.aggregates.size();
     std::vector<double> extras(aggregates);
@@ -126,7 +125,7 @@ class gatherer {
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::vector<group> groups_;
   std::vector<double> totals_;
-  std::unordered_set<std::string> seen_;
+  std::unordered_map<std::string, std::uint32_t> seen_;  ///< values of distinct(), and where
 };
 
 }  // namespace rules

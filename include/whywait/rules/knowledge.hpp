@@ -50,11 +50,11 @@ struct event_type {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   event_type() = default;
-  [[gnu::noinline]] event_type(const event_type&) = default;
-  [[gnu::noinline]] event_type(event_type&&) = default;
-  [[gnu::noinline]] event_type& operator=(const event_type&) = default;
-  [[gnu::noinline]] event_type& operator=(event_type&&) = default;
-  [[gnu::noinline]] ~event_type() = default;
+  [[gnu::cold, gnu::noinline]] event_type(const event_type&) = default;
+  [[gnu::cold, gnu::noinline]] event_type(event_type&&) = default;
+  [[gnu::cold, gnu::noinline]] event_type& operator=(const event_type&) = default;
+  [[gnu::cold, gnu::noinline]] event_type& operator=(event_type&&) = default;
+  [[gnu::cold, gnu::noinline]] ~event_type() = default;
 };
 
 /// A tracing rule: which calls become events, and how their parameters are computed.
@@ -74,11 +74,11 @@ struct join_step {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   join_step() = default;
-  [[gnu::noinline]] join_step(const join_step&) = default;
-  [[gnu::noinline]] join_step(join_step&&) = default;
-  [[gnu::noinline]] join_step& operator=(const join_step&) = default;
-  [[gnu::noinline]] join_step& operator=(join_step&&) = default;
-  [[gnu::noinline]] ~join_step() = default;
+  [[gnu::cold, gnu::noinline]] join_step(const join_step&) = default;
+  [[gnu::cold, gnu::noinline]] join_step(join_step&&) = default;
+  [[gnu::cold, gnu::noinline]] join_step& operator=(const join_step&) = default;
+  [[gnu::cold, gnu::noinline]] join_step& operator=(join_step&&) = default;
+  [[gnu::cold, gnu::noinline]] ~join_step() = default;
 };
 
 enum class aggregate_kind : std::uint8_t { count, sum, mean, least, most, distinct };
@@ -98,11 +98,11 @@ struct composite_rule {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   composite_rule() = default;
-  [[gnu::noinline]] composite_rule(const composite_rule&) = default;
-  [[gnu::noinline]] composite_rule(composite_rule&&) = default;
-  [[gnu::noinline]] composite_rule& operator=(const composite_rule&) = default;
-  [[gnu::noinline]] composite_rule& operator=(composite_rule&&) = default;
-  [[gnu::noinline]] ~composite_rule() = default;
+  [[gnu::cold, gnu::noinline]] composite_rule(const composite_rule&) = default;
+  [[gnu::cold, gnu::noinline]] composite_rule(composite_rule&&) = default;
+  [[gnu::cold, gnu::noinline]] composite_rule& operator=(const composite_rule&) = default;
+  [[gnu::cold, gnu::noinline]] composite_rule& operator=(composite_rule&&) = default;
+  [[gnu::cold, gnu::noinline]] ~composite_rule() = default;
 };
 
 /// A problem rule.
@@ -121,11 +121,11 @@ struct problem_rule {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   problem_rule() = default;
-  [[gnu::noinline]] problem_rule(const problem_rule&) = default;
-  [[gnu::noinline]] problem_rule(problem_rule&&) = default;
-  [[gnu::noinline]] problem_rule& operator=(const problem_rule&) = default;
-  [[gnu::noinline]] problem_rule& operator=(problem_rule&&) = default;
-  [[gnu::noinline]] ~problem_rule() = default;
+  [[gnu::cold, gnu::noinline]] problem_rule(const problem_rule&) = default;
+  [[gnu::cold, gnu::noinline]] problem_rule(problem_rule&&) = default;
+  [[gnu::cold, gnu::noinline]] problem_rule& operator=(const problem_rule&) = default;
+  [[gnu::cold, gnu::noinline]] problem_rule& operator=(problem_rule&&) = default;
+  [[gnu::cold, gnu::noinline]] ~problem_rule() = default;
 };
 
 /// All rules, checked and compiled. Made by `compile`; read by any number of threads.

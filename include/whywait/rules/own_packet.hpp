@@ -103,7 +103,7 @@ struct own_shape {
     put(&length, sizeof length);
     put(text, length);
   };
-  pthread_mutex_lock(&state->mutex);
+  const own_state_lock held(*state);
   if (state->type_count != 0) {
     std::vector<const own_type*> types(state->type_count);
     for (const own_type* t = state->types; t != nullptr; t = t->next) types[t->index] = t;
@@ -124,7 +124,6 @@ struct own_shape {
     put(&dropped, sizeof dropped);
     put(state->events, taken);
   }
-  pthread_mutex_unlock(&state->mutex);
   return out;
 }
 #else

@@ -44,6 +44,15 @@ struct own_state {
   static constexpr int slot = 1;  ///< of core::registry::extension
 };
 
+/// Holds the lock for a scope that may throw.
+struct own_state_lock {
+  explicit own_state_lock(own_state& s) noexcept : state(s) { pthread_mutex_lock(&state.mutex); }
+  own_state_lock(const own_state_lock&) = delete;
+  own_state_lock& operator=(const own_state_lock&) = delete;
+  ~own_state_lock() { pthread_mutex_unlock(&state.mutex); }
+  own_state& state;
+};
+
 /// The state of this process, made at the first call. Null if whywait is turned off or there is no memory. Any thread.
 inline own_state* the_own_state() noexcept {
   core::registry* const shared = core::the_registry();

@@ -35,7 +35,7 @@ namespace detail {
 
 /// "halo.cpp:131", without debug information "app+0x1234", else empty.
 template <class Place>
-std::string code_of(const Place& p) {
+[[gnu::cold]] std::string code_of(const Place& p) {
   if (!p.file.empty()) return after_last_slash(p.file) + (p.line > 0 ? ":" + std::to_string(p.line) : "");
   if (p.module.empty()) return {};
   char digits[16];
@@ -55,21 +55,21 @@ std::string code_of(const Place& p) {
 
 /// The innermost region, else the function.
 template <class Place>
-std::string within_of(const Place& p) {
+[[gnu::cold]] std::string within_of(const Place& p) {
   if (!p.region.empty()) return after_last_slash(p.region);
   return p.function;
 }
 
 /// A call as advice names it: "MPI_Send (halo.cpp:131)"; "the call" if nothing is known.
 template <class Place>
-std::string call_of(const Place* p) {
+[[gnu::cold]] std::string call_of(const Place* p) {
   if (p == nullptr || p->call.empty()) return "the call";
   const std::string code = code_of(*p);
   return clean(p->call + (code.empty() ? "" : " (" + code + ")"));
 }
 
 template <class Place>
-action action_at(const Place* p) {
+[[gnu::cold]] action action_at(const Place* p) {
   action a;
   if (p == nullptr) {
     a.text = "a call at an unknown place";

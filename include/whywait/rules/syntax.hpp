@@ -42,11 +42,11 @@ struct node {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   node() = default;
-  [[gnu::noinline]] node(const node&) = default;
-  [[gnu::noinline]] node(node&&) = default;
-  [[gnu::noinline]] node& operator=(const node&) = default;
-  [[gnu::noinline]] node& operator=(node&&) = default;
-  [[gnu::noinline]] ~node() = default;
+  [[gnu::cold, gnu::noinline]] node(const node&) = default;
+  [[gnu::cold, gnu::noinline]] node(node&&) = default;
+  [[gnu::cold, gnu::noinline]] node& operator=(const node&) = default;
+  [[gnu::cold, gnu::noinline]] node& operator=(node&&) = default;
+  [[gnu::cold, gnu::noinline]] ~node() = default;
 };
 
 /// A name and where it stands.
@@ -86,11 +86,11 @@ struct declaration {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   declaration() = default;
-  [[gnu::noinline]] declaration(const declaration&) = default;
-  [[gnu::noinline]] declaration(declaration&&) = default;
-  [[gnu::noinline]] declaration& operator=(const declaration&) = default;
-  [[gnu::noinline]] declaration& operator=(declaration&&) = default;
-  [[gnu::noinline]] ~declaration() = default;
+  [[gnu::cold, gnu::noinline]] declaration(const declaration&) = default;
+  [[gnu::cold, gnu::noinline]] declaration(declaration&&) = default;
+  [[gnu::cold, gnu::noinline]] declaration& operator=(const declaration&) = default;
+  [[gnu::cold, gnu::noinline]] declaration& operator=(declaration&&) = default;
+  [[gnu::cold, gnu::noinline]] ~declaration() = default;
 };
 
 /// All declarations of all texts, in order. nodes[0] is a `wrong` node.

@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_TRAFFIC_HPP
 
 #include <whywait/explain/history.hpp>
+#include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/places.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -50,7 +50,14 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 /// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under the first of
 /// its three reasons only, so that the three add up to at most its calls.
 [[gnu::cold]] inline std::vector<site_use> uses_of(const explain::rank_history& rank) {
-  std::map<core::stable_key, site_use> sites;
+  std::vector<site_use> sites;
+  explain::key_map numbers;
+  const auto at = [&](core::stable_key site) -> site_use& {
+    const std::uint32_t number = numbers.intern(core::combine(site, 1), static_cast<std::uint32_t>(sites.size()));
+    if (number == sites.size()) sites.push_back(site_use());
+    sites[number].site = site;
+    return sites[number];
+  };
   const double ns_per_tick = rank.clock.ns_per_tick;
   for (const explain::location_history& location : rank.locations) {
     const auto& records = location.records;
@@ -60,8 +67,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
       const core::stable_key key = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
       const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * ns_per_tick);
       if (r.has(core::sync_flag::posts_send) && !r.has(core::sync_flag::proc_null)) {
-        site_use& use = sites[key];
-        use.site = key;
+        site_use& use = at(key);
         use.call = static_cast<std::uint32_t>(r.call);
         ++use.calls;
         use.bytes += static_cast<std::int64_t>(r.bytes);
@@ -76,8 +82,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
         }
         communicated = true;
       } else if (core::role_of(r.call) == core::call_role::barrier) {
-        site_use& use = sites[key];
-        use.site = key;
+        site_use& use = at(key);
         use.call = static_cast<std::uint32_t>(r.call);
         use.what = site_use::kind::barrier;
         ++use.calls;
@@ -96,9 +101,8 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
       }
     }
   }
-  std::vector<site_use> out;
-  for (const auto& entry : sites) out.push_back(entry.second);
-  return out;
+  explain::sort_rarely(sites, [](const site_use& a, const site_use& b) { return a.site < b.site; });
+  return sites;
 }
 
 /// Adds the uses of some ranks to those of others, site by site. Both are sorted by site; linear.
@@ -140,12 +144,15 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
   for (const site_use& u : uses) times.push_back(u.duration_ns + u.late_exit_ns);
   explain::sort_rarely(times);
   const std::int64_t least = times[times.size() - 1 - most];
-  uses.erase(std::remove_if(uses.begin(), uses.end(), [least](const site_use& u) { return u.duration_ns + u.late_exit_ns <= least; }), uses.end());
+  std::size_t kept = 0;
+  for (const site_use& u : uses)
+    if (u.duration_ns + u.late_exit_ns > least) uses[kept++] = u;
+  uses.resize(kept);
 }
 
 /// Makes `traffic`, `barrier_use` and `completion` facts; `facts` is the fact_maker of the same store (it numbers call sites).
 template <class Find, class Facts>
-void add_uses(event_store& store, const std::vector<site_use>& uses, const Find& find, Facts& facts) {
+[[gnu::cold]] void add_uses(event_store& store, const std::vector<site_use>& uses, const Find& find, Facts& facts) {
   for (const site_use& u : uses) {
     const auto* const p = find(u.site);
     const std::uint32_t place = store.add_action(detail::action_at(p));

@@ -43,7 +43,7 @@ class trouble {
   const std::vector<entry>& list() const noexcept { return list_; }
 
  private:
-  void note(code number, span where, std::string message) {
+  [[gnu::cold]] void note(code number, span where, std::string message) {
     for (entry& e : list_)
       if (e.number == number && e.where.source == where.source && e.where.begin == where.begin && e.where.end == where.end) {
         ++e.times;

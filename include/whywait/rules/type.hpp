@@ -38,7 +38,7 @@ struct type {
   }
 
   /// "a duration in seconds", "a text": how messages call it.
-  std::string words() const {
+  [[gnu::cold]] std::string words() const {
     switch (what) {
       case kind::wrong: return "something unknown";
       case kind::text: return "a text";
@@ -66,7 +66,7 @@ struct unit {
 };
 
 /// The units of the language: 10 us, 2 ms, 64 KiB, 5 %.
-inline const unit* find_unit(std::string_view name) noexcept {
+[[gnu::cold]] inline const unit* find_unit(std::string_view name) noexcept {
   static constexpr unit table[] = {
       {"ns", 1e-9, type::duration()},      {"us", 1e-6, type::duration()},  {"ms", 1e-3, type::duration()},
       {"s", 1.0, type::duration()},        {"min", 60.0, type::duration()}, {"h", 3600.0, type::duration()},

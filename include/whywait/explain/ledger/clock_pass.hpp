@@ -6,6 +6,7 @@
 #include <whywait/explain/ledger/location_clocks.hpp>
 #include <whywait/explain/ledger/meetings.hpp>
 #include <whywait/explain/ledger/need_book.hpp>
+#include <whywait/explain/ledger/node_map.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,6 +19,13 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
+/// What the passes of all ranks that a process hosts share: the stamps that somebody has not used yet, and room.
+struct clock_scratch {
+  std::vector<clock_stamp> stamps;
+  std::vector<std::uint32_t> free;  ///< of stamps; what was used last comes first, as it is in the cache
+  packet out;
+};
+
 /// The forward pass of the virtual clocks of one rank: at the beginning of each of its records it tells those who
 /// needed that; a record that needed others waits for their stamps. Free of deadlock for the reason given in
 /// forward.hpp: nobody needs what came after its own end. O(records + messages * log records); the stamps under
@@ -25,11 +33,11 @@ namespace explain {
 class clock_pass {
  public:
   clock_pass(const rank_history& rank, need_book& needs, meeting_book& meetings,
-             const std::vector<std::vector<wait_note>>& notes)
-      : rank_(&rank), book_(&needs), meetings_(&meetings), notes_(&notes) {}
+             const std::vector<std::vector<wait_note>>& notes, clock_scratch& scratch)
+      : rank_(&rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch) {}
 
   /// Before every pass.
-  void begin(const clock_plan& plan) {
+  void begin(const clock_plan& plan, const node_map& nodes) {
     plan_ = &plan;
     meetings_->rewind();
     lanes_.clear();
@@ -37,8 +45,15 @@ class clock_pass {
     result_ = {};
     class_ns_.clear();
     class_trust_.clear();
+    asked_.assign(rank_->blocks.size(), clock_plan::none);
+    if (plan.asks()) {
+      for (std::size_t b = 1; b < asked_.size(); ++b) asked_[b] = plan.number_of(rank_->blocks[b]);
+    }
+    leaving_ = plan.asks_nodes() ? nodes.leaving(*rank_) : std::vector<std::vector<bool>>();
+    lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
-      lanes_.emplace_back(location_clocks(*rank_, static_cast<std::uint16_t>(l), plan));
+      lanes_.emplace_back(location_clocks(*rank_, static_cast<std::uint16_t>(l), plan, asked_,
+                                          leaving_.empty() ? nullptr : &leaving_[l]));
       lanes_.back().waiting.resize(book_->needs(l).size());
     }
   }
@@ -97,11 +112,12 @@ class clock_pass {
   template <class Post>
   void tell(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
     if (rank == rank_->rank) return deliver(target, slot, stamp);
-    out_.resize(2 * sizeof(std::uint32_t) + stamp_bytes(plan_->clocks()));
-    std::memcpy(out_.data(), &target, sizeof target);
-    std::memcpy(out_.data() + sizeof target, &slot, sizeof slot);
-    put_stamp(out_.data() + 2 * sizeof(std::uint32_t), stamp, plan_->clocks());
-    post(rank, out_);
+    packet& out = scratch_->out;
+    out.resize(2 * sizeof(std::uint32_t) + stamp_bytes(plan_->clocks()));
+    std::memcpy(out.data(), &target, sizeof target);
+    std::memcpy(out.data() + sizeof target, &slot, sizeof slot);
+    put_stamp(out.data() + 2 * sizeof(std::uint32_t), stamp, plan_->clocks());
+    post(rank, out);
   }
 
   void deliver(std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp) {
@@ -109,19 +125,27 @@ class clock_pass {
       return meetings_->come(target, slot & ~clock_give::to_meeting, stamp, replies_);
     }
     const std::vector<clock_need>& needs = book_->needs(slot);
-    const auto at = std::lower_bound(needs.begin(), needs.end(), target,
-                                     [](const clock_need& n, std::uint32_t record) { return n.record < record; });
-    pending& p = lanes_[slot].waiting[static_cast<std::size_t>(at - needs.begin())];
+    lane& l = lanes_[slot];
+    std::size_t at = l.need;  // mostly the next one
+    if (at == needs.size() || needs[at].record != target) {
+      const auto found = std::lower_bound(needs.begin(), needs.end(), target, [](const clock_need& n, std::uint32_t record) {
+        return n.record < record;
+      });
+      at = static_cast<std::size_t>(found - needs.begin());
+    }
+    pending& p = l.waiting[at];
+    std::vector<clock_stamp>& stamps = scratch_->stamps;
     if (p.stamp == nothing) {
-      if (free_.empty()) {
-        free_.push_back(static_cast<std::uint32_t>(stamps_.size()));
-        stamps_.emplace_back();
+      std::vector<std::uint32_t>& free = scratch_->free;
+      if (free.empty()) {
+        free.push_back(static_cast<std::uint32_t>(stamps.size()));
+        stamps.emplace_back();
       }
-      p.stamp = free_.back();
-      free_.pop_back();
-      stamps_[p.stamp] = stamp;
+      p.stamp = free.back();
+      free.pop_back();
+      stamps[p.stamp] = stamp;
     } else {
-      stamps_[p.stamp].join(stamp);
+      stamps[p.stamp].join(stamp);
     }
     ++p.heard;
   }
@@ -169,12 +193,12 @@ class clock_pass {
     bool inverted = false;
     if (need != nullptr) {
       const std::uint32_t s = l.waiting[l.need].stamp;
-      stamp = &stamps_[s];
+      stamp = &scratch_->stamps[s];
       if (plan_->compensates()) {
         inverted = overtaken(l, rank_->locations[number], *need, stamp->at[0]);
         result_.inversions += inverted ? 1 : 0;
       }
-      free_.push_back(s);
+      scratch_->free.push_back(s);
     }
     const location_clocks::blocked waited = l.clocks.finish_record(stamp, measured_ns);
     if (!plan_->compensates()) return;
@@ -243,13 +267,13 @@ class clock_pass {
   const std::vector<std::vector<wait_note>>* notes_;
   const clock_plan* plan_ = nullptr;
   std::vector<lane> lanes_;
-  std::vector<clock_stamp> stamps_;
-  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> asked_;  ///< clock_plan::number_of each block
+  std::vector<std::vector<bool>> leaving_;  ///< node_map::leaving
+  clock_scratch* scratch_;
   std::vector<meeting_book::reply> replies_;
   std::vector<std::int64_t> class_ns_;
   std::vector<quality> class_trust_;
   clock_result result_;
-  packet out_;
 };
 
 }  // namespace explain

@@ -88,7 +88,8 @@ struct clock_result {
     merge(o);
   }
 
-  [[gnu::cold]] efficiencies efficiency(std::int64_t earliest_ns, std::int64_t ideal_end_ns) const {
+  [[gnu::cold]] efficiencies efficiency(std::int64_t earliest_ns, std::int64_t ideal_end_ns,
+                                         std::int64_t ideal_in_nodes_end_ns) const {
     efficiencies e;
     const auto total = static_cast<double>(measured_end_ns - earliest_ns);
     const auto ideal = static_cast<double>(ideal_end_ns - earliest_ns);
@@ -105,6 +106,9 @@ struct clock_result {
       if (n.node < 0) return e;
       busiest = std::max(busiest, static_cast<double>(n.useful_ns) / static_cast<double>(n.locations));
     }
+    const auto inside = static_cast<double>(ideal_in_nodes_end_ns - earliest_ns);
+    e.transfer_in_nodes = inside / total;
+    e.transfer_between_nodes = inside > 0 ? ideal / inside : 0;
     e.balance_in_nodes = busiest / most_useful;
     e.balance_between_nodes = busiest > 0 ? mean / busiest : 0;
     return e;

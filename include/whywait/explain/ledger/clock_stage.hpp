@@ -23,8 +23,14 @@ namespace explain {
 /// clocks; the first one has the compensation, the ideal network and the first questions. Not thread safe.
 class clock_stage final : public rank_clocks {
  public:
-  clock_stage(const rank_history& rank, const options& settings)
-      : rank_(&rank), settings_(&settings), needs_(rank), meetings_(rank.rank), cost_pass_(new cost_pass(rank)) {}
+  /// `scratch`: of the process; borrowed, as all.
+  clock_stage(const rank_history& rank, const options& settings, clock_scratch& scratch)
+      : rank_(&rank),
+        settings_(&settings),
+        needs_(rank),
+        meetings_(rank.rank),
+        cost_pass_(new cost_pass(rank)),
+        pass_(rank, needs_, meetings_, notes_, scratch) {}
 
   void meet(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) override {
     meetings_.plan(all, count, needs);
@@ -43,7 +49,7 @@ class clock_stage final : public rank_clocks {
     needs_.messages(location, matches, count, arrivals);
   }
   void explained(std::uint16_t location, explained_location what) override {
-    cost_pass_->expect(location, *what.arrivals, what.caused);
+    cost_pass_->expect(location, *what.arrivals, what.caused, *what.blocks);
     notes_.push_back(std::move(what.notes));
     critical_path path;
     path.end_ns = what.end_ns;
@@ -51,6 +57,7 @@ class clock_stage final : public rank_clocks {
     path.spent = std::move(what.spent);
     path_.merge(std::move(path));
   }
+  const rank_history& rank() const noexcept { return *rank_; }
   cost_pass& costs() noexcept { return *cost_pass_; }
   void keep_costs() {
     costs_ = cost_pass_->result();
@@ -97,34 +104,31 @@ class clock_stage final : public rank_clocks {
     for (const auto& b : blocks) put(out, b.first);
     return out;
   }
-  void take_choice(const unsigned char* data, std::size_t size) {
-    what_if ideal;
-    ideal.changes.push_back({network_key(), 0.0});
-    questions_.push_back(ideal);
-    questions_.insert(questions_.end(), settings_->questions.begin(), settings_->questions.end());
-    packet_reader in(data, size);
+  /// All questions: the ideal network, and with `ideal` 2 that within nodes; those of the settings; those that `choose`
+  /// chose.
+  static std::vector<what_if> questions(const options& settings, std::size_t ideal, packet_reader in) {
+    std::vector<what_if> all(ideal);
+    all[0].changes.push_back({network_key(), 0.0});
+    if (ideal == 2) all[1].changes.push_back({node_network_key(), 0.0});
+    all.insert(all.end(), settings.questions.begin(), settings.questions.end());
     while (!in.empty()) {
-      what_if faster;
-      faster.changes.push_back({in.get<core::stable_key>(), 0.5});
-      questions_.push_back(faster);
+      all.emplace_back();
+      all.back().changes.push_back({in.get<core::stable_key>(), 0.5});
     }
+    return all;
   }
 
-  /// Begins the next pass; false if every question has been put, which all ranks find alike.
-  bool next_pass() {
-    const bool first = pass_ == nullptr;
-    if (first) {
-      needs_.seal();
-      pass_.reset(new clock_pass(*rank_, needs_, meetings_, notes_));
-    }
-    if (asked_ == questions_.size()) return false;
-    const std::size_t count = std::min(questions_.size() - asked_, most_clocks - (first ? 1 : 0));
-    plan_.reset(new clock_plan(*rank_, questions_.data() + asked_, count, first));
-    asked_ += count;
-    pass_->begin(*plan_);
-    return true;
+  /// Begins the next pass, for the questions up to `asked` of all, of which the first are `ideal` networks; borrowed.
+  void begin_pass(const clock_plan& plan, const std::vector<what_if>& questions, std::size_t asked,
+                  std::size_t ideal, const node_map& nodes) {
+    if (asked_ == 0) needs_.seal();
+    plan_ = &plan;
+    questions_ = &questions;
+    ideal_ = ideal;
+    asked_ = asked;
+    pass_.begin(plan, nodes);
   }
-  clock_pass& pass() noexcept { return *pass_; }
+  clock_pass& pass() noexcept { return pass_; }
 
   // After a pass.
   packet pack_result() {
@@ -155,7 +159,8 @@ class clock_stage final : public rank_clocks {
       without_.error_ns = result_.error_ns + 2 * settings_->clock_error_ns;
       without_.inversions = result_.inversions;
       total_ns_ = result_.measured_end_ns - earliest_ns;
-      efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock]);
+      // on one node all of the network is within it
+      efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock], result_.ends[clock + ideal_ - 1]);
       locations_ = result_.locations;
       classes_ = result_.classes;
     }
@@ -173,9 +178,9 @@ class clock_stage final : public rank_clocks {
     path_.join();
     result.critical_path = path_.present(locations_);
     result.costs = costs_.present();
-    for (std::size_t q = 1; q < ends_.size(); ++q) {  // the first is the ideal network
-      auto& list = q <= settings_->questions.size() ? result.answers : result.savings;
-      list.push_back({questions_[q], ends_[q], total_ns_ - ends_[q]});
+    for (std::size_t q = ideal_; q < ends_.size(); ++q) {
+      auto& list = q < ideal_ + settings_->questions.size() ? result.answers : result.savings;
+      list.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
     }
     sort_rarely(result.savings,
                 [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
@@ -205,12 +210,12 @@ class clock_stage final : public rank_clocks {
   void take() {
     if (taken_) return;
     taken_ = true;
-    result_ = pass_->result();
+    result_ = pass_.result();
     if (!plan_->compensates()) return;
-    for (std::size_t i = 0; i != pass_->class_ns().size(); ++i) {
+    for (std::size_t i = 0; i != pass_.class_ns().size(); ++i) {
       class_clock c = placed_[i];
-      c.ns = pass_->class_ns()[i];
-      c.trust = pass_->class_trust()[i];
+      c.ns = pass_.class_ns()[i];
+      c.trust = pass_.class_trust()[i];
       result_.classes.push_back(c);
     }
     result_.join();
@@ -226,10 +231,10 @@ class clock_stage final : public rank_clocks {
   std::vector<class_clock> placed_, classes_;
   critical_path path_;
   cost_sums costs_;
-  std::vector<what_if> questions_;
-  std::size_t asked_ = 0;
-  std::unique_ptr<clock_plan> plan_;
-  std::unique_ptr<clock_pass> pass_;
+  const std::vector<what_if>* questions_ = nullptr;
+  std::size_t asked_ = 0, ideal_ = 1;
+  const clock_plan* plan_ = nullptr;
+  clock_pass pass_;
   clock_result result_;
   bool taken_ = false;
   std::vector<std::int64_t> ends_;  ///< of every question

@@ -47,7 +47,7 @@ inline void put_stamp(unsigned char* to, const clock_stamp& s, std::size_t clock
   std::memcpy(to + sizeof head, s.at.clock.data(), clocks * sizeof(std::int64_t));
 }
 inline clock_stamp get_stamp(packet_reader& in, std::size_t clocks) {
-  clock_stamp s = clock_stamp::never();
+  clock_stamp s;
   s.ready_ns = in.get<std::int64_t>();
   s.bound_ns = in.get<std::int64_t>();
   s.error_ns = in.get<std::int64_t>();

@@ -33,13 +33,18 @@ class cost_pass {
  public:
   explicit cost_pass(const rank_history& rank) : rank_(&rank) {}
 
-  /// `arrivals`: who this location waited for; `services`: who waited for it; both by record.
-  [[gnu::cold]] void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
+  /// `arrivals`: who this location waited for; `services`: who waited for it; both by record. `blocks`: of the rank, the
+  /// same for all its locations; borrowed, and those of others are added.
+  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services,
+              block_table& blocks) {
+    blocks_ = &blocks;
     lanes_.emplace_back();
     lane& l = lanes_.back();
     const location_history& here = rank_->locations[location];
     std::vector<std::int64_t> go_ns;
     go_ns.reserve(here.records.size());
+    l.waits.reserve(arrivals.size());
+    l.expected.reserve(services.size());
     location_walk walk(*rank_);
     alignment aligned;
     std::size_t a = 0, s = 0;
@@ -81,7 +86,7 @@ class cost_pass {
     l.left = l.waits.size();
     l.open = l.expected.size();
     l.record = here.records.size();
-    l.time.reset(new own_time(*rank_, location, blocks_, go_ns));
+    l.time.reset(new own_time(*rank_, location, blocks, go_ns));
   }
 
   /// Runs every location back as far as it gets. True when all have come to their beginning.
@@ -102,9 +107,13 @@ class cost_pass {
     while (!in.empty()) {
       const auto n = in.get<notice>();
       const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
-      std::vector<told>& expected = lanes_.at(n.location).expected;
-      const auto at = std::lower_bound(expected.begin(), expected.end(), n.record,
-                                       [](const told& t, std::uint32_t r) { return t.record < r; });
+      lane& l = lanes_.at(n.location);
+      std::vector<told>& expected = l.expected;
+      auto at = expected.begin() + static_cast<std::ptrdiff_t>(l.open == 0 ? 0 : l.open - 1);  // mostly the next one
+      if (at == expected.end() || at->record != n.record) {
+        at = std::lower_bound(expected.begin(), expected.end(), n.record,
+                              [](const told& t, std::uint32_t r) { return t.record < r; });
+      }
       if (at == expected.end() || at->record != n.record) continue;
       if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(charges_.size()));
@@ -124,7 +133,7 @@ class cost_pass {
   cost_sums result() {
     for (std::uint32_t b = 0; b != costs_.size(); ++b) {
       if (costs_[b].first != 0 || costs_[b].second != 0) {
-        sums_.blocks.push_back({blocks_[b].block, costs_[b].first, costs_[b].second});
+        sums_.blocks.push_back({(*blocks_)[b].block, costs_[b].first, costs_[b].second});
       }
     }
     sums_.join();
@@ -248,7 +257,7 @@ class cost_pass {
     std::size_t at = sizeof(notice);
     for (std::uint32_t b = 0; b != until_.size(); ++b) {
       if (until_[b] == 0) continue;
-      const spent s{blocks_[b].block, until_[b]};
+      const spent s{(*blocks_)[b].block, until_[b]};
       std::memcpy(out_.data() + at, &s, sizeof s);
       at += sizeof s;
     }
@@ -272,7 +281,7 @@ class cost_pass {
       const auto s = in.get<spent>();
       if (i == translation_.size()) translation_.push_back(0);
       std::uint32_t& b = translation_[i];  // mostly the same block at the same place
-      if (b >= blocks_.size() || blocks_[b].block != s.block) b = blocks_.intern(s.block);
+      if (b >= blocks_->size() || (*blocks_)[b].block != s.block) b = blocks_->intern(s.block);
       if (b < until_.size()) until_[b] -= s.ns;
     }
     for (std::int64_t& ns : until_) {
@@ -289,6 +298,7 @@ class cost_pass {
     }
     if (costs_.size() < until_.size()) costs_.resize(until_.size());
     for (std::size_t b = 0; b != until_.size(); ++b) {
+      if (until_[b] == 0) continue;
       const double share = static_cast<double>(until_[b]) / whole;
       costs_[b].first += wait_ns * share;
       costs_[b].second += received_ns * share;
@@ -303,7 +313,7 @@ class cost_pass {
   }
 
   const rank_history* rank_;
-  block_table blocks_;
+  block_table* blocks_ = nullptr;
   std::vector<lane> lanes_;
   std::vector<std::pair<double, double>> costs_;  ///< short and long term, by number of the block
   cost_sums sums_;

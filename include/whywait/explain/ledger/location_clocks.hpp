@@ -16,64 +16,67 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// What the clocks of one pass assume, prepared for one rank. Clock 0 of the first pass is compensation: without
+/// What the clocks of one pass assume, the same for all ranks. Clock 0 of the first pass is compensation: without
 /// measurement overhead; clock 1 the ideal network; the others are questions.
 class clock_plan {
  public:
   /// `first`: the first pass, which compensates. `questions`: at most most_clocks.
-  clock_plan(const rank_history& rank, const what_if* questions, std::size_t count, bool first)
+  clock_plan(const what_if* questions, std::size_t count, bool first)
       : compensates_(first), clocks_(count + (first ? 1 : 0)) {
-    by_block_.resize(rank.blocks.size());
     for (std::size_t q = 0; q != count; ++q) {
       const std::size_t clock = q + (first ? 1 : 0);
       for (const change& c : questions[q].changes) {
-        if (c.block == network_key()) {
-          saved_on_network_[clock] = 1 - c.factor;
+        if (c.block == network_key() || c.block == node_network_key()) {
+          std::vector<saving>& all = c.block == network_key() ? network_ : node_network_;
+          if (!all.empty() && all.back().clock == clock) all.pop_back();
+          all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
           continue;
         }
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
-        if (number == fresh) asked_.emplace_back();
-        asked_[number].push_back({clock, 1 - c.factor});
+        asked_.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
+        if (number == fresh) continue;
+        asked_[fresh].next = asked_[number].next;
+        asked_[number].next = fresh;
       }
     }
-    for (std::size_t b = 1; b < rank.blocks.size(); ++b) by_block_[b] = numbers_.find(rank.blocks[b]);
   }
+
+  /// Whether a block is asked about, and where: for `spend`, `none` if it is not.
+  std::uint32_t number_of(core::stable_key block) const noexcept { return numbers_.find(block); }
+  static constexpr std::uint32_t none = key_map::none;
 
   std::size_t clocks() const noexcept { return clocks_; }
   bool compensates() const noexcept { return compensates_; }
   bool asks() const noexcept { return !asked_.empty(); }
+  bool asks_nodes() const noexcept { return !node_network_.empty(); }
 
-  void spend_block(std::uint32_t block, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
-    if (by_block_[block] != key_map::none) save(by_block_[block], ns, x);
+  void spend(std::uint32_t number, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
+    for (; number != none; number = asked_[number].next) x[asked_[number].clock] += share(asked_[number].part, ns);
   }
-  void spend_key(core::stable_key key, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
-    const std::uint32_t number = numbers_.find(key);
-    if (number != key_map::none) save(number, ns, x);
-  }
-  void spend_network(std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
-    for (std::size_t h = 0; h != clocks_; ++h) x[h] += share(saved_on_network_[h], ns);
+  /// `leaves`: the call does not stay in one node.
+  void spend_network(std::int64_t ns, bool leaves, clock_bank<most_clocks>& x) const noexcept {
+    if (ns == 0) return;
+    for (const saving& s : network_) x[s.clock] += share(s.part, ns);
+    if (leaves) return;
+    for (const saving& s : node_network_) x[s.clock] += share(s.part, ns);
   }
 
  private:
   struct saving {
-    std::size_t clock;
     double part;  ///< of the time that would not be spent; negative: it would take longer
+    std::uint32_t clock;
+    std::uint32_t next;  ///< what else is asked about the same block
   };
 
   static std::int64_t share(double part, std::int64_t ns) noexcept {
     return part == 0 ? 0 : nearest(part * static_cast<double>(ns));
   }
-  void save(std::uint32_t number, std::int64_t ns, clock_bank<most_clocks>& x) const noexcept {
-    for (const saving& s : asked_[number]) x[s.clock] += share(s.part, ns);
-  }
 
   bool compensates_;
   std::size_t clocks_;
-  std::array<double, most_clocks> saved_on_network_{};
-  key_map numbers_;
-  std::vector<std::vector<saving>> asked_;
-  std::vector<std::uint32_t> by_block_;
+  std::vector<saving> network_, node_network_, asked_;
+  key_map numbers_;  ///< of blocks: the first in asked_
 };
 
 /// The delays of one location on its way through its records: the rule of delay_rule.hpp for all hypotheses. An
@@ -82,8 +85,17 @@ class clock_plan {
 /// needs it, when the wrapper is through with what it does after its time stamp.
 class location_clocks {
  public:
-  location_clocks(const rank_history& rank, std::uint16_t location, const clock_plan& plan)
-      : rank_(&rank), here_(&rank.locations[location]), plan_(&plan), walk_(rank), now_ns_(rank.begin_ns) {}
+  /// `asked`: clock_plan::number_of each block of the rank. `leaving`: node_map::leaving of each record, or null if the
+  /// plan does not ask about nodes. All borrowed.
+  location_clocks(const rank_history& rank, std::uint16_t location, const clock_plan& plan,
+                  const std::vector<std::uint32_t>& asked, const std::vector<bool>* leaving)
+      : rank_(&rank),
+        here_(&rank.locations[location]),
+        plan_(&plan),
+        asked_(&asked),
+        leaving_(leaving),
+        walk_(rank),
+        now_ns_(rank.begin_ns) {}
 
   /// Goes to the beginning of the next record; at the end takes the last steps and returns false.
   bool begin_next() {
@@ -116,7 +128,7 @@ class location_clocks {
     s.ready_ns = now_ns_ + ahead_ns_;
     s.bound_ns = bound_ns_ + ahead_ns_;
     s.error_ns = error_ns();
-    s.at = without(now_ns_, delay_);
+    for (std::size_t h = 0; h != plan_->clocks(); ++h) s.at[h] = without(now_ns_, delay_[h]);
     return s;
   }
 
@@ -132,10 +144,12 @@ class location_clocks {
     blocked waited{measured_ns, measured_ns};  // nobody is known who could be blamed: it stays
     if (needed != nullptr) {
       const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, walk_.leave_ns()));
-      delay_rule<clock_bank<most_clocks>> rule(delay_, go_ns - now_ns_);
-      rule.input(without(go_ns, needed->at), 0);
-      delay_ = rule.delay();
-      waited = {go_ns - now_ns_, rule.wait()[0]};
+      for (std::size_t h = plan_->clocks(); h-- != 0;) {
+        delay_rule<> rule(delay_[h], go_ns - now_ns_);
+        rule.input(without(go_ns, needed->at[h]), 0);
+        delay_[h] = rule.delay();
+        if (h == 0) waited = {go_ns - now_ns_, rule.wait()};
+      }
       if (go_ns > now_ns_) {
         bound_ns_ = needed->bound_ns;
       } else if (needed->ready_ns == go_ns) {
@@ -145,8 +159,10 @@ class location_clocks {
       now_ns_ = go_ns;
     }
     const std::int64_t tail_ns = walk_.leave_ns() - now_ns_;
-    plan_->spend_network(tail_ns, delay_);
-    if (plan_->asks() && tail_ns != 0) plan_->spend_key(call_key(site_of(*here_, r)), tail_ns, delay_);
+    plan_->spend_network(tail_ns, leaving_ == nullptr || (*leaving_)[next_], delay_);
+    if (plan_->asks() && tail_ns != 0) {
+      plan_->spend(plan_->number_of(call_key(site_of(*here_, r))), tail_ns, delay_);
+    }
     spend(cost_.back_ns, tail_ns, uncertain_);
     after_ns_ = cost_.after_ns;
     after_uncertain_ = uncertain_;
@@ -222,10 +238,10 @@ class location_clocks {
         if (step.block == 0 || step.block >= rank_->blocks.size()) continue;
         const auto ns = std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), left_ns);
         left_ns -= ns;
-        plan_->spend_block(step.block, ns, delay_);
+        plan_->spend((*asked_)[step.block], ns, delay_);
       }
       const core::stable_key to = site < here_->call_sites.size() ? here_->call_sites[site] : 0;
-      if (left_ns > 0) plan_->spend_key(between_key(previous_site_, to), left_ns, delay_);
+      if (left_ns > 0) plan_->spend(plan_->number_of(between_key(previous_site_, to)), left_ns, delay_);
     }
     now_ns_ = until_ns;
   }
@@ -233,6 +249,8 @@ class location_clocks {
   const rank_history* rank_;
   const location_history* here_;
   const clock_plan* plan_;
+  const std::vector<std::uint32_t>* asked_;
+  const std::vector<bool>* leaving_;
   location_walk walk_;
   std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, useful_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
   double before_ns_ = 0, after_ns_ = 0, error_ns_ = 0;  // before: what the record says

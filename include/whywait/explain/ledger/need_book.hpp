@@ -49,6 +49,10 @@ class need_book {
     location_walk walk(*rank_);
     const location_history& here = rank_->locations[location];
     const std::vector<receive> receives = receives_of(here, location);
+    std::size_t calls = lanes_[location].needs.size();
+    for (std::size_t k = 0; k != count; ++k) calls += k == 0 || matches[k].record != matches[k - 1].record ? 1 : 0;
+    lanes_[location].needs.reserve(calls);
+    wishes_.reserve(wishes_.size() + count);
     std::size_t m = 0, a = 0, p = 0;
     for (std::uint32_t i = 0; m != count && i != here.records.size(); ++i) {
       walk.step(here.records[i]);
@@ -125,6 +129,7 @@ class need_book {
   // By the record that completed them, if that is of the same location.
   static std::vector<receive> receives_of(const location_history& here, std::uint16_t location) {
     std::vector<receive> all;
+    all.reserve(here.records.size());
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
       if (!r.has(core::sync_flag::posts_receive)) continue;

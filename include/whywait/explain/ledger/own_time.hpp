@@ -24,7 +24,7 @@ class own_time {
   using profile = std::vector<std::int64_t>;  ///< ns by number of the block
 
   /// `go_ns`: when each record was no longer blocked.
-  [[gnu::cold]] own_time(const rank_history& rank, std::uint16_t location, block_table& blocks,
+  own_time(const rank_history& rank, std::uint16_t location, block_table& blocks,
                          const std::vector<std::int64_t>& go_ns)
       : rank_(&rank), here_(&rank.locations[location]), blocks_(&blocks) {
     const std::size_t records = here_->records.size();
@@ -54,7 +54,7 @@ class own_time {
   /// From a shared time to the beginning of a record.
   void between(std::int64_t since_ns, std::size_t record, profile& sum) const {
     sum.assign(blocks_->size(), 0);
-    const std::size_t from = part_at(since_ns), to = instants_[record].at;
+    const std::size_t from = part_at(since_ns, record), to = instants_[record].at;
     if (from <= to && to - from <= spacing) return add(from, to, 1, sum);
     add_prefix(to, 1, sum);
     add_prefix(from, -1, sum);
@@ -130,9 +130,18 @@ class own_time {
     if (left_ns > 0) add(known.between(last, r), left_ns);
   }
 
-  // How many parts were done by then.
-  std::size_t part_at(std::int64_t time_ns) const noexcept {
-    const auto at = std::lower_bound(instants_.begin(), instants_.end(), time_ns,
+  // How many parts were done by then. `near`: a record that mostly began soon afterwards, where the search begins.
+  std::size_t part_at(std::int64_t time_ns, std::size_t near) const noexcept {
+    std::size_t first = near, last = instants_.size();
+    if (instants_[near].begin_ns >= time_ns) {
+      last = near;
+      for (std::size_t step = 1; first != 0 && instants_[first].begin_ns >= time_ns; step *= 2) {
+        last = first;
+        first -= std::min(first, step);
+      }
+    }
+    const auto at = std::lower_bound(instants_.begin() + static_cast<std::ptrdiff_t>(first),
+                                     instants_.begin() + static_cast<std::ptrdiff_t>(last), time_ns,
                                      [](const instant& i, std::int64_t t) { return i.begin_ns < t; });
     if (at != instants_.end() && at->begin_ns == time_ns) return at->at;
     if (at == instants_.begin()) return 0;

@@ -13,6 +13,9 @@ namespace explain {
 /// Stands for a block where the network is meant: all time inside MPI calls that is not waiting for others.
 constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e6574776f726bu); }
 
+/// The part of it that connects ranks of one node: time in calls whose messages, or whose communicator, do not leave it.
+constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
+
 /// "`block` takes `factor` times as long": 0.5 twice as fast, 0 for nothing.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
@@ -42,6 +45,9 @@ struct efficiencies {
   double transfer = 0;       ///< time of the run on an ideal network / time of the run
   double balance_in_nodes = 0;       ///< largest mean of a node / longest useful time; 0 if no node is known
   double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
+  // transfer = transfer_in_nodes * transfer_between_nodes; both 0 if no node is known
+  double transfer_in_nodes = 0;       ///< time of the run if calls within one node cost nothing / time of the run
+  double transfer_between_nodes = 0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
 };
 
 }  // namespace explain

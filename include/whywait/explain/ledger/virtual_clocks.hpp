@@ -7,6 +7,7 @@
 #include <whywait/explain/options.hpp>
 #include <whywait/explain/transport_calls.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,8 +20,9 @@ namespace detail {
 
 class clock_stages final : public run_clocks {
  public:
-  clock_stages(const rank_history* histories, std::size_t count, const options& settings) {
-    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings));
+  clock_stages(const rank_history* histories, std::size_t count, const options& settings)
+      : settings_(&settings) {
+    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings, scratch_));
   }
 
   rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
@@ -42,14 +44,29 @@ class clock_stages final : public run_clocks {
                        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                          at(i).needs().take_wishes(source, packet_reader(data, size));
                        });
-    transport.broadcast([&](std::int32_t i) { return at(i).choose(); },
-                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          at(i).take_choice(data, size);
+    std::vector<node_map> nodes(stages_.size());
+    for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].add(stages_[i]->rank());
+    transport.reduce([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], {}); },
+                     [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                       packet_reader in(data, size);
+                       nodes[static_cast<std::size_t>(i)].join(in);
+                     });
+    node_map all;
+    std::size_t ideal = 1;
+    transport.broadcast([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], at(i).choose()); },
+                        [&](std::int32_t, const unsigned char* data, std::size_t size) {
+                          if (!questions_.empty()) return;  // for all that are hosted here
+                          packet_reader in(data, size);
+                          all.join(in);
+                          ideal = all.several() ? 2 : 1;
+                          questions_ = clock_stage::questions(*settings_, ideal, in);
                         });
-    for (;;) {
-      bool more = false;
-      for (const auto& s : stages_) more = s->next_pass() || more;
-      if (!more) return;
+    for (std::size_t asked = 0; asked != questions_.size();) {
+      const bool first = asked == 0;
+      const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
+      const clock_plan plan(questions_.data() + asked, count, first);
+      asked += count;
+      for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, ideal, all);
       transport.meet();  // nobody begins before all have begun: what one sends belongs to this pass
       transport.forward([&](std::int32_t i, post_call post) { return at(i).pass().advance(post); },
                         [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
@@ -65,8 +82,17 @@ class clock_stages final : public run_clocks {
   }
 
  private:
+  [[gnu::cold]] static packet packed(const node_map& nodes, const packet& more) {
+    packet out;
+    nodes.write(out);
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
   clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
 
+  const options* settings_;
+  std::vector<what_if> questions_;
+  clock_scratch scratch_;
   std::vector<std::unique_ptr<clock_stage>> stages_;
 };
 

@@ -27,7 +27,7 @@ namespace data {
 class data_thread {
  public:
   core::event_buffer<core::data_record> records;
-  uint64_t numbered = 0;  ///< the reader's: records that have their final numbers
+  uint64_t taken = 0;  ///< the reader's: the first record that it has not taken
 
   data_thread() noexcept {}  // the tables are zero already, and too large to be written
   bool open(data_state& process, location& where) noexcept {
@@ -38,15 +38,12 @@ class data_thread {
     process.objects.watch(watcher_);
     return true;
   }
-  /// The reader's, on the thread itself: what it has read is over.
-  void forget() noexcept {
-    records.rewind();
-    numbered = 0;
-  }
-  /// The same of another thread, which may go on recording: only the messages are over, for they name calls.
-  void forget_messages() noexcept {
-    for (uint64_t i = 0; i < numbered; ++i)
-      if (records[i].op == core::data_op::send || records[i].op == core::data_op::receive) records[i].site = ~uint32_t(0);
+  /// The reader's: the records before number `until` are over, their memory is used again. `still`: these are all, and
+  /// the thread records nothing meanwhile.
+  void forget(uint64_t until, bool still) noexcept {
+    if (still) records.rewind();
+    else records.drain([](const core::data_record*, uint64_t) noexcept {}, until);
+    taken = still ? 0 : until;
   }
   data_state& process() const noexcept { return *process_; }
   location& where() const noexcept { return *where_; }

@@ -3,7 +3,6 @@
 
 #include <whywait/core/clock.hpp>
 #include <whywait/core/kept_layout.hpp>
-#include <whywait/core/pages.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/shared_clock.hpp>
@@ -72,14 +71,14 @@ class clock_sync {
     // the leader of each clock speaks for all that read it
     PMPI_Bcast(&map, static_cast<int>(sizeof map), MPI_BYTE, 0, first_.sharers);
     previous_ = last;
-    MPI_Comm done = last.sharers;
-    if (done != MPI_COMM_NULL) PMPI_Comm_free(&done);
+    free(last.sharers);
     return map;
   }
 
   /// Frees what `start` made. Collective.
   void release() noexcept {
-    if (first_.sharers != MPI_COMM_NULL) PMPI_Comm_free(&first_.sharers);
+    free(first_.sharers);
+    first_.sharers = MPI_COMM_NULL;
   }
 
   /// Whether this rank reads the same counter as rank 0; valid after `start`.
@@ -97,9 +96,8 @@ class clock_sync {
 
   sample measure(MPI_Comm comm) noexcept {
     sample s;
-    int rank = 0, size = 1;
+    int rank = 0;
     PMPI_Comm_rank(comm, &rank);
-    PMPI_Comm_size(comm, &size);
     s.sharers = find_sharers(comm, rank);
     int sharer = 0;
     PMPI_Comm_rank(s.sharers, &sharer);
@@ -107,44 +105,49 @@ class clock_sync {
     PMPI_Bcast(&with_reference, 1, MPI_INT, 0, s.sharers);
     s.same_as_reference = with_reference != 0;
     s.anchor = core::clock_anchor::take<Clock>();
-    int compared = sharer == 0 && !s.same_as_reference;
-    if (rank == 0)
-      serve(comm, size);
-    else {
-      PMPI_Gather(&compared, 1, MPI_INT, nullptr, 1, MPI_INT, 0, comm);
-      if (compared) compare(comm, s);
-    }
+    const int compared = sharer == 0 && !s.same_as_reference ? 1 : 0;
+    int all = 0;
+    PMPI_Reduce(&compared, &all, 1, MPI_INT, MPI_SUM, 0, comm);
+    if (rank == 0) serve(comm, all);
+    else if (compared != 0) compare(comm, s);
     return s;
   }
 
-  // Splits by node, then by kernel, then gives every rank a group of its own whose clock cannot be shared.
+  // Splits by node, then by kernel, then gives every rank a group of its own whose clock cannot be shared; and where MPI
+  // has no communicators left: all ranks of a group learn that together.
   static MPI_Comm find_sharers(MPI_Comm comm, int rank) noexcept {
     MPI_Comm node = MPI_COMM_NULL, sharers = MPI_COMM_NULL;
-    PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    if (PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) != MPI_SUCCESS ||
+        node == MPI_COMM_NULL)
+      return MPI_COMM_SELF;
+    PMPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
     const core::stable_key boot = Clock::invariant() ? core::boot_key() : 0;
     core::stable_key leaders = boot;
     PMPI_Bcast(&leaders, 1, MPI_UINT64_T, 0, node);
     int in_node = 0;
     PMPI_Comm_rank(node, &in_node);
     const bool shares = boot != 0 && boot == leaders;
-    PMPI_Comm_split(node, shares ? 0 : in_node + 1, rank, &sharers);
+    if (PMPI_Comm_split(node, shares ? 0 : in_node + 1, rank, &sharers) != MPI_SUCCESS || sharers == MPI_COMM_NULL)
+      sharers = MPI_COMM_SELF;
     PMPI_Comm_free(&node);
     return sharers;
   }
+  static void free(MPI_Comm sharers) noexcept {
+    if (sharers != MPI_COMM_NULL && sharers != MPI_COMM_SELF) PMPI_Comm_free(&sharers);
+  }
 
-  static void serve(MPI_Comm comm, int size) noexcept {
-    int none = 0;
-    const size_t bytes = sizeof(int) * static_cast<size_t>(size);
-    int* const compared = static_cast<int*>(core::map_pages(bytes, true));
-    PMPI_Gather(&none, 1, MPI_INT, compared, 1, MPI_INT, 0, comm);
-    for (int peer = 1; compared != nullptr && peer < size; ++peer)
-      for (int i = 0; compared[peer] != 0 && i < rounds; ++i) {
+  static void serve(MPI_Comm comm, int count) noexcept {
+    for (; count > 0; --count) {
+      int peer = MPI_ANY_SOURCE;  // whoever comes next, then that one to the end
+      for (int i = 0; i < rounds; ++i) {
         uint64_t now = 0;
-        PMPI_Recv(&now, 1, MPI_UINT64_T, peer, tag, comm, MPI_STATUS_IGNORE);
+        MPI_Status status;
+        PMPI_Recv(&now, 1, MPI_UINT64_T, peer, tag, comm, &status);
         now = Clock::now();
+        peer = status.MPI_SOURCE;
         PMPI_Send(&now, 1, MPI_UINT64_T, peer, tag, comm);
       }
-    core::unmap_pages(compared, bytes);
+    }
   }
 
   static void compare(MPI_Comm comm, sample& s) noexcept {

@@ -6,6 +6,7 @@
 #include <whywait/sync/mpi/own_costs.hpp>
 #include <whywait/sync/mpi/state.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 #ifndef WHYWAIT_DISABLE
@@ -29,14 +30,16 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
   all.begin_ticks = process.begin_ticks;
   all.closed = __atomic_load_n(&process.closed, __ATOMIC_ACQUIRE);
   all.end_ticks = process.end_ticks != 0 ? process.end_ticks : core::cycle_clock::now();
+  all.last_ticks = all.end_ticks;
   if (all.closed && process.closed_ticks < all.end_ticks) all.end_ticks = process.closed_ticks;
   all.closings = process.closings;
   all.first_closed_ticks = process.closings != 0 ? process.first_closed_ticks : all.closed ? process.closed_ticks : 0;
 
   pthread_mutex_lock(&process.registry->mutex);
-  all.locations.resize(process.registry->location_count);
+  const std::size_t count = process.registry->location_count;
   core::location_base* const newest = process.registry->locations;
   pthread_mutex_unlock(&process.registry->mutex);
+  all.locations.resize(count);  // may throw, so not under the lock
   for (core::location_base* base = newest; base != nullptr; base = base->next) {
     record::location& from = *static_cast<record::location*>(base);
     collected_location& to = all.locations[from.index];
@@ -56,7 +59,7 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
     if (thread == nullptr) continue;
     to.sites = &thread->sites;
     to.call_overheads = call_costs(thread->timing, process.calibrated, clock.ns_per_tick);
-    to.mark_overheads = mark_costs(process.calibrated, clock.ns_per_tick);
+    to.mark_overheads = mark_costs(thread->timing, process.calibrated, clock.ns_per_tick);
     to.folded = thread->folded;
     to.lost_records = thread->lost_records;
     to.lost_steps = thread->lost_steps;

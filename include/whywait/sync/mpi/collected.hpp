@@ -25,7 +25,7 @@ struct collected_location {
   core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order
   core::chunked_view<const core::order_node> order_nodes;
   const call_site_table* sites = nullptr;     ///< meaning of sync_record::site; null: it never called MPI
-  const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), order lost; or null
+  const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), that for which there was no memory; or null
   std::vector<core::call_overhead> call_overheads;  ///< what recording its calls cost lately, by core::mpi_call
   core::mark_overhead mark_overheads{};             ///< what its marks cost
   std::uint64_t lost_records = 0;
@@ -52,6 +52,7 @@ struct collected_process {
   shared_clock clock;
   std::uint64_t begin_ticks = 0;
   std::uint64_t end_ticks = 0;   ///< of recording: earlier than MPI_Finalize if memory ran out
+  std::uint64_t last_ticks = 0;  ///< of the run, or now: of what is in totals
   bool closed = false;           ///< memory ran out: what follows `end_ticks` is in totals only
   std::vector<collected_location> locations;          ///< by index
   std::vector<collected_communicator> communicators;  ///< by index: 0 world, 1 self

@@ -3,7 +3,7 @@
 
 #include <whywait/core/clock.hpp>
 #include <whywait/record/coverage/source.hpp>
-#include <whywait/record/data/state.hpp>
+#include <whywait/record/data/reading.hpp>
 #include <whywait/record/kept_details.hpp>
 #include <whywait/sync/mpi/state.hpp>
 
@@ -41,8 +41,9 @@ inline uint32_t fullness(const state& process) noexcept {
   }
   const auto part = [](uint64_t bytes, uint64_t limit) { return limit == 0 ? 0 : bytes * 1000000 / limit; };
   const uint64_t a = part(used, process.registry->memory.limit());
-  const uint64_t b = part(ordered, process.registry->order_memory.limit());
-  return static_cast<uint32_t>(a > b ? a : b);
+  const uint64_t b = part(ordered, process.registry->order_memory.limit()), c = record::data::fullness(*process.registry);
+  const uint64_t most = a > b ? a : b;
+  return static_cast<uint32_t>(most > c ? most : c);
 }
 
 /// After a pause: the program's time goes on. What the explanation ran is no part of the program.
@@ -56,13 +57,9 @@ inline void go_on(thread_state& thread) noexcept {
 /// All processes are in the call that ended at `at.leave`: compares their memory and ends the epoch if it is time.
 __attribute__((noinline, cold)) inline void end_epoch(thread_state& thread, const meeting_point& at, bool now) noexcept {
   state& process = *thread.process;
-  // Several threads: another one may be inside a call, so that its records cannot be taken from it. Registered data:
-  // its history is told at the end, of the whole run.
+  // Several threads: another one may be inside a call, so that its records cannot be taken from it.
   uint32_t all[3] = {fullness(process), process.closed ? 1u : 0u,
-                     __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) || process.hook.on_epoch == nullptr ||
-                             record::data::state_of(*process.registry) != nullptr
-                         ? 1u
-                         : 0u};
+                     __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) || process.hook.on_epoch == nullptr ? 1u : 0u};
   PMPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_UINT32_T, MPI_MAX, process.tool_comm);
   const bool possible = all[2] == 0;
   const bool ends = process.schedule.ends(possible ? all[0] : 0, possible && (all[1] != 0 || now));
@@ -80,15 +77,15 @@ __attribute__((noinline, cold)) inline void end_epoch(thread_state& thread, cons
 inline void begin_records_anew(thread_state& thread, const core::sync_record* kept, uint64_t count) noexcept {
   record::location& here = *thread.location;
   const auto steps = here.steps.view();
-  if (thread.folded == nullptr && steps.size() != 0) {
-    thread.folded = static_cast<core::path_step*>(
+  if (thread.earlier == nullptr && steps.size() != 0) {
+    thread.earlier = static_cast<core::path_step*>(
         core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
-    thread.process->registry->kept.keep_by_site(thread.folded, 0, sizeof(core::path_step));
+    thread.process->registry->kept.keep_by_site(thread.earlier, 0, sizeof(core::path_step));
   }
-  for (uint64_t i = 0; thread.folded != nullptr && i < steps.size(); ++i) {
+  for (uint64_t i = 0; thread.earlier != nullptr && i < steps.size(); ++i) {
     const core::path_step& step = steps[i];
     if (step.block >= core::site_table::capacity) continue;  // code that the compiler counts
-    core::path_step& sum = thread.folded[step.block];
+    core::path_step& sum = thread.earlier[step.block];
     sum.block = step.block;
     sum.within = step.within;
     sum.visits += step.visits;

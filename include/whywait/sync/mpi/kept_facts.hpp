@@ -39,7 +39,8 @@ struct thread_facts {
   uint64_t failed_polls;    ///< MPI_Test*, MPI_Iprobe ... that found nothing: counted only
   uint64_t lost_records;    ///< records for which there was no memory
   uint64_t lost_steps;      ///< path steps for which there was no memory, folded into `folded`
-  core::path_step* folded;  ///< per block, what was recorded before this epoch or after memory ran out; null: nothing
+  core::path_step* folded;  ///< per block, that for which there was no memory; null: nothing
+  core::path_step* earlier; ///< per block, what was recorded before this epoch; null: nothing
   uint64_t lost_before;     ///< of `lost_records` and `lost_steps` together: before this epoch
 };
 

@@ -77,10 +77,29 @@ constexpr std::uint32_t enough_timings = 4;
   return detail::cost_of(before / used, inside / used, after / used, reading / used, spread / 2, ns_per_tick);
 }
 
-/// What the calls of one thread cost, by core::mpi_call: its own timings where there are enough, else the calibration.
+/// By how many ticks one reading of the clock takes longer lately than when it was calibrated. 0 unless that is at least
+/// twice or at most half as long: a reading among other things is a bit dearer than many in a row, which is no change.
+[[gnu::cold]] inline double slower_reading(const self_timing& timed, const calibration& quiet) {
+  std::vector<std::uint32_t> lately;
+  std::uint32_t then = ~std::uint32_t(0);
+  for (std::size_t c = 1; c < static_cast<std::size_t>(core::mpi_call::count_); ++c) {
+    const self_timing::kind& k = timed.kinds[c];
+    for (std::uint32_t i = 0; i != k.size(); ++i) lately.push_back(k.last[i].reading);
+    if (quiet.calls[c].sum() != 0) then = std::min(then, quiet.calls[c].reading);
+  }
+  if (lately.empty() || then == ~std::uint32_t(0)) return 0;
+  const auto middle = lately.begin() + static_cast<std::ptrdiff_t>(lately.size() / 2);
+  std::nth_element(lately.begin(), middle, lately.end());
+  const double now = *middle, before = then;
+  return now >= 2 * before || 2 * now <= before ? now - before : 0;
+}
+
+/// What the calls of one thread cost, by core::mpi_call: its own timings where there are enough, else the calibration, with
+/// readings that take what they take lately.
 [[gnu::cold]] inline std::vector<core::call_overhead> call_costs(const self_timing& timed, const calibration& quiet,
                                                                  double ns_per_tick) {
   std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
+  const double slower = slower_reading(timed, quiet);
   for (std::size_t c = 1; c < costs.size(); ++c) {
     const auto call = static_cast<core::mpi_call>(c);
     if (timed.of(call).count >= enough_timings) {
@@ -90,15 +109,17 @@ constexpr std::uint32_t enough_timings = 4;
     const auto tried = static_cast<std::size_t>(detail::like(call));
     const own_ticks& t = quiet.calls[tried];
     if (t.sum() == 0) continue;
-    costs[c] = detail::cost_of(t.before, t.inside, t.after, t.reading, quiet.spread[tried], ns_per_tick);
+    costs[c] = detail::cost_of(t.before + slower, t.inside + slower, t.after + slower, t.reading + slower,
+                               quiet.spread[tried], ns_per_tick);
   }
   return costs;
 }
 
-/// What marks cost.
-[[gnu::cold]] inline core::mark_overhead mark_costs(const calibration& quiet, double ns_per_tick) {
-  return {quiet.region_ticks * ns_per_tick, quiet.step_ticks * ns_per_tick, quiet.mark_spread,
-          quiet.reading_ticks * ns_per_tick};
+/// What the marks of one thread cost: the calibration, with readings (two a region) that take what they take lately.
+[[gnu::cold]] inline core::mark_overhead mark_costs(const self_timing& timed, const calibration& quiet, double ns_per_tick) {
+  const double slower = slower_reading(timed, quiet);
+  const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
+  return {ns(quiet.region_ticks + 2 * slower), ns(quiet.step_ticks), quiet.mark_spread, ns(quiet.reading_ticks + slower)};
 }
 
 }  // namespace mpi

@@ -9,6 +9,7 @@
 #include <whywait/sync/mpi/clock_sync.hpp>
 #include <whywait/sync/mpi/communicators.hpp>
 #include <whywait/sync/mpi/epoch_schedule.hpp>
+#include <whywait/sync/mpi/failure.hpp>
 #include <whywait/sync/mpi/kept_facts.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/requests.hpp>
@@ -31,8 +32,8 @@ struct message_data;    // data_regions.hpp
 struct shared_windows;  // windows.hpp
 struct thread_state;
 
-/// Why a process leaves without MPI_Finalize.
-enum class end_reason : uint8_t { abort, exit, signal };
+/// Why a process leaves without MPI_Finalize; or from there, but without an explanation.
+enum class end_reason : uint8_t { abort, exit, signal, unexplained };
 
 /// An operation at which all processes met, as this one saw it: what was before can be explained and forgotten.
 struct meeting_point {
@@ -46,8 +47,8 @@ struct meeting_point {
 struct hooks {
   void (*on_start)(state&);     ///< end of MPI_Init*, not collective
   void (*on_finalize)(state&);  ///< in MPI_Finalize, before PMPI_Finalize: collective over state.tool_comm
-  /// MPI_Abort, exit() without MPI_Finalize, or a fatal signal (`signal`: its number, else 0). Once in a process
-  /// and not collective. After a signal only async-signal-safe calls are allowed.
+  /// MPI_Abort, exit() without MPI_Finalize, or a fatal signal (`signal`: its number, else 0). Once in a process,
+  /// not collective. After a signal only async-signal-safe calls are allowed.
   void (*on_end)(state&, end_reason, int signal);
   /// In an operation at which all processes met, after it: collective over state.tool_comm. False: nobody explained.
   bool (*on_epoch)(state&, thread_state&, const meeting_point&);
@@ -102,6 +103,7 @@ struct state : process_facts {
   calibration calibrated;
   epoch_schedule schedule;
   void* so_far;             ///< what the hooks keep from epoch to epoch; null: nothing
+  failure failed;           ///< why the run is not explained, or only its beginning; the same on all ranks
   hooks hook;
   core::registry* registry;
 

@@ -1,7 +1,10 @@
 #ifndef WHYWAIT_SYNC_MPI_TRANSPORT_HPP
 #define WHYWAIT_SYNC_MPI_TRANSPORT_HPP
 
+#include <whywait/core/pages.hpp>
+#include <whywait/sync/mpi/failure.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
+#include <whywait/sync/mpi/team.hpp>
 
 #include <sched.h>
 
@@ -10,6 +13,8 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <exception>
+#include <memory>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -21,24 +26,21 @@ namespace sync {
 
 /// Carries the explanation over MPI: one rank per process, PMPI calls only, on a communicator that nobody
 /// else uses meanwhile (tags 1 to 3). It knows nothing of what it carries. All members call alike; use from one
-/// thread. Errors go to the communicator's error handler.
+/// thread. What is thrown by what it calls back goes on from here after nothing is under way any more; on the other ranks
+/// it is peer_failed in this operation or the next, if it is inside team::together (as is what throws between operations).
 class mpi_transport {
  public:
-  using packet = std::vector<unsigned char>;
+  using packet = team::packet;
 
-  explicit mpi_transport(MPI_Comm comm) : comm_(comm) {
-    PMPI_Comm_rank(comm, &rank_);
-    PMPI_Comm_size(comm, &ranks_);
-  }
+  explicit mpi_transport(const team& ranks) : team_(ranks), comm_(ranks.comm()), ranks_(ranks.size()) {}
+  explicit mpi_transport(MPI_Comm comm) : mpi_transport(team(comm)) {}
 
   std::int32_t ranks() const noexcept { return ranks_; }
   std::int32_t hosted() const noexcept { return 1; }
 
   template <class Value>
   std::int64_t minimum(Value&& value) const {
-    std::int64_t mine = value(0), least = mine;
-    PMPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, comm_);
-    return least;
+    return ~team_.agree(~value(0));  // the smallest value is the largest word
   }
 
   /// Rounds of an Alltoall of the sizes and an Alltoallv of the packets, until in one round nobody has sent
@@ -56,62 +58,50 @@ class mpi_transport {
   }
 
   /// Message driven. What is posted is collected per destination and sent when this rank is stuck, or when
-  /// there is enough of it. A rank leaves when it is finished; nothing is then on its way to it.
+  /// there is enough of it. A rank is finished when nothing is on its way to it any more. One that fails sends an empty
+  /// message to all; then everybody leaves, and what is still under way is received and dropped.
   template <class Advance, class Receive>
   void forward(Advance&& advance, Receive&& receive) {
-    packet in;
-    for (;;) {
-      const bool finished = advance(0, [this](std::int32_t to, const packet& data) { post(to, data); });
-      flush();
-      if (finished) break;
-      MPI_Status status;
-      wait_for_message(status);
-      for (int more = 1; more != 0;) {
-        int size = 0;
-        PMPI_Get_count(&status, MPI_BYTE, &size);
-        in.resize(static_cast<std::size_t>(size));
-        PMPI_Recv(in.data(), size, MPI_BYTE, status.MPI_SOURCE, forward_tag, comm_, MPI_STATUS_IGNORE);
-        receive(0, status.MPI_SOURCE, in.data(), in.size());
-        PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &more, &status);
+    const auto n = static_cast<std::size_t>(ranks_);
+    sent_.assign(n, 0);
+    received_.assign(n, 0);
+    coming_.assign(n, 0);
+    team_.agree();
+    failure mine;
+    try {
+      while (!advance(0, [this](std::int32_t to, const packet& data) { post(to, data); })) {
+        flush();
+        if (!receive_all([&](int source) { receive(0, source, in_.data(), in_.size()); })) break;
       }
+      flush();
+    } catch (const std::exception& problem) {
+      mine = team_.failure_of(problem);
+      tell_all();
     }
+    const failure first = team_.compare(mine);
+    if (first) drop_all();
     for (sending& s : sendings_) PMPI_Wait(&s.request, MPI_STATUS_IGNORE);
     sendings_.clear();
     pending_.clear();
+    if (first) throw peer_failed(comm_, first);
   }
 
   template <class Pack, class Merge>
   void reduce(Pack&& pack, Merge&& merge) const {
-    for (std::int64_t step = 1; step < ranks_; step *= 2) {
-      if (rank_ % (2 * step) == step) {
-        const packet data = pack(0);
-        send_large(static_cast<int>(rank_ - step), data);
-        return;
-      }
-      if (rank_ + step < ranks_) {
-        const packet data = receive_large(static_cast<int>(rank_ + step));
-        merge(0, data.data(), data.size());
-      }
-    }
+    team_.reduce([&] { return pack(0); }, [&](const unsigned char* data, std::size_t size) { merge(0, data, size); });
   }
 
   template <class Pack, class Take>
   void broadcast(Pack&& pack, Take&& take) const {
     packet data;
-    if (rank_ == 0) data = pack(0);
-    std::uint64_t size = data.size();
-    PMPI_Bcast(&size, 1, MPI_UINT64_T, 0, comm_);
-    data.resize(size);
-    for (std::uint64_t done = 0; done < size; done += round_bytes) {
-      PMPI_Bcast(data.data() + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE, 0, comm_);
-    }
+    if (team_.rank() == 0) data = pack(0);
+    team_.share(data);
     take(0, data.data(), data.size());
   }
 
  private:
-  static constexpr std::uint64_t round_bytes = std::uint64_t{2} << 20;
   static constexpr std::size_t flush_bytes = 16 << 10;
-  static constexpr int forward_tag = 1, size_tag = 2, data_tag = 3;
+  static constexpr int forward_tag = 1;
 
   // The packets of one round, by rank.
   struct outbox {
@@ -120,48 +110,49 @@ class mpi_transport {
   };
 
   // Compiled once for all exchanges.
-  void run_exchange(const void* both, void (*produce)(const void*, outbox&, std::size_t),
-                    void (*consume)(const void*, std::int32_t, const unsigned char*, std::size_t)) const {
+  [[gnu::cold]] void run_exchange(const void* both, void (*produce)(const void*, outbox&, std::size_t),
+                                  void (*consume)(const void*, std::int32_t, const unsigned char*, std::size_t)) const {
     const auto n = static_cast<std::size_t>(ranks_);
-    const std::size_t room = std::max(static_cast<std::size_t>(round_bytes) / n, std::size_t{2048});
+    const std::size_t room = std::max(static_cast<std::size_t>(team::round_bytes) / n, std::size_t{2048});
     outbox out;
     out.packets.resize(n);
     std::vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
-    std::vector<std::uint32_t> out_said(n), in_said(n);
-    packet out_round, in_round;
+    // Room for what others send as long as none of them goes far beyond `room`. Its pages are not touched before.
+    std::size_t in_room = 2 * room * n;
+    std::unique_ptr<unsigned char[]> in_round(new unsigned char[in_room]);
+    packet out_round;
     for (;;) {
       produce(both, out, room);
-      std::size_t out_sum = 0;
+      std::size_t out_sum = 0, largest = 0;
       for (std::size_t i = 0; i != n; ++i) {
+        largest = std::max(largest, out.packets[i].size());
         out_at[i] = static_cast<int>(out_sum);
         out_count[i] = static_cast<int>(out.packets[i].size());
         out_sum += out.packets[i].size();
       }
       out_round.resize(out_sum);
-      // Beside the size everybody hears whether anything was sent to anybody.
-      const std::uint32_t anything = out_sum == 0 ? 0 : 1;
       for (std::size_t i = 0; i != n; ++i) {
         packet& p = out.packets[i];
-        out_said[i] = static_cast<std::uint32_t>(p.size()) * 2 + anything;
         if (!p.empty()) std::memcpy(out_round.data() + out_at[i], p.data(), p.size());
         p.clear();
       }
-      PMPI_Alltoall(out_said.data(), 1, MPI_UINT32_T, in_said.data(), 1, MPI_UINT32_T, comm_);
+      largest = static_cast<std::size_t>(team_.agree(static_cast<std::int64_t>(largest)));
+      if (largest == 0) return;  // nobody has sent anything to anybody
+      PMPI_Alltoall(out_count.data(), 1, MPI_INT, in_count.data(), 1, MPI_INT, comm_);
       std::size_t in_sum = 0;
-      std::uint32_t more = 0;
       for (std::size_t i = 0; i != n; ++i) {
-        more |= in_said[i] & 1;
         in_at[i] = static_cast<int>(in_sum);
-        in_count[i] = static_cast<int>(in_said[i] / 2);
-        in_sum += in_said[i] / 2;
+        in_sum += static_cast<std::size_t>(in_count[i]);
       }
-      if (more == 0) return;
-      in_round.resize(in_sum);
-      PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.data(), in_count.data(),
+      if (largest > 2 * room) {
+        if (in_sum > in_room) in_round.reset(new unsigned char[in_room = in_sum]);
+        team_.agree();
+      }
+      PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.get(), in_count.data(),
                      in_at.data(), MPI_BYTE, comm_);
       for (std::size_t i = 0; i != n; ++i) {
         const auto size = static_cast<std::size_t>(in_count[i]);
-        if (size != 0) consume(both, static_cast<std::int32_t>(i), in_round.data() + in_at[i], size);
+        if (size != 0) consume(both, static_cast<std::int32_t>(i), in_round.get() + in_at[i], size);
       }
     }
   }
@@ -201,39 +192,61 @@ class mpi_transport {
     }
     out.clear();
     PMPI_Isend(s.data.data(), static_cast<int>(s.data.size()), MPI_BYTE, to, forward_tag, comm_, &s.request);
+    ++sent_[static_cast<std::size_t>(to)];
   }
 
+  // Waits for a message, takes it and all others that are there; false: somebody has failed.
   // Gives the processor away after a while: more ranks than processors is common, and not every MPI yields.
-  void wait_for_message(MPI_Status& status) const {
+  template <class Take>
+  bool receive_all(Take&& take) {
+    MPI_Status status;
     int there = 0;
     for (unsigned tries = 0; there == 0; ++tries) {
       PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
       if (there == 0 && tries > 200) sched_yield();
     }
+    while (there != 0) {
+      int size = 0;
+      PMPI_Get_count(&status, MPI_BYTE, &size);
+      in_.resize(static_cast<std::size_t>(size));
+      PMPI_Recv(in_.data(), size, MPI_BYTE, status.MPI_SOURCE, forward_tag, comm_, MPI_STATUS_IGNORE);
+      ++received_[static_cast<std::size_t>(status.MPI_SOURCE)];
+      if (size == 0) return false;
+      take(status.MPI_SOURCE);
+      PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
+    }
+    return true;
   }
 
-  void send_large(int to, const packet& data) const {
-    const std::uint64_t size = data.size();
-    PMPI_Send(&size, 1, MPI_UINT64_T, to, size_tag, comm_);
-    for (std::uint64_t done = 0; done < size; done += round_bytes) {
-      PMPI_Send(data.data() + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE, to, data_tag,
-                comm_);
+  // After a failure: no memory of ours may be needed.
+  [[gnu::cold]] void tell_all() noexcept {
+    for (int to = 0; to < ranks_; ++to) {
+      if (to == team_.rank()) continue;
+      MPI_Request request = MPI_REQUEST_NULL;
+      PMPI_Isend(nullptr, 0, MPI_BYTE, to, forward_tag, comm_, &request);
+      if (request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
+      ++sent_[static_cast<std::size_t>(to)];
     }
   }
-
-  packet receive_large(int from) const {
-    std::uint64_t size = 0;
-    PMPI_Recv(&size, 1, MPI_UINT64_T, from, size_tag, comm_, MPI_STATUS_IGNORE);
-    packet data(size);
-    for (std::uint64_t done = 0; done < size; done += round_bytes) {
-      PMPI_Recv(data.data() + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE, from, data_tag,
-                comm_, MPI_STATUS_IGNORE);
-    }
-    return data;
+  [[gnu::cold]] void drop_all() noexcept {
+    PMPI_Alltoall(sent_.data(), 1, MPI_UINT64_T, coming_.data(), 1, MPI_UINT64_T, comm_);
+    for (int from = 0; from < ranks_; ++from)
+      for (auto i = static_cast<std::size_t>(from); received_[i] < coming_[i]; ++received_[i]) {
+        MPI_Status status;
+        int size = 0;
+        PMPI_Probe(from, forward_tag, comm_, &status);
+        PMPI_Get_count(&status, MPI_BYTE, &size);
+        void* const room = size != 0 ? core::map_pages(static_cast<std::size_t>(size), false) : nullptr;
+        PMPI_Recv(room, room != nullptr ? size : 0, MPI_BYTE, from, forward_tag, comm_, MPI_STATUS_IGNORE);
+        if (room != nullptr) core::unmap_pages(room, static_cast<std::size_t>(size));
+      }
   }
 
+  team team_;
   MPI_Comm comm_;
-  int rank_ = 0, ranks_ = 1;
+  int ranks_ = 1;
+  packet in_;
+  std::vector<std::uint64_t> sent_, received_, coming_;  ///< messages of forward(), by rank
   std::unordered_map<std::int32_t, packet> pending_;
   std::deque<sending> sendings_;
   std::vector<packet> spare_;

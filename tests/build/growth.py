@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""That <whywait/mpi.hpp> does not come to cost a compiler more by and by: every program pays for it.
+
+    growth.py object-at-O2 object-at-O0|...          of the latter the first
+
+Seconds depend on the machine, so what they follow is counted, with g++ 12 where time goes as this does: half of it into
+functions that stay (of <whywait/mpi.hpp> at -O2, about 12 ms each and 25 us for each byte), the rest into all that are
+instantiated first (of all umbrellas at -O0), most of them parts of std::vector. Who needs more room than there is here looks
+first at what is listed: a type that goes into a std::vector costs 80 to 150 ms, std::stable_sort 165 (explain::sort_rarely
+17), a std::unordered_map 100 (explain::key_map nothing), and a cold function that is not marked [[gnu::cold]] is inlined like
+a hot one. Then raises the figure, knowingly.
+"""
+import collections
+import re
+import sys
+
+import tools
+
+KB_AT_O2 = 1100
+FUNCTIONS_AT_O0 = 31_500
+
+ROOMS = "core record sync explain comm rules predict report mpi".split()
+
+
+def functions(name):
+    """{(address, section): (size, name)} of the functions that an object defines; names of one function count once."""
+    code, table, messages = tools.run(["objdump", "-t", "-C", name])
+    if code != 0:
+        tools.end([f"{name}: {messages}"], "")
+    found = {}
+    for line in table.splitlines():
+        match = re.match(r"([0-9a-f]+) .{6}F (\.text\S*)\t([0-9a-f]+) +(.*)", line)
+        if match:
+            found[match[1], match[2]] = (int(match[3], 16), match[4])
+    return found
+
+
+def owner(symbol):
+    """The room of a function, std:: or MPI, by its name without what stands in brackets."""
+    depth, bare = 0, ""
+    for c in symbol:
+        depth += (c in "<(") - (c in ">)")
+        bare += c if depth == 0 else ""
+    match = re.search(r"whywait::v0::(\w+)::", bare)
+    if match and match[1] in ROOMS:
+        return match[1]
+    return "MPI_" if "MPI_" in bare else "std" if re.search(r"std::|__gnu_cxx", bare) else "other"
+
+
+def main():
+    at_o2, at_o0 = functions(sys.argv[1]), functions(sys.argv[2].split("|")[0])
+    sizes, numbers = collections.Counter(), collections.Counter()
+    for size, symbol in at_o2.values():
+        sizes[owner(symbol)] += size
+    for _, symbol in at_o0.values():
+        numbers[owner(symbol)] += 1
+    kb = sum(sizes.values()) / 1000
+    failures = []
+    for what, number, most in ((f"kB of functions at -O2: {dict(sizes.most_common())}", kb, KB_AT_O2),
+                               (f"functions at -O0: {dict(numbers.most_common())}", len(at_o0), FUNCTIONS_AT_O0)):
+        if not most / 2 < number <= most:
+            failures.append(f"{number:.0f} {what}; at most {most}, and half of that to be sure that they were counted")
+    tools.end(failures, f"{kb:.0f} kB of at most {KB_AT_O2} in {len(at_o2)} functions at -O2, {len(at_o0)} functions of at most "
+              f"{FUNCTIONS_AT_O0} at -O0")
+
+
+main()
