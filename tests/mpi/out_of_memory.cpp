@@ -160,7 +160,7 @@ void often(unsigned seed, int programs) {
     const int victims[] = {static_cast<int>(pick(ranks)), i % 3 == 0 ? static_cast<int>(pick(ranks)) : -1};
     // the first ones all; then anywhere, on other ranks than 0 there are fewer
     const long range = victims[0] == 0 || i % 2 == 0 ? most : most / 4;
-    const long at[] = {i < 20 ? i + 1 : 1 + pick(range), 1 + pick(range)};
+    const long at[] = {i < 10 ? i + 1 : 1 + pick(range), 1 + pick(range)};
     fails_ever_after = pick(3) == 0;
     allocations = fails_at = 0;
     failed = false;
@@ -217,7 +217,7 @@ int main(int argc, char** argv) {
     fails_ever_after = i + 2 < argc && std::atoi(argv[i + 2]) != 0;
   }
   if (work(steps) != expected(steps)) ++bad;
-  if (how == "often") often(argc > 2 ? static_cast<unsigned>(std::atol(argv[2])) : 20261122, argc > 3 ? std::atoi(argv[3]) : 100);
+  if (how == "often") often(argc > 2 ? static_cast<unsigned>(std::atol(argv[2])) : 20261122, argc > 3 ? std::atoi(argv[3]) : ranks > 2 ? 30 : 100);
   if (bad == 0) std::printf("rank %d of %d: all is well\n", rank, ranks);
   std::fflush(stdout);
   counting = true;
