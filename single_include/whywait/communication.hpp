@@ -68,6 +68,51 @@
 #include <vector>
 #include <boost/intrusive/unordered_set.hpp>
 
+// ---- whywait/core/byte_list.hpp
+#ifndef WHYWAIT_CORE_BYTE_LIST_HPP
+#define WHYWAIT_CORE_BYTE_LIST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Bytes that make no pattern: pieces in rising order that do not touch, counted from the first byte. Messages of one shape
+/// have the same one; it is never changed and never given back, so that records may point to it.
+struct byte_list {
+  struct piece {
+    uint64_t begin;
+    uint64_t end;
+  };
+  const piece* pieces;
+  uint64_t count;  ///< at least 2
+  uint64_t bytes;  ///< in all pieces
+
+  uint64_t end() const noexcept { return pieces[count - 1].end; }
+  /// The first piece that ends behind `offset`; `count`: none. O(log count).
+  uint64_t find(uint64_t offset) const noexcept {
+    uint64_t low = 0, high = count;
+    while (low != high) {
+      const uint64_t middle = (low + high) / 2;
+      if (pieces[middle].end <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+  /// Bytes of it before `offset`. O(count).
+  uint64_t bytes_before(uint64_t offset) const noexcept {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i != count && pieces[i].begin < offset; ++i)
+      sum += (pieces[i].end < offset ? pieces[i].end : offset) - pieces[i].begin;
+    return sum;
+  }
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/core/stable_key.hpp
 #ifndef WHYWAIT_CORE_STABLE_KEY_HPP
 #define WHYWAIT_CORE_STABLE_KEY_HPP
@@ -158,10 +203,12 @@ enum : uint8_t {
   combines = 1u << 2,
   /// The message of a collective: `order` counts the collectives of the group.
   collective = 1u << 3,
-  /// The region is only the bounds of what was touched (irregular datatype, indices in arrays).
+  /// The region is only the bounds of what was touched (datatype of too many irregular pieces, indices in arrays).
   bounds = 1u << 4,
   /// A read-modify-write that commutes with others of its kind.
   update = 1u << 5,
+  /// Of a message or copy, which are no updates: the region is irregular, and the record has its `list`.
+  listed = 1u << 5,
   /// Made with atomic operations.
   atomic = 1u << 6,
   /// Of an array of which tracked accesses are recorded by sample: says who shares, not what all was touched.
@@ -176,7 +223,7 @@ struct data_record {
   uint64_t time = 0;    ///< clock ticks
   uint64_t begin = 0;   ///< first byte in the object
   uint64_t end = 0;     ///< behind its last byte
-  uint64_t stride = 0;  ///< bytes from one piece to the next; 0: the region is contiguous
+  uint64_t stride = 0;  ///< bytes from one piece to the next; 0: the region is contiguous. `listed`: where the list is
   uint32_t piece = 0;   ///< bytes of one piece, if strided
   uint32_t object = 0;  ///< number in the process
   uint32_t site = 0;    ///< block or call, number in the process
@@ -191,6 +238,11 @@ struct data_record {
   uint8_t flags = 0;    ///< data_flag bits
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
+  /// The pieces of an irregular region, from `begin` on, as far as they lie before `end`; null: it is a regular one.
+  const byte_list* list() const noexcept {
+    const bool moved = op == data_op::send || op == data_op::receive || op == data_op::copy_from || op == data_op::copy_to;
+    return moved && has(data_flag::listed) ? reinterpret_cast<const byte_list*>(static_cast<uintptr_t>(stride)) : nullptr;
+  }
 };
 static_assert(sizeof(data_record) == 64, "a data record is one cache line");
 
@@ -208,17 +260,24 @@ namespace whywait {
 inline namespace v0 {
 namespace comm {
 
-/// Bytes of an object: [begin, end), of which every `stride` bytes only the first `piece` (stride 0: all).
+/// Bytes of an object: [begin, end), of which every `stride` bytes only the first `piece` (stride 0: all), or only what is in
+/// the list.
 struct region {
   std::uint64_t begin = 0, end = 0, stride = 0, piece = 0;
+  const core::byte_list* list = nullptr;
 
-  bool contiguous() const noexcept { return stride == 0 || piece >= stride || end - begin <= piece; }
+  bool contiguous() const noexcept { return list == nullptr && (stride == 0 || piece >= stride || end - begin <= piece); }
   std::uint64_t pieces() const noexcept {
     if (end <= begin) return 0;
+    if (list != nullptr) {
+      const std::uint64_t last = list->find(end - begin - 1);
+      return last != list->count && list->pieces[last].begin < end - begin ? last + 1 : last;
+    }
     return contiguous() ? 1 : (end - begin + stride - 1) / stride;
   }
   std::uint64_t bytes() const noexcept {
     if (end <= begin) return 0;
+    if (list != nullptr) return list->bytes_before(end - begin);
     if (contiguous()) return end - begin;
     const std::uint64_t last = begin + (pieces() - 1) * stride;
     return (pieces() - 1) * piece + std::min(piece, end - last);
@@ -227,8 +286,12 @@ struct region {
 
 /// The region of a record, cut to its object: a record can never reach beyond. A strided one without pieces is contiguous.
 inline region region_of(const core::data_record& r, std::uint64_t object_bytes) noexcept {
-  region out{std::min(r.begin, object_bytes), std::min(r.end, object_bytes), r.stride, r.piece};
+  region out{std::min(r.begin, object_bytes), std::min(r.end, object_bytes), r.stride, r.piece, r.list()};
   if (out.end < out.begin) out.end = out.begin;
+  if (out.list != nullptr) {
+    out.stride = out.piece = 0;
+    return out;
+  }
   if (out.piece == 0 || out.contiguous()) out.stride = out.piece = 0;
   return out;
 }
@@ -239,6 +302,11 @@ void for_each_piece(const region& r, Visit&& visit) {
   if (r.end <= r.begin) return;
   if (r.contiguous()) {
     visit(r.begin, r.end);
+    return;
+  }
+  if (r.list != nullptr) {
+    for (std::uint64_t i = 0; i != r.list->count && r.list->pieces[i].begin < r.end - r.begin; ++i)
+      visit(r.begin + r.list->pieces[i].begin, std::min(r.begin + r.list->pieces[i].end, r.end));
     return;
   }
   for (std::uint64_t at = r.begin; at < r.end; at += r.stride) visit(at, std::min(at + r.piece, r.end));
@@ -269,7 +337,7 @@ inline kind_of_region kind_of(const core::data_object& object, const region& r) 
   // The bounding box: from the indices of the first element to those of the last, or all of a row where it runs over it.
   std::uint64_t low[most], high[most], size = 1;
   std::uint64_t first = r.begin / object.element_bytes, last = (r.end - 1) / object.element_bytes;
-  const std::uint64_t run = std::max<std::uint64_t>(1, (r.contiguous() ? r.end - r.begin : r.piece) / object.element_bytes);
+  const std::uint64_t run = std::max<std::uint64_t>(1, (r.stride == 0 ? r.end - r.begin : r.piece) / object.element_bytes);
   for (unsigned d = dims; d-- != 0;) {
     const std::uint64_t n = std::max<std::uint64_t>(1, object.extent[d]);
     low[d] = first % n;
@@ -462,6 +530,10 @@ class ownership {
     const std::uint64_t begin = std::max(list_[i].begin, r.begin), end = std::min(end_of(i), r.end);
     if (begin >= end) return false;
     if (r.contiguous()) return true;
+    if (r.list != nullptr) {
+      const std::uint64_t next = r.list->find(begin - r.begin);
+      return next != r.list->count && r.begin + r.list->pieces[next].begin < end;
+    }
     const std::uint64_t within = (begin - r.begin) % r.stride;
     return within < r.piece || within + (end - begin) > r.stride;
   }
@@ -1888,7 +1960,8 @@ namespace comm {
 /// Key of a region of an object, alone or together with a peer. Cheap to compute (two multiplications), good enough for a
 /// table that checks all of it.
 inline core::stable_key region_key(std::uint32_t object, const region& r) noexcept {
-  return core::combine(core::combine(r.begin, r.end ^ (static_cast<std::uint64_t>(object) << 40)), r.stride ^ (r.piece << 32));
+  const std::uint64_t shape = r.list != nullptr ? reinterpret_cast<std::uintptr_t>(r.list) : r.stride ^ (r.piece << 32);
+  return core::combine(core::combine(r.begin, r.end ^ (static_cast<std::uint64_t>(object) << 40)), shape);
 }
 
 /// What is remembered about the last times something happened to a region: a table of fixed size in which a newcomer takes
@@ -3033,7 +3106,7 @@ void for_each_run(const core::data_object& o, const region& r, Each&& each) {
   if (!o.global || same == 1) {
     std::uint64_t shift = o.global ? o.first[0] : 0;
     for (unsigned d = 1; d < dims; ++d) shift *= o.global ? o.whole[d] : 1;
-    const bool strided = !r.contiguous() && r.stride % element == 0;
+    const bool strided = !r.contiguous() && r.list == nullptr && r.stride % element == 0;
     if (strided) {
       const auto piece = elements(r.begin, r.begin + r.piece);
       const std::uint64_t last = r.begin + (r.pieces() - 1) * r.stride, whole = last + r.piece <= r.end ? r.pieces() : r.pieces() - 1;
@@ -10357,18 +10430,24 @@ class team {
   }
 
   /// Nobody has failed; returns the largest of all words.
-  [[gnu::cold]] std::uint64_t agree(std::uint64_t word = 0) const {
+  [[gnu::cold]] std::int64_t agree(std::int64_t word = 0) const {
     const failure first = compare({}, &word);
     if (first) throw peer_failed(comm_, first);
     return word;
   }
 
-  /// The agreement itself: who has failed, the lowest rank if there are several; `word` becomes the largest of all.
-  [[gnu::cold]] failure compare(const failure& mine, std::uint64_t* word = nullptr) const noexcept {
-    std::uint64_t said[2] = {mine ? static_cast<std::uint64_t>(size_ - rank_) : 0, word != nullptr ? *word : 0};
+  /// The agreement itself (MPICH 4.0 takes unsigned numbers for signed ones here, so they are signed): who has failed, the lowest rank if there are several; `word` becomes the largest of all.
+  [[gnu::cold]] failure compare(const failure& mine, std::int64_t* word = nullptr) const noexcept {
+    const std::int64_t own[2] = {mine ? size_ - rank_ : 0, word != nullptr ? *word : 0};
+    std::int64_t said[2] = {0, 0};
     if (size_ == 1) return mine;
-    if (PMPI_Allreduce(MPI_IN_PLACE, said, 2, MPI_UINT64_T, MPI_MAX, comm_) != MPI_SUCCESS)
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (PMPI_Iallreduce(own, said, 2, MPI_INT64_T, MPI_MAX, comm_, &request) != MPI_SUCCESS)
       return failure::of(name_, "MPI cannot compare ranks");
+    // Gives the processor away after a while: more ranks than processors is common, and not every MPI yields.
+    int over = 0;
+    for (unsigned tries = 0; PMPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0; ++tries)
+      if (tries > 200) sched_yield();
     if (word != nullptr) *word = said[1];
     if (said[0] == 0) return {};
     const int root = size_ - static_cast<int>(said[0]);
@@ -10379,7 +10458,7 @@ class team {
 
   /// The lowest rank of those that say so; -1: none.
   std::int32_t lowest_of(bool here) const {
-    const std::uint64_t distance = agree(here ? static_cast<std::uint64_t>(size_ - rank_) : 0);
+    const std::int64_t distance = agree(here ? size_ - rank_ : 0);
     return distance == 0 ? -1 : size_ - static_cast<std::int32_t>(distance);
   }
 
@@ -10400,7 +10479,7 @@ class team {
   /// The vector or string of rank 0 becomes that of all.
   template <class Container>
   void share(Container& values) const {
-    const std::uint64_t count = agree(rank_ == 0 ? values.size() : 0);
+    const auto count = static_cast<std::uint64_t>(agree(rank_ == 0 ? static_cast<std::int64_t>(values.size()) : 0));
     values.resize(static_cast<std::size_t>(count));
     if (count != 0) broadcast(&values[0], count * sizeof values[0]);
   }
@@ -12677,10 +12756,11 @@ class node_sharing {
     std::vector<event> events = events_of(own, calls);
     // All end at the same time, so that nobody waits at a barrier to which the others do not come.
     const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(node.size()));
-    std::uint64_t until = events.size() > most ? events[most].what.time : UINT64_MAX;
-    node.all_reduce(&until, 1, MPI_UINT64_T, MPI_MIN);
-    cut_ = cut_ || until != UINT64_MAX;
-    while (!events.empty() && events.back().what.time >= until) events.pop_back();
+    // (Signed: MPICH 4.0 takes unsigned numbers for signed ones here.)
+    std::int64_t until = events.size() > most ? static_cast<std::int64_t>(events[most].what.time) : INT64_MAX;
+    node.all_reduce(&until, 1, MPI_INT64_T, MPI_MIN);
+    cut_ = cut_ || until != INT64_MAX;
+    while (!events.empty() && static_cast<std::int64_t>(events.back().what.time) >= until) events.pop_back();
 
     std::vector<explain::packet> packed(1);
     const auto shared = static_cast<std::uint64_t>(
@@ -15000,8 +15080,7 @@ class mpi_transport {
 
   template <class Value>
   std::int64_t minimum(Value&& value) const {
-    constexpr std::uint64_t top = ~(~std::uint64_t{0} >> 1);  // the smallest value is the largest word
-    return static_cast<std::int64_t>(~team_.agree(~(static_cast<std::uint64_t>(value(0)) ^ top)) ^ top);
+    return ~team_.agree(~value(0));  // the smallest value is the largest word
   }
 
   /// Rounds of an Alltoall of the sizes and an Alltoallv of the packets, until in one round nobody has sent
@@ -15097,7 +15176,7 @@ class mpi_transport {
         if (!p.empty()) std::memcpy(out_round.data() + out_at[i], p.data(), p.size());
         p.clear();
       }
-      largest = static_cast<std::size_t>(team_.agree(largest));
+      largest = static_cast<std::size_t>(team_.agree(static_cast<std::int64_t>(largest)));
       if (largest == 0) return;  // nobody has sent anything to anybody
       PMPI_Alltoall(out_count.data(), 1, MPI_INT, in_count.data(), 1, MPI_INT, comm_);
       std::size_t in_sum = 0;

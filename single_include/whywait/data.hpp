@@ -78,6 +78,51 @@ constexpr version_number version() noexcept {
 
 #endif
 
+// ---- whywait/core/byte_list.hpp
+#ifndef WHYWAIT_CORE_BYTE_LIST_HPP
+#define WHYWAIT_CORE_BYTE_LIST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Bytes that make no pattern: pieces in rising order that do not touch, counted from the first byte. Messages of one shape
+/// have the same one; it is never changed and never given back, so that records may point to it.
+struct byte_list {
+  struct piece {
+    uint64_t begin;
+    uint64_t end;
+  };
+  const piece* pieces;
+  uint64_t count;  ///< at least 2
+  uint64_t bytes;  ///< in all pieces
+
+  uint64_t end() const noexcept { return pieces[count - 1].end; }
+  /// The first piece that ends behind `offset`; `count`: none. O(log count).
+  uint64_t find(uint64_t offset) const noexcept {
+    uint64_t low = 0, high = count;
+    while (low != high) {
+      const uint64_t middle = (low + high) / 2;
+      if (pieces[middle].end <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+  /// Bytes of it before `offset`. O(count).
+  uint64_t bytes_before(uint64_t offset) const noexcept {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i != count && pieces[i].begin < offset; ++i)
+      sum += (pieces[i].end < offset ? pieces[i].end : offset) - pieces[i].begin;
+    return sum;
+  }
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/core/stable_key.hpp
 #ifndef WHYWAIT_CORE_STABLE_KEY_HPP
 #define WHYWAIT_CORE_STABLE_KEY_HPP
@@ -168,10 +213,12 @@ enum : uint8_t {
   combines = 1u << 2,
   /// The message of a collective: `order` counts the collectives of the group.
   collective = 1u << 3,
-  /// The region is only the bounds of what was touched (irregular datatype, indices in arrays).
+  /// The region is only the bounds of what was touched (datatype of too many irregular pieces, indices in arrays).
   bounds = 1u << 4,
   /// A read-modify-write that commutes with others of its kind.
   update = 1u << 5,
+  /// Of a message or copy, which are no updates: the region is irregular, and the record has its `list`.
+  listed = 1u << 5,
   /// Made with atomic operations.
   atomic = 1u << 6,
   /// Of an array of which tracked accesses are recorded by sample: says who shares, not what all was touched.
@@ -186,7 +233,7 @@ struct data_record {
   uint64_t time = 0;    ///< clock ticks
   uint64_t begin = 0;   ///< first byte in the object
   uint64_t end = 0;     ///< behind its last byte
-  uint64_t stride = 0;  ///< bytes from one piece to the next; 0: the region is contiguous
+  uint64_t stride = 0;  ///< bytes from one piece to the next; 0: the region is contiguous. `listed`: where the list is
   uint32_t piece = 0;   ///< bytes of one piece, if strided
   uint32_t object = 0;  ///< number in the process
   uint32_t site = 0;    ///< block or call, number in the process
@@ -201,6 +248,11 @@ struct data_record {
   uint8_t flags = 0;    ///< data_flag bits
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
+  /// The pieces of an irregular region, from `begin` on, as far as they lie before `end`; null: it is a regular one.
+  const byte_list* list() const noexcept {
+    const bool moved = op == data_op::send || op == data_op::receive || op == data_op::copy_from || op == data_op::copy_to;
+    return moved && has(data_flag::listed) ? reinterpret_cast<const byte_list*>(static_cast<uintptr_t>(stride)) : nullptr;
+  }
 };
 static_assert(sizeof(data_record) == 64, "a data record is one cache line");
 

@@ -591,6 +591,7 @@ struct message_match;
 struct merged_class;
 struct outcome;
 struct participant;
+class block_table;
 class merge_book;
 
 // What the explanation tells the virtual clocks (ledger/virtual_clocks.hpp), so that a program which does not ask for
@@ -619,6 +620,7 @@ struct block_time {
 /// What is known about one location after the forward pass.
 struct explained_location {
   const std::vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
+  block_table* blocks = nullptr;                   ///< of its rank; borrowed
   std::vector<caused_wait> caused;                 ///< who waited for it, by record
   std::vector<wait_note> notes;                    ///< by record
   std::int64_t end_ns = INT64_MIN;
@@ -2391,9 +2393,10 @@ class class_book {
   std::uint32_t slot(std::size_t number) const noexcept { return classes_[number].slot; }
   void place(std::size_t number, std::uint32_t slot) noexcept { classes_[number].slot = slot; }
 
-  /// At the end of an epoch: a class as a whole; every block is a term of its residual. It keeps its shape and its slot
-  /// and begins anew for the waits of the next one.
-  [[gnu::cold]] explanation take(std::size_t number, std::int32_t rank, const block_table& blocks) {
+  /// At the end of an epoch: a class as a whole; every block is a term of its residual, in the order of `order`, which has
+  /// the numbers of all blocks. It keeps its shape and its slot and begins anew for the waits of the next one.
+  explanation take(std::size_t number, std::int32_t rank, const block_table& blocks,
+                   const std::vector<std::uint32_t>& order) {
     explanation& from = classes_[number].sum;
     explanation sum = std::move(from);
     from = {};
@@ -2402,10 +2405,10 @@ class class_book {
     from.cause = sum.cause;
     sum.waiters.push_back({rank, static_cast<std::int32_t>(classes_[number].location), sum.wait_ns});
     class_terms& all = terms_[number];
-    sum.residual.resize(all.sums.size());
-    for (std::uint32_t b = 0; b != all.position.size(); ++b) {
-      if (all.position[b] == 0) continue;
-      sum.residual[all.position[b] - 1] = all.sums[all.position[b] - 1].whole(blocks[b]);
+    sum.residual.reserve(all.sums.size());
+    for (const std::uint32_t b : order) {
+      if (b >= all.position.size() || all.position[b] == 0) continue;
+      sum.residual.push_back(all.sums[all.position[b] - 1].whole(blocks[b]));
     }
     all = {};
     return sum;
@@ -3343,227 +3346,6 @@ template <class Entry, class Key, class Add>
 
 #endif
 
-// ---- whywait/explain/snapshot.hpp
-#ifndef WHYWAIT_EXPLAIN_SNAPSHOT_HPP
-#define WHYWAIT_EXPLAIN_SNAPSHOT_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// A waiter asks for the causer's path as it was when one of the causer's records began.
-struct snapshot_request {
-  std::uint32_t causer_record, waiter_record;
-  std::uint16_t causer_location, waiter_location;
-  std::uint16_t all;     ///< not 0: an operation that synchronised all its members
-  std::uint16_t single;  ///< not 0: the waiter's rank has one location only
-};
-
-/// How a snapshot is made. The causer's path is the path it last took over, and what it did since. The latter
-/// it knows at once; so if the former is the waiter's own path, or if there is none, nobody has to wait for it.
-enum class snapshot_mode : std::uint8_t {
-  whole,    ///< the path itself, when the causer has come to that instant
-  own,      ///< the same, but the causer never took over a path: known beforehand
-  relative  ///< what the causer did since it took over the path of the waiter's record `base`
-};
-
-/// Announces the entries that follow; `record` and `location` are the waiter's.
-struct snapshot_head {
-  std::uint32_t record;
-  std::uint32_t entries;
-  std::uint32_t base;  ///< relative: record of the waiter at which its path was taken over
-  std::uint16_t location;
-  snapshot_mode mode;
-  std::uint8_t partial;  ///< not 0: the causer lost records
-};
-
-/// One block of a causal path profile on its way.
-struct snapshot_entry {
-  core::stable_key block, within;
-  std::int64_t visits, ns, work;
-  std::int64_t own_ns;  ///< part executed by the causer itself since it last took over a path
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/links.hpp
-#ifndef WHYWAIT_EXPLAIN_LINKS_HPP
-#define WHYWAIT_EXPLAIN_LINKS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Snapshots under way between this rank and others, at most `window` per pair of ranks, direction and kind:
-/// a rank that never waits may not fill the memory of one that always does. A receiver acknowledges half a
-/// window when it has used one; for whole snapshots also when it is stuck and has received one, because
-/// they may come in another order than they are used. How many acknowledgements there will be is known
-/// beforehand, so none is left in the network at the end.
-class link_book {
- public:
-  static constexpr std::uint64_t window = 256, half = window / 2;
-
-  /// One kind of snapshots in both directions.
-  struct traffic {
-    std::uint64_t to_send = 0, sent = 0, acknowledged = 0;  ///< acknowledged: by the other side, in halves
-    std::uint64_t received = 0, used = 0, answered = 0;     ///< answered: by this side, in halves
-
-    bool open() const noexcept { return sent - acknowledged * half < window; }
-    bool quiet() const noexcept { return sent == to_send && acknowledged == to_send / half; }
-  };
-  struct link {
-    std::int32_t rank = 0;
-    traffic whole, ahead;      ///< ahead: those of the modes own and relative
-    std::uint32_t latest = 0;  ///< the last record of the other side that is served ahead, plus 1
-
-    traffic& of(snapshot_mode mode) noexcept { return mode == snapshot_mode::whole ? whole : ahead; }
-  };
-
-  /// `out`: room to write packets in; borrowed.
-  link_book(std::int32_t own_rank, packet& out) : own_(own_rank), out_(&out) {}
-
-  std::uint32_t of(std::int32_t rank) {
-    const auto fresh = static_cast<std::uint32_t>(links_.size());
-    const std::uint32_t number = numbers_.intern(static_cast<std::uint64_t>(rank) + 1, fresh);
-    if (number == fresh) {
-      links_.emplace_back();
-      links_.back().rank = rank;
-    }
-    return number;
-  }
-  link& operator[](std::uint32_t number) noexcept { return links_[number]; }
-
-  bool may_send(std::uint32_t number, snapshot_mode mode) noexcept {
-    link& l = links_[number];
-    return l.rank == own_ || l.of(mode).open();
-  }
-
-  /// `write(packet)` appends the entries and says how many there are.
-  template <class Write, class Post>
-  void send_snapshot(std::uint32_t number, snapshot_head head, Write&& write, Post&& post) {
-    link& l = links_[number];
-    traffic& t = l.of(head.mode);
-    ++t.sent;
-    packet& out = *out_;
-    out.resize(sizeof snapshot_kind + sizeof head);
-    head.entries = write(out);
-    std::memcpy(out.data(), &snapshot_kind, sizeof snapshot_kind);
-    std::memcpy(out.data() + sizeof snapshot_kind, &head, sizeof head);
-    if (l.rank != own_) return post(l.rank, out);
-    t.acknowledged = t.sent / half;
-    keep(head, out.data() + sizeof snapshot_kind + sizeof head);
-  }
-
-  void take(std::int32_t source, const unsigned char* data, std::size_t size) {
-    packet_reader in(data, size);
-    const std::uint32_t number = of(source);
-    while (!in.empty()) {
-      const auto kind = in.get<std::uint32_t>();
-      if (kind != snapshot_kind) {
-        ++(kind == whole_used ? links_[number].whole : links_[number].ahead).acknowledged;
-        continue;
-      }
-      const auto head = in.get<snapshot_head>();
-      keep(head, in.skip(head.entries * sizeof(snapshot_entry)));
-      traffic& t = links_[number].of(head.mode);
-      ++t.received;
-      if (head.mode == snapshot_mode::whole && t.received >= (t.answered + 1) * half) full_.push_back(number);
-    }
-  }
-
-  /// Moves the snapshot for a record of this rank into `into`; false if it has not come yet.
-  bool arrived(std::uint16_t location, std::uint32_t record, snapshot_head& head, std::vector<snapshot_entry>& into) {
-    const std::uint64_t key = inbox_key(location, record);
-    const std::uint32_t found = inbox_.find(key);
-    if (found == key_map::none) return false;
-    slot& s = slots_[found];
-    into.swap(s.entries);
-    head = s.head;
-    free_.push_back(found);
-    inbox_.erase(key);
-    return true;
-  }
-
-  /// A snapshot of `rank` has been used.
-  template <class Post>
-  void used(std::int32_t rank, snapshot_mode mode, Post&& post) {
-    if (rank == own_) return;
-    link& l = links_[of(rank)];
-    traffic& t = l.of(mode);
-    if (++t.used >= (t.answered + 1) * half) acknowledge(l, mode, post);
-  }
-
-  /// This rank is stuck: lets those go on who wait for its acknowledgement only.
-  template <class Post>
-  void stuck(Post&& post) {
-    for (const std::uint32_t number : full_) {
-      link& l = links_[number];
-      while (l.whole.received >= (l.whole.answered + 1) * half) acknowledge(l, snapshot_mode::whole, post);
-    }
-    full_.clear();
-  }
-
-  /// Everything was sent and every acknowledgement that will come has come.
-  bool quiet() const noexcept {
-    for (const link& l : links_) {
-      if (!l.whole.quiet() || !l.ahead.quiet()) return false;
-    }
-    return true;
-  }
-
- private:
-  static constexpr std::uint32_t snapshot_kind = 1, whole_used = 2, ahead_used = 3;
-
-  struct slot {
-    snapshot_head head;
-    std::vector<snapshot_entry> entries;
-  };
-
-  static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
-    return ((static_cast<std::uint64_t>(location) << 32) | record) + 1;
-  }
-
-  void keep(const snapshot_head& head, const unsigned char* data) {
-    if (free_.empty()) {
-      free_.push_back(static_cast<std::uint32_t>(slots_.size()));
-      slots_.emplace_back();
-    }
-    const std::uint32_t number = inbox_.intern(inbox_key(head.location, head.record), free_.back());
-    if (number == free_.back()) free_.pop_back();
-    slot& s = slots_[number];
-    s.entries.resize(head.entries);
-    if (head.entries != 0) std::memcpy(s.entries.data(), data, head.entries * sizeof(snapshot_entry));
-    s.head = head;
-  }
-
-  template <class Post>
-  void acknowledge(link& l, snapshot_mode mode, Post&& post) {
-    ++l.of(mode).answered;
-    out_->clear();
-    put(*out_, mode == snapshot_mode::whole ? whole_used : ahead_used);
-    post(l.rank, *out_);
-  }
-
-  std::int32_t own_;
-  key_map numbers_;
-  std::vector<link> links_;
-  std::vector<std::uint32_t> full_;
-  key_map inbox_;  ///< the slot of each snapshot that was not used yet
-  std::vector<slot> slots_;
-  std::vector<std::uint32_t> free_;
-  packet* out_;  ///< what is being sent
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/interval_diff.hpp
 #ifndef WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 #define WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
@@ -3759,6 +3541,53 @@ class alignments {
 
 #endif
 
+// ---- whywait/explain/snapshot.hpp
+#ifndef WHYWAIT_EXPLAIN_SNAPSHOT_HPP
+#define WHYWAIT_EXPLAIN_SNAPSHOT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// A waiter asks for the causer's path as it was when one of the causer's records began.
+struct snapshot_request {
+  std::uint32_t causer_record, waiter_record;
+  std::uint16_t causer_location, waiter_location;
+  std::uint16_t all;     ///< not 0: an operation that synchronised all its members
+  std::uint16_t single;  ///< not 0: the waiter's rank has one location only
+};
+
+/// How a snapshot is made. The causer's path is the path it last took over, and what it did since. The latter
+/// it knows at once; so if the former is the waiter's own path, or if there is none, nobody has to wait for it.
+enum class snapshot_mode : std::uint8_t {
+  whole,    ///< the path itself, when the causer has come to that instant
+  own,      ///< the same, but the causer never took over a path: known beforehand
+  relative  ///< what the causer did since it took over the path of the waiter's record `base`
+};
+
+/// Announces the entries that follow; `record` and `location` are the waiter's.
+struct snapshot_head {
+  std::uint32_t record;
+  std::uint32_t entries;
+  std::uint32_t base;  ///< relative: record of the waiter at which its path was taken over
+  std::uint16_t location;
+  snapshot_mode mode;
+  std::uint8_t partial;  ///< not 0: the causer lost records
+};
+
+/// One block of a causal path profile on its way.
+struct snapshot_entry {
+  core::stable_key block, within;
+  std::int64_t visits, ns, work;
+  std::int64_t own_ns;  ///< part executed by the causer itself since it last took over a path
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/forward_scratch.hpp
 #ifndef WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
 #define WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
@@ -3767,15 +3596,193 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// What the forward pass needs only while it handles one wait. All ranks that a process hosts share one, so that it
-/// stays in the cache and does not grow with them. Nothing in it means anything from one wait to the next.
+/// What the forward pass needs for a short time only. All ranks that a process hosts share one, so that it stays in the
+/// cache and does not grow with them: the snapshots that have come and were not used yet, each of which one rank knows by
+/// its number, and room that means nothing from one wait to the next.
 struct forward_scratch {
+  /// A snapshot that has come and is not used yet.
+  struct slot {
+    snapshot_head head{};
+    std::vector<snapshot_entry> entries;
+  };
+  std::vector<slot> slots;
+  std::vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
+
   path_profile incoming;                   ///< the causer's path
   std::vector<std::int64_t> incoming_own;  ///< what of it the causer executed itself
   std::vector<snapshot_entry> entries;     ///< the same as it came
   wait_instance instance;
   std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
   packet out;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/links.hpp
+#ifndef WHYWAIT_EXPLAIN_LINKS_HPP
+#define WHYWAIT_EXPLAIN_LINKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Snapshots under way between this rank and others, at most `window` per pair of ranks, direction and kind:
+/// a rank that never waits may not fill the memory of one that always does. A receiver acknowledges half a
+/// window when it has used one; for whole snapshots also when it is stuck and has received one, because
+/// they may come in another order than they are used. How many acknowledgements there will be is known
+/// beforehand, so none is left in the network at the end.
+class link_book {
+ public:
+  static constexpr std::uint64_t window = 256, half = window / 2;
+
+  /// One kind of snapshots in both directions.
+  struct traffic {
+    std::uint64_t to_send = 0, sent = 0, acknowledged = 0;  ///< acknowledged: by the other side, in halves
+    std::uint64_t received = 0, used = 0, answered = 0;     ///< answered: by this side, in halves
+
+    bool open() const noexcept { return sent - acknowledged * half < window; }
+    bool quiet() const noexcept { return sent == to_send && acknowledged == to_send / half; }
+  };
+  struct link {
+    std::int32_t rank = 0;
+    traffic whole, ahead;      ///< ahead: those of the modes own and relative
+    std::uint32_t latest = 0;  ///< the last record of the other side that is served ahead, plus 1
+
+    traffic& of(snapshot_mode mode) noexcept { return mode == snapshot_mode::whole ? whole : ahead; }
+  };
+
+  /// `scratch`: room for packets and for what was not used yet; borrowed.
+  link_book(std::int32_t own_rank, forward_scratch& scratch) : own_(own_rank), out_(&scratch.out), scratch_(&scratch) {}
+
+  std::uint32_t of(std::int32_t rank) {
+    const auto fresh = static_cast<std::uint32_t>(links_.size());
+    const std::uint32_t number = numbers_.intern(static_cast<std::uint64_t>(rank) + 1, fresh);
+    if (number == fresh) {
+      links_.emplace_back();
+      links_.back().rank = rank;
+    }
+    return number;
+  }
+  link& operator[](std::uint32_t number) noexcept { return links_[number]; }
+
+  bool may_send(std::uint32_t number, snapshot_mode mode) noexcept {
+    link& l = links_[number];
+    return l.rank == own_ || l.of(mode).open();
+  }
+
+  /// `write(packet)` appends the entries and says how many there are.
+  template <class Write, class Post>
+  void send_snapshot(std::uint32_t number, snapshot_head head, Write&& write, Post&& post) {
+    link& l = links_[number];
+    traffic& t = l.of(head.mode);
+    ++t.sent;
+    packet& out = *out_;
+    out.resize(sizeof snapshot_kind + sizeof head);
+    head.entries = write(out);
+    std::memcpy(out.data(), &snapshot_kind, sizeof snapshot_kind);
+    std::memcpy(out.data() + sizeof snapshot_kind, &head, sizeof head);
+    if (l.rank != own_) return post(l.rank, out);
+    t.acknowledged = t.sent / half;
+    keep(head, out.data() + sizeof snapshot_kind + sizeof head);
+  }
+
+  void take(std::int32_t source, const unsigned char* data, std::size_t size) {
+    packet_reader in(data, size);
+    const std::uint32_t number = of(source);
+    while (!in.empty()) {
+      const auto kind = in.get<std::uint32_t>();
+      if (kind != snapshot_kind) {
+        ++(kind == whole_used ? links_[number].whole : links_[number].ahead).acknowledged;
+        continue;
+      }
+      const auto head = in.get<snapshot_head>();
+      keep(head, in.skip(head.entries * sizeof(snapshot_entry)));
+      traffic& t = links_[number].of(head.mode);
+      ++t.received;
+      if (head.mode == snapshot_mode::whole && t.received >= (t.answered + 1) * half) full_.push_back(number);
+    }
+  }
+
+  /// Moves the snapshot for a record of this rank into `into`; false if it has not come yet.
+  bool arrived(std::uint16_t location, std::uint32_t record, snapshot_head& head, std::vector<snapshot_entry>& into) {
+    const std::uint64_t key = inbox_key(location, record);
+    const std::uint32_t found = inbox_.find(key);
+    if (found == key_map::none) return false;
+    forward_scratch::slot& s = scratch_->slots[found];
+    into.swap(s.entries);
+    head = s.head;
+    scratch_->free.push_back(found);
+    inbox_.erase(key);
+    return true;
+  }
+
+  /// A snapshot of `rank` has been used.
+  template <class Post>
+  void used(std::int32_t rank, snapshot_mode mode, Post&& post) {
+    if (rank == own_) return;
+    link& l = links_[of(rank)];
+    traffic& t = l.of(mode);
+    if (++t.used >= (t.answered + 1) * half) acknowledge(l, mode, post);
+  }
+
+  /// This rank is stuck: lets those go on who wait for its acknowledgement only.
+  template <class Post>
+  void stuck(Post&& post) {
+    for (const std::uint32_t number : full_) {
+      link& l = links_[number];
+      while (l.whole.received >= (l.whole.answered + 1) * half) acknowledge(l, snapshot_mode::whole, post);
+    }
+    full_.clear();
+  }
+
+  /// Everything was sent and every acknowledgement that will come has come.
+  bool quiet() const noexcept {
+    for (const link& l : links_) {
+      if (!l.whole.quiet() || !l.ahead.quiet()) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t snapshot_kind = 1, whole_used = 2, ahead_used = 3;
+
+  static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
+    return ((static_cast<std::uint64_t>(location) << 32) | record) + 1;
+  }
+
+  void keep(const snapshot_head& head, const unsigned char* data) {
+    std::vector<std::uint32_t>& free = scratch_->free;
+    if (free.empty()) {
+      free.push_back(static_cast<std::uint32_t>(scratch_->slots.size()));
+      scratch_->slots.emplace_back();
+    }
+    const std::uint32_t number = inbox_.intern(inbox_key(head.location, head.record), free.back());
+    if (number == free.back()) free.pop_back();
+    forward_scratch::slot& s = scratch_->slots[number];
+    s.entries.resize(head.entries);
+    if (head.entries != 0) std::memcpy(s.entries.data(), data, head.entries * sizeof(snapshot_entry));
+    s.head = head;
+  }
+
+  template <class Post>
+  void acknowledge(link& l, snapshot_mode mode, Post&& post) {
+    ++l.of(mode).answered;
+    out_->clear();
+    put(*out_, mode == snapshot_mode::whole ? whole_used : ahead_used);
+    post(l.rank, *out_);
+  }
+
+  std::int32_t own_;
+  key_map numbers_;
+  std::vector<link> links_;
+  std::vector<std::uint32_t> full_;
+  key_map inbox_;  ///< the slot of each snapshot that was not used yet
+  packet* out_;  ///< what is being sent
+  forward_scratch* scratch_;
 };
 
 }  // namespace explain
@@ -3843,6 +3850,7 @@ class location_path {
   [[gnu::cold]] void report(explained_location& into) {
     keep_spent();
     into.arrivals = arrivals_;
+    into.blocks = blocks_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
     into.path.reserve(profile_.size());
@@ -4196,7 +4204,7 @@ class forward_pass {
         earliest_ns_(earliest_ns),
         blocks_(&blocks),
         scratch_(&scratch),
-        links_(rank.rank, scratch.out) {
+        links_(rank.rank, scratch) {
     lanes_.reserve(rank.locations.size());  // they are referred to
     for (std::size_t i = 0; i != rank.locations.size(); ++i) {
       lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes,
@@ -4614,13 +4622,16 @@ class merge_book {
       const class_clock x = placed(a), y = placed(b);
       return x.key != y.key ? x.key < y.key : x.slot < y.slot;
     });
+    std::vector<std::uint32_t> by_name(blocks_->size());
+    for (std::uint32_t b = 0; b != by_name.size(); ++b) by_name[b] = b;
+    sort_rarely(by_name, [this](std::uint32_t a, std::uint32_t b) {
+      const block_table::name &x = (*blocks_)[a], &y = (*blocks_)[b];
+      return x.block != y.block ? x.block < y.block : x.within < y.within;
+    });
     merged_.reserve(order.size());
     for (const std::uint32_t number : order) {
       const class_clock at = placed(number);
-      explanation whole = classes_->take(number, rank_->rank, *blocks_);
-      sort_rarely(whole.residual, [](const residual_term& a, const residual_term& b) {
-        return a.block != b.block ? a.block < b.block : a.within < b.within;
-      });
+      explanation whole = classes_->take(number, rank_->rank, *blocks_, by_name);
       if (!merged_.empty() && merged_.back().key == at.key && merged_.back().slot == at.slot) {
         merged_.back().merge(whole);
         continue;
@@ -4989,6 +5000,7 @@ class rank_engine {
 
   packet pack_result() {
     packet out;
+    out.reserve(4096);  // or it would be copied at each doubling
     for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
                                  totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
       put(out, v);

@@ -9157,18 +9157,24 @@ class team {
   }
 
   /// Nobody has failed; returns the largest of all words.
-  [[gnu::cold]] std::uint64_t agree(std::uint64_t word = 0) const {
+  [[gnu::cold]] std::int64_t agree(std::int64_t word = 0) const {
     const failure first = compare({}, &word);
     if (first) throw peer_failed(comm_, first);
     return word;
   }
 
-  /// The agreement itself: who has failed, the lowest rank if there are several; `word` becomes the largest of all.
-  [[gnu::cold]] failure compare(const failure& mine, std::uint64_t* word = nullptr) const noexcept {
-    std::uint64_t said[2] = {mine ? static_cast<std::uint64_t>(size_ - rank_) : 0, word != nullptr ? *word : 0};
+  /// The agreement itself (MPICH 4.0 takes unsigned numbers for signed ones here, so they are signed): who has failed, the lowest rank if there are several; `word` becomes the largest of all.
+  [[gnu::cold]] failure compare(const failure& mine, std::int64_t* word = nullptr) const noexcept {
+    const std::int64_t own[2] = {mine ? size_ - rank_ : 0, word != nullptr ? *word : 0};
+    std::int64_t said[2] = {0, 0};
     if (size_ == 1) return mine;
-    if (PMPI_Allreduce(MPI_IN_PLACE, said, 2, MPI_UINT64_T, MPI_MAX, comm_) != MPI_SUCCESS)
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (PMPI_Iallreduce(own, said, 2, MPI_INT64_T, MPI_MAX, comm_, &request) != MPI_SUCCESS)
       return failure::of(name_, "MPI cannot compare ranks");
+    // Gives the processor away after a while: more ranks than processors is common, and not every MPI yields.
+    int over = 0;
+    for (unsigned tries = 0; PMPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0; ++tries)
+      if (tries > 200) sched_yield();
     if (word != nullptr) *word = said[1];
     if (said[0] == 0) return {};
     const int root = size_ - static_cast<int>(said[0]);
@@ -9179,7 +9185,7 @@ class team {
 
   /// The lowest rank of those that say so; -1: none.
   std::int32_t lowest_of(bool here) const {
-    const std::uint64_t distance = agree(here ? static_cast<std::uint64_t>(size_ - rank_) : 0);
+    const std::int64_t distance = agree(here ? size_ - rank_ : 0);
     return distance == 0 ? -1 : size_ - static_cast<std::int32_t>(distance);
   }
 
@@ -9200,7 +9206,7 @@ class team {
   /// The vector or string of rank 0 becomes that of all.
   template <class Container>
   void share(Container& values) const {
-    const std::uint64_t count = agree(rank_ == 0 ? values.size() : 0);
+    const auto count = static_cast<std::uint64_t>(agree(rank_ == 0 ? static_cast<std::int64_t>(values.size()) : 0));
     values.resize(static_cast<std::size_t>(count));
     if (count != 0) broadcast(&values[0], count * sizeof values[0]);
   }
@@ -9357,8 +9363,7 @@ class mpi_transport {
 
   template <class Value>
   std::int64_t minimum(Value&& value) const {
-    constexpr std::uint64_t top = ~(~std::uint64_t{0} >> 1);  // the smallest value is the largest word
-    return static_cast<std::int64_t>(~team_.agree(~(static_cast<std::uint64_t>(value(0)) ^ top)) ^ top);
+    return ~team_.agree(~value(0));  // the smallest value is the largest word
   }
 
   /// Rounds of an Alltoall of the sizes and an Alltoallv of the packets, until in one round nobody has sent
@@ -9454,7 +9459,7 @@ class mpi_transport {
         if (!p.empty()) std::memcpy(out_round.data() + out_at[i], p.data(), p.size());
         p.clear();
       }
-      largest = static_cast<std::size_t>(team_.agree(largest));
+      largest = static_cast<std::size_t>(team_.agree(static_cast<std::int64_t>(largest)));
       if (largest == 0) return;  // nobody has sent anything to anybody
       PMPI_Alltoall(out_count.data(), 1, MPI_INT, in_count.data(), 1, MPI_INT, comm_);
       std::size_t in_sum = 0;
@@ -15304,6 +15309,51 @@ struct options {
 
 #endif
 
+// ---- whywait/core/byte_list.hpp
+#ifndef WHYWAIT_CORE_BYTE_LIST_HPP
+#define WHYWAIT_CORE_BYTE_LIST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Bytes that make no pattern: pieces in rising order that do not touch, counted from the first byte. Messages of one shape
+/// have the same one; it is never changed and never given back, so that records may point to it.
+struct byte_list {
+  struct piece {
+    uint64_t begin;
+    uint64_t end;
+  };
+  const piece* pieces;
+  uint64_t count;  ///< at least 2
+  uint64_t bytes;  ///< in all pieces
+
+  uint64_t end() const noexcept { return pieces[count - 1].end; }
+  /// The first piece that ends behind `offset`; `count`: none. O(log count).
+  uint64_t find(uint64_t offset) const noexcept {
+    uint64_t low = 0, high = count;
+    while (low != high) {
+      const uint64_t middle = (low + high) / 2;
+      if (pieces[middle].end <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+  /// Bytes of it before `offset`. O(count).
+  uint64_t bytes_before(uint64_t offset) const noexcept {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i != count && pieces[i].begin < offset; ++i)
+      sum += (pieces[i].end < offset ? pieces[i].end : offset) - pieces[i].begin;
+    return sum;
+  }
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/core/data_record.hpp
 #ifndef WHYWAIT_CORE_DATA_RECORD_HPP
 #define WHYWAIT_CORE_DATA_RECORD_HPP
@@ -15360,10 +15410,12 @@ enum : uint8_t {
   combines = 1u << 2,
   /// The message of a collective: `order` counts the collectives of the group.
   collective = 1u << 3,
-  /// The region is only the bounds of what was touched (irregular datatype, indices in arrays).
+  /// The region is only the bounds of what was touched (datatype of too many irregular pieces, indices in arrays).
   bounds = 1u << 4,
   /// A read-modify-write that commutes with others of its kind.
   update = 1u << 5,
+  /// Of a message or copy, which are no updates: the region is irregular, and the record has its `list`.
+  listed = 1u << 5,
   /// Made with atomic operations.
   atomic = 1u << 6,
   /// Of an array of which tracked accesses are recorded by sample: says who shares, not what all was touched.
@@ -15378,7 +15430,7 @@ struct data_record {
   uint64_t time = 0;    ///< clock ticks
   uint64_t begin = 0;   ///< first byte in the object
   uint64_t end = 0;     ///< behind its last byte
-  uint64_t stride = 0;  ///< bytes from one piece to the next; 0: the region is contiguous
+  uint64_t stride = 0;  ///< bytes from one piece to the next; 0: the region is contiguous. `listed`: where the list is
   uint32_t piece = 0;   ///< bytes of one piece, if strided
   uint32_t object = 0;  ///< number in the process
   uint32_t site = 0;    ///< block or call, number in the process
@@ -15393,6 +15445,11 @@ struct data_record {
   uint8_t flags = 0;    ///< data_flag bits
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
+  /// The pieces of an irregular region, from `begin` on, as far as they lie before `end`; null: it is a regular one.
+  const byte_list* list() const noexcept {
+    const bool moved = op == data_op::send || op == data_op::receive || op == data_op::copy_from || op == data_op::copy_to;
+    return moved && has(data_flag::listed) ? reinterpret_cast<const byte_list*>(static_cast<uintptr_t>(stride)) : nullptr;
+  }
 };
 static_assert(sizeof(data_record) == 64, "a data record is one cache line");
 
@@ -16446,6 +16503,7 @@ struct message_match;
 struct merged_class;
 struct outcome;
 struct participant;
+class block_table;
 class merge_book;
 
 // What the explanation tells the virtual clocks (ledger/virtual_clocks.hpp), so that a program which does not ask for
@@ -16474,6 +16532,7 @@ struct block_time {
 /// What is known about one location after the forward pass.
 struct explained_location {
   const std::vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
+  block_table* blocks = nullptr;                   ///< of its rank; borrowed
   std::vector<caused_wait> caused;                 ///< who waited for it, by record
   std::vector<wait_note> notes;                    ///< by record
   std::int64_t end_ns = INT64_MIN;
@@ -17085,9 +17144,10 @@ class class_book {
   std::uint32_t slot(std::size_t number) const noexcept { return classes_[number].slot; }
   void place(std::size_t number, std::uint32_t slot) noexcept { classes_[number].slot = slot; }
 
-  /// At the end of an epoch: a class as a whole; every block is a term of its residual. It keeps its shape and its slot
-  /// and begins anew for the waits of the next one.
-  [[gnu::cold]] explanation take(std::size_t number, std::int32_t rank, const block_table& blocks) {
+  /// At the end of an epoch: a class as a whole; every block is a term of its residual, in the order of `order`, which has
+  /// the numbers of all blocks. It keeps its shape and its slot and begins anew for the waits of the next one.
+  explanation take(std::size_t number, std::int32_t rank, const block_table& blocks,
+                   const std::vector<std::uint32_t>& order) {
     explanation& from = classes_[number].sum;
     explanation sum = std::move(from);
     from = {};
@@ -17096,10 +17156,10 @@ class class_book {
     from.cause = sum.cause;
     sum.waiters.push_back({rank, static_cast<std::int32_t>(classes_[number].location), sum.wait_ns});
     class_terms& all = terms_[number];
-    sum.residual.resize(all.sums.size());
-    for (std::uint32_t b = 0; b != all.position.size(); ++b) {
-      if (all.position[b] == 0) continue;
-      sum.residual[all.position[b] - 1] = all.sums[all.position[b] - 1].whole(blocks[b]);
+    sum.residual.reserve(all.sums.size());
+    for (const std::uint32_t b : order) {
+      if (b >= all.position.size() || all.position[b] == 0) continue;
+      sum.residual.push_back(all.sums[all.position[b] - 1].whole(blocks[b]));
     }
     all = {};
     return sum;
@@ -18037,227 +18097,6 @@ template <class Entry, class Key, class Add>
 
 #endif
 
-// ---- whywait/explain/snapshot.hpp
-#ifndef WHYWAIT_EXPLAIN_SNAPSHOT_HPP
-#define WHYWAIT_EXPLAIN_SNAPSHOT_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// A waiter asks for the causer's path as it was when one of the causer's records began.
-struct snapshot_request {
-  std::uint32_t causer_record, waiter_record;
-  std::uint16_t causer_location, waiter_location;
-  std::uint16_t all;     ///< not 0: an operation that synchronised all its members
-  std::uint16_t single;  ///< not 0: the waiter's rank has one location only
-};
-
-/// How a snapshot is made. The causer's path is the path it last took over, and what it did since. The latter
-/// it knows at once; so if the former is the waiter's own path, or if there is none, nobody has to wait for it.
-enum class snapshot_mode : std::uint8_t {
-  whole,    ///< the path itself, when the causer has come to that instant
-  own,      ///< the same, but the causer never took over a path: known beforehand
-  relative  ///< what the causer did since it took over the path of the waiter's record `base`
-};
-
-/// Announces the entries that follow; `record` and `location` are the waiter's.
-struct snapshot_head {
-  std::uint32_t record;
-  std::uint32_t entries;
-  std::uint32_t base;  ///< relative: record of the waiter at which its path was taken over
-  std::uint16_t location;
-  snapshot_mode mode;
-  std::uint8_t partial;  ///< not 0: the causer lost records
-};
-
-/// One block of a causal path profile on its way.
-struct snapshot_entry {
-  core::stable_key block, within;
-  std::int64_t visits, ns, work;
-  std::int64_t own_ns;  ///< part executed by the causer itself since it last took over a path
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/links.hpp
-#ifndef WHYWAIT_EXPLAIN_LINKS_HPP
-#define WHYWAIT_EXPLAIN_LINKS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Snapshots under way between this rank and others, at most `window` per pair of ranks, direction and kind:
-/// a rank that never waits may not fill the memory of one that always does. A receiver acknowledges half a
-/// window when it has used one; for whole snapshots also when it is stuck and has received one, because
-/// they may come in another order than they are used. How many acknowledgements there will be is known
-/// beforehand, so none is left in the network at the end.
-class link_book {
- public:
-  static constexpr std::uint64_t window = 256, half = window / 2;
-
-  /// One kind of snapshots in both directions.
-  struct traffic {
-    std::uint64_t to_send = 0, sent = 0, acknowledged = 0;  ///< acknowledged: by the other side, in halves
-    std::uint64_t received = 0, used = 0, answered = 0;     ///< answered: by this side, in halves
-
-    bool open() const noexcept { return sent - acknowledged * half < window; }
-    bool quiet() const noexcept { return sent == to_send && acknowledged == to_send / half; }
-  };
-  struct link {
-    std::int32_t rank = 0;
-    traffic whole, ahead;      ///< ahead: those of the modes own and relative
-    std::uint32_t latest = 0;  ///< the last record of the other side that is served ahead, plus 1
-
-    traffic& of(snapshot_mode mode) noexcept { return mode == snapshot_mode::whole ? whole : ahead; }
-  };
-
-  /// `out`: room to write packets in; borrowed.
-  link_book(std::int32_t own_rank, packet& out) : own_(own_rank), out_(&out) {}
-
-  std::uint32_t of(std::int32_t rank) {
-    const auto fresh = static_cast<std::uint32_t>(links_.size());
-    const std::uint32_t number = numbers_.intern(static_cast<std::uint64_t>(rank) + 1, fresh);
-    if (number == fresh) {
-      links_.emplace_back();
-      links_.back().rank = rank;
-    }
-    return number;
-  }
-  link& operator[](std::uint32_t number) noexcept { return links_[number]; }
-
-  bool may_send(std::uint32_t number, snapshot_mode mode) noexcept {
-    link& l = links_[number];
-    return l.rank == own_ || l.of(mode).open();
-  }
-
-  /// `write(packet)` appends the entries and says how many there are.
-  template <class Write, class Post>
-  void send_snapshot(std::uint32_t number, snapshot_head head, Write&& write, Post&& post) {
-    link& l = links_[number];
-    traffic& t = l.of(head.mode);
-    ++t.sent;
-    packet& out = *out_;
-    out.resize(sizeof snapshot_kind + sizeof head);
-    head.entries = write(out);
-    std::memcpy(out.data(), &snapshot_kind, sizeof snapshot_kind);
-    std::memcpy(out.data() + sizeof snapshot_kind, &head, sizeof head);
-    if (l.rank != own_) return post(l.rank, out);
-    t.acknowledged = t.sent / half;
-    keep(head, out.data() + sizeof snapshot_kind + sizeof head);
-  }
-
-  void take(std::int32_t source, const unsigned char* data, std::size_t size) {
-    packet_reader in(data, size);
-    const std::uint32_t number = of(source);
-    while (!in.empty()) {
-      const auto kind = in.get<std::uint32_t>();
-      if (kind != snapshot_kind) {
-        ++(kind == whole_used ? links_[number].whole : links_[number].ahead).acknowledged;
-        continue;
-      }
-      const auto head = in.get<snapshot_head>();
-      keep(head, in.skip(head.entries * sizeof(snapshot_entry)));
-      traffic& t = links_[number].of(head.mode);
-      ++t.received;
-      if (head.mode == snapshot_mode::whole && t.received >= (t.answered + 1) * half) full_.push_back(number);
-    }
-  }
-
-  /// Moves the snapshot for a record of this rank into `into`; false if it has not come yet.
-  bool arrived(std::uint16_t location, std::uint32_t record, snapshot_head& head, std::vector<snapshot_entry>& into) {
-    const std::uint64_t key = inbox_key(location, record);
-    const std::uint32_t found = inbox_.find(key);
-    if (found == key_map::none) return false;
-    slot& s = slots_[found];
-    into.swap(s.entries);
-    head = s.head;
-    free_.push_back(found);
-    inbox_.erase(key);
-    return true;
-  }
-
-  /// A snapshot of `rank` has been used.
-  template <class Post>
-  void used(std::int32_t rank, snapshot_mode mode, Post&& post) {
-    if (rank == own_) return;
-    link& l = links_[of(rank)];
-    traffic& t = l.of(mode);
-    if (++t.used >= (t.answered + 1) * half) acknowledge(l, mode, post);
-  }
-
-  /// This rank is stuck: lets those go on who wait for its acknowledgement only.
-  template <class Post>
-  void stuck(Post&& post) {
-    for (const std::uint32_t number : full_) {
-      link& l = links_[number];
-      while (l.whole.received >= (l.whole.answered + 1) * half) acknowledge(l, snapshot_mode::whole, post);
-    }
-    full_.clear();
-  }
-
-  /// Everything was sent and every acknowledgement that will come has come.
-  bool quiet() const noexcept {
-    for (const link& l : links_) {
-      if (!l.whole.quiet() || !l.ahead.quiet()) return false;
-    }
-    return true;
-  }
-
- private:
-  static constexpr std::uint32_t snapshot_kind = 1, whole_used = 2, ahead_used = 3;
-
-  struct slot {
-    snapshot_head head;
-    std::vector<snapshot_entry> entries;
-  };
-
-  static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
-    return ((static_cast<std::uint64_t>(location) << 32) | record) + 1;
-  }
-
-  void keep(const snapshot_head& head, const unsigned char* data) {
-    if (free_.empty()) {
-      free_.push_back(static_cast<std::uint32_t>(slots_.size()));
-      slots_.emplace_back();
-    }
-    const std::uint32_t number = inbox_.intern(inbox_key(head.location, head.record), free_.back());
-    if (number == free_.back()) free_.pop_back();
-    slot& s = slots_[number];
-    s.entries.resize(head.entries);
-    if (head.entries != 0) std::memcpy(s.entries.data(), data, head.entries * sizeof(snapshot_entry));
-    s.head = head;
-  }
-
-  template <class Post>
-  void acknowledge(link& l, snapshot_mode mode, Post&& post) {
-    ++l.of(mode).answered;
-    out_->clear();
-    put(*out_, mode == snapshot_mode::whole ? whole_used : ahead_used);
-    post(l.rank, *out_);
-  }
-
-  std::int32_t own_;
-  key_map numbers_;
-  std::vector<link> links_;
-  std::vector<std::uint32_t> full_;
-  key_map inbox_;  ///< the slot of each snapshot that was not used yet
-  std::vector<slot> slots_;
-  std::vector<std::uint32_t> free_;
-  packet* out_;  ///< what is being sent
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/interval_diff.hpp
 #ifndef WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 #define WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
@@ -18453,6 +18292,53 @@ class alignments {
 
 #endif
 
+// ---- whywait/explain/snapshot.hpp
+#ifndef WHYWAIT_EXPLAIN_SNAPSHOT_HPP
+#define WHYWAIT_EXPLAIN_SNAPSHOT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// A waiter asks for the causer's path as it was when one of the causer's records began.
+struct snapshot_request {
+  std::uint32_t causer_record, waiter_record;
+  std::uint16_t causer_location, waiter_location;
+  std::uint16_t all;     ///< not 0: an operation that synchronised all its members
+  std::uint16_t single;  ///< not 0: the waiter's rank has one location only
+};
+
+/// How a snapshot is made. The causer's path is the path it last took over, and what it did since. The latter
+/// it knows at once; so if the former is the waiter's own path, or if there is none, nobody has to wait for it.
+enum class snapshot_mode : std::uint8_t {
+  whole,    ///< the path itself, when the causer has come to that instant
+  own,      ///< the same, but the causer never took over a path: known beforehand
+  relative  ///< what the causer did since it took over the path of the waiter's record `base`
+};
+
+/// Announces the entries that follow; `record` and `location` are the waiter's.
+struct snapshot_head {
+  std::uint32_t record;
+  std::uint32_t entries;
+  std::uint32_t base;  ///< relative: record of the waiter at which its path was taken over
+  std::uint16_t location;
+  snapshot_mode mode;
+  std::uint8_t partial;  ///< not 0: the causer lost records
+};
+
+/// One block of a causal path profile on its way.
+struct snapshot_entry {
+  core::stable_key block, within;
+  std::int64_t visits, ns, work;
+  std::int64_t own_ns;  ///< part executed by the causer itself since it last took over a path
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/forward_scratch.hpp
 #ifndef WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
 #define WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
@@ -18461,15 +18347,193 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// What the forward pass needs only while it handles one wait. All ranks that a process hosts share one, so that it
-/// stays in the cache and does not grow with them. Nothing in it means anything from one wait to the next.
+/// What the forward pass needs for a short time only. All ranks that a process hosts share one, so that it stays in the
+/// cache and does not grow with them: the snapshots that have come and were not used yet, each of which one rank knows by
+/// its number, and room that means nothing from one wait to the next.
 struct forward_scratch {
+  /// A snapshot that has come and is not used yet.
+  struct slot {
+    snapshot_head head{};
+    std::vector<snapshot_entry> entries;
+  };
+  std::vector<slot> slots;
+  std::vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
+
   path_profile incoming;                   ///< the causer's path
   std::vector<std::int64_t> incoming_own;  ///< what of it the causer executed itself
   std::vector<snapshot_entry> entries;     ///< the same as it came
   wait_instance instance;
   std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
   packet out;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/links.hpp
+#ifndef WHYWAIT_EXPLAIN_LINKS_HPP
+#define WHYWAIT_EXPLAIN_LINKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Snapshots under way between this rank and others, at most `window` per pair of ranks, direction and kind:
+/// a rank that never waits may not fill the memory of one that always does. A receiver acknowledges half a
+/// window when it has used one; for whole snapshots also when it is stuck and has received one, because
+/// they may come in another order than they are used. How many acknowledgements there will be is known
+/// beforehand, so none is left in the network at the end.
+class link_book {
+ public:
+  static constexpr std::uint64_t window = 256, half = window / 2;
+
+  /// One kind of snapshots in both directions.
+  struct traffic {
+    std::uint64_t to_send = 0, sent = 0, acknowledged = 0;  ///< acknowledged: by the other side, in halves
+    std::uint64_t received = 0, used = 0, answered = 0;     ///< answered: by this side, in halves
+
+    bool open() const noexcept { return sent - acknowledged * half < window; }
+    bool quiet() const noexcept { return sent == to_send && acknowledged == to_send / half; }
+  };
+  struct link {
+    std::int32_t rank = 0;
+    traffic whole, ahead;      ///< ahead: those of the modes own and relative
+    std::uint32_t latest = 0;  ///< the last record of the other side that is served ahead, plus 1
+
+    traffic& of(snapshot_mode mode) noexcept { return mode == snapshot_mode::whole ? whole : ahead; }
+  };
+
+  /// `scratch`: room for packets and for what was not used yet; borrowed.
+  link_book(std::int32_t own_rank, forward_scratch& scratch) : own_(own_rank), out_(&scratch.out), scratch_(&scratch) {}
+
+  std::uint32_t of(std::int32_t rank) {
+    const auto fresh = static_cast<std::uint32_t>(links_.size());
+    const std::uint32_t number = numbers_.intern(static_cast<std::uint64_t>(rank) + 1, fresh);
+    if (number == fresh) {
+      links_.emplace_back();
+      links_.back().rank = rank;
+    }
+    return number;
+  }
+  link& operator[](std::uint32_t number) noexcept { return links_[number]; }
+
+  bool may_send(std::uint32_t number, snapshot_mode mode) noexcept {
+    link& l = links_[number];
+    return l.rank == own_ || l.of(mode).open();
+  }
+
+  /// `write(packet)` appends the entries and says how many there are.
+  template <class Write, class Post>
+  void send_snapshot(std::uint32_t number, snapshot_head head, Write&& write, Post&& post) {
+    link& l = links_[number];
+    traffic& t = l.of(head.mode);
+    ++t.sent;
+    packet& out = *out_;
+    out.resize(sizeof snapshot_kind + sizeof head);
+    head.entries = write(out);
+    std::memcpy(out.data(), &snapshot_kind, sizeof snapshot_kind);
+    std::memcpy(out.data() + sizeof snapshot_kind, &head, sizeof head);
+    if (l.rank != own_) return post(l.rank, out);
+    t.acknowledged = t.sent / half;
+    keep(head, out.data() + sizeof snapshot_kind + sizeof head);
+  }
+
+  void take(std::int32_t source, const unsigned char* data, std::size_t size) {
+    packet_reader in(data, size);
+    const std::uint32_t number = of(source);
+    while (!in.empty()) {
+      const auto kind = in.get<std::uint32_t>();
+      if (kind != snapshot_kind) {
+        ++(kind == whole_used ? links_[number].whole : links_[number].ahead).acknowledged;
+        continue;
+      }
+      const auto head = in.get<snapshot_head>();
+      keep(head, in.skip(head.entries * sizeof(snapshot_entry)));
+      traffic& t = links_[number].of(head.mode);
+      ++t.received;
+      if (head.mode == snapshot_mode::whole && t.received >= (t.answered + 1) * half) full_.push_back(number);
+    }
+  }
+
+  /// Moves the snapshot for a record of this rank into `into`; false if it has not come yet.
+  bool arrived(std::uint16_t location, std::uint32_t record, snapshot_head& head, std::vector<snapshot_entry>& into) {
+    const std::uint64_t key = inbox_key(location, record);
+    const std::uint32_t found = inbox_.find(key);
+    if (found == key_map::none) return false;
+    forward_scratch::slot& s = scratch_->slots[found];
+    into.swap(s.entries);
+    head = s.head;
+    scratch_->free.push_back(found);
+    inbox_.erase(key);
+    return true;
+  }
+
+  /// A snapshot of `rank` has been used.
+  template <class Post>
+  void used(std::int32_t rank, snapshot_mode mode, Post&& post) {
+    if (rank == own_) return;
+    link& l = links_[of(rank)];
+    traffic& t = l.of(mode);
+    if (++t.used >= (t.answered + 1) * half) acknowledge(l, mode, post);
+  }
+
+  /// This rank is stuck: lets those go on who wait for its acknowledgement only.
+  template <class Post>
+  void stuck(Post&& post) {
+    for (const std::uint32_t number : full_) {
+      link& l = links_[number];
+      while (l.whole.received >= (l.whole.answered + 1) * half) acknowledge(l, snapshot_mode::whole, post);
+    }
+    full_.clear();
+  }
+
+  /// Everything was sent and every acknowledgement that will come has come.
+  bool quiet() const noexcept {
+    for (const link& l : links_) {
+      if (!l.whole.quiet() || !l.ahead.quiet()) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t snapshot_kind = 1, whole_used = 2, ahead_used = 3;
+
+  static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
+    return ((static_cast<std::uint64_t>(location) << 32) | record) + 1;
+  }
+
+  void keep(const snapshot_head& head, const unsigned char* data) {
+    std::vector<std::uint32_t>& free = scratch_->free;
+    if (free.empty()) {
+      free.push_back(static_cast<std::uint32_t>(scratch_->slots.size()));
+      scratch_->slots.emplace_back();
+    }
+    const std::uint32_t number = inbox_.intern(inbox_key(head.location, head.record), free.back());
+    if (number == free.back()) free.pop_back();
+    forward_scratch::slot& s = scratch_->slots[number];
+    s.entries.resize(head.entries);
+    if (head.entries != 0) std::memcpy(s.entries.data(), data, head.entries * sizeof(snapshot_entry));
+    s.head = head;
+  }
+
+  template <class Post>
+  void acknowledge(link& l, snapshot_mode mode, Post&& post) {
+    ++l.of(mode).answered;
+    out_->clear();
+    put(*out_, mode == snapshot_mode::whole ? whole_used : ahead_used);
+    post(l.rank, *out_);
+  }
+
+  std::int32_t own_;
+  key_map numbers_;
+  std::vector<link> links_;
+  std::vector<std::uint32_t> full_;
+  key_map inbox_;  ///< the slot of each snapshot that was not used yet
+  packet* out_;  ///< what is being sent
+  forward_scratch* scratch_;
 };
 
 }  // namespace explain
@@ -18537,6 +18601,7 @@ class location_path {
   [[gnu::cold]] void report(explained_location& into) {
     keep_spent();
     into.arrivals = arrivals_;
+    into.blocks = blocks_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
     into.path.reserve(profile_.size());
@@ -18890,7 +18955,7 @@ class forward_pass {
         earliest_ns_(earliest_ns),
         blocks_(&blocks),
         scratch_(&scratch),
-        links_(rank.rank, scratch.out) {
+        links_(rank.rank, scratch) {
     lanes_.reserve(rank.locations.size());  // they are referred to
     for (std::size_t i = 0; i != rank.locations.size(); ++i) {
       lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes,
@@ -19308,13 +19373,16 @@ class merge_book {
       const class_clock x = placed(a), y = placed(b);
       return x.key != y.key ? x.key < y.key : x.slot < y.slot;
     });
+    std::vector<std::uint32_t> by_name(blocks_->size());
+    for (std::uint32_t b = 0; b != by_name.size(); ++b) by_name[b] = b;
+    sort_rarely(by_name, [this](std::uint32_t a, std::uint32_t b) {
+      const block_table::name &x = (*blocks_)[a], &y = (*blocks_)[b];
+      return x.block != y.block ? x.block < y.block : x.within < y.within;
+    });
     merged_.reserve(order.size());
     for (const std::uint32_t number : order) {
       const class_clock at = placed(number);
-      explanation whole = classes_->take(number, rank_->rank, *blocks_);
-      sort_rarely(whole.residual, [](const residual_term& a, const residual_term& b) {
-        return a.block != b.block ? a.block < b.block : a.within < b.within;
-      });
+      explanation whole = classes_->take(number, rank_->rank, *blocks_, by_name);
       if (!merged_.empty() && merged_.back().key == at.key && merged_.back().slot == at.slot) {
         merged_.back().merge(whole);
         continue;
@@ -19683,6 +19751,7 @@ class rank_engine {
 
   packet pack_result() {
     packet out;
+    out.reserve(4096);  // or it would be copied at each doubling
     for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
                                  totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
       put(out, v);
@@ -21600,8 +21669,11 @@ class cost_pass {
  public:
   explicit cost_pass(const rank_history& rank) : rank_(&rank) {}
 
-  /// `arrivals`: who this location waited for; `services`: who waited for it; both by record.
-  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
+  /// `arrivals`: who this location waited for; `services`: who waited for it; both by record. `blocks`: of the rank, the
+  /// same for all its locations; borrowed, and those of others are added.
+  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services,
+              block_table& blocks) {
+    blocks_ = &blocks;
     lanes_.emplace_back();
     lane& l = lanes_.back();
     const location_history& here = rank_->locations[location];
@@ -21650,7 +21722,7 @@ class cost_pass {
     l.left = l.waits.size();
     l.open = l.expected.size();
     l.record = here.records.size();
-    l.time.reset(new own_time(*rank_, location, blocks_, go_ns));
+    l.time.reset(new own_time(*rank_, location, blocks, go_ns));
   }
 
   /// Runs every location back as far as it gets. True when all have come to their beginning.
@@ -21697,7 +21769,7 @@ class cost_pass {
   cost_sums result() {
     for (std::uint32_t b = 0; b != costs_.size(); ++b) {
       if (costs_[b].first != 0 || costs_[b].second != 0) {
-        sums_.blocks.push_back({blocks_[b].block, costs_[b].first, costs_[b].second});
+        sums_.blocks.push_back({(*blocks_)[b].block, costs_[b].first, costs_[b].second});
       }
     }
     sums_.join();
@@ -21821,7 +21893,7 @@ class cost_pass {
     std::size_t at = sizeof(notice);
     for (std::uint32_t b = 0; b != until_.size(); ++b) {
       if (until_[b] == 0) continue;
-      const spent s{blocks_[b].block, until_[b]};
+      const spent s{(*blocks_)[b].block, until_[b]};
       std::memcpy(out_.data() + at, &s, sizeof s);
       at += sizeof s;
     }
@@ -21845,7 +21917,7 @@ class cost_pass {
       const auto s = in.get<spent>();
       if (i == translation_.size()) translation_.push_back(0);
       std::uint32_t& b = translation_[i];  // mostly the same block at the same place
-      if (b >= blocks_.size() || blocks_[b].block != s.block) b = blocks_.intern(s.block);
+      if (b >= blocks_->size() || (*blocks_)[b].block != s.block) b = blocks_->intern(s.block);
       if (b < until_.size()) until_[b] -= s.ns;
     }
     for (std::int64_t& ns : until_) {
@@ -21862,6 +21934,7 @@ class cost_pass {
     }
     if (costs_.size() < until_.size()) costs_.resize(until_.size());
     for (std::size_t b = 0; b != until_.size(); ++b) {
+      if (until_[b] == 0) continue;
       const double share = static_cast<double>(until_[b]) / whole;
       costs_[b].first += wait_ns * share;
       costs_[b].second += received_ns * share;
@@ -21876,7 +21949,7 @@ class cost_pass {
   }
 
   const rank_history* rank_;
-  block_table blocks_;
+  block_table* blocks_ = nullptr;
   std::vector<lane> lanes_;
   std::vector<std::pair<double, double>> costs_;  ///< short and long term, by number of the block
   cost_sums sums_;
@@ -22006,7 +22079,7 @@ class clock_stage final : public rank_clocks {
     needs_.messages(location, matches, count, arrivals);
   }
   void explained(std::uint16_t location, explained_location what) override {
-    cost_pass_->expect(location, *what.arrivals, what.caused);
+    cost_pass_->expect(location, *what.arrivals, what.caused, *what.blocks);
     notes_.push_back(std::move(what.notes));
     critical_path path;
     path.end_ns = what.end_ns;
@@ -30980,6 +31053,170 @@ __attribute__((noinline)) inline void tell_copy(data_thread& here, uint32_t bloc
 
 #endif
 
+// ---- whywait/sync/mpi/byte_lists.hpp
+#ifndef WHYWAIT_SYNC_MPI_BYTE_LISTS_HPP
+#define WHYWAIT_SYNC_MPI_BYTE_LISTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace sync {
+namespace mpi {
+
+/// The byte lists of a process, each kept once: at most 4096, of at most 4096 pieces, 131072 pieces in all (2 MiB, touched as it
+/// fills). Zeroed memory is an empty one. Any thread.
+class byte_lists {
+ public:
+  using piece = core::byte_list::piece;
+  static constexpr uint64_t most_pieces = 4096;  ///< in one list
+  static constexpr uint32_t most_lists = 4096;
+  static constexpr uint64_t most = 1u << 17;     ///< pieces in all lists
+
+  /// The list of these pieces, sorted and disjoint, the first at 0; null: there is no room for another.
+  const core::byte_list* keep(const piece* pieces, uint64_t count) noexcept {
+    core::stable_key key = count;
+    for (uint64_t i = 0; i != count; ++i) key = core::combine(core::combine(key, pieces[i].begin), pieces[i].end);
+    lock_.lock();
+    const core::byte_list* const found = find_or_make(key, pieces, count);
+    lock_.unlock();
+    return found;
+  }
+
+  /// `list` n times, each `step` bytes behind the one before: what `remember` was told, if it was not told of too many
+  /// others since.
+  bool recall(const core::byte_list* list, uint64_t n, int64_t step, const core::byte_list*& all) noexcept {
+    lock_.lock();
+    const repeated& r = place_of(list, n, step);
+    const bool known = r.list == list && r.n == n && r.step == step;
+    if (known) all = r.all;
+    lock_.unlock();
+    return known;
+  }
+  /// `all` may be null: there is no such list.
+  void remember(const core::byte_list* list, uint64_t n, int64_t step, const core::byte_list* all) noexcept {
+    lock_.lock();
+    place_of(list, n, step) = {list, n, step, all};
+    lock_.unlock();
+  }
+
+  uint32_t size() const noexcept { return __atomic_load_n(&size_, __ATOMIC_RELAXED); }
+  /// Whether there was no room for one.
+  bool full() const noexcept { return __atomic_load_n(&full_, __ATOMIC_RELAXED); }
+
+ private:
+  struct repeated {
+    const core::byte_list* list;
+    uint64_t n;
+    int64_t step;
+    const core::byte_list* all;
+  };
+  static constexpr uint32_t buckets = 2 * most_lists;
+
+  repeated& place_of(const core::byte_list* list, uint64_t n, int64_t step) noexcept {
+    return repeated_[core::combine(core::combine(reinterpret_cast<uintptr_t>(list), n), static_cast<uint64_t>(step)) % 64];
+  }
+
+  const core::byte_list* find_or_make(core::stable_key key, const piece* pieces, uint64_t count) noexcept {
+    uint32_t at = static_cast<uint32_t>(key % buckets);
+    for (; table_[at] != 0; at = (at + 1) % buckets) {
+      const core::byte_list& known = lists_[table_[at] - 1];
+      if (known.count == count && memcmp(known.pieces, pieces, sizeof(piece) * count) == 0) return &known;
+    }
+    if (pieces_ == nullptr) pieces_ = static_cast<piece*>(core::map_pages(sizeof(piece) * most, false));
+    if (pieces_ == nullptr || size_ == most_lists || count > most - used_) {
+      __atomic_store_n(&full_, true, __ATOMIC_RELAXED);
+      return nullptr;
+    }
+    piece* const own = pieces_ + used_;
+    memcpy(own, pieces, sizeof(piece) * count);
+    used_ += count;
+    core::byte_list& made = lists_[size_];
+    made.pieces = own;
+    made.count = count;
+    made.bytes = 0;
+    for (uint64_t i = 0; i != count; ++i) made.bytes += pieces[i].end - pieces[i].begin;
+    __atomic_store_n(&size_, size_ + 1, __ATOMIC_RELAXED);
+    table_[at] = size_;
+    return &made;
+  }
+
+  spin_lock lock_;
+  uint32_t size_ = 0;
+  bool full_ = false;
+  uint64_t used_ = 0;
+  piece* pieces_ = nullptr;
+  core::byte_list lists_[most_lists] = {};
+  uint32_t table_[buckets] = {};  // 1 + number, by key
+  repeated repeated_[64] = {};
+};
+
+/// Pieces as they come, then made a list. At most `byte_lists::most_pieces`; memory while there are any.
+class piece_buffer {
+ public:
+  using piece = core::byte_list::piece;
+
+  piece_buffer() noexcept : list_(static_cast<piece*>(core::map_pages(bytes, false))) { failed_ = list_ == nullptr; }
+  ~piece_buffer() { core::unmap_pages(list_, bytes); }
+  piece_buffer(const piece_buffer&) = delete;
+  piece_buffer& operator=(const piece_buffer&) = delete;
+
+  /// False: there were too many.
+  bool add(int64_t begin, uint64_t size) noexcept {
+    if (size == 0 || failed_) return !failed_;
+    const uint64_t at = static_cast<uint64_t>(begin) + middle;  // so that they sort
+    if (count_ != 0 && list_[count_ - 1].end == at) {
+      list_[count_ - 1].end += size;
+      return true;
+    }
+    if (count_ == byte_lists::most_pieces) return failed_ = true, false;
+    sorted_ = sorted_ && (count_ == 0 || list_[count_ - 1].end < at);
+    list_[count_++] = {at, at + size};
+    return true;
+  }
+  /// Sorted, disjoint, not touching, from 0 on.
+  void tidy() noexcept {
+    if (!sorted_) {
+      for (uint64_t gap = count_ / 2; gap != 0; gap /= 2)  // Shell's sort: no allocation, and mostly there is little to do
+        for (uint64_t i = gap; i != count_; ++i) {
+          const piece p = list_[i];
+          uint64_t at = i;
+          for (; at >= gap && list_[at - gap].begin > p.begin; at -= gap) list_[at] = list_[at - gap];
+          list_[at] = p;
+        }
+      uint64_t kept = 0;
+      for (uint64_t i = 1; i < count_; ++i) {
+        if (list_[i].begin > list_[kept].end) list_[++kept] = list_[i];
+        else if (list_[i].end > list_[kept].end) list_[kept].end = list_[i].end;
+      }
+      count_ = kept + 1;
+    }
+    const uint64_t first = count_ != 0 ? list_[0].begin : 0;
+    for (uint64_t i = 0; i != count_; ++i) {
+      list_[i].begin -= first;
+      list_[i].end -= first;
+    }
+  }
+
+  bool failed() const noexcept { return failed_; }
+  uint64_t count() const noexcept { return count_; }
+  const piece* pieces() const noexcept { return list_; }
+
+ private:
+  static constexpr size_t bytes = sizeof(piece) * byte_lists::most_pieces;
+  static constexpr uint64_t middle = uint64_t(1) << 63;
+
+  piece* list_;
+  uint64_t count_ = 0;
+  bool failed_ = false;
+  bool sorted_ = true;
+};
+
+}  // namespace mpi
+}  // namespace sync
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/sync/mpi/data_types.hpp
 #ifndef WHYWAIT_SYNC_MPI_DATA_TYPES_HPP
 #define WHYWAIT_SYNC_MPI_DATA_TYPES_HPP
@@ -30990,7 +31227,7 @@ namespace sync {
 namespace mpi {
 
 /// The bytes that a datatype really touches, from the address that a call is given: equal pieces at one distance; if they
-/// are not that regular, `low` and `high` bound them.
+/// are not that regular, a list of pieces; if those are too many, only `low` and `high`, which bound them.
 struct type_pattern {
   int64_t low = 0;      ///< of the first byte touched
   int64_t high = 0;     ///< behind the last one
@@ -30999,6 +31236,7 @@ struct type_pattern {
   uint64_t count = 0;   ///< pieces; 0: no bytes at all
   uint64_t size = 0;    ///< bytes of data
   bool regular = true;
+  const core::byte_list* list = nullptr;  ///< if not regular: from `low` on; null: there are too many pieces
 
   /// A run of bytes.
   static type_pattern run(int64_t from, uint64_t bytes) noexcept {
@@ -31012,13 +31250,21 @@ struct type_pattern {
   }
 };
 
-/// Puts patterns beside each other, in the order of a type map. What grows together is one piece.
+/// Puts patterns beside each other, in the order of a type map. What grows together is one piece. What is not regular is
+/// kept in `lists`, for which all that was put has to be remembered, up to 4096 of it; without lists there are bounds only.
 class pattern_builder {
  public:
+  explicit pattern_builder(byte_lists* lists) noexcept : lists_(lists) {}
+  ~pattern_builder() { core::unmap_pages(parts_, sizeof(part) * byte_lists::most_pieces); }
+  pattern_builder(const pattern_builder&) = delete;
+  pattern_builder& operator=(const pattern_builder&) = delete;
+
   /// `n` copies of `p`, the first `offset` bytes further, each `step` bytes behind the one before. O(1).
   void add(const type_pattern& p, int64_t offset, uint64_t n, int64_t step) noexcept {
     if (p.count == 0 || n == 0) return;
+    remember({p, offset, n, step});
     type_pattern q = p;
+    if (n != 1) q.list = nullptr;
     q.low += offset;
     q.high += offset;
     if (n != 1) {
@@ -31042,10 +31288,72 @@ class pattern_builder {
 
   type_pattern result() noexcept {
     commit();
+    if (!all_.regular && all_.list == nullptr && lists_ != nullptr) find_list();
     return all_;
   }
 
  private:
+  struct part {
+    type_pattern p;
+    int64_t offset;
+    uint64_t n;
+    int64_t step;
+  };
+
+  void remember(const part& more) noexcept {
+    if (lists_ == nullptr || forgotten_) return;
+    if (parts_count_ == 0) {
+      first_ = more;
+    } else {
+      if (parts_ == nullptr)
+        parts_ = static_cast<part*>(core::map_pages(sizeof(part) * byte_lists::most_pieces, false));
+      if (parts_ == nullptr || parts_count_ == byte_lists::most_pieces) forgotten_ = true;
+      else parts_[parts_count_] = more;
+    }
+    ++parts_count_;
+  }
+
+  void find_list() noexcept {
+    const bool one = parts_count_ == 1 && first_.p.list != nullptr;
+    if (one && lists_->recall(first_.p.list, first_.n, first_.step, all_.list)) return;
+    make_list();
+    if (one && !all_.regular) lists_->remember(first_.p.list, first_.n, first_.step, all_.list);
+  }
+
+  // Piece by piece. They may turn out to be regular when they are sorted.
+  __attribute__((noinline, cold)) void make_list() noexcept {
+    piece_buffer all;
+    for (uint64_t i = 0; i != parts_count_ && !forgotten_; ++i) {
+      const part& each = i == 0 ? first_ : parts_[i];
+      const type_pattern& p = each.p;
+      if (!p.regular && p.list == nullptr) return;
+      const bool run = p.regular && p.count == 1 && each.step == static_cast<int64_t>(p.piece);
+      if (run && !all.add(p.low + each.offset, p.piece * each.n)) return;
+      for (uint64_t copy = 0; copy != each.n && !run; ++copy) {
+        const int64_t at = p.low + each.offset + static_cast<int64_t>(copy) * each.step;
+        for (uint64_t k = 0; k != (p.regular ? p.count : p.list->count); ++k) {
+          const uint64_t from = p.regular ? k * p.stride : p.list->pieces[k].begin;
+          if (!all.add(at + static_cast<int64_t>(from), p.regular ? p.piece : p.list->pieces[k].end - from)) return;
+        }
+      }
+    }
+    if (forgotten_ || all.failed()) return;
+    all.tidy();
+    const piece_buffer::piece* const list = all.pieces();
+    const uint64_t n = all.count(), piece = list[0].end, stride = n > 1 ? list[1].begin : 0;
+    bool regular = true;
+    for (uint64_t i = 0; i != n; ++i)
+      regular = regular && list[i].begin == i * stride && list[i].end - list[i].begin == piece;
+    if (regular) {
+      all_.regular = true;
+      all_.piece = piece;
+      all_.stride = stride;
+      all_.count = n;
+    } else {
+      all_.list = lists_->keep(list, n);
+    }
+  }
+
   // A run may still grow at its end, so it is kept apart.
   void put(const type_pattern& q) noexcept {
     if (open_.count != 0 && q.regular && q.count == 1 && q.low == open_.high) {
@@ -31078,21 +31386,28 @@ class pattern_builder {
     all_.count += q.count;
     all_.stride = stride;
     all_.regular = fits;
+    all_.list = nullptr;
   }
 
   type_pattern all_, open_;
+  byte_lists* const lists_;
+  part first_{};
+  part* parts_ = nullptr;  // from the second on
+  uint64_t parts_count_ = 0;
+  bool forgotten_ = false;
 };
 
 namespace detail {
 
-type_pattern pattern_of_derived(MPI_Datatype type, int integers, int addresses, int types, int combiner) noexcept;
+type_pattern pattern_of_derived(MPI_Datatype type, int integers, int addresses, int types, int combiner,
+                                byte_lists* lists) noexcept;
 
 /// Asks MPI what a datatype is made of, down to the predefined ones.
-__attribute__((noinline, cold)) inline type_pattern ask_pattern(MPI_Datatype type) noexcept {
+__attribute__((noinline, cold)) inline type_pattern ask_pattern(MPI_Datatype type, byte_lists* lists) noexcept {
   int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
   if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return {};
   if (combiner != MPI_COMBINER_NAMED) {
-    const type_pattern found = pattern_of_derived(type, integers, addresses, types, combiner);
+    const type_pattern found = pattern_of_derived(type, integers, addresses, types, combiner, lists);
     if (found.count != 0) return found;
   }
   int size = 0;
@@ -31107,7 +31422,8 @@ __attribute__((noinline, cold)) inline type_pattern ask_pattern(MPI_Datatype typ
 }
 
 __attribute__((noinline, cold)) inline type_pattern pattern_of_derived(MPI_Datatype type, int integers, int addresses,
-                                                                       int types, int combiner) noexcept {
+                                                                       int types, int combiner,
+                                                                       byte_lists* lists) noexcept {
   const size_t room = sizeof(int) * static_cast<size_t>(integers) + sizeof(MPI_Aint) * static_cast<size_t>(addresses) +
                       sizeof(MPI_Datatype) * static_cast<size_t>(types) + 64;
   char* const pages = static_cast<char*>(core::map_pages(room, false));
@@ -31115,9 +31431,9 @@ __attribute__((noinline, cold)) inline type_pattern pattern_of_derived(MPI_Datat
   auto* const a = reinterpret_cast<MPI_Aint*>(pages);
   auto* const t = reinterpret_cast<MPI_Datatype*>(a + addresses);
   int* const n = reinterpret_cast<int*>(t + types);
-  pattern_builder all;
+  pattern_builder all(lists);
   if (PMPI_Type_get_contents(type, integers, addresses, types, n, a, t) == MPI_SUCCESS) {
-    const type_pattern one = types != 0 ? ask_pattern(t[0]) : type_pattern();
+    const type_pattern one = types != 0 ? ask_pattern(t[0], lists) : type_pattern();
     MPI_Aint low = 0, extent = 0;
     if (types != 0) PMPI_Type_get_extent(t[0], &low, &extent);
     const auto times = [](int k) { return static_cast<uint64_t>(k > 0 ? k : 0); };
@@ -31128,7 +31444,7 @@ __attribute__((noinline, cold)) inline type_pattern pattern_of_derived(MPI_Datat
       case MPI_COMBINER_CONTIGUOUS: block(n[0], 0); break;
       case MPI_COMBINER_VECTOR:
       case MPI_COMBINER_HVECTOR: {
-        pattern_builder row;
+        pattern_builder row(lists);
         row.add(one, 0, times(n[1]), extent);
         all.add(row.result(), 0, times(n[0]), combiner == MPI_COMBINER_VECTOR ? n[2] * extent : a[0]);
         break;
@@ -31149,7 +31465,7 @@ __attribute__((noinline, cold)) inline type_pattern pattern_of_derived(MPI_Datat
         for (int i = 0; i < n[0]; ++i) {
           MPI_Aint each_low = 0, each_extent = 0;
           PMPI_Type_get_extent(t[i], &each_low, &each_extent);
-          all.add(i == 0 ? one : ask_pattern(t[i]), a[i], times(n[1 + i]), each_extent);
+          all.add(i == 0 ? one : ask_pattern(t[i], lists), a[i], times(n[1 + i]), each_extent);
         }
         break;
       case MPI_COMBINER_SUBARRAY: {
@@ -31158,7 +31474,7 @@ __attribute__((noinline, cold)) inline type_pattern pattern_of_derived(MPI_Datat
         MPI_Aint step = extent;
         for (int k = 0; k < dims; ++k) {  // the fastest first
           const int d = n[1 + 3 * dims] == MPI_ORDER_C ? dims - 1 - k : k;
-          pattern_builder row;
+          pattern_builder row(lists);
           row.add(inner, n[1 + 2 * dims + d] * step, times(n[1 + dims + d]), step);
           inner = row.result();
           step *= n[1 + d];
@@ -31186,16 +31502,18 @@ class pattern_cache {
  public:
   static constexpr unsigned capacity = 256;
 
+  byte_lists lists;  ///< of those that are not regular
+
   type_pattern find(MPI_Datatype type) noexcept {
     if (type == MPI_DATATYPE_NULL) return {};
     int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
     PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    if (combiner == MPI_COMBINER_NAMED || !has_key()) return detail::ask_pattern(type);
+    if (combiner == MPI_COMBINER_NAMED || !has_key()) return detail::ask_pattern(type, &lists);
     void* known = nullptr;
     int found = 0;
     PMPI_Type_get_attr(type, key_, static_cast<void*>(&known), &found);
     if (found != 0 && known != nullptr) return static_cast<entry*>(known)->pattern;
-    const type_pattern fresh = detail::ask_pattern(type);
+    const type_pattern fresh = detail::ask_pattern(type, &lists);
     if (entry* const place = take()) {
       place->pattern = fresh;
       if (PMPI_Type_set_attr(type, key_, place) != MPI_SUCCESS) release(*place);
@@ -31457,7 +31775,7 @@ __attribute__((noinline)) inline bool find_region(call& here, const void* buffer
   PMPI_Type_get_extent(type, &low, &extent);
   const bool solid = slot.handle == bits_of(type) && slot.bytes >= 0 && slot.bytes == extent;  // predefined, no gap
   const type_pattern each = solid ? type_pattern::run(0, static_cast<uint64_t>(extent)) : own->patterns.find(type);
-  pattern_builder builder;
+  pattern_builder builder(&own->patterns.lists);
   builder.add(each, 0, static_cast<uint64_t>(count), extent);
   const type_pattern all = builder.result();
   if (all.count == 0) return false;
@@ -31471,14 +31789,26 @@ __attribute__((noinline)) inline bool find_region(call& here, const void* buffer
   if (all.regular) {
     record::data::detail::set_region(r, begin, all.count, all.stride, all.piece, o.shape.bytes());
   } else {
-    r.flags = core::data_flag::bounds;
+    r.flags = all.list != nullptr ? core::data_flag::listed : core::data_flag::bounds;
     record::data::detail::set_region(r, begin, 1, 0, static_cast<uint64_t>(all.high - all.low), o.shape.bytes());
+    r.stride = reinterpret_cast<uintptr_t>(all.list);
   }
   return true;
 }
 
-/// Cuts a region to the first `bytes` bytes of data.
+// In the order of the list, which may not be that of the type; pieces that overlap count once.
+__attribute__((noinline, cold)) inline void shorten_list(core::data_record& r, uint64_t bytes) noexcept {
+  const core::byte_list& list = *reinterpret_cast<const core::byte_list*>(static_cast<uintptr_t>(r.stride));
+  uint64_t i = 0;
+  for (; i != list.count && bytes >= list.pieces[i].end - list.pieces[i].begin; ++i)
+    bytes -= list.pieces[i].end - list.pieces[i].begin;
+  const uint64_t end = i == list.count ? list.end() : bytes != 0 ? list.pieces[i].begin + bytes : i == 0 ? 0 : list.pieces[i - 1].end;
+  if (r.begin + end < r.end) r.end = r.begin + end;
+}
+
+/// Cuts a region of a message to the first `bytes` bytes of data.
 inline void shorten(core::data_record& r, uint64_t bytes) noexcept {
+  if (r.has(core::data_flag::listed)) return shorten_list(r, bytes);
   if (bytes >= record::data::detail::bytes_in(r) || (r.has(core::data_flag::bounds) && bytes != 0)) return;
   if (r.stride == 0) {
     r.end = r.begin + bytes;
