@@ -12,7 +12,8 @@
 // json out.json
 //
 // Memory that ranks have in common (MPI_Win_allocate_shared): the ranks that write one cache line, and the one that
-// reads what another has made; MPI_Barrier is what they learn of each other's writes by.
+// reads what another has made, and sends single elements of it to itself; MPI_Barrier is what they learn of each other's
+// writes by.
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
 
@@ -29,6 +30,10 @@ int main(int argc, char** argv) {
   MPI_Aint bytes = 0;
   int unit = 0;
   MPI_Win_shared_query(window, 0, &bytes, &unit, &memory);
+  const int lengths[] = {1, 2, 1}, places[] = {0, 2, 7};
+  MPI_Datatype some;
+  MPI_Type_indexed(3, lengths, places, MPI_DOUBLE, &some);
+  MPI_Type_commit(&some);
   double sum = 0;
   {
     WHYWAIT_DATA("slots", memory, slots);
@@ -45,10 +50,13 @@ int main(int argc, char** argv) {
       if (rank == 1) {
         sum += memory[slots];
         WHYWAIT_READS("use", whywait::range(memory + slots, all - slots));
+        double got[4] = {};
+        MPI_Sendrecv(memory + slots, 1, some, 0, 0, got, 4, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
       }
       MPI_Barrier(MPI_COMM_WORLD);
     }
   }
+  MPI_Type_free(&some);
   MPI_Win_free(&window);
   MPI_Finalize();
   return rank != 1 || sum == 6 ? 0 : 1;
