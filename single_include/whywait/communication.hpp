@@ -12743,8 +12743,19 @@ class node_sharing {
       } else {
         if (r.op == core::data_op::iterations || r.object >= own.objects.size() || own.objects[r.object].memory == 0) continue;
         e.object = name_of(own.objects[r.object]);
-        e.what.begin += own.objects[r.object].memory_offset;
-        e.what.end += own.objects[r.object].memory_offset;
+        const std::uint64_t before = own.objects[r.object].memory_offset;
+        if (r.list() != nullptr) {  // an address of this process: its pieces instead
+          e.what.flags = static_cast<std::uint8_t>(e.what.flags & ~unsigned(core::data_flag::listed));
+          e.what.stride = e.what.piece = 0;
+          comm::for_each_piece(comm::region_of(r, own.objects[r.object].bytes()), [&](std::uint64_t begin, std::uint64_t end) {
+            e.what.begin = begin + before;
+            e.what.end = end + before;
+            out.push_back(e);
+          });
+          continue;
+        }
+        e.what.begin += before;
+        e.what.end += before;
       }
       out.push_back(e);
     }

@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
   MPI_Datatype some;
   MPI_Type_indexed(3, lengths, places, MPI_DOUBLE, &some);
   MPI_Type_commit(&some);
-  double sum = 0;
+  double sum = 0, got[4] = {};
   {
     WHYWAIT_DATA("slots", memory, slots);
     WHYWAIT_DATA("field", memory + slots, all - slots);
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
       if (rank == 1) {
         sum += memory[slots];
         WHYWAIT_READS("use", whywait::range(memory + slots, all - slots));
-        double got[4] = {};
+        WHYWAIT_DATA("got", got, 4);
         MPI_Sendrecv(memory + slots, 1, some, 0, 0, got, 4, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
       }
       MPI_Barrier(MPI_COMM_WORLD);

@@ -2,6 +2,7 @@
 #define WHYWAIT_RECORD_DATA_TILES_HPP
 
 #include <whywait/core/pages.hpp>
+#include <whywait/core/site.hpp>
 #include <whywait/record/data/objects.hpp>
 #include <whywait/record/path_head.hpp>
 
