@@ -6,7 +6,7 @@
 #include <vector>
 
 using namespace whywait::explain;
-using ns = std::int64_t;
+using time_ns = std::int64_t;
 
 TEST_CASE("a wait that measurement alone caused disappears, and becomes delay") {
   delay_rule<> r(2000, 4200);
@@ -44,13 +44,13 @@ TEST_CASE("a clock that disagrees is clamped: no message comes from the future")
 namespace {
 
 struct input {
-  ns x, slack, cost;
+  time_ns x, slack, cost;
 };
 
 std::vector<input> random_inputs(std::mt19937_64& random) {
   std::vector<input> all(random() % 5);
   for (input& i : all) {
-    i = {static_cast<ns>(random() % 9000), static_cast<ns>(random() % 9000), static_cast<ns>(random() % 400)};
+    i = {static_cast<time_ns>(random() % 9000), static_cast<time_ns>(random() % 9000), static_cast<time_ns>(random() % 400)};
   }
   return all;
 }
@@ -60,7 +60,7 @@ std::vector<input> random_inputs(std::mt19937_64& random) {
 TEST_CASE("C1, C2: what a wait loses becomes delay, and neither is ever negative") {
   std::mt19937_64 random(20051);
   for (int n = 0; n != 20000; ++n) {
-    const ns x = static_cast<ns>(random() % 9000), w = static_cast<ns>(random() % 9000);
+    const time_ns x = static_cast<time_ns>(random() % 9000), w = static_cast<time_ns>(random() % 9000);
     delay_rule<> r(x, w);
     for (const input& i : random_inputs(random)) r.input(i.x, i.slack, i.cost);
     REQUIRE(r.delay() - x == w - r.wait());
@@ -72,13 +72,13 @@ TEST_CASE("C1, C2: what a wait loses becomes delay, and neither is ever negative
 TEST_CASE("C4: errors never grow: the result errs by no more than the worst input") {
   std::mt19937_64 random(20054);
   for (int n = 0; n != 20000; ++n) {
-    const ns x = static_cast<ns>(random() % 9000), w = static_cast<ns>(random() % 9000);
-    const auto error = [&random] { return static_cast<ns>(random() % 201) - 100; };
-    const ns own_error = error();
-    ns worst = std::abs(own_error);
+    const time_ns x = static_cast<time_ns>(random() % 9000), w = static_cast<time_ns>(random() % 9000);
+    const auto error = [&random] { return static_cast<time_ns>(random() % 201) - 100; };
+    const time_ns own_error = error();
+    time_ns worst = std::abs(own_error);
     delay_rule<> exact(x, w), wrong(x + own_error, w);
     for (const input& i : random_inputs(random)) {
-      const ns x_error = error(), cost_error = error();
+      const time_ns x_error = error(), cost_error = error();
       worst = std::max(worst, std::abs(x_error) + std::abs(cost_error));
       exact.input(i.x, i.slack, i.cost);
       wrong.input(i.x + x_error, i.slack, i.cost + cost_error);
@@ -90,8 +90,8 @@ TEST_CASE("C4: errors never grow: the result errs by no more than the worst inpu
 TEST_CASE("C5: the same delay on all inputs changes no wait") {
   std::mt19937_64 random(20055);
   for (int n = 0; n != 20000; ++n) {
-    const ns x = static_cast<ns>(random() % 9000), w = static_cast<ns>(random() % 9000);
-    const ns shift = static_cast<ns>(random() % 5000);
+    const time_ns x = static_cast<time_ns>(random() % 9000), w = static_cast<time_ns>(random() % 9000);
+    const time_ns shift = static_cast<time_ns>(random() % 5000);
     delay_rule<> here(x, w), there(x + shift, w);
     for (const input& i : random_inputs(random)) {
       here.input(i.x, i.slack, i.cost);
@@ -105,13 +105,13 @@ TEST_CASE("C5: the same delay on all inputs changes no wait") {
 TEST_CASE("C6: an input that was there longer than own delay and wait together cannot matter") {
   std::mt19937_64 random(20056);
   for (int n = 0; n != 20000; ++n) {
-    const ns x = static_cast<ns>(random() % 9000), w = static_cast<ns>(random() % 9000);
+    const time_ns x = static_cast<time_ns>(random() % 9000), w = static_cast<time_ns>(random() % 9000);
     delay_rule<> with(x, w), without_it(x, w);
     for (const input& i : random_inputs(random)) {
       with.input(i.x, i.slack, i.cost);
       without_it.input(i.x, i.slack, i.cost);
     }
-    with.input(static_cast<ns>(random() % 9000), x + w + static_cast<ns>(random() % 100));
+    with.input(static_cast<time_ns>(random() % 9000), x + w + static_cast<time_ns>(random() % 100));
     REQUIRE(with.delay() == without_it.delay());
     REQUIRE(with.wait() == without_it.wait());
   }
@@ -120,9 +120,9 @@ TEST_CASE("C6: an input that was there longer than own delay and wait together c
 TEST_CASE("C7: intervals hold what any of their points gives") {
   std::mt19937_64 random(20057);
   for (int n = 0; n != 20000; ++n) {
-    const ns x = static_cast<ns>(random() % 9000), w = static_cast<ns>(random() % 9000);
-    const auto around = [&random](ns v) {
-      return delay_range{v - static_cast<ns>(random() % 300), v + static_cast<ns>(random() % 300)};
+    const time_ns x = static_cast<time_ns>(random() % 9000), w = static_cast<time_ns>(random() % 9000);
+    const auto around = [&random](time_ns v) {
+      return delay_range{v - static_cast<time_ns>(random() % 300), v + static_cast<time_ns>(random() % 300)};
     };
     delay_rule<> point(x, w);
     delay_rule<delay_range> range(around(x), w);
@@ -144,18 +144,18 @@ TEST_CASE("C7: intervals hold what any of their points gives") {
 TEST_CASE("a bank of clocks is as many rules at once") {
   std::mt19937_64 random(16);
   for (int n = 0; n != 2000; ++n) {
-    const ns w = static_cast<ns>(random() % 9000);
+    const time_ns w = static_cast<time_ns>(random() % 9000);
     clock_bank<4> own;
-    for (std::size_t h = 0; h != 4; ++h) own[h] = static_cast<ns>(random() % 9000) - 1000;
+    for (std::size_t h = 0; h != 4; ++h) own[h] = static_cast<time_ns>(random() % 9000) - 1000;
     delay_rule<clock_bank<4>> together(own, w);
     std::vector<delay_rule<>> apart;
     for (std::size_t h = 0; h != 4; ++h) apart.emplace_back(own[h], w);
     for (int k = 0; k != 3; ++k) {
       clock_bank<4> x, cost;
-      const ns slack = static_cast<ns>(random() % 5000);
+      const time_ns slack = static_cast<time_ns>(random() % 5000);
       for (std::size_t h = 0; h != 4; ++h) {
-        x[h] = static_cast<ns>(random() % 9000) - 1000;
-        cost[h] = static_cast<ns>(random() % 400);
+        x[h] = static_cast<time_ns>(random() % 9000) - 1000;
+        cost[h] = static_cast<time_ns>(random() % 400);
         apart[h].input(x[h], slack, cost[h]);
       }
       together.input(x, slack, cost);

@@ -251,8 +251,8 @@ TEST_CASE("clocks with another origin, rate and drift are corrected by their map
       // without drift the rate is a power of two, so that not even rounding may change anything
       const double ticks_per_ns = drifts ? 2.5 * (1 + 1e-4 * i) : static_cast<double>(1u << (i % 4));
       const std::uint64_t origin = 1000003u * static_cast<std::uint64_t>(i + 1);
-      const auto ticks = [&](std::uint64_t time_ns) {
-        return static_cast<std::uint64_t>(std::llround(static_cast<double>(time_ns) * ticks_per_ns));
+      const auto ticks = [&](std::uint64_t since_ns) {
+        return static_cast<std::uint64_t>(std::llround(static_cast<double>(since_ns) * ticks_per_ns));
       };
       r[i].clock.origin = origin;
       r[i].clock.ns_per_tick = 1 / ticks_per_ns;
