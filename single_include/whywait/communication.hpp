@@ -10436,7 +10436,8 @@ class team {
     return word;
   }
 
-  /// The agreement itself (MPICH 4.0 takes unsigned numbers for signed ones here, so they are signed): who has failed, the lowest rank if there are several; `word` becomes the largest of all.
+  /// The agreement itself: who has failed, the lowest rank if there are several; `word` becomes the largest of all. In
+  /// signed numbers, for which MPICH 4.0 takes unsigned ones in MPI_MAX.
   [[gnu::cold]] failure compare(const failure& mine, std::int64_t* word = nullptr) const noexcept {
     const std::int64_t own[2] = {mine ? size_ - rank_ : 0, word != nullptr ? *word : 0};
     std::int64_t said[2] = {0, 0};
