@@ -2,7 +2,8 @@
 // of the Carnival papers, what they add up lies together in one small structure, `multi`: all threads write the same
 // cache line all the time, though none needs what another wrote. The report says so (false sharing) with the table of the
 // papers' figure 3. With the advice followed each error has a cache line of its own. Both run, and the ratio of their times is
-// printed. It wants as many idle cores as threads: threads that take turns on one core never fight for a line.
+// printed. It wants as many idle cores as threads (mpirun --bind-to none: Open MPI gives a single rank one core): threads that
+// take turns on one core never fight for a line.
 //
 //     ./ocean [--shared | --padded] [--size 512] [--sweeps 200] [--threads 2]
 
