@@ -30,6 +30,7 @@ struct forward_scratch {
   std::vector<snapshot_entry> entries;     ///< the same as it came
   wait_instance instance;
   std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
+  std::vector<std::uint32_t> places;       ///< where the services of each record begin
   packet out;
 };
 
