@@ -22,8 +22,8 @@ constexpr core::stable_key call_key(core::stable_key site) noexcept { return cor
 /// Key of the time before MPI_Init returned, relative to the first rank out of it.
 constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
 
-/// The blocks one rank has met, its own and those of adopted paths, numbered from 0 in the order of meeting.
-/// Keys mean the same on all ranks, numbers do not. Not thread safe.
+/// The blocks that the ranks of one process have met, their own and those of adopted paths, numbered from 0 in the order of meeting.
+/// Keys mean the same on all ranks, numbers only in one process. Not thread safe.
 class block_table {
  public:
   struct name {

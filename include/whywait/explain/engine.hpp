@@ -27,14 +27,15 @@ namespace explain {
 /// begins, then 40 per wait and 24 per wait that this rank caused. Not thread safe.
 class rank_engine {
  public:
-  /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `scratch`: of the process. All borrowed.
+  /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `blocks`: of the process. `scratch`: of the process. All borrowed.
   rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory,
-              forward_scratch& scratch)
+              block_table& blocks, forward_scratch& scratch)
       : rank_(&rank),
         settings_(settings),
         messages_(new message_book(rank, clocks != nullptr)),
         collectives_(rank),
         memory_(&memory),
+        blocks_(&blocks),
         clocks_(clocks),
         scratch_(&scratch) {
     memory_->classes.use(settings_);
@@ -126,7 +127,7 @@ class rank_engine {
     if (rank_->continues) memory_->carried = messages_->carried();
     totals_.unmatched = messages_->unmatched();
     messages_.reset();
-    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
+    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, *blocks_, memory_->classes, *scratch_));
     const auto before = [](const message_match& a, const message_match& b) {
       return a.location != b.location ? a.location < b.location : a.record < b.record;
     };
@@ -166,11 +167,12 @@ class rank_engine {
 
   // Stage 5: merging.
   void begin_merging() {
+    if (forward_ != nullptr) forward_->settle();
     forward_.reset();
     class_book& classes = memory_->classes;
     for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sum(c).wait_ns;
-    merging_.reset(new merge_book(settings_, *rank_, memory_->blocks, classes, memory_->leaders));
-    meanings_ = memory_->blocks.meanings();
+    merging_.reset(new merge_book(settings_, *rank_, *blocks_, classes, memory_->leaders));
+    if (blocks_ == &memory_->blocks) meanings_ = blocks_->meanings();  // once in each process
   }
   merge_book& merging() noexcept { return *merging_; }
 
@@ -252,6 +254,7 @@ class rank_engine {
   std::unique_ptr<message_book> messages_;
   collective_book collectives_;
   epoch_memory* memory_;
+  block_table* blocks_;
   rank_clocks* clocks_;
   forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;

@@ -125,6 +125,12 @@ class link_book {
     full_.clear();
   }
 
+  void approach() const noexcept {
+    numbers_.approach();
+    inbox_.approach();
+    core::approach(links_.data(), links_.size() * sizeof(link));
+  }
+
   /// Everything was sent and every acknowledgement that will come has come.
   bool quiet() const noexcept {
     for (const link& l : links_) {

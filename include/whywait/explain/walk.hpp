@@ -16,18 +16,19 @@ namespace explain {
 class location_walk {
  public:
   explicit location_walk(const rank_history& rank) noexcept
-      : clock_(&rank.clock), until_ns_(rank.continues ? rank.end_ns : INT64_MAX), leave_ns_(rank.begin_ns) {}
+      : clock_(rank.clock), until_ns_(rank.continues ? rank.end_ns : INT64_MAX), leave_ns_(rank.begin_ns) {}
 
   void step(const core::sync_record& record) noexcept {
-    begin_ns_ = std::max(std::min((*clock_)(record.begin), until_ns_), leave_ns_);
-    leave_ns_ = std::max(std::min((*clock_)(record.begin + record.duration), until_ns_), begin_ns_);
+    begin_ns_ = std::max(std::min(clock_(record.begin), until_ns_), leave_ns_);
+    leave_ns_ = std::max(std::min(clock_(record.begin + record.duration), until_ns_), begin_ns_);
   }
 
+  double ns_per_tick() const noexcept { return clock_.ns_per_tick; }
   std::int64_t begin_ns() const noexcept { return begin_ns_; }
   std::int64_t leave_ns() const noexcept { return leave_ns_; }
 
  private:
-  const clock_map* clock_;
+  clock_map clock_;
   std::int64_t until_ns_;
   std::int64_t begin_ns_ = 0;
   std::int64_t leave_ns_;
