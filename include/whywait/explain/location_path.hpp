@@ -75,8 +75,7 @@ class location_path {
   void approach(int step) const noexcept {
     if (step == 0) {
       core::approach(here_, sizeof *here_);
-      core::approach(profile_.data(), profile_.size() * sizeof(block_use));
-      core::approach(own_.data(), own_.size() * sizeof own_[0]);
+      core::approach(profile_.data(), profile_.size() * sizeof(path_use));
       core::approach(step_blocks_.data(), step_blocks_.size() * sizeof step_blocks_[0]);
       core::approach(call_blocks_.data(), call_blocks_.size() * sizeof call_blocks_[0]);
       core::approach(arrivals_, sizeof *arrivals_);
@@ -132,10 +131,10 @@ class location_path {
     out.resize(begin + profile_.size() * sizeof(snapshot_entry));
     std::size_t at = begin;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
-      const block_use& u = profile_[b];
-      if (u.visits == 0 && u.ns == 0 && u.work == 0) continue;
+      const path_use& u = profile_[b];
+      if (u.nothing()) continue;
       const block_table::name& name = (*blocks_)[b];
-      const snapshot_entry e{name.block, name.within, u.visits, u.ns, u.work, own_[b]};
+      const snapshot_entry e{name.block, name.within, u.visits, u.ns, u.work, u.own_ns};
       std::memcpy(out.data() + at, &e, sizeof e);
       at += sizeof e;
     }
@@ -146,7 +145,6 @@ class location_path {
   /// A scout takes over an unknown path: begins to count anew.
   void take_over(const arrival& a) {
     profile_.assign(profile_.size(), {});
-    own_.assign(profile_.size(), 0);
     now_ns_ = std::max(now_ns_, a.need_ns);
     ++at_;
   }
@@ -155,33 +153,35 @@ class location_path {
   /// relative snapshot adds to, else null.
   void adopt(const arrival& a, const path_profile* base, bool partial_path) {
     path_profile& incoming = scratch_->incoming;
-    std::vector<std::int64_t>& incoming_own = scratch_->incoming_own;
     const std::vector<snapshot_entry>& path = scratch_->entries;
     incoming.clear();
-    if (base != nullptr) incoming.assign(base->begin(), base->end());
+    if (base != nullptr) {
+      incoming.assign(base->begin(), base->end());
+      for (path_use& u : incoming) u.own_ns = 0;
+    }
     incoming.resize(std::max({incoming.size(), profile_.size(), blocks_->size()}));
-    incoming_own.assign(incoming.size(), 0);
-    if (translation_.size() < path.size()) translation_.resize(path.size(), 0);
+    std::vector<std::uint32_t>& numbers = scratch_->numbers;
+    if (numbers.size() < path.size()) numbers.resize(path.size(), 0);
     for (std::size_t i = 0; i != path.size(); ++i) {
       const snapshot_entry& e = path[i];
-      std::uint32_t& number = translation_[i];  // snapshots come in the causer's order: mostly the same key at the same place
+      std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
       const block_table::name& name = (*blocks_)[number];
       if (name.block != e.block || name.within != e.within) number = blocks_->intern(e.block, e.within);
-      if (number >= incoming.size()) {
-        incoming.resize(number + 1);
-        incoming_own.resize(number + 1, 0);
-      }
-      block_use& u = incoming[number];
+      if (number >= incoming.size()) incoming.resize(number + 1);
+      path_use& u = incoming[number];
       u.visits += e.visits;
       u.ns += e.ns;
       u.work += e.work;
-      incoming_own[number] = e.own_ns;
+      u.own_ns = e.own_ns;
     }
+    if (settings_->clocks != nullptr) keep_spent();
+    profile_.resize(incoming.size());
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
-    profile_.assign(incoming.begin(), incoming.end());
-    if (settings_->clocks != nullptr) keep_spent();
-    own_.assign(profile_.size(), 0);
+    for (std::size_t b = 0; b != incoming.size(); ++b) {
+      profile_[b] = incoming[b];
+      profile_[b].own_ns = 0;
+    }
     now_ns_ = std::max(now_ns_, a.need_ns);
     if (a.has(arrival_flag::all)) {
       align_all(a.need_ns);
@@ -240,21 +240,19 @@ class location_path {
   }
 
   void spend(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) {
-    if (block >= profile_.size()) {
-      profile_.resize(block + 1);
-      own_.resize(block + 1, 0);
-    }
-    profile_[block].visits += visits;
-    profile_[block].ns += ns;
-    profile_[block].work += work;
-    own_[block] += ns;
+    if (block >= profile_.size()) profile_.resize(block + 1);
+    path_use& u = profile_[block];
+    u.visits += visits;
+    u.ns += ns;
+    u.work += work;
+    u.own_ns += ns;
     now_ns_ += ns;
   }
 
   // What the location did itself since it last took over a path, before that is forgotten.
   [[gnu::cold]] void keep_spent() {
-    if (spent_.size() < own_.size()) spent_.resize(own_.size(), 0);
-    for (std::size_t b = 0; b != own_.size(); ++b) spent_[b] += own_[b];
+    if (spent_.size() < profile_.size()) spent_.resize(profile_.size(), 0);
+    for (std::size_t b = 0; b != profile_.size(); ++b) spent_[b] += profile_[b].own_ns;
   }
 
   // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
@@ -331,14 +329,13 @@ class location_path {
     w.explained = true;
     if (partial_path) w.trust = std::max(w.trust, quality::bounded);
     for (std::uint32_t b = 0; b != incoming.size(); ++b) {
-      const block_use& mine = use_of(profile_, b);
-      const block_use& theirs = incoming[b];
-      if (mine.ns == theirs.ns && mine.visits == theirs.visits && mine.work == theirs.work) continue;
-      const block_use& common = base[b];
+      const path_use &mine = profile_[b], &theirs = incoming[b];
+      if (mine.same(theirs)) continue;
+      const path_use& common = base[b];
       wait_log::term& t = log_.add_term(w);
-      t.waiter = {mine.visits - common.visits, mine.ns - common.ns, mine.work - common.work};
-      t.causer = {theirs.visits - common.visits, theirs.ns - common.ns, theirs.work - common.work};
-      t.own_ns = scratch_->incoming_own[b];
+      t.waiter = mine.since(common);
+      t.causer = theirs.since(common);
+      t.own_ns = theirs.own_ns;
       t.block = b;
     }
   }
@@ -381,10 +378,10 @@ class location_path {
   const std::vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
-  std::vector<std::int64_t> own_, spent_;
+  std::vector<std::int64_t> spent_;
   alignments aligned_;
   wait_log log_;
-  std::vector<std::uint32_t> translation_, step_blocks_, call_blocks_;
+  std::vector<std::uint32_t> step_blocks_, call_blocks_;
   key_map between_blocks_;
   std::vector<wait_note> notes_;
 };

@@ -15,12 +15,15 @@ namespace explain {
 
 /// A causal path profile: for each block what the path into this instant did in it (definitions 1.5). Blocks
 /// are the dense numbers of the rank's block_table; a missing one is zero.
-using path_profile = std::vector<block_use>;
+struct path_use {
+  std::int64_t visits = 0, ns = 0, work = 0;  ///< as in block_use
+  std::int64_t own_ns = 0;                    ///< part that the location executed itself since it last took over a path
 
-inline const block_use& use_of(const path_profile& profile, std::size_t block) noexcept {
-  static constexpr block_use nothing{};
-  return block < profile.size() ? profile[block] : nothing;
-}
+  bool nothing() const noexcept { return (visits | ns | work) == 0; }
+  bool same(const path_use& o) const noexcept { return ((visits ^ o.visits) | (ns ^ o.ns) | (work ^ o.work)) == 0; }
+  block_use since(const path_use& o) const noexcept { return {visits - o.visits, ns - o.ns, work - o.work}; }
+};
+using path_profile = std::vector<path_use>;
 
 /// Two sides relative to a common base: one that has since taken over a third path may lie before it, and only the
 /// difference counts, so both are moved up until none is negative.
@@ -43,11 +46,11 @@ class alignments {
   /// One of them; valid until the next change.
   struct view {
     std::int64_t at_ns;  ///< INT64_MIN: never
-    const block_use* uses;
+    const path_use* uses;
     std::size_t size;
 
-    const block_use& operator[](std::size_t block) const noexcept {
-      static constexpr block_use nothing{};
+    const path_use& operator[](std::size_t block) const noexcept {
+      static constexpr path_use nothing{};
       return block < size ? uses[block] : nothing;
     }
   };
@@ -96,7 +99,7 @@ class alignments {
   template <class Applies>
   void approach(Applies&& applies) const noexcept {
     const view found = latest(applies);
-    core::approach(found.uses, found.size * sizeof(block_use));
+    core::approach(found.uses, found.size * sizeof(path_use));
   }
 
  private:
@@ -108,16 +111,16 @@ class alignments {
 
   void write(std::size_t row, const path_profile& profile) {
     if (row >= rows_ || profile.size() > stride_) grow(row, profile.size());
-    block_use* const to = uses_.data() + row * stride_;
-    std::fill(std::copy(profile.begin(), profile.end(), to), to + stride_, block_use{});
+    path_use* const to = uses_.data() + row * stride_;
+    std::fill(std::copy(profile.begin(), profile.end(), to), to + stride_, path_use{});
   }
   // Rows one after the other, all equally long: for one more row, or for more blocks.
   void grow(std::size_t row, std::size_t blocks) {
-    const std::size_t rows = std::max(row + 1, rows_), stride = std::max((blocks + 7) & ~std::size_t{7}, stride_);
+    const std::size_t rows = std::max(row + 1, rows_), stride = std::max((blocks + 3) & ~std::size_t{3}, stride_);
     if (stride == stride_) {
       uses_.resize(rows * stride);
     } else {
-      std::vector<block_use> wider(rows * stride);
+      std::vector<path_use> wider(rows * stride);
       for (std::size_t r = 0; r != rows_; ++r) {
         std::copy(uses_.begin() + static_cast<std::ptrdiff_t>(r * stride_),
                   uses_.begin() + static_cast<std::ptrdiff_t>((r + 1) * stride_),
@@ -132,7 +135,7 @@ class alignments {
   std::int64_t world_ns_ = INT64_MIN;
   std::vector<entry> recent_;
   std::size_t used_ = 0;
-  std::vector<block_use> uses_;  ///< of all ranks, then of each of the recent ones
+  std::vector<path_use> uses_;  ///< of all ranks, then of each of the recent ones
   std::size_t rows_ = 0, stride_ = 0;
 };
 
