@@ -4,7 +4,6 @@
 #include <whywait/explain/engine.hpp>
 #include <whywait/explain/transport_calls.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -47,23 +46,11 @@ namespace detail {
                      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
                        at(i).forward().take_promises(packet_reader(data, size));
                      });
-  // Ranks that stand together mostly advance together: their memory is fetched for all of them at once.
-  constexpr std::size_t together = 64;
-  std::size_t near = count;
-  const auto approach = [&](std::size_t i) {
-    if (count == 1 || i / together == near) return;
-    near = i / together;
-    for (int step = 0; step != forward_pass::approach_steps; ++step) {
-      for (i = near * together; i != std::min(count, (near + 1) * together); ++i) engines[i]->forward().approach(step);
-    }
-  };
-  transport.forward([&](std::int32_t i, post_call post) {
-                      approach(static_cast<std::size_t>(i));
-                      return at(i).forward().advance(post);
-                    },
+  transport.forward([&](std::int32_t i, post_call post) { return at(i).forward().advance(post); },
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive(source, data, size);
-                    });
+                    },
+                    [&](std::int32_t i, int step) { at(i).forward().approach(step); }, forward_pass::approach_steps);
 
   if (clocks != nullptr) {
     for (std::size_t i = 0; i != count; ++i) engines[i]->report();
