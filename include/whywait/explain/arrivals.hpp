@@ -20,23 +20,27 @@ namespace explain {
 /// Point-to-point matches and the answers of the collectives' homes come in, arrivals in record order go out.
 class arrival_rule {
  public:
-  arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings)
-      : rank_(&rank), here_(location), settings_(&settings) {}
+  /// Scratch: means nothing between two locations.
+  struct scratch {
+    // Scalasca's memory of late senders: an older one is in wrong order if a message sent before it comes later.
+    struct remembered {
+      std::int64_t sent_ns;
+      std::size_t at;
+    };
+    std::vector<remembered> late;
+    std::vector<arrival> result;
+  };
 
-  /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record.
-  std::vector<arrival> operator()(const message_match* matches, std::size_t match_count,
-                                  std::vector<arrival> collectives) {
+  arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings, scratch& s)
+      : rank_(&rank), here_(location), settings_(&settings), late_(s.late), result_(s.result) {}
+
+  /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record. The result is
+  /// scratch.
+  const std::vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
+                                         const std::vector<arrival>& collectives) {
+    late_.clear();
+    result_.clear();
     const location_history& location = rank_->locations[here_];
-    std::vector<arrival> fresh;
-    // Without messages what is kept takes the place of what was read before.
-    std::vector<arrival>& result = match_count == 0 ? collectives : fresh;
-    if (match_count != 0) {
-      std::size_t most = collectives.size();
-      for (std::size_t i = 0; i != match_count; ++i) {
-        if (i == 0 || matches[i].record != matches[i - 1].record) ++most;
-      }
-      fresh.reserve(most);
-    }
     const std::size_t collective_count = collectives.size();
     location_walk walk(*rank_);
     std::size_t m = 0, c = 0;
@@ -48,17 +52,16 @@ class arrival_rule {
       std::size_t last = m;
       while (last != match_count && matches[last].record == i) ++last;
       if (last != m) {
-        messages(r, static_cast<std::uint32_t>(i), matches + m, matches + last, walk, result);
+        messages(r, static_cast<std::uint32_t>(i), matches + m, matches + last, walk);
         m = last;
       }
       for (; c != collective_count && collectives[c].record == i; ++c) {
         arrival a = collectives[c];
         if (location.dropped > 0) a.trust = std::max(a.trust, quality::bounded);
-        finish(a, walk, result);
+        finish(a, walk);
       }
     }
-    result.resize(kept_);
-    return std::move(result);
+    return result_;
   }
 
  private:
@@ -67,10 +70,10 @@ class arrival_rule {
   }
 
   void messages(const core::sync_record& r, std::uint32_t index, const message_match* first, const message_match* last,
-                const location_walk& walk, std::vector<arrival>& result) {
+                const location_walk& walk) {
     using core::call_role;
     const call_role role = core::role_of(r.call);
-    check_order(first, last, result);
+    check_order(first, last);
     // A Test returns whether or not anything has arrived: it never waits.
     const bool waits = role == call_role::send || role == call_role::receive || role == call_role::probe ||
                        role == call_role::exchange || role == call_role::complete_all ||
@@ -115,11 +118,11 @@ class arrival_rule {
     a.flags = arrival_flag::adopt;
     if (late > 1 || (cause->partner.flags & endpoint_flag::partial) != 0) a.trust = quality::bounded;
     if ((cause->partner.flags & endpoint_flag::ambiguous) != 0) a.trust = quality::order_suspect;
-    if (finish(a, walk, result) && a.why == pattern::late_sender) remember(a, kept_ - 1);
+    if (finish(a, walk) && a.why == pattern::late_sender) remember(a, result_.size() - 1);
   }
 
   // Clamps the wait into the call and decides whether the causer's path is asked for.
-  bool finish(arrival& a, const location_walk& walk, std::vector<arrival>& result) {
+  bool finish(arrival& a, const location_walk& walk) {
     const std::int64_t wait_ns = std::min(a.need_ns, walk.leave_ns()) - walk.begin_ns();
     const bool suspect = a.trust == quality::order_suspect;
     if (a.need_ns > walk.leave_ns()) a.flags |= arrival_flag::violation;
@@ -129,41 +132,30 @@ class arrival_rule {
     }
     if (wait_ns <= 0 && !a.has(arrival_flag::adopt)) return false;
     if (wait_ns < 4 * settings_->clock_error_ns) a.trust = std::max(a.trust, quality::bounded);
-    if (kept_ == result.size()) {
-      result.push_back(a);
-    } else {
-      result[kept_] = a;
-    }
-    ++kept_;
+    result_.push_back(a);
     return wait_ns > 0;
   }
 
-  // Scalasca's memory of late senders: an older one is in wrong order if a message sent before it comes later.
-  struct remembered {
-    std::int64_t sent_ns;
-    std::size_t at;
-  };
-
   void remember(const arrival& a, std::size_t at) {
-    if (memory_.size() == memory_limit) memory_.erase(memory_.begin());
-    memory_.push_back({a.need_ns, at});
+    if (late_.size() == memory_limit) late_.erase(late_.begin());
+    late_.push_back({a.need_ns, at});
     latest_ns_ = std::max(latest_ns_, a.need_ns);
   }
 
-  void check_order(const message_match* first, const message_match* last, std::vector<arrival>& result) {
+  void check_order(const message_match* first, const message_match* last) {
     for (const message_match* m = first; m != last; ++m) {
-      if (!m->receiving || memory_.empty() || m->partner.begin_ns >= latest_ns_) continue;
+      if (!m->receiving || late_.empty() || m->partner.begin_ns >= latest_ns_) continue;
       std::int64_t latest = INT64_MIN;
       std::size_t kept = 0;
-      for (const remembered& late : memory_) {
+      for (const scratch::remembered late : late_) {
         if (late.sent_ns > m->partner.begin_ns) {
-          result[late.at].flags |= arrival_flag::wrong_order;  // flagged once, then forgotten
+          result_[late.at].flags |= arrival_flag::wrong_order;  // flagged once, then forgotten
         } else {
           latest = std::max(latest, late.sent_ns);
-          memory_[kept++] = late;
+          late_[kept++] = late;
         }
       }
-      memory_.resize(kept);
+      late_.resize(kept);
       latest_ns_ = latest;
     }
   }
@@ -173,8 +165,8 @@ class arrival_rule {
   const rank_history* rank_;
   std::uint16_t here_;
   const options* settings_;
-  std::size_t kept_ = 0;  ///< arrivals that go out
-  std::vector<remembered> memory_;
+  std::vector<scratch::remembered>& late_;
+  std::vector<arrival>& result_;
   std::int64_t latest_ns_ = INT64_MIN;
 };
 

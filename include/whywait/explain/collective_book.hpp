@@ -4,6 +4,7 @@
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/collectives.hpp>
 #include <whywait/explain/key_map.hpp>
+#include <whywait/explain/postings.hpp>
 #include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
@@ -43,23 +44,20 @@ class collective_book {
     }
   }
 
-  void note(std::uint16_t location, std::uint32_t index, const core::sync_record& r, std::int64_t enter_ns,
+  /// `numbers`: scratch, empty before the first `note` and after `seal`.
+  void note(key_map& numbers, record_place here, const core::sync_record& r, std::int64_t enter_ns,
             std::int64_t leave_ns) {
     if (!counts(r) || r.comm >= rank_->communicators.size()) return;
     const communicator& comm = rank_->communicators[r.comm];
     if (comm.id == 0 || comm.inter) return;
     const auto fresh = static_cast<std::uint32_t>(ordinals_.size());
-    const std::uint32_t number = numbers_.intern(comm.id, fresh);
-    if (number == fresh) ordinals_.push_back(0);
-    own_.push_back({number, r.posting, location, index, enter_ns, leave_ns});
+    const std::uint32_t number = numbers.intern(comm.id, fresh);
+    if (number == fresh) ordinals_.push_back({comm.id, 0});
+    own_.push_back({number, r.posting, here.location, here.record, enter_ns, leave_ns});
   }
 
-  /// Makes room for these records, so that no list is copied while it grows.
-  void expect(const location_history& location) {
-    std::size_t count = own_.size();
-    for (std::uint64_t i = 0; i != location.records.size(); ++i) count += counts(location.records[i]) ? 1 : 0;
-    own_.reserve(count);
-  }
+  /// Makes room for so many.
+  void expect(std::size_t calls) { own_.reserve(calls); }
 
   /// How many answers there can be for this location; valid before anything is told.
   std::size_t most_answers(std::size_t location) const noexcept {
@@ -70,7 +68,8 @@ class collective_book {
 
   /// Several threads may take part in turn; what counts is the order in which the process called MPI. Call
   /// once, after the last `note`.
-  void seal() {
+  void seal(key_map& numbers) {
+    for (const ordinal& o : ordinals_) numbers.erase(o.comm);
     const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
     if (!std::is_sorted(own_.begin(), own_.end(), before)) sort_rarely(own_, before);
   }
@@ -88,7 +87,7 @@ class collective_book {
       p.site = site_of(location, r);
       p.enter_ns = c.enter_ns;
       p.leave_ns = c.leave_ns;
-      p.ordinal = ordinals_[c.comm];
+      p.ordinal = ordinals_[c.comm].next;
       p.record = c.record;
       p.rank = comm.rank;
       p.size = comm.size;
@@ -105,12 +104,12 @@ class collective_book {
       const std::int32_t home = world_rank(
           comm, static_cast<std::int32_t>((p.comm + p.ordinal) % static_cast<std::uint64_t>(std::max(comm.size, 1))));
       if (home < 0 || home >= rank_->ranks) {
-        ++ordinals_[c.comm];
+        ++ordinals_[c.comm].next;
         continue;
       }
       packet& out = to(home);
       if (out.size() >= room) return;
-      ++ordinals_[c.comm];
+      ++ordinals_[c.comm].next;
       put(out, packet_part::participation);
       put(out, p);
       for (std::uint32_t k = 0; k != p.needs_count; ++k) {
@@ -179,9 +178,13 @@ class collective_book {
     std::int64_t enter_ns, leave_ns;
   };
 
+  struct ordinal {
+    core::stable_key comm;
+    std::uint32_t next;
+  };
+
   const rank_history* rank_;
-  key_map numbers_;
-  std::vector<std::uint32_t> ordinals_;
+  std::vector<ordinal> ordinals_;
   std::vector<call> own_;
   std::size_t told_ = 0;  ///< of own_
   std::vector<participant> here_;

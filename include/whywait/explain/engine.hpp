@@ -23,30 +23,47 @@ inline namespace v0 {
 namespace explain {
 
 /// The explanation of one rank, stage by stage; `explain` drives it. Memory: the records are read where they
-/// are; beside them 24 bytes per posting and 40 per message that somebody may have waited for until pass 2
-/// begins, then 40 per wait and 24 per wait that this rank caused. Not thread safe.
+/// are; beside them 24 bytes per send and 48 per receive until pass 2 begins, then 40 per wait and 24 per wait that
+/// this rank caused. Not thread safe.
 class rank_engine {
  public:
-  /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `blocks`: of the process. `scratch`: of the process. All borrowed.
+  /// What pass 1 needs while it looks at one rank; all ranks of a process share it.
+  struct scratch {
+    posting_lists::scratch postings;
+    key_map communicators;
+    std::vector<std::uint32_t> places;
+    std::vector<message_match> matches;
+    arrival_rule::scratch rule;
+  };
+
+  /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `blocks`, `forward`: of the
+  /// process. All borrowed, the settings too.
   rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory,
-              block_table& blocks, forward_scratch& scratch)
+              block_table& blocks, forward_scratch& forward)
       : rank_(&rank),
-        settings_(settings),
-        messages_(new message_book(rank, clocks != nullptr)),
+        settings_(&settings),
+        messages_(rank, clocks != nullptr),
         collectives_(rank),
         memory_(&memory),
         blocks_(&blocks),
         clocks_(clocks),
-        scratch_(&scratch) {
-    memory_->classes.use(settings_);
+        scratch_(&forward) {
+    memory_->classes.use(settings);
   }
 
   // Stage 0: reads the records.
-  void observe() {
-    for (const location_history& location : rank_->locations) {
-      messages_->expect(location);
-      collectives_.expect(location);
+  void observe(scratch& s) {
+    std::size_t collectives = 0;
+    for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
+      const location_history& location = rank_->locations[l];
+      for (std::uint64_t i = 0; i != location.records.size(); ++i) {
+        const core::sync_record& r = location.records[i];
+        messages_.expect(s.postings, {static_cast<std::uint32_t>(i), static_cast<std::uint16_t>(l)}, r);
+        collectives += collective_book::counts(r) ? 1 : 0;
+      }
     }
+    messages_.arrange(s.postings);
+    collectives_.expect(collectives);
     totals_.locations = static_cast<std::int64_t>(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const location_history& location = rank_->locations[l];
@@ -54,19 +71,18 @@ class rank_engine {
       for (std::uint64_t i = 0; i != location.records.size(); ++i) {
         const core::sync_record& r = location.records[i];
         walk.step(r);
-        messages_->note(static_cast<std::uint16_t>(l), static_cast<std::uint32_t>(i), r, walk.begin_ns());
-        collectives_.note(static_cast<std::uint16_t>(l), static_cast<std::uint32_t>(i), r, walk.begin_ns(),
-                          walk.leave_ns());
+        const record_place here{static_cast<std::uint32_t>(i), static_cast<std::uint16_t>(l)};
+        messages_.note(s.postings, here, r, walk.begin_ns());
+        collectives_.note(s.communicators, here, r, walk.begin_ns(), walk.leave_ns());
       }
       const std::int64_t time_ns = std::max(rank_->end_ns, walk.leave_ns()) - rank_->begin_ns;
       totals_.records += static_cast<std::int64_t>(location.records.size() - location.carried);
       totals_.location_ns += time_ns;
       totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + time_ns);
     }
-    messages_->seal();
-    collectives_.seal();
-    matches_.reserve(messages_->most_matches());  // not copied while it grows; what is not used is never touched
-    if (rank_->continued) messages_->recall(matches_);
+    messages_.seal(s.postings);
+    collectives_.seal(s.communicators);
+    if (collectives == 0) return;
     answers_.resize(rank_->locations.size());
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
@@ -74,36 +90,37 @@ class rank_engine {
   // Stage 1, produce: answers to what was heard, then who did what when.
   template <class Outbox>
   void announce(Outbox&& to, std::size_t room) {
-    for (const auto& reply : replies_) {
-      packet& out = to(reply.first);
-      out.insert(out.end(), reply.second.begin(), reply.second.end());
+    std::size_t begin = 0;
+    for (const reply& r : replies_) {
+      detail::put_bytes(to(r.rank), reply_bytes_.data() + begin, r.end - begin);
+      begin = r.end;
     }
     replies_.clear();
-    collectives_.answer(settings_.threshold_ns, false, to, clocks_);
-    messages_->pack_sends(to, room);
+    reply_bytes_.clear();
+    collectives_.answer(settings_->threshold_ns, false, to, clocks_);
+    messages_.pack_sends(to, room);
     collectives_.pack(to, room);
   }
 
   // Stage 2, produce: answers to collectives in which not all members took part.
   template <class Outbox>
   void conclude(Outbox&& to) {
-    collectives_.answer(settings_.threshold_ns, true, to, clocks_);
+    collectives_.answer(settings_->threshold_ns, true, to, clocks_);
   }
 
   // Stages 1 and 2, consume.
   void hear(std::int32_t source, const unsigned char* data, std::size_t size) {
     packet_reader in(data, size);
-    packet reply;
     while (!in.empty()) {
       switch (const auto part = in.get<std::uint32_t>()) {
         case packet_part::sends:
-          messages_->match_sends(source, in, matches_, reply);
+          messages_.match_sends(source, in, reply_bytes_);
           break;
         case packet_part::receives:
-          messages_->match_replies(source, in, matches_);
+          messages_.match_replies(source, in);
           break;
         case packet_part::unmet:
-          messages_->take_unmet(source, in);
+          messages_.take_unmet(source, in);
           break;
         case packet_part::participation:
           collectives_.take(source, in);
@@ -119,41 +136,37 @@ class rank_engine {
         }
       }
     }
-    if (!reply.empty()) replies_.emplace_back(source, std::move(reply));
+    const std::size_t before = replies_.empty() ? 0 : replies_.back().end;
+    if (reply_bytes_.size() != before) replies_.push_back({source, reply_bytes_.size()});
   }
 
   // Between: every wait is known now.
-  void decide(std::int64_t earliest_ns) {
-    if (rank_->continues) memory_->carried = messages_->carried();
-    totals_.unmatched = messages_->unmatched();
-    messages_.reset();
-    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, *blocks_, memory_->classes, *scratch_));
-    const auto before = [](const message_match& a, const message_match& b) {
-      return a.location != b.location ? a.location < b.location : a.record < b.record;
-    };
-    if (!std::is_sorted(matches_.begin(), matches_.end(), before)) {
-      std::stable_sort(matches_.begin(), matches_.end(), before);
-    }
+  void decide(std::int64_t earliest_ns, scratch& s) {
+    if (rank_->continues) memory_->carried = messages_.carried();
+    totals_.unmatched = messages_.unmatched();
+    messages_.matches(s.places, s.matches);
+    messages_.release();
+    answers_.resize(rank_->locations.size());
+    forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, *blocks_, memory_->classes, *scratch_));
     std::size_t first = 0;
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
-      while (last != matches_.size() && matches_[last].location == l) ++last;
+      while (last != s.matches.size() && s.matches[last].location == l) ++last;
       const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
       std::vector<arrival>& answers = answers_[l];
-      if (!std::is_sorted(answers.begin(), answers.end(), earlier)) {
-        sort_rarely(answers, earlier);
-      }
-      arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), settings_);
-      std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, std::move(answers));
+      if (!std::is_sorted(answers.begin(), answers.end(), earlier)) sort_rarely(answers, earlier);
+      arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, s.rule);
+      const std::vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
-        clocks_->messages(static_cast<std::uint16_t>(l), matches_.data() + first, last - first, arrivals);
+        clocks_->messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
       }
-      forward_->expect(static_cast<std::uint16_t>(l), std::move(arrivals));
+      forward_->expect(static_cast<std::uint16_t>(l), arrivals);
       first = last;
     }
-    matches_ = {};
     answers_ = {};
+    reply_bytes_ = {};
+    replies_ = {};
   }
 
   // Stages 3 and 4.
@@ -171,7 +184,7 @@ class rank_engine {
     forward_.reset();
     class_book& classes = memory_->classes;
     for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sum(c).wait_ns;
-    merging_.reset(new merge_book(settings_, *rank_, *blocks_, classes, memory_->leaders));
+    merging_.reset(new merge_book(*settings_, *rank_, *blocks_, classes, memory_->leaders));
     if (blocks_ == &memory_->blocks) meanings_ = blocks_->meanings();  // once in each process
   }
   merge_book& merging() noexcept { return *merging_; }
@@ -221,7 +234,7 @@ class rank_engine {
     } else {
       presented.swap(all);
     }
-    result.waits = present(presented, settings_);
+    result.waits = present(presented, *settings_);
     unique_meanings();
     std::vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
@@ -242,6 +255,11 @@ class rank_engine {
   }
 
  private:
+  struct reply {
+    std::int32_t rank;
+    std::size_t end;  ///< in reply_bytes_
+  };
+
   void unique_meanings() {
     sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
     meanings_.erase(std::unique(meanings_.begin(), meanings_.end(),
@@ -250,8 +268,8 @@ class rank_engine {
   }
 
   const rank_history* rank_;
-  options settings_;
-  std::unique_ptr<message_book> messages_;
+  const options* settings_;
+  message_book messages_;
   collective_book collectives_;
   epoch_memory* memory_;
   block_table* blocks_;
@@ -259,9 +277,9 @@ class rank_engine {
   forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;
-  std::vector<std::pair<std::int32_t, packet>> replies_;
-  std::vector<message_match> matches_;
-  std::vector<std::vector<arrival>> answers_;
+  std::vector<reply> replies_;
+  packet reply_bytes_;
+  std::vector<std::vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
   std::vector<block_meaning> meanings_;
   outcome totals_;
 };

@@ -21,23 +21,25 @@ namespace detail {
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
   forward_scratch scratch;
-  std::vector<std::unique_ptr<rank_engine>> engines;
+  rank_engine::scratch first_pass;
+  std::vector<rank_engine> engines;
   engines.reserve(count);
   for (std::size_t i = 0; i != count; ++i) {
-    engines.emplace_back(new rank_engine(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i),
-                                         memories[i], memories[0].blocks, scratch));
+    engines.emplace_back(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i), memories[i],
+                         memories[0].blocks, scratch);
   }
-  const auto at = [&engines](std::int32_t i) -> rank_engine& { return *engines[static_cast<std::size_t>(i)]; };
+  const auto at = [&engines](std::int32_t i) -> rank_engine& { return engines[static_cast<std::size_t>(i)]; };
 
   const std::int64_t earliest_ns =
       transport.minimum([&](std::int32_t i) { return histories[static_cast<std::size_t>(i)].begin_ns; });
-  for (std::size_t i = 0; i != count; ++i) engines[i]->observe();
+  for (std::size_t i = 0; i != count; ++i) engines[i].observe(first_pass);
   const auto hear = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
     at(i).hear(source, data, size);
   };
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).announce(to, room); }, hear);
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t) { at(i).conclude(to); }, hear);
-  for (std::size_t i = 0; i != count; ++i) engines[i]->decide(earliest_ns);
+  for (std::size_t i = 0; i != count; ++i) engines[i].decide(earliest_ns, first_pass);
+  first_pass = {};
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().request(to, room); },
                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                        at(i).forward().take_requests(source, packet_reader(data, size));
@@ -53,12 +55,12 @@ namespace detail {
                     [&](std::int32_t i, int step) { at(i).forward().approach(step); }, forward_pass::approach_steps);
 
   if (clocks != nullptr) {
-    for (std::size_t i = 0; i != count; ++i) engines[i]->report();
+    for (std::size_t i = 0; i != count; ++i) engines[i].report();
     clocks->charge_delays(transport);
   }
-  for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
+  for (std::size_t i = 0; i != count; ++i) engines[i].begin_merging();
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
-    for (std::size_t i = 0; i != count; ++i) engines[i]->merging().propose();
+    for (std::size_t i = 0; i != count; ++i) engines[i].merging().propose();
     transport.reduce(
         [&](std::int32_t i) { return at(i).merging().pack(); },
         [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
@@ -69,13 +71,13 @@ namespace detail {
                         });
     if (!any) break;
   }
-  for (std::size_t i = 0; i != count; ++i) engines[i]->sum_classes();
+  for (std::size_t i = 0; i != count; ++i) engines[i].sum_classes();
   transport.reduce(
       [&](std::int32_t i) { return at(i).pack_result(); },
       [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
   if (clocks != nullptr) clocks->turn(transport, earliest_ns);
   if (count == 0) return {};
-  return histories[0].rank == 0 ? engines[0]->present_result() : engines[0]->totals();
+  return histories[0].rank == 0 ? engines[0].present_result() : engines[0].totals();
 }
 
 }  // namespace detail

@@ -50,9 +50,9 @@ class forward_pass {
   }
 
   /// What this location has to wait for. Call before `request`.
-  void expect(std::uint16_t location, std::vector<arrival> arrivals) {
+  void expect(std::uint16_t location, const std::vector<arrival>& arrivals) {
     lane& l = lanes_[location];
-    l.arrivals = std::move(arrivals);
+    l.arrivals = arrivals;
     l.path.expect(l.arrivals);
   }
 

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <deque>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -17,7 +16,7 @@ inline namespace v0 {
 namespace explain {
 
 /// Hosts all ranks in one process and delivers at once: for tests, for thousands of simulated ranks, for a
-/// program without MPI. Memory is what is under way; nothing is kept per pair of ranks. Deterministic.
+/// program without MPI. Memory: the packets that one rank fills in a round of an exchange. Deterministic.
 class simulated_transport {
  public:
   static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
@@ -38,23 +37,33 @@ class simulated_transport {
 
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
-    std::vector<std::vector<std::pair<std::int32_t, packet>>> inbox(static_cast<std::size_t>(ranks_));
+    constexpr std::uint32_t none = 0xffffffffu;
+    std::vector<std::uint32_t> place(static_cast<std::size_t>(ranks_), none);  // of the packet for each rank
+    std::deque<packet> packets;  // they are referred to; used again by the next rank
+    std::vector<std::int32_t> receivers;
+    const auto to = [&](std::int32_t rank) -> packet& {
+      if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
+      std::uint32_t& at = place[static_cast<std::size_t>(rank)];
+      if (at == none) {
+        at = static_cast<std::uint32_t>(receivers.size());
+        receivers.push_back(rank);
+        if (packets.size() == at) packets.emplace_back();
+      }
+      return packets[at];
+    };
     for (bool anything = true; anything;) {
       anything = false;
       for (std::int32_t i = 0; i != ranks_; ++i) {
-        std::unordered_map<std::int32_t, packet> outbox;
-        produce(i, [&outbox](std::int32_t to) -> packet& { return outbox[to]; }, room_);
-        for (auto& out : outbox) {
-          if (out.first < 0 || out.first >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
-          if (out.second.empty()) continue;
-          inbox[static_cast<std::size_t>(out.first)].emplace_back(i, std::move(out.second));
+        produce(i, to, room_);
+        for (std::size_t k = 0; k != receivers.size(); ++k) {
+          packet& out = packets[k];
+          place[static_cast<std::size_t>(receivers[k])] = none;
+          if (out.empty()) continue;
+          consume(receivers[k], i, out.data(), out.size());
+          out.clear();
           anything = true;
         }
-      }
-      for (std::int32_t i = 0; i != ranks_; ++i) {
-        auto& mine = inbox[static_cast<std::size_t>(i)];
-        for (const auto& in : mine) consume(i, in.first, in.second.data(), in.second.size());
-        mine = {};
+        receivers.clear();
       }
     }
   }

@@ -72,17 +72,21 @@ template <class T>
 /// more than time. O(n log n) comparisons through a pointer, at most one swap for each element, 8 bytes each of memory;
 /// fewer than 2^32 elements. Throws std::bad_alloc; then, and if `before` throws, the list is as it was.
 template <class T, class Before>
-[[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
+[[gnu::cold]] void sort_rarely(T* list, std::size_t size, Before before) {
   struct both {
     const T* list;
     const Before* before;
   };
-  const both context{list.data(), &before};
+  const both context{list, &before};
   const detail::number_before by_number = [](const void* c, std::uint32_t a, std::uint32_t b) {
     const both& all = *static_cast<const both*>(c);
     return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
   };
-  detail::sort_list(list.data(), list.size(), by_number, &context, &detail::swap_numbers<T>);
+  detail::sort_list(list, size, by_number, &context, &detail::swap_numbers<T>);
+}
+template <class T, class Before>
+[[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
+  sort_rarely(list.data(), list.size(), before);
 }
 
 /// The same by operator<.
