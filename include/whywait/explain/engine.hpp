@@ -37,7 +37,7 @@ class rank_engine {
         memory_(&memory),
         clocks_(clocks),
         scratch_(&scratch) {
-    memory_->classes.use(settings_);
+    memory_->classes.use(settings_, scratch.merging);
   }
 
   // Stage 0: reads the records.
@@ -168,15 +168,14 @@ class rank_engine {
   void begin_merging() {
     forward_.reset();
     class_book& classes = memory_->classes;
-    for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sum(c).wait_ns;
-    merging_.reset(new merge_book(settings_, *rank_, memory_->blocks, classes, memory_->leaders));
-    meanings_ = memory_->blocks.meanings();
+    for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sums(c).wait_ns;
+    merging_.reset(new merge_book(settings_, *rank_, memory_->blocks, classes, memory_->leaders, scratch_->merging));
   }
   merge_book& merging() noexcept { return *merging_; }
 
   packet pack_result() {
+    take_meanings();
     packet out;
-    out.reserve(4096);  // or it would be copied at each doubling
     for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
                                  totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
       put(out, v);
@@ -186,6 +185,7 @@ class rank_engine {
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
+    take_meanings();
     packet_reader in(data, size);
     totals_.locations += in.get<std::int64_t>();
     totals_.records += in.get<std::int64_t>();
@@ -194,17 +194,20 @@ class rank_engine {
     totals_.longest_ns = std::max(totals_.longest_ns, in.get<std::int64_t>());
     totals_.clock_violations += in.get<std::int64_t>();
     totals_.unmatched += in.get<std::int64_t>();
-    std::vector<block_meaning> meanings;
-    get_all(in, meanings);
-    meanings_.insert(meanings_.end(), meanings.begin(), meanings.end());
-    unique_meanings();
-    merging_->add(in);
+    const std::size_t known = meanings_.size();
+    std::size_t at = 0;
+    for (std::size_t n = in.get_count(sizeof(block_meaning)); n != 0; --n) {
+      const auto m = in.get<block_meaning>();
+      while (at != known && meanings_[at].key < m.key) ++at;
+      if (at == known || meanings_[at].key != m.key) meanings_.push_back(m);
+    }
+    if (meanings_.size() != known) sort_meanings();
+    merging_->add(in.rest(), in.left());
   }
   const outcome& totals() const noexcept { return totals_; }
 
   void sum_classes() {
     if (clocks_ != nullptr) clocks_->classes(*merging_);
-    merging_->sum();
   }
 
   outcome present_result() {
@@ -220,7 +223,7 @@ class rank_engine {
       presented.swap(all);
     }
     result.waits = present(presented, settings_);
-    unique_meanings();
+    take_meanings();
     std::vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {
@@ -240,11 +243,15 @@ class rank_engine {
   }
 
  private:
-  void unique_meanings() {
+  // By key, each once; those that others bring join them.
+  void take_meanings() {
+    if (meant_) return;
+    meant_ = true;
+    meanings_ = memory_->blocks.meanings();
+    sort_meanings();
+  }
+  void sort_meanings() {
     sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
-    meanings_.erase(std::unique(meanings_.begin(), meanings_.end(),
-                                [](const block_meaning& a, const block_meaning& b) { return a.key == b.key; }),
-                    meanings_.end());
   }
 
   const rank_history* rank_;
@@ -260,6 +267,7 @@ class rank_engine {
   std::vector<message_match> matches_;
   std::vector<std::vector<arrival>> answers_;
   std::vector<block_meaning> meanings_;
+  bool meant_ = false;
   outcome totals_;
 };
 

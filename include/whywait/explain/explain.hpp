@@ -57,7 +57,6 @@ namespace detail {
   }
   for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
-    for (std::size_t i = 0; i != count; ++i) engines[i]->merging().propose();
     transport.reduce(
         [&](std::int32_t i) { return at(i).merging().pack(); },
         [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
