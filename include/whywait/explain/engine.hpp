@@ -207,7 +207,9 @@ class rank_engine {
   const outcome& totals() const noexcept { return totals_; }
 
   void sum_classes() {
-    if (clocks_ != nullptr) clocks_->classes(*merging_);
+    if (clocks_ == nullptr) return;
+    merging_->catch_up();
+    clocks_->classes(*merging_);
   }
 
   outcome present_result() {

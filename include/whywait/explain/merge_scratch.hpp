@@ -13,14 +13,15 @@ inline namespace v0 {
 namespace explain {
 
 /// What making and merging classes needs for a short time only: room that all ranks of a process share, so that it stays
-/// in the cache and does not grow with them. Nothing in it means anything from one call to the next.
+/// in the cache and does not grow with them. But for the leaders nothing in it means anything from one call to the next.
 struct merge_scratch {
   /// A class on its way into the canonical order.
   struct placed_class {
     core::stable_key key;
     std::uint32_t slot, number;
   };
-  std::vector<double> parts;  ///< by block: of the absolute differences of a wait; all 0 between two calls
+  std::vector<packet> leaders;     ///< those that all ranks have found in each round so far (merging.hpp)
+  std::vector<double> parts, own;  ///< shapes, by block; all 0 between two calls
   std::vector<placed_class> placed;
   std::vector<std::uint32_t> order;
   std::vector<term_sums> terms;     ///< by block

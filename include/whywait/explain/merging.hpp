@@ -26,7 +26,7 @@ namespace explain {
 class merge_book {
  public:
   /// `leaders`: those of earlier epochs, by key and slot; they come first, and if the run goes on new ones join them.
-  /// `scratch`: of the process. All borrowed. Proposes for the first round.
+  /// `scratch`: of the process. All borrowed.
   merge_book(const options& settings, const rank_history& rank, const block_table& blocks, class_book& classes,
              shape_leaders& leaders, merge_scratch& scratch)
       : settings_(&settings),
@@ -37,19 +37,21 @@ class merge_book {
         scratch_(&scratch),
         by_name_(blocks.size()) {
     for (std::uint32_t b = 0; b != by_name_.size(); ++b) by_name_[b] = b;
-    sort_rarely(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) {
-      const block_table::name &x = blocks[a], &y = blocks[b];
-      return x.block != y.block ? x.block < y.block : x.within < y.within;
-    });
+    sort_rarely(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
     list_uncovered();
     propose();
   }
 
-  /// What this rank and those whose proposals were merged propose in this round; may be asked for once.
-  packet pack() { return std::move(best_); }
+  /// What this rank and those whose proposals were merged propose in this round; once.
+  packet pack() {
+    catch_up();
+    return std::move(best_);
+  }
   void merge(const unsigned char* data, std::size_t size) {
+    catch_up();
     leader_reader mine(best_.data(), best_.size()), other(data, size);
-    packet both;
+    packet& both = scratch_->joined;
+    both.clear();
     both.reserve(best_.size() + size);
     while (!mine.done() || !other.done()) {
       const bool own = other.done() || (!mine.done() && mine.head().key < other.head().key);
@@ -61,36 +63,16 @@ class merge_book {
     }
     best_.swap(both);
   }
-  /// Takes the leaders of the round and proposes for the next one; false if there were none: all classes are covered.
-  bool settle(std::uint32_t round, const unsigned char* data, std::size_t size) {
-    if (size == 0) return false;
-    if (open_.empty() && !rank_->continues) return true;
-    if (rank_->continues) fresh_.emplace_back(data, data + size);
-    std::size_t left = 0, at = 0;
-    for (leader_reader leader(data, size); !leader.done(); leader.next()) {
-      for (; at != open_.size() && open_[at].key < leader.head().key; ++at) open_[left++] = open_[at];
-      if (at == open_.size() || open_[at].key != leader.head().key) continue;
-      const std::uint32_t place = leaders_->count_of(leader.head().key) + round;
-      spread(leader.shape());
-      for (; at != open_.size() && open_[at].key == leader.head().key; ++at) {
-        const candidate& c = open_[at];
-        if (near(leader, c)) {
-          classes_->place(c.number, place);
-        } else if (place + 1 >= settings_->classes_per_key) {
-          classes_->place(c.number, settings_->classes_per_key);  // no room for one more
-        } else {
-          open_[left++] = c;
-        }
-      }
-      clear();
-    }
-    for (; at != open_.size(); ++at) open_[left++] = open_[at];
-    open_.resize(left);
-    if (round + 1 != settings_->classes_per_key) propose();
-    return true;
+
+  /// Goes on to the round after the last one whose leaders are known (merge_scratch::leaders): a rank does so when it is
+  /// its turn in what comes next, and is read only once for both.
+  void catch_up() {
+    if (settled_ == scratch_->leaders.size()) return;
+    while (settled_ != scratch_->leaders.size()) settle();
+    propose();
   }
 
-  /// After the rounds, before `sum`: where class `number` of this rank belongs.
+  /// After the rounds and `catch_up`, before `write`: where class `number` of this rank belongs.
   class_clock placed(std::size_t number) const noexcept {
     class_clock c;
     c.key = classes_->key(number);
@@ -139,7 +121,7 @@ class merge_book {
   // A class that looks for a leader.
   struct candidate {
     core::stable_key key;
-    std::uint32_t number, at;  ///< where it stands in candidates_
+    std::uint32_t number;
   };
 
   // The rest if there was no leader.
@@ -151,68 +133,87 @@ class merge_book {
 
   // Those that no leader of an earlier epoch covers, in canonical order.
   void list_uncovered() {
-    packet& all = scratch_->joined;
-    all.clear();
     for (std::uint32_t c = 0; c != classes_->size(); ++c) {
       if (classes_->kind(c) != class_book::shaped || classes_->slot(c) != open) continue;
-      const class_sums& sums = classes_->sums(c);
-      shape_leader head{classes_->key(c), sums.first_ns, sums.wait_ns, sums.count, 0, 0};
-      head.size = static_cast<std::uint32_t>(classes_->shape_size(c));
-      const std::size_t at = all.size();
-      put(all, head);
-      write_shape(all, c);
-      classes_->place(c, slot_among_leaders(head.key, {all.data() + at + sizeof head, head.size}));
-      if (classes_->slot(c) == open) {
-        if (open_.empty()) open_.reserve(classes_->size() - c);
-        open_.push_back({head.key, c, static_cast<std::uint32_t>(at)});
-      } else {
-        all.resize(at);
-      }
+      const core::stable_key key = classes_->key(c);
+      if (leaders_->size() != 0) classes_->place(c, slot_among_leaders(key, c));
+      if (classes_->slot(c) != open) continue;
+      if (open_.empty()) open_.reserve(classes_->size() - c);
+      open_.push_back({key, c});
     }
-    sort_rarely(open_, [&all](const candidate& a, const candidate& b) {
+    sort_rarely(open_, [this](const candidate& a, const candidate& b) {
       if (a.key != b.key) return a.key < b.key;
-      return leader_reader(all.data() + a.at, all.size() - a.at).before({all.data() + b.at, all.size() - b.at});
+      const class_sums &x = classes_->sums(a.number), &y = classes_->sums(b.number);
+      if (x.first_ns != y.first_ns) return x.first_ns < y.first_ns;
+      packet first, second;
+      write(first, a);
+      write(second, b);
+      return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
     });
-    candidates_.reserve(all.size());
-    for (candidate& c : open_) {
-      const leader_reader from(all.data() + c.at, all.size() - c.at);
-      c.at = static_cast<std::uint32_t>(candidates_.size());
-      detail::put_bytes(candidates_, from.bytes(), from.size());
-    }
   }
 
-  // By name.
-  void write_shape(packet& out, std::uint32_t number) {
-    std::vector<double>& parts = scratch_->parts;
-    if (parts.size() < by_name_.size()) parts.resize(by_name_.size(), 0);
-    const class_book::share* const shape = classes_->shape(number);
-    for (std::size_t i = 0; i != classes_->shape_size(number); ++i) parts[shape[i].block] = shape[i].part;
+  // As it travels.
+  void write(packet& out, const candidate& c) const {
+    const class_sums& sums = classes_->sums(c.number);
+    put(out, shape_leader{c.key, sums.first_ns, sums.wait_ns, sums.count, 0,
+                          static_cast<std::uint32_t>(classes_->shape_size(c.number))});
+    std::vector<double>& own = scratch_->own;
+    if (own.size() < by_name_.size()) own.resize(by_name_.size(), 0);
+    const class_book::share* const shape = classes_->shape(c.number);
+    for (std::size_t i = 0; i != classes_->shape_size(c.number); ++i) own[shape[i].block] = shape[i].part;
     for (const std::uint32_t b : by_name_) {
-      if (parts[b] <= 0) continue;
-      put(out, shape_entry{(*blocks_)[b].block, (*blocks_)[b].within, parts[b]});
-      parts[b] = 0;
+      if (own[b] <= 0) continue;
+      put(out, shape_entry{(*blocks_)[b].block, (*blocks_)[b].within, own[b]});
+      own[b] = 0;
     }
   }
 
   // The first of an earlier epoch that covers it; with all slots taken that of the rest.
-  std::uint32_t slot_among_leaders(core::stable_key key, shape_view shape) const noexcept {
+  std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
+    packet named;
+    write(named, {key, number});
+    const leader_reader mine(named.data(), named.size());
     std::uint32_t slot = 0;
     for (std::size_t i = leaders_->first_of(key); i != leaders_->size() && (*leaders_)[i].key == key; ++i, ++slot) {
-      if (distance(leaders_->shape(i), shape) <= settings_->class_distance) return slot;
+      if (distance(leaders_->shape(i), mine.shape()) <= settings_->class_distance) return slot;
     }
     return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
   }
 
-  leader_reader read(const candidate& c) const { return {candidates_.data() + c.at, candidates_.size() - c.at}; }
-
   // The earliest of every key that is still uncovered.
   void propose() {
     best_.clear();
+    if (settled_ == settings_->classes_per_key) return;
     for (std::size_t i = 0; i != open_.size(); ++i) {
-      if (i != 0 && open_[i].key == open_[i - 1].key) continue;
-      const leader_reader first = read(open_[i]);
-      detail::put_bytes(best_, first.bytes(), first.size());
+      if (i == 0 || open_[i].key != open_[i - 1].key) write(best_, open_[i]);
     }
+  }
+
+  // One round: each class that still looks for a leader joins that of its key, if it is near.
+  void settle() {
+    const std::uint32_t round = settled_++;
+    if (open_.empty()) return;
+    const packet& leaders = scratch_->leaders[round];
+    std::size_t left = 0, at = 0;
+    for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
+      for (; at != open_.size() && open_[at].key < leader.head().key; ++at) open_[left++] = open_[at];
+      if (at == open_.size() || open_[at].key != leader.head().key) continue;
+      const std::uint32_t place = leaders_->count_of(leader.head().key) + round;
+      spread(leader.shape());
+      for (; at != open_.size() && open_[at].key == leader.head().key; ++at) {
+        const candidate& c = open_[at];
+        if (near(leader, c)) {
+          classes_->place(c.number, place);
+        } else if (place + 1 >= settings_->classes_per_key) {
+          classes_->place(c.number, settings_->classes_per_key);  // no room for one more
+        } else {
+          open_[left++] = c;
+        }
+      }
+      for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
+    }
+    for (; at != open_.size(); ++at) open_[left++] = open_[at];
+    open_.resize(left);
   }
 
   // A shape into the scratch, by number of the block; what is unknown here, is left out.
@@ -224,30 +225,26 @@ class merge_book {
     std::size_t at = 0;
     for (std::size_t i = 0; i != shape.size(); ++i) {
       const shape_entry e = shape[i];
-      const auto before = [&](const block_table::name& n) {
-        return n.block != e.block ? n.block < e.block : n.within < e.within;
-      };
-      while (at != by_name_.size() && before((*blocks_)[by_name_[at]])) ++at;
+      const block_table::name name{e.block, e.within};
+      while (at != by_name_.size() && (*blocks_)[by_name_[at]].before(name)) ++at;
       if (at == by_name_.size()) break;
-      const block_table::name& n = (*blocks_)[by_name_[at]];
-      if (n.block != e.block || n.within != e.within) continue;
+      if (name.before((*blocks_)[by_name_[at]])) continue;
       parts[by_name_[at]] = e.share;
       blocks.push_back(by_name_[at]);
     }
   }
-  void clear() noexcept {
-    for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
-  }
-
   // Is its shape near that of the leader, which is spread out? The order in which the ranks met the blocks could decide
   // by its rounding what is just at the limit: there they are compared by name.
   bool near(const leader_reader& leader, const candidate& c) const {
     const double more = classes_->distance(c.number) - settings_->class_distance;
     if (std::fabs(more) > 1e-6 && leader.shape().size() != 0) return more < 0;
-    return distance(leader.shape(), read(c).shape()) <= settings_->class_distance;
+    packet named;
+    write(named, c);
+    return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
   }
 
   void sum(packet& out) {
+    catch_up();
     summed_ = true;
     using placed_class = merge_scratch::placed_class;
     std::vector<placed_class>& all = scratch_->placed;
@@ -266,15 +263,13 @@ class merge_book {
       for (j = i + 1; j != all.size() && all[j].key == all[i].key && all[j].slot == all[i].slot;) ++j;
       write_class(out, i, j);
     }
-    for (const packet& leaders : fresh_) leaders_->join({leaders.data(), leaders.size()});
     if (rank_->continues) {
+      for (const packet& leaders : scratch_->leaders) leaders_->join({leaders.data(), leaders.size()});
       classes_->begin_anew();
     } else {
       *classes_ = {};
     }
-    candidates_ = {};
     open_ = {};
-    fresh_ = {};
   }
 
   // Classes of this rank that are one now: some of scratch_->placed.
@@ -324,10 +319,9 @@ class merge_book {
   shape_leaders* leaders_;              ///< of earlier epochs
   merge_scratch* scratch_;
   std::vector<std::uint32_t> by_name_;  ///< the numbers of all blocks
-  packet candidates_;                   ///< classes that look for a leader, in canonical order: shape_leader, its shape
-  std::vector<candidate> open_;         ///< those that have found none yet, in the same order
+  std::vector<candidate> open_;         ///< classes that have found no leader yet, in canonical order
   packet best_;                         ///< what is proposed: by key, one each
-  std::vector<packet> fresh_;           ///< leaders of this epoch, if others follow
+  std::uint32_t settled_ = 0;           ///< rounds
   packet sums_;                         ///< as in class_packet.hpp
   bool summed_ = false;
   std::vector<merged_class> merged_;
