@@ -29,6 +29,8 @@ class block_table {
   struct name {
     core::stable_key block;
     core::stable_key within;  ///< not 0: an untimed step
+
+    bool before(const name& o) const noexcept { return block != o.block ? block < o.block : within < o.within; }
   };
 
   std::uint32_t intern(core::stable_key block, core::stable_key within = 0) {

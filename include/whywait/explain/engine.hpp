@@ -48,7 +48,7 @@ class rank_engine {
         blocks_(&blocks),
         clocks_(clocks),
         scratch_(&forward) {
-    memory_->classes.use(settings);
+    memory_->classes.use(settings, forward.merging);
   }
 
   // Stage 0: reads the records.
@@ -183,15 +183,14 @@ class rank_engine {
     if (forward_ != nullptr) forward_->settle();
     forward_.reset();
     class_book& classes = memory_->classes;
-    for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sum(c).wait_ns;
-    merging_.reset(new merge_book(*settings_, *rank_, *blocks_, classes, memory_->leaders));
-    if (blocks_ == &memory_->blocks) meanings_ = blocks_->meanings();  // once in each process
+    for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sums(c).wait_ns;
+    merging_.reset(new merge_book(*settings_, *rank_, *blocks_, classes, memory_->leaders, scratch_->merging));
   }
   merge_book& merging() noexcept { return *merging_; }
 
   packet pack_result() {
+    take_meanings();
     packet out;
-    out.reserve(4096);  // or it would be copied at each doubling
     for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
                                  totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
       put(out, v);
@@ -201,6 +200,7 @@ class rank_engine {
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
+    take_meanings();
     packet_reader in(data, size);
     totals_.locations += in.get<std::int64_t>();
     totals_.records += in.get<std::int64_t>();
@@ -209,17 +209,22 @@ class rank_engine {
     totals_.longest_ns = std::max(totals_.longest_ns, in.get<std::int64_t>());
     totals_.clock_violations += in.get<std::int64_t>();
     totals_.unmatched += in.get<std::int64_t>();
-    std::vector<block_meaning> meanings;
-    get_all(in, meanings);
-    meanings_.insert(meanings_.end(), meanings.begin(), meanings.end());
-    unique_meanings();
-    merging_->add(in);
+    const std::size_t known = meanings_.size();
+    std::size_t at = 0;
+    for (std::size_t n = in.get_count(sizeof(block_meaning)); n != 0; --n) {
+      const auto m = in.get<block_meaning>();
+      while (at != known && meanings_[at].key < m.key) ++at;
+      if (at == known || meanings_[at].key != m.key) meanings_.push_back(m);
+    }
+    if (meanings_.size() != known) sort_meanings();
+    merging_->add(in.rest(), in.left());
   }
   const outcome& totals() const noexcept { return totals_; }
 
   void sum_classes() {
-    if (clocks_ != nullptr) clocks_->classes(*merging_);
-    merging_->sum();
+    if (clocks_ == nullptr) return;
+    merging_->catch_up();
+    clocks_->classes(*merging_);
   }
 
   outcome present_result() {
@@ -235,7 +240,7 @@ class rank_engine {
       presented.swap(all);
     }
     result.waits = present(presented, *settings_);
-    unique_meanings();
+    take_meanings();
     std::vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {
@@ -260,11 +265,16 @@ class rank_engine {
     std::size_t end;  ///< in reply_bytes_
   };
 
-  void unique_meanings() {
+  // By key, each once; those that others bring join them. The first rank speaks for all of its process.
+  void take_meanings() {
+    if (meant_) return;
+    meant_ = true;
+    if (blocks_ != &memory_->blocks) return;
+    meanings_ = blocks_->meanings();
+    sort_meanings();
+  }
+  void sort_meanings() {
     sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
-    meanings_.erase(std::unique(meanings_.begin(), meanings_.end(),
-                                [](const block_meaning& a, const block_meaning& b) { return a.key == b.key; }),
-                    meanings_.end());
   }
 
   const rank_history* rank_;
@@ -281,6 +291,7 @@ class rank_engine {
   packet reply_bytes_;
   std::vector<std::vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
   std::vector<block_meaning> meanings_;
+  bool meant_ = false;
   outcome totals_;
 };
 

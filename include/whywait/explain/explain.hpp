@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -60,16 +61,16 @@ namespace detail {
   }
   for (std::size_t i = 0; i != count; ++i) engines[i].begin_merging();
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
-    for (std::size_t i = 0; i != count; ++i) engines[i].merging().propose();
     transport.reduce(
         [&](std::int32_t i) { return at(i).merging().pack(); },
         [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
-    bool any = false;
+    packet leaders;
     transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          any = at(i).merging().settle(round, data, size) || any;
+                          if (i == 0) leaders.assign(data, data + size);  // the same for all
                         });
-    if (!any) break;
+    if (leaders.empty()) break;
+    scratch.merging.leaders.push_back(std::move(leaders));
   }
   for (std::size_t i = 0; i != count; ++i) engines[i].sum_classes();
   transport.reduce(

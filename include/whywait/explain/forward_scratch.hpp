@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
 #define WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
 
+#include <whywait/explain/merge_scratch.hpp>
 #include <whywait/explain/options.hpp>
 #include <whywait/explain/packet.hpp>
 #include <whywait/explain/path_profile.hpp>
@@ -31,6 +32,7 @@ struct forward_scratch {
   wait_instance instance;
   std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
   packet out;
+  merge_scratch merging;
 };
 
 }  // namespace explain

@@ -139,11 +139,17 @@ class simulated_transport {
 
   template <class Pack, class Merge>
   void reduce(Pack&& pack, Merge&& merge) const {
-    for (std::int64_t step = 1; step < ranks_; step *= 2) {
-      for (std::int64_t i = 0; i + step < ranks_; i += 2 * step) {
-        const packet data = pack(static_cast<std::int32_t>(i + step));
-        merge(static_cast<std::int32_t>(i), data.data(), data.size());
-      }
+    const auto take = [&](std::int64_t into, std::int64_t from) {
+      const packet data = pack(static_cast<std::int32_t>(from));
+      merge(static_cast<std::int32_t>(into), data.data(), data.size());
+    };
+    // Every pair as soon as both are complete, while they are in the cache; for each rank in the order of the steps.
+    for (std::int64_t n = 1; n <= ranks_; ++n) {
+      for (std::int64_t step = 1; n % (2 * step) == 0; step *= 2) take(n - 2 * step, n - step);
+    }
+    for (std::int64_t step = 1; step < ranks_; step *= 2) {  // the groups at the end that are not full
+      const std::int64_t i = ranks_ - ranks_ % (2 * step);
+      if (i + step < ranks_) take(i, i + step);
     }
   }
 
