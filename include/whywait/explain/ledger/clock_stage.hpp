@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -23,13 +22,13 @@ namespace explain {
 /// clocks; the first one has the compensation, the ideal network and the first questions. Not thread safe.
 class clock_stage final : public rank_clocks {
  public:
-  /// `scratch`: of the process; borrowed, as all.
-  clock_stage(const rank_history& rank, const options& settings, clock_scratch& scratch)
+  /// `scratch`, `cost`: of the process; borrowed, as all.
+  clock_stage(const rank_history& rank, const options& settings, clock_scratch& scratch, cost_scratch& cost)
       : rank_(&rank),
         settings_(&settings),
         needs_(rank),
         meetings_(rank.rank),
-        cost_pass_(new cost_pass(rank)),
+        cost_pass_(rank, cost),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
   void meet(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) override {
@@ -49,7 +48,7 @@ class clock_stage final : public rank_clocks {
     needs_.messages(location, matches, count, arrivals);
   }
   void explained(std::uint16_t location, explained_location what) override {
-    cost_pass_->expect(location, *what.arrivals, what.caused, *what.blocks);
+    cost_pass_.expect(location, *what.arrivals, what.caused);
     notes_.push_back(std::move(what.notes));
     critical_path path;
     path.end_ns = what.end_ns;
@@ -58,10 +57,9 @@ class clock_stage final : public rank_clocks {
     path_.merge(std::move(path));
   }
   const rank_history& rank() const noexcept { return *rank_; }
-  cost_pass& costs() noexcept { return *cost_pass_; }
+  cost_pass& costs() noexcept { return cost_pass_; }
   void keep_costs() {
-    costs_ = cost_pass_->result();
-    cost_pass_.reset();
+    costs_ = cost_pass_.result();
   }
   need_book& needs() noexcept { return needs_; }
   void classes(merge_book& merging) override {
@@ -225,7 +223,7 @@ class clock_stage final : public rank_clocks {
   const options* settings_;
   need_book needs_;
   meeting_book meetings_;
-  std::unique_ptr<cost_pass> cost_pass_;
+  cost_pass cost_pass_;
   merge_book* merging_ = nullptr;
   std::vector<std::vector<wait_note>> notes_;
   std::vector<class_clock> placed_, classes_;
