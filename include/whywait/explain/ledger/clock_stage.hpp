@@ -210,10 +210,11 @@ class clock_stage final : public rank_clocks {
     taken_ = true;
     result_ = pass_.result();
     if (!plan_->compensates()) return;
-    for (std::size_t i = 0; i != pass_.class_ns().size(); ++i) {
+    result_.classes.reserve(pass_.classes().size());
+    for (std::size_t i = 0; i != pass_.classes().size(); ++i) {
       class_clock c = placed_[i];
-      c.ns = pass_.class_ns()[i];
-      c.trust = pass_.class_trust()[i];
+      c.ns = pass_.classes()[i].ns;
+      c.trust = pass_.classes()[i].trust;
       result_.classes.push_back(c);
     }
     result_.join();

@@ -19,17 +19,20 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// How many stamps one record needs before its call can be judged.
+/// How many stamps one record needs before its call can be judged; in a pass also what has come.
 struct clock_need {
   static constexpr std::uint32_t unknown = 0xffffffffu;
   std::uint32_t record;
   std::uint32_t count;
   bool wildcard = false;            ///< took any source
+  bool any = false;                 ///< in a pass: the call took one of several
   std::uint32_t posting = unknown;  ///< record that posted the one receive that it completed, if that is known
+  std::uint32_t heard = 0;          ///< in a pass: so many stamps have come,
+  std::uint32_t stamp = unknown;    ///< joined to this one of clock_scratch
 };
 
 /// Who needs whom, message by message: also those who were there in time, because under another hypothesis they
-/// may not have been. Memory: 16 bytes per record that needs somebody, 16 per message given. Not thread safe.
+/// may not have been. Memory: 24 bytes per record that needs somebody, 16 per message given. Not thread safe.
 class need_book {
  public:
   explicit need_book(const rank_history& rank) : rank_(&rank), lanes_(rank.locations.size()) {}
@@ -109,7 +112,7 @@ class need_book {
     }
   }
 
-  const std::vector<clock_need>& needs(std::size_t location) const { return lanes_[location].needs; }
+  std::vector<clock_need>& needs(std::size_t location) { return lanes_[location].needs; }
   const std::vector<clock_give>& gives(std::size_t location) const { return lanes_[location].gives; }
 
  private:
