@@ -131,17 +131,22 @@ class clock_stage final : public rank_clocks {
   // After a pass.
   packet pack_result() {
     take();
-    packet out = result_.pack();
-    (plan_->compensates() ? path_ : critical_path{}).write(out);  // once
-    (plan_->compensates() ? costs_ : cost_sums{}).write(out);
+    packet out;
+    out.reserve(1024);
+    result_.write(out);
+    if (plan_->compensates()) {  // once
+      path_.write(out);
+      costs_.write(out);
+    }
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
     take();
     packet_reader in(data, size);
     result_.merge(in);
-    path_.merge(critical_path::read(in));
-    costs_.merge(cost_sums::read(in));
+    if (!plan_->compensates()) return;
+    path_.merge(in);
+    costs_.merge(in);
   }
   /// On rank 0, after the reduction: keeps what this pass has found.
   void keep(std::int64_t earliest_ns) {
@@ -208,7 +213,7 @@ class clock_stage final : public rank_clocks {
   void take() {
     if (taken_) return;
     taken_ = true;
-    result_ = pass_.result();
+    result_ = std::move(pass_.result());
     if (!plan_->compensates()) return;
     result_.classes.reserve(pass_.classes().size());
     for (std::size_t i = 0; i != pass_.classes().size(); ++i) {

@@ -340,14 +340,9 @@ class cost_pass {
       ns = std::max<std::int64_t>(ns, 0);
       more_ns += ns;
     }
-    std::size_t from = l.left;  // the first wait since then
-    double waited = 0;
-    if (from != 0 && l.waits[from - 1].begin_ns >= since_ns) {
-      const auto first = std::lower_bound(l.waits.begin(), l.waits.begin() + static_cast<std::ptrdiff_t>(l.left),
-                                          since_ns, [](const wait& w, std::int64_t ns) { return w.begin_ns < ns; });
-      from = static_cast<std::size_t>(first - l.waits.begin());
-      waited = (l.left == l.waits.size() ? l.waited_ns : l.waits[l.left].before_ns) - first->before_ns;
-    }
+    const std::size_t from = first_wait(l, since_ns);
+    const double waited =
+        from == l.left ? 0 : (l.left == l.waits.size() ? l.waited_ns : l.waits[l.left].before_ns) - l.waits[from].before_ns;
     const double whole = static_cast<double>(more_ns) + waited;
     if (whole <= 0) {
       sums_.nobody_ns += wait_ns + received_ns;
@@ -366,6 +361,20 @@ class cost_pass {
       l.rate += rate;
       l.waits[from].ends += rate;
     }
+  }
+
+  // The first wait since then, of those that are left: mostly one of the last.
+  static std::size_t first_wait(const lane& l, std::int64_t since_ns) noexcept {
+    std::size_t first = l.left, last = l.left;
+    for (std::size_t step = 1; first != 0 && l.waits[first - 1].begin_ns >= since_ns; step *= 2) {
+      last = first - 1;
+      first -= std::min(first, step);
+    }
+    // Those from `last` on are since then; before `first` none is.
+    const auto begin = l.waits.begin();
+    return static_cast<std::size_t>(
+        std::lower_bound(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last), since_ns,
+                         [](const wait& w, std::int64_t ns) { return w.begin_ns < ns; }) - begin);
   }
 
   const rank_history* rank_;
