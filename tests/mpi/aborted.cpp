@@ -5,7 +5,7 @@
 // exit nonzero
 // stderr ~ whywait: rank 0 of {ranks} ended by MPI_Abort after \d+\.\d+ s
 // stderr ~ partial report
-// stderr ~ assemble 0\.\d+ s
+// stderr ~ assemble \d+\.\d+ s
 // json aborted.rank0.json
 // file aborted.rank0.json ~ "partial": true
 // no file aborted.json
