@@ -93,9 +93,11 @@ stamps left_by(int rank) {
   }
 }
 
-bool agree(const char* what, double said, double truth, double tolerance) {
+// 5 %: a machine that takes the processor away between a stamp and its call does so for some milliseconds, which are
+// some hundredths of the run.
+bool agree(const char* what, double said, double truth) {
   std::fprintf(stderr, "%s: %.6f, by the program's stamps %.6f\n", what, said, truth);
-  if (std::abs(said - truth) <= tolerance * truth) return true;
+  if (std::abs(said - truth) <= 0.05 * truth) return true;
   std::fprintf(stderr, "FAILED: %s\n", what);
   return false;
 }
@@ -142,9 +144,9 @@ int main(int argc, char** argv) {
   double seconds = 0, saving = 0;
   for (const auto& entry : report["critical_path"])
     if (entry["block"] == "slow part") seconds = entry["seconds"].get<double>(), saving = entry["saving_seconds"].get<double>();
-  bool good = agree("load balance", report["efficiency"]["load_balance"].get<double>(), known.balance, 0.01);
-  good = agree("slow part on the critical path", seconds, known.slow_on_path, 0.01) && good;
-  good = agree("saved if it takes half the time", saving, known.saving, 0.01) && good;
+  bool good = agree("load balance", report["efficiency"]["load_balance"].get<double>(), known.balance);
+  good = agree("slow part on the critical path", seconds, known.slow_on_path) && good;
+  good = agree("saved if it takes half the time", saving, known.saving) && good;
   if (report["delay_costs"].empty() || report["delay_costs"][0]["block"] != "slow part")
     good = false, std::fprintf(stderr, "FAILED: delays of the slow part cost most\n");
   return good ? 0 : 1;

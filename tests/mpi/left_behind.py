@@ -67,7 +67,7 @@ def check_report(folder, name, ranks, victim, took=0.0):
     # of all ranks only the next one waits for it there; it has sent all it has to, and so have the others
     compute = sum(r["seconds"] for w in report["waits"] for r in w["residual"]
                   if r["block"] == "compute" and w["pattern"] == "late_sender" and any(c["rank"] == 1 for c in w["causers"]))
-    check(compute > 0.1, f"{compute} s of the waiting is explained by rank 1's computing; it computed 20 times 5 ms")
+    check(compute > 0.08, f"{compute} s of the waiting is explained by rank 1's computing; it computed 20 times 5 ms")
 
 
 def main():
