@@ -11,7 +11,7 @@
 // stderr !~ warning
 // file out.json ~ "problem": "relay_chain"
 // file out.json ~ "problem": "unchanged_data"
-// file out.json ~ (?s)"data": "late",.*?"seconds": (0\.0[3-9]|0\.[1-9]|[1-9]).*?"wait_seconds": (0\.0[3-9]|0\.[1-9]|[1-9])
+// file out.json ~ (?s)"data": "late",((?!"data":).)*"seconds": (0\.0[3-9]|0\.[1-9]|[1-9])[^,]*,\s+"wait_seconds": (0\.0[3-9]|0\.[1-9]|[1-9])
 // json out.json
 //
 // Why messages were sent, from a real run: data that is relayed from rank to rank, the same data again and again, more than
