@@ -4,8 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <stdexcept>
 #include <utility>
 
 using namespace histories;
@@ -78,35 +80,209 @@ TEST_CASE("classes of several ranks meet under one leader, the earliest") {
   CHECK(out.waits[0].waiters[0].rank == 4);
 }
 
-TEST_CASE("a merged class written and read is the same") {
-  explain::merged_class c;
-  c.key = 5;
-  c.slot = 2;
-  c.sum.why = explain::pattern::early_scan;
-  c.sum.trust = explain::quality::order_suspect;
-  c.sum.operation = 7;
-  c.sum.cause = 8;
-  c.sum.count = 3;
-  c.sum.wait_ns = 40;
-  c.sum.first_ns = -4;
-  c.sum.residual.resize(2);
-  c.sum.residual[1].speed_ns = 9;
-  c.sum.waiters = {{1, 2, 3}};
+namespace {
+
+// A packet of random classes: keys and slots of few values, lists of few locations and blocks.
+explain::packet random_classes(std::mt19937_64& random) {
+  std::map<std::pair<core::stable_key, std::uint32_t>, int> names;
+  for (auto n = random() % 5; n != 0; --n) names[{random() % 3, static_cast<std::uint32_t>(random() % 3)}] = 0;
+  explain::packet out;
+  for (const auto& name : names) {
+    explain::packed_class head;
+    head.key = name.first.first;
+    head.slot = name.first.second;
+    head.sums.count = static_cast<std::int64_t>(1 + random() % 4);
+    head.sums.wait_ns = static_cast<std::int64_t>(random() % 1000);
+    head.sums.longest_ns = static_cast<std::int64_t>(random() % 1000);
+    head.sums.first_ns = static_cast<std::int64_t>(random() % 1000);
+    std::map<core::stable_key, std::int64_t> terms;
+    for (auto n = random() % 6; n != 0; --n) terms[random() % 8] = static_cast<std::int64_t>(random() % 99);
+    explain::location_share waiters[3], causers[3];
+    for (int i = 0; i != 3; ++i) {
+      waiters[i] = {static_cast<std::int32_t>(3 * (random() % 40) + static_cast<std::uint64_t>(i)), 0, 7};
+      causers[i] = {static_cast<std::int32_t>(3 * (random() % 90) + static_cast<std::uint64_t>(i)), 1, 5};
+    }
+    head.terms = static_cast<std::uint32_t>(terms.size());
+    head.waiters = static_cast<std::uint32_t>(random() % 4);
+    head.causers = static_cast<std::uint32_t>(random() % 4);
+    put(out, head);
+    for (const auto& t : terms) {
+      explain::packed_term term{t.first, 1, {}};
+      term.sums.causer_ns = t.second;
+      term.sums.waiter_ns = 1;
+      put(out, term);
+    }
+    for (std::uint32_t i = 0; i != head.waiters; ++i) put(out, waiters[i]);
+    for (std::uint32_t i = 0; i != head.causers; ++i) put(out, causers[i]);
+  }
+  return out;
+}
+
+std::vector<explain::merged_class> read_all(const explain::packet& p) {
+  std::vector<explain::merged_class> all;
+  for (explain::class_reader in(p.data(), p.size()); !in.done(); in.next()) all.emplace_back(in);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("200 times up to 60 packets of random classes, joined one by one, are what merging their classes gives") {
+  std::mt19937_64 random(5);
+  explain::merge_scratch scratch;
+  for (int round = 0; round != 200; ++round) {
+    CAPTURE(round);
+    explain::packet joined;
+    std::map<std::pair<core::stable_key, std::uint32_t>, explain::merged_class> plain;
+    for (auto n = random() % 60; n != 0; --n) {
+      const explain::packet more = random_classes(random);
+      for (const explain::merged_class& c : read_all(more)) {
+        const auto known = plain.emplace(std::make_pair(c.key, c.slot), c);
+        if (!known.second) known.first->second.merge(c.sum);
+      }
+      explain::join_classes(joined, more.data(), more.size(), scratch);
+    }
+    const std::vector<explain::merged_class> all = read_all(joined);
+    REQUIRE(all.size() == plain.size());
+    std::size_t at = 0;
+    for (const auto& expected : plain) {
+      const explain::explanation &a = all[at].sum, &b = expected.second.sum;
+      CHECK(all[at++].same(expected.second));
+      CHECK(a.count == b.count);
+      CHECK(a.wait_ns == b.wait_ns);
+      CHECK(a.longest_ns == b.longest_ns);
+      CHECK(a.first_ns == b.first_ns);
+      REQUIRE(a.residual.size() == b.residual.size());
+      for (std::size_t i = 0; i != a.residual.size(); ++i) {
+        CHECK(a.residual[i].block == b.residual[i].block);
+        CHECK(a.residual[i].total_ns == b.residual[i].total_ns);
+        CHECK(a.residual[i].speed_ns == b.residual[i].speed_ns);
+      }
+      for (const auto list : {&explain::explanation::waiters, &explain::explanation::causers}) {
+        CHECK((a.*list).size() <= explain::most_shares + 1);
+        REQUIRE((a.*list).size() == (b.*list).size());
+        for (std::size_t i = 0; i != (a.*list).size(); ++i) {
+          CHECK((a.*list)[i].rank == (b.*list)[i].rank);
+          CHECK((a.*list)[i].ns == (b.*list)[i].ns);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a packet of classes that was cut anywhere but between two of them is refused") {
+  std::mt19937_64 random(6);
   explain::packet p;
-  c.write(p);
-  explain::packet_reader in(p.data(), p.size());
-  explain::merged_class d;
-  d.sum.residual.resize(5);  // what was there before goes
-  d.read(in);
-  CHECK(in.empty());
-  CHECK(d.same(c));
-  CHECK(d.sum.why == c.sum.why);
-  CHECK(d.sum.trust == c.sum.trust);
-  CHECK(d.sum.cause == 8);
-  CHECK(d.sum.first_ns == -4);
-  REQUIRE(d.sum.residual.size() == 2);
-  CHECK(d.sum.residual[1].speed_ns == 9);
-  CHECK(d.sum.waiters[0].ns == 3);
+  while (read_all(p).size() < 3) p = random_classes(random);
+  std::vector<std::size_t> whole{0};
+  for (explain::class_reader in(p.data(), p.size()); !in.done(); in.next()) whole.push_back(whole.back() + in.size());
+  CHECK(whole.back() == p.size());
+  for (std::size_t size = 0; size != p.size(); ++size) {
+    const explain::packet cut(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(size));
+    if (std::find(whole.begin(), whole.end(), size) == whole.end()) {
+      CHECK_THROWS_AS(read_all(cut), std::out_of_range);
+    } else {
+      CHECK_NOTHROW(read_all(cut));
+    }
+  }
+}
+
+TEST_CASE("many locations are added to a bounded list at once as one by one") {
+  std::mt19937_64 random(7);
+  for (int round = 0; round != 500; ++round) {
+    std::vector<explain::location_share> at_once, one_by_one;
+    for (int part = 0; part != 3; ++part) {
+      std::vector<explain::location_share> more;
+      const auto base = random() % 2 * static_cast<std::uint64_t>(part) * 60;
+      for (auto n = random() % 70; n != 0; --n) {
+        explain::add_share(more, {static_cast<std::int32_t>(base + random() % 60) - 1, static_cast<std::int32_t>(random() % 2), 3});
+      }
+      explain::add_shares(at_once, more);
+      for (const explain::location_share& s : more) explain::add_share(one_by_one, s);
+    }
+    const auto plain = [](const std::vector<explain::location_share>& list) {
+      std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> all;
+      for (const auto& s : list) all[{s.rank, s.rank < 0 ? 0 : s.thread}] += s.ns;
+      return all;
+    };
+    CHECK(plain(at_once) == plain(one_by_one));
+  }
+}
+
+TEST_CASE("a class book adds up 3000 random waits class by class and block by block") {
+  std::mt19937_64 random(9);
+  explain::options settings;
+  settings.classes_per_key = 4;
+  explain::merge_scratch scratch;
+  explain::class_book book;
+  book.use(settings, scratch);
+  struct plain_class {
+    std::int64_t count = 0, wait_ns = 0, unexplained_ns = 0, indirect_ns = 0, first_ns = INT64_MAX;
+    std::map<std::uint32_t, std::int64_t> terms;
+    std::map<std::int32_t, std::int64_t> causers;
+  };
+  std::map<std::uint32_t, plain_class> plain;
+  for (int k = 0; k != 3000; ++k) {
+    explain::wait_instance w;
+    w.why = random() % 2 == 0 ? explain::pattern::late_sender : explain::pattern::wait_at_nxn;
+    w.location = static_cast<std::uint32_t>(random() % 2);
+    w.causer_rank = static_cast<std::int32_t>(random() % 40);
+    w.begin_ns = static_cast<std::int64_t>(random() % 100000);
+    w.explained = random() % 8 != 0;
+    std::vector<std::uint32_t> blocks;
+    if (w.explained) {
+      for (std::uint32_t b = 0; b != 12; ++b) {
+        if (random() % 3 == 0) blocks.push_back(b);
+      }
+      if (random() % 4 == 0) std::shuffle(blocks.begin(), blocks.end(), random);
+      for (std::size_t i = 0; i != blocks.size(); ++i) {
+        explain::residual_term t;
+        t.causer_ns = static_cast<std::int64_t>(random() % 300);
+        t.waiter_ns = static_cast<std::int64_t>(random() % 30);
+        t.total_ns = t.causer_ns - t.waiter_ns;
+        t.inherited_ns = static_cast<std::int64_t>(random() % 5);
+        w.wait_ns += t.total_ns;
+        w.terms.push_back(t);
+      }
+    } else {
+      w.wait_ns = 5;
+    }
+    const std::uint32_t number = w.explained ? book.add(w, 1 + random() % 2, 3, blocks, 12) : book.add_unexplained(w, 1, 3);
+    plain_class& c = plain[number];
+    ++c.count;
+    c.wait_ns += w.wait_ns;
+    c.first_ns = std::min(c.first_ns, w.begin_ns);
+    if (!w.explained) c.unexplained_ns += w.wait_ns;
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+      c.terms[blocks[i]] += w.terms[i].causer_ns;
+      c.indirect_ns += w.terms[i].inherited_ns;
+    }
+    c.causers[w.causer_rank] += w.wait_ns;
+  }
+  REQUIRE(book.size() == plain.size());
+  std::map<std::pair<core::stable_key, std::uint32_t>, std::uint32_t> shaped;
+  for (const auto& p : plain) {
+    CAPTURE(p.first);
+    const explain::class_sums& sums = book.sums(p.first);
+    CHECK(sums.count == p.second.count);
+    CHECK(sums.wait_ns == p.second.wait_ns);
+    CHECK(sums.first_ns == p.second.first_ns);
+    CHECK(sums.unexplained_ns == p.second.unexplained_ns);
+    CHECK(sums.indirect_ns == p.second.indirect_ns);
+    std::map<std::uint32_t, std::int64_t> terms;
+    std::uint32_t last = 0;
+    book.each_term(p.first, [&](std::uint32_t block, const explain::term_sums& t) {
+      CHECK(terms.emplace(block, t.causer_ns).second);
+      CHECK(block >= last);
+      last = block;
+    });
+    CHECK(terms == p.second.terms);
+    std::map<std::int32_t, std::int64_t> causers;
+    book.each_causer(p.first, [&](const explain::location_share& s) { CHECK(causers.emplace(s.rank, s.ns).second); });
+    CHECK(causers == p.second.causers);
+    if (book.kind(p.first) == explain::class_book::shaped) ++shaped[{book.key(p.first), book.location(p.first)}];
+  }
+  for (const auto& s : shaped) CHECK(s.second <= 4);
+  CHECK(std::all_of(scratch.parts.begin(), scratch.parts.end(), [](double part) { return part == 0; }));
 }
 
 TEST_CASE("merging 300 pairs of random residuals adds block by block and keeps the order") {

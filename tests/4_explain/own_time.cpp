@@ -43,8 +43,16 @@ TEST_CASE("what a location did between two instants is the sum of what it did in
     last = here;
   }
   const auto all = r.views();
-  explain::block_table blocks;
-  const explain::own_time time(all[0], 0, blocks, go_ns);
+  const explain::location_history& here = all[0].locations[0];
+  explain::own_time::numbers known;
+  explain::own_time time(all[0], here, known);
+  explain::location_walk walk(all[0]);
+  for (std::size_t record = 0; record != go_ns.size(); ++record) {
+    walk.step(here.records[record]);
+    time.begin(here.records[record], walk, known);
+    time.end(go_ns[record], known);
+  }
+  time.seal(known);
   std::int64_t asked = 0;
   for (std::size_t record = 0; record != go_ns.size(); record += 3) {
     for (std::size_t i = 0; i <= 2 * record; i += 1 + random() % 3) {
@@ -54,9 +62,9 @@ TEST_CASE("what a location did between two instants is the sum of what it did in
         if (s.to > since && s.to <= until) plain[s.block] += s.to - s.from;
       }
       explain::own_time::profile sum;
-      time.between(since, record, sum);
+      time.between(time.part_at(since, record), time.part_of(record), sum);
       for (std::uint32_t b = 0; b != sum.size(); ++b) {
-        const auto at = plain.find(blocks[b].block);
+        const auto at = plain.find(time.blocks()[b]);
         CHECK(sum[b] == (at == plain.end() ? 0 : at->second));
         ++asked;
       }

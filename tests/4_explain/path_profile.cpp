@@ -7,7 +7,7 @@ using namespace whywait::explain;
 TEST_CASE("the most recent alignment that applies is taken; one of all ranks ends the older ones") {
   alignments a;
   const auto latest = [&a](std::uint64_t who) {
-    return use_of(a.latest([who](std::uint64_t w) { return w == who; }).profile, 0).ns;
+    return a.latest([who](std::uint64_t w) { return w == who; })[0].ns;
   };
   CHECK(latest(1) == 0);
   a.remember(1, 10, {{1, 100, 0}});
@@ -28,7 +28,7 @@ TEST_CASE("only the 16 most recent alignments are kept") {
   alignments a;
   for (int i = 1; i != 21; ++i) a.remember(static_cast<std::uint64_t>(i), i, {{0, i, 0}});
   const auto latest = [&a](std::uint64_t who) {
-    return use_of(a.latest([who](std::uint64_t w) { return w == who; }).profile, 0).ns;
+    return a.latest([who](std::uint64_t w) { return w == who; })[0].ns;
   };
   CHECK(latest(4) == 0);
   CHECK(latest(5) == 5);

@@ -3,12 +3,14 @@
 // with: mpi_once
 // environment: WHYWAIT_OUTPUT=aborted
 // exit nonzero
-// stderr ~ whywait: rank 0 of {ranks} ended by MPI_Abort after \d+\.\d+ s
-// stderr ~ partial report
-// stderr ~ assemble 0\.\d+ s
+// file rank0.stderr ~ whywait: rank 0 of {ranks} ended by MPI_Abort after \d+\.\d+ s
+// file rank0.stderr ~ partial report
+// file rank0.stderr ~ assemble \d+\.\d+ s
 // json aborted.rank0.json
 // file aborted.rank0.json ~ "partial": true
 // no file aborted.json
+#include "own_stderr.hpp"
+
 #include <whywait/record.hpp>
 
 #include <mpi.h>
@@ -21,6 +23,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) {
+    own_stderr("rank0.stderr");
     {
       WHYWAIT_REGION("assemble");
       timespec t{0, 30000000};

@@ -1,5 +1,7 @@
 // The program of counted_lines.cpp and traced_lines.cpp: the last rank has four times the work, and takes a branch
 // that the others do not. `body` says where the lines of a loop begin: 0 at its head, 1 behind it.
+#include "parts/comes_last.hpp"
+
 #include <whywait/coverage.hpp>
 
 #include <mpi.h>
@@ -39,14 +41,13 @@ __attribute__((noinline)) void refine(int n) {
   sink = sum;
 }
 
-// The late rank is the last whatever the machine does: it waits, unseen, until the others are at the barrier.
-__attribute__((noinline)) void line_up(bool late, int ranks, int round) {
+// The late rank is the last whatever the machine does.
+__attribute__((noinline)) void line_up(bool late, int ranks, comes_last& order) {
   if (!late) {
-    PMPI_Send(nullptr, 0, MPI_INT, ranks - 1, round, MPI_COMM_WORLD);
+    order.waits_for(ranks - 1);
     return;
   }
-  for (int i = 1; i < ranks; ++i)
-    PMPI_Recv(nullptr, 0, MPI_INT, MPI_ANY_SOURCE, round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  order.after_all();
   const timespec pause{0, 30000000};
   nanosleep(&pause, nullptr);
 }
@@ -108,11 +109,12 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const bool late = rank == ranks - 1;
+  comes_last order;
   MPI_Barrier(MPI_COMM_WORLD);
   for (int round = 0; round < rounds; ++round) {
     work(late ? 4 * usual : usual);
     if (late) refine(extra);
-    line_up(late, ranks, round);
+    line_up(late, ranks, order);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Finalize();

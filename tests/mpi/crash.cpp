@@ -2,7 +2,9 @@
 // timeout: 60
 // with: mpi_once
 // exit nonzero
-// stderr ~ whywait: rank 0 of {ranks} ended by SIGSEGV after
+// file rank0.stderr ~ whywait: rank 0 of {ranks} ended by SIGSEGV after
+#include "own_stderr.hpp"
+
 #include <whywait/record.hpp>
 
 #include <mpi.h>
@@ -15,6 +17,7 @@ int main(int argc, char** argv) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
+    own_stderr("rank0.stderr");
     volatile int* volatile nowhere = nullptr;
     *nowhere = 1;
   }

@@ -1,5 +1,5 @@
 // ranks: 4
-// with: mpi_once communication_once
+// with: mpi_once communication_once comes_last.cpp
 // environment: WHYWAIT_OUTPUT=out
 // stderr ~ `table`\s+is\s+handed\s+on\s+from\s+rank\s+to\s+rank,\s+unchanged,\s+up\s+to\s+3\s+times;\s+the\s+last\s+rank\s+gets\s+it\s+after\s+3\s+messages\s+in\s+a\s+row
 // stderr ~ try: use MPI_Bcast: 2 steps instead of 3
@@ -11,11 +11,13 @@
 // stderr !~ warning
 // file out.json ~ "problem": "relay_chain"
 // file out.json ~ "problem": "unchanged_data"
-// file out.json ~ (?s)"data": "late",.*?"seconds": (0\.0[2-9]|0\.[1-9]).*?"wait_seconds": (0\.0[2-9]|0\.[1-9])
+// file out.json ~ (?s)"data": "late",((?!"data":).)*"seconds": (0\.0[3-9]|0\.[1-9]|[1-9])[^,]*,\s+"wait_seconds": (0\.0[3-9]|0\.[1-9]|[1-9])
 // json out.json
 //
 // Why messages were sent, from a real run: data that is relayed from rank to rank, the same data again and again, more than
 // is read, and a sender that is late, whose class has that waiting.
+#include "parts/comes_last.hpp"
+
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
 
@@ -59,12 +61,14 @@ void halos(double* halo, int n) {
   }
 }
 
-void come_late(double* late, int n) {
+void come_late(double* late, int n, comes_last& order) {
   WHYWAIT_REGION("come_late");
   if (rank == 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    order.after(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(31));
     MPI_Send(late, n, MPI_DOUBLE, 1, 4, MPI_COMM_WORLD);
   } else if (rank == 1) {
+    order.waits_for(0);
     MPI_Recv(late, n, MPI_DOUBLE, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
 }
@@ -75,6 +79,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  comes_last order;
   constexpr int n = 256;
   double table[n] = {}, edge[n] = {}, halo[n] = {}, late[n] = {};
   WHYWAIT_DATA("table", table, n);
@@ -85,6 +90,6 @@ int main(int argc, char** argv) {
   send_again(edge, n);
   halos(halo, n);
   MPI_Barrier(MPI_COMM_WORLD);
-  come_late(late, n);
+  come_late(late, n, order);
   MPI_Finalize();
 }

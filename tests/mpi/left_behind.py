@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 failures = []
 
@@ -38,7 +39,7 @@ def run(command, folder, **settings):
     return child.returncode, out, err
 
 
-def check_report(folder, name, ranks, victim):
+def check_report(folder, name, ranks, victim, took=0.0):
     path = folder / name
     if not path.exists():
         failures.append(f"{name} was not written")
@@ -62,11 +63,11 @@ def check_report(folder, name, ranks, victim):
             check(end.get("inside", {}).get("call") == "MPI_Recv", f"rank {rank}: inside {end.get('inside')}")
             check(end.get("inside", {}).get("file", "").endswith("left_behind.cpp"), f"rank {rank}: no file and line")
             check(end.get("whom") == f"from rank {victim} (tag 9)", f"rank {rank}: waited {end.get('whom')}")
-            check(0.01 < end.get("since_seconds", 0) < 60, f"rank {rank}: since {end.get('since_seconds')}")
-    # not the first term of each: ranks that spin in a barrier may be later there (MPICH, fewer cores than ranks)
+            check(0.1 < end.get("since_seconds", 0) < took, f"rank {rank}: since {end.get('since_seconds')}")
+    # of all ranks only the next one waits for it there; it has sent all it has to, and so have the others
     compute = sum(r["seconds"] for w in report["waits"] for r in w["residual"]
-                  if r["block"] == "compute" and w["pattern"] == "late_sender" and w["causers"][0]["rank"] == 1)
-    check(compute > 0.05, f"{compute} s of the waiting is explained by rank 1's computing; it computed 20 times 5 ms")
+                  if r["block"] == "compute" and w["pattern"] == "late_sender" and any(c["rank"] == 1 for c in w["causers"]))
+    check(compute > 0.08, f"{compute} s of the waiting is explained by rank 1's computing; it computed 20 times 5 ms")
 
 
 def main():
@@ -78,14 +79,16 @@ def main():
     kept = folder / "kept"
     kept.mkdir(parents=True)
 
+    begin = time.monotonic()
     code, _, _ = run([*launcher, program, folder, "1"], folder, WHYWAIT_CRASH=str(kept), WHYWAIT_REPORT="none")
+    took = time.monotonic() - begin
     check(code != 0, "a killed program ended well")
     check(len(list(kept.iterdir())) == ranks, f"not every rank left its file: {list(kept.iterdir())}")
     code, _, err = run([*launcher, program, folder, "none"], folder, WHYWAIT_CRASH=str(kept), WHYWAIT_OUTPUT="next")
     check(code == 0, "the next run did not end well")
     check(re.search(r"rank 0: .*in MPI_Recv .* from rank 1 \(tag 9\)", err), "the text does not say for whom rank 0 waited")
     check(re.search("PARTIAL", err), "the text is not marked partial")
-    check_report(folder, "next.crash.json", ranks, 1)
+    check_report(folder, "next.crash.json", ranks, 1, took)
     check((folder / "next.json").exists() and not json.loads((folder / "next.json").read_text())["run"]["partial"],
           "the next run's own report is missing or partial")
     check(not list(kept.iterdir()), f"files were left: {list(kept.iterdir())}")

@@ -4,7 +4,7 @@
 // environment: WHYWAIT_OUTPUT=little WHYWAIT_MEMORY=1M
 // json little.json
 // stderr ~ WHYWAIT_MEMORY
-// stderr ~ of\s+which\s+[0-9.]+ ms\s+\([0-9.]+ %\)\s+is\s+explained
+// stderr ~ of\s+which\s+[0-9.]+ m?s\s+\([0-9.]+ %\)\s+is\s+explained
 // stderr ~ while\s+memory\s+had\s+ended,\s+all\s+ranks\s+ran\s+exchange\s+\(little_memory.cpp:[0-9]+\)
 // file little.json ~ "unseen": \[\s*\{\s*"block": "exchange"
 // stderr !~ nothing\s+worth

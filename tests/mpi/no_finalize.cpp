@@ -3,8 +3,10 @@
 // with: mpi_once
 // environment: WHYWAIT_OUTPUT=unfinished
 // exit any
-// stderr ~ whywait: rank 0 of {ranks} ended by exit without MPI_Finalize after
+// file rank0.stderr ~ whywait: rank 0 of {ranks} ended by exit without MPI_Finalize after
 // json unfinished.rank0.json
+#include "own_stderr.hpp"
+
 #include <whywait/record.hpp>
 
 #include <mpi.h>
@@ -13,6 +15,9 @@
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) own_stderr("rank0.stderr");
   MPI_Barrier(MPI_COMM_WORLD);
   std::exit(0);
 }

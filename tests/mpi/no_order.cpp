@@ -1,5 +1,5 @@
 // ranks: 2
-// with: mpi_once late_snapshot.cpp
+// with: mpi_once late_snapshot.cpp comes_last.cpp
 // environment: WHYWAIT_OUTPUT=plain
 // stderr ~ late sender
 // stderr !~ side by side
@@ -8,9 +8,9 @@
 // file plain.json !~ "picture"
 //
 // Without WHYWAIT_PATH=order no order is kept and the report is as it always was.
-#include <mpi.h>
+#include "parts/late_snapshot.hpp"
 
-void late_snapshot();
+#include <mpi.h>
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -1,5 +1,5 @@
 // ranks: 2 4
-// with: mpi_once
+// with: mpi_once comes_last.cpp
 // environment: WHYWAIT_RULES=broken.rules:missing.rules:list WHYWAIT_OUTPUT=out
 // stdout ~ ^rank 0 got 15$
 // stderr ~ ^broken\.rules:2:15: whywait-R021: .*\n             when w\.duratoin > 1 ms.*\n {18}\^~+$
@@ -16,6 +16,8 @@
 // json out.json
 //
 // Mistakes in rules are told once, by rank 0, each with its place, and disturb neither the run nor the report.
+#include "parts/comes_last.hpp"
+
 #include <mpi.h>
 
 #include <chrono>
@@ -38,14 +40,19 @@ int main(int argc, char** argv) {
       std::fclose(file);
     }
   MPI_Barrier(MPI_COMM_WORLD);
+  comes_last order;
   if (rank == 1) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    order.after(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
     MPI_Send(&number, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    order.waits_for(0);
   }
   if (rank == 0) {
+    order.waits_for(1);
     MPI_Recv(&number, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     std::printf("rank 0 got %d\n", number);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    order.after(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -1,16 +1,18 @@
 // ranks: 2
-// with: mpi_once
+// with: mpi_once comes_last.cpp
 // environment: WHYWAIT_RULES=own.rules WHYWAIT_OUTPUT=out
 // stderr ~ ^whywait · 2 ranks · .* of rank time is waiting
 // stderr !~ late sender
-// stderr ~ ^ 1  wait at barrier
-// stderr ~ ^    \d+ waits? not described by any rule: \d+ ms \(\d+ % of the waiting\)$
+// stderr ~ ^ \d  wait at barrier
+// stderr ~ ^    \d+ waits? not described by any rule: [\d.]+ m?s \(\d+ % of the waiting\)$
 // stderr !~ whywait-R
 // json out.json
 // file out.json ~ "undescribed_waits": ?1[,}]
 // file out.json !~ "pattern": ?"late_sender"
 //
 // Built-in patterns are rules: without its rule a wait is no finding, but its time stays in the sums.
+#include "parts/comes_last.hpp"
+
 #include <mpi.h>
 
 #include <chrono>
@@ -27,12 +29,17 @@ int main(int argc, char** argv) {
       std::fclose(file);
     }
   MPI_Barrier(MPI_COMM_WORLD);
+  comes_last order;
   if (rank == 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    order.after(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
     MPI_Send(&number, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    order.waits_for(1);
   } else {
+    order.waits_for(0);
     MPI_Recv(&number, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    order.after(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

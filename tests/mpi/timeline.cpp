@@ -1,8 +1,10 @@
 // ranks: 2 4
-// with: mpi_once late_snapshot.cpp
+// with: mpi_once late_snapshot.cpp comes_last.cpp
 // environment: WHYWAIT_TIMELINE=drop_newest:1M:blocks WHYWAIT_REPORT=none
 //
 // The timeline of a program whose marks are known, taken by the program itself while it runs.
+#include "parts/late_snapshot.hpp"
+
 #include <whywait/core/registry.hpp>
 #include <whywait/mpi/timeline.hpp>
 
@@ -12,8 +14,6 @@
 #include <cstdio>
 #include <string>
 #include <vector>
-
-void late_snapshot();
 
 namespace {
 
@@ -42,8 +42,8 @@ int main(int argc, char** argv) {
   expect(threads[0].lost == 0 && !threads[0].lost_first, "nothing was lost");
 
   std::string expected, found;
-  for (int round = 0; round < 6; ++round) {
-    const bool late = round == 3 && rank == 0;
+  for (int round = 0; round < late_rounds; ++round) {
+    const bool late = round == late_rounds - 1 && rank == 0;
     expected += "<round>";
     for (int k = 0; k < 3; ++k) {
       expected += "<smooth>";

@@ -1,5 +1,6 @@
 // Programs whose truth is known: their work takes time but no processor, so that they can really be run with faster
-// code, balanced load or more ranks. whatif.py asks what if and then does it; here only that an answer is reported.
+// code, balanced load or more ranks. whatif.py asks what if and then does it; here only that an answer is reported, or that
+// the models are further apart than they may be, as on a machine that is too busy.
 //
 //   whatif sweep|bulk|ring|agree|tasks [--steps N] [--speed F] [--imbalance X] [--noise X] [--even] [--strong R]
 //          [--operation SECONDS]
@@ -10,9 +11,8 @@
 // environment: WHYWAIT_OUTPUT=out "WHYWAIT_WHATIF=block compute x2; balance"
 // stdout ~ ^done$
 // stderr ~ ^    what if  \(the run took \d
-// stderr ~ ^      block compute x2: \d.* \(\d.* to \d.*\), saves \d
-// stderr ~ ^        by the clocks of the critical path; replay is [+-]\d+\.\d % from that$
-// stderr ~ ^        by replay, which is [+-]\d+\.\d % off for the program as it is$
+// stderr ~ ^      block compute x2: \d.* \(\d.* to \d.*\), saves \d[^\n]*\n        by the clocks of the critical path(; replay is [+-]\d+\.\d % from that$|, not checked by replay: it misses)|^      block compute x2: no answer: the models disagree by \d{2,} %$
+// stderr ~ ^        by replay, which is [+-]\d+\.\d % off for the program as it is$|^      balance: no answer: (no engine reproduces the|the models disagree by \d{2,} %)
 // file out.json ~ "WHYWAIT_WHATIF"
 // file out.json ~ "question": ?"block compute x2"
 // json out.json

@@ -22,13 +22,15 @@ constexpr core::stable_key call_key(core::stable_key site) noexcept { return cor
 /// Key of the time before MPI_Init returned, relative to the first rank out of it.
 constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
 
-/// The blocks one rank has met, its own and those of adopted paths, numbered from 0 in the order of meeting.
-/// Keys mean the same on all ranks, numbers do not. Not thread safe.
+/// The blocks that the ranks of one process have met, their own and those of adopted paths, numbered from 0 in the order of meeting.
+/// Keys mean the same on all ranks, numbers only in one process. Not thread safe.
 class block_table {
  public:
   struct name {
     core::stable_key block;
     core::stable_key within;  ///< not 0: an untimed step
+
+    bool before(const name& o) const noexcept { return block != o.block ? block < o.block : within < o.within; }
   };
 
   std::uint32_t intern(core::stable_key block, core::stable_key within = 0) {

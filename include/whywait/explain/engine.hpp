@@ -36,18 +36,19 @@ class rank_engine {
     arrival_rule::scratch rule;
   };
 
-  /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `forward`: of the process. All
-  /// borrowed, the settings too.
+  /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `blocks`, `forward`: of the
+  /// process. All borrowed, the settings too.
   rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory,
-              forward_scratch& forward)
+              block_table& blocks, forward_scratch& forward)
       : rank_(&rank),
         settings_(&settings),
         messages_(rank, clocks != nullptr),
         collectives_(rank),
         memory_(&memory),
+        blocks_(&blocks),
         clocks_(clocks),
         scratch_(&forward) {
-    memory_->classes.use(settings);
+    memory_->classes.use(settings, forward.merging);
   }
 
   // Stage 0: reads the records.
@@ -139,7 +140,7 @@ class rank_engine {
     messages_.matches(s.places, s.matches);
     messages_.release();
     answers_.resize(rank_->locations.size());
-    forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
+    forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, *blocks_, memory_->classes, *scratch_));
     std::size_t first = 0;
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
@@ -172,17 +173,17 @@ class rank_engine {
 
   // Stage 5: merging.
   void begin_merging() {
+    if (forward_ != nullptr) forward_->settle();
     forward_.reset();
     class_book& classes = memory_->classes;
-    for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sum(c).wait_ns;
-    merging_.reset(new merge_book(*settings_, *rank_, memory_->blocks, classes, memory_->leaders));
-    meanings_ = memory_->blocks.meanings();
+    for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sums(c).wait_ns;
+    merging_.reset(new merge_book(*settings_, *rank_, *blocks_, classes, memory_->leaders, scratch_->merging));
   }
   merge_book& merging() noexcept { return *merging_; }
 
   packet pack_result() {
+    take_meanings();
     packet out;
-    out.reserve(4096);  // or it would be copied at each doubling
     for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
                                  totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
       put(out, v);
@@ -192,6 +193,7 @@ class rank_engine {
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
+    take_meanings();
     packet_reader in(data, size);
     totals_.locations += in.get<std::int64_t>();
     totals_.records += in.get<std::int64_t>();
@@ -200,17 +202,22 @@ class rank_engine {
     totals_.longest_ns = std::max(totals_.longest_ns, in.get<std::int64_t>());
     totals_.clock_violations += in.get<std::int64_t>();
     totals_.unmatched += in.get<std::int64_t>();
-    std::vector<block_meaning> meanings;
-    get_all(in, meanings);
-    meanings_.insert(meanings_.end(), meanings.begin(), meanings.end());
-    unique_meanings();
-    merging_->add(in);
+    const std::size_t known = meanings_.size();
+    std::size_t at = 0;
+    for (std::size_t n = in.get_count(sizeof(block_meaning)); n != 0; --n) {
+      const auto m = in.get<block_meaning>();
+      while (at != known && meanings_[at].key < m.key) ++at;
+      if (at == known || meanings_[at].key != m.key) meanings_.push_back(m);
+    }
+    if (meanings_.size() != known) sort_meanings();
+    merging_->add(in.rest(), in.left());
   }
   const outcome& totals() const noexcept { return totals_; }
 
   void sum_classes() {
-    if (clocks_ != nullptr) clocks_->classes(*merging_);
-    merging_->sum();
+    if (clocks_ == nullptr) return;
+    merging_->catch_up();
+    clocks_->classes(*merging_);
   }
 
   outcome present_result() {
@@ -226,7 +233,7 @@ class rank_engine {
       presented.swap(all);
     }
     result.waits = present(presented, *settings_);
-    unique_meanings();
+    take_meanings();
     std::vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {
@@ -251,11 +258,16 @@ class rank_engine {
     std::size_t end;  ///< in reply_bytes_
   };
 
-  void unique_meanings() {
+  // By key, each once; those that others bring join them. The first rank speaks for all of its process.
+  void take_meanings() {
+    if (meant_) return;
+    meant_ = true;
+    if (blocks_ != &memory_->blocks) return;
+    meanings_ = blocks_->meanings();
+    sort_meanings();
+  }
+  void sort_meanings() {
     sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
-    meanings_.erase(std::unique(meanings_.begin(), meanings_.end(),
-                                [](const block_meaning& a, const block_meaning& b) { return a.key == b.key; }),
-                    meanings_.end());
   }
 
   const rank_history* rank_;
@@ -263,6 +275,7 @@ class rank_engine {
   message_book messages_;
   collective_book collectives_;
   epoch_memory* memory_;
+  block_table* blocks_;
   rank_clocks* clocks_;
   forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
@@ -271,6 +284,7 @@ class rank_engine {
   packet reply_bytes_;
   std::vector<std::vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
   std::vector<block_meaning> meanings_;
+  bool meant_ = false;
   outcome totals_;
 };
 

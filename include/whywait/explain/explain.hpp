@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -25,7 +26,8 @@ namespace detail {
   std::vector<rank_engine> engines;
   engines.reserve(count);
   for (std::size_t i = 0; i != count; ++i) {
-    engines.emplace_back(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i), memories[i], scratch);
+    engines.emplace_back(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i), memories[i],
+                         memories[0].blocks, scratch);
   }
   const auto at = [&engines](std::int32_t i) -> rank_engine& { return engines[static_cast<std::size_t>(i)]; };
 
@@ -50,7 +52,8 @@ namespace detail {
   transport.forward([&](std::int32_t i, post_call post) { return at(i).forward().advance(post); },
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive(source, data, size);
-                    });
+                    },
+                    [&](std::int32_t i, int step) { at(i).forward().approach(step); }, forward_pass::approach_steps);
 
   if (clocks != nullptr) {
     for (std::size_t i = 0; i != count; ++i) engines[i].report();
@@ -58,16 +61,16 @@ namespace detail {
   }
   for (std::size_t i = 0; i != count; ++i) engines[i].begin_merging();
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
-    for (std::size_t i = 0; i != count; ++i) engines[i].merging().propose();
     transport.reduce(
         [&](std::int32_t i) { return at(i).merging().pack(); },
         [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
-    bool any = false;
+    packet leaders;
     transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          any = at(i).merging().settle(round, data, size) || any;
+                          if (i == 0) leaders.assign(data, data + size);  // the same for all
                         });
-    if (!any) break;
+    if (leaders.empty()) break;
+    scratch.merging.leaders.push_back(std::move(leaders));
   }
   for (std::size_t i = 0; i != count; ++i) engines[i].sum_classes();
   transport.reduce(

@@ -25,7 +25,7 @@ namespace explain {
 /// that reached it at one time differ in what they had run, which is forgotten there). Bounded by distinct blocks and
 /// call sites, however long the run.
 struct epoch_memory {
-  block_table blocks;
+  block_table blocks;  ///< of all ranks that the process hosts, in the memory of the first
   class_book classes;
   shape_leaders leaders;              ///< of all ranks' classes: by key, then by slot
   std::vector<merged_class> merged;   ///< on rank 0: all waits so far

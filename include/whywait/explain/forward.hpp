@@ -175,6 +175,25 @@ class forward_pass {
     return links_.quiet();
   }
 
+  /// Afterwards: the waits that have not gone to the classes yet do so.
+  void settle() {
+    for (lane& l : lanes_) l.path.settle();
+  }
+
+  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in four steps
+  /// between which the others take theirs.
+  static constexpr int approach_steps = 4;
+  void approach(int step) const noexcept {
+    if (step == 0) return core::approach(this, sizeof *this);
+    if (step == 1) {
+      links_.approach();
+      return core::approach(lanes_.data(), sizeof(lane));
+    }
+    const lane& l = lanes_.front();
+    if (step == 2) core::approach(l.services.data() + l.served, sizeof(service));
+    l.path.approach(step - 2);
+  }
+
   /// Afterwards, once: what the virtual clocks want to know about each location.
   [[gnu::cold]] void report(rank_clocks& clocks) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
 #define WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
 
+#include <whywait/explain/merge_scratch.hpp>
 #include <whywait/explain/options.hpp>
 #include <whywait/explain/packet.hpp>
 #include <whywait/explain/path_profile.hpp>
@@ -26,12 +27,13 @@ struct forward_scratch {
   std::vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
 
   path_profile incoming;                   ///< the causer's path
-  std::vector<std::int64_t> incoming_own;  ///< what of it the causer executed itself
   std::vector<snapshot_entry> entries;     ///< the same as it came
+  std::vector<std::uint32_t> numbers;      ///< of the blocks of the last one that came, at their places
   wait_instance instance;
   std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
   std::vector<std::uint32_t> places;       ///< where the services of each record begin
   packet out;
+  merge_scratch merging;
 };
 
 }  // namespace explain

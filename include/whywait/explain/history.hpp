@@ -6,6 +6,7 @@
 #include <whywait/core/path_order.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/explain/nearest.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,13 +16,6 @@
 namespace whywait {
 inline namespace v0 {
 namespace explain {
-
-/// std::llround without its call: the nearest integer, halves away from zero. |x| below 2^63.
-inline std::int64_t nearest(double x) noexcept {
-  const auto whole = static_cast<std::int64_t>(x);
-  const double rest = x - static_cast<double>(whole);
-  return whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0);
-}
 
 /// From the ticks of one process to the nanoseconds that all ranks share: linear between two offset
 /// measurements (definitions of Scalasca's linear interpolation; C(t) = t + alpha + beta t).

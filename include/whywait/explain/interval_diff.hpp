@@ -1,8 +1,9 @@
 #ifndef WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 #define WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 
+#include <whywait/explain/nearest.hpp>
+
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -42,8 +43,8 @@ inline block_split split(const block_use& waiter, const block_use& causer) noexc
   } else if (n_a != n_b) {
     const double mean_a = static_cast<double>(waiter.ns) / static_cast<double>(n_a);
     const double mean_b = static_cast<double>(causer.ns) / static_cast<double>(n_b);
-    // llround rounds half away from zero on both sides, so the antisymmetry survives the rounding.
-    result.visits_ns = std::llround(static_cast<double>(n_b - n_a) * (mean_a + mean_b) / 2);
+    // Half away from zero on both sides, so the antisymmetry survives the rounding.
+    result.visits_ns = nearest(static_cast<double>(n_b - n_a) * (mean_a + mean_b) / 2);
   }
   result.speed_ns = result.total_ns - result.visits_ns;
   return result;

@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_EXPLAIN_KEY_MAP_HPP
 #define WHYWAIT_EXPLAIN_KEY_MAP_HPP
 
+#include <whywait/core/approach.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -56,6 +58,7 @@ class key_map {
   }
 
   std::size_t size() const noexcept { return count_; }
+  void approach() const noexcept { core::approach(slots_.data(), slots_.size() * sizeof(slot)); }
 
  private:
   struct slot {

@@ -23,20 +23,20 @@ namespace explain {
 /// beforehand, so none is left in the network at the end.
 class link_book {
  public:
-  static constexpr std::uint64_t window = 256, half = window / 2;
+  static constexpr std::uint32_t window = 256, half = window / 2;
 
   /// One kind of snapshots in both directions.
   struct traffic {
-    std::uint64_t to_send = 0, sent = 0, acknowledged = 0;  ///< acknowledged: by the other side, in halves
-    std::uint64_t received = 0, used = 0, answered = 0;     ///< answered: by this side, in halves
+    std::uint32_t to_send = 0, sent = 0, acknowledged = 0;  ///< acknowledged: by the other side, in halves
+    std::uint32_t received = 0, used = 0, answered = 0;     ///< answered: by this side, in halves
 
     bool open() const noexcept { return sent - acknowledged * half < window; }
     bool quiet() const noexcept { return sent == to_send && acknowledged == to_send / half; }
   };
   struct link {
     std::int32_t rank = 0;
-    traffic whole, ahead;      ///< ahead: those of the modes own and relative
     std::uint32_t latest = 0;  ///< the last record of the other side that is served ahead, plus 1
+    traffic whole, ahead;      ///< ahead: those of the modes own and relative
 
     traffic& of(snapshot_mode mode) noexcept { return mode == snapshot_mode::whole ? whole : ahead; }
   };
@@ -123,6 +123,12 @@ class link_book {
       while (l.whole.received >= (l.whole.answered + 1) * half) acknowledge(l, snapshot_mode::whole, post);
     }
     full_.clear();
+  }
+
+  void approach() const noexcept {
+    numbers_.approach();
+    inbox_.approach();
+    core::approach(links_.data(), links_.size() * sizeof(link));
   }
 
   /// Everything was sent and every acknowledgement that will come has come.

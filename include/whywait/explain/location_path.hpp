@@ -6,7 +6,7 @@
 #include <whywait/explain/forward_scratch.hpp>
 #include <whywait/explain/path_profile.hpp>
 #include <whywait/explain/snapshot.hpp>
-#include <whywait/explain/wait_class.hpp>
+#include <whywait/explain/wait_log.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
@@ -32,6 +32,10 @@ class location_path {
                 block_table& blocks, class_book* classes, forward_scratch& scratch)
       : rank_(&rank),
         here_(&rank.locations[location]),
+        records_(here_->records),
+        steps_(here_->steps),
+        marked_blocks_(rank.blocks.size()),
+        end_ns_(rank.end_ns),
         index_(location),
         settings_(&settings),
         blocks_(&blocks),
@@ -54,11 +58,11 @@ class location_path {
 
   /// Goes to the beginning of the next record. At the end: takes the last steps, reports, returns false.
   bool begin_next() {
-    if (next_ >= here_->records.size()) {
+    if (next_ >= records_.size()) {
       finish();
       return false;
     }
-    const core::sync_record& r = here_->records[next_];
+    const core::sync_record& r = records_[next_];
     walk_.step(r);
     compute(r.steps, walk_.begin_ns(), r.site);
     return true;
@@ -67,8 +71,35 @@ class location_path {
   std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
   bool partial() const noexcept { return here_->dropped > 0; }
 
+  /// Its memory is needed soon: in `step` 0 what lies directly behind it, in 1 what lies behind that.
+  void approach(int step) const noexcept {
+    if (step == 0) {
+      core::approach(here_, sizeof *here_);
+      core::approach(profile_.data(), profile_.size() * sizeof(path_use));
+      core::approach(step_blocks_.data(), step_blocks_.size() * sizeof step_blocks_[0]);
+      core::approach(call_blocks_.data(), call_blocks_.size() * sizeof call_blocks_[0]);
+      core::approach(arrivals_, sizeof *arrivals_);
+      between_blocks_.approach();
+      aligned_.approach();
+      log_.approach();
+      return;
+    }
+    if (next_ < records_.size()) core::approach(&records_[next_], 2 * sizeof(core::sync_record));
+    if (previous_steps_ < steps_.size()) core::approach(&steps_[previous_steps_], 2 * sizeof(core::path_step));
+    if (at_ == arrivals_->size()) return;
+    const arrival& a = (*arrivals_)[at_];
+    aligned_.approach([&](std::uint64_t who) { return applies(who, a); });
+  }
+
+  /// Its waits so far go to the classes.
+  void settle() {
+    if (classes_ == nullptr) return;
+    log_.settle(*rank_, index_, *settings_, *blocks_, *classes_, *scratch_, settings_->clocks != nullptr ? &notes_ : nullptr);
+  }
+
   /// At the end, for the virtual clocks: the causal path profile, what the location itself did, where its waits went.
   [[gnu::cold]] void report(explained_location& into) {
+    settle();
     keep_spent();
     into.arrivals = arrivals_;
     into.blocks = blocks_;
@@ -100,10 +131,10 @@ class location_path {
     out.resize(begin + profile_.size() * sizeof(snapshot_entry));
     std::size_t at = begin;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
-      const block_use& u = profile_[b];
-      if (u.visits == 0 && u.ns == 0 && u.work == 0) continue;
+      const path_use& u = profile_[b];
+      if (u.nothing()) continue;
       const block_table::name& name = (*blocks_)[b];
-      const snapshot_entry e{name.block, name.within, u.visits, u.ns, u.work, own_[b]};
+      const snapshot_entry e{name.block, name.within, u.visits, u.ns, u.work, u.own_ns};
       std::memcpy(out.data() + at, &e, sizeof e);
       at += sizeof e;
     }
@@ -114,7 +145,6 @@ class location_path {
   /// A scout takes over an unknown path: begins to count anew.
   void take_over(const arrival& a) {
     profile_.assign(profile_.size(), {});
-    own_.assign(profile_.size(), 0);
     now_ns_ = std::max(now_ns_, a.need_ns);
     ++at_;
   }
@@ -123,33 +153,35 @@ class location_path {
   /// relative snapshot adds to, else null.
   void adopt(const arrival& a, const path_profile* base, bool partial_path) {
     path_profile& incoming = scratch_->incoming;
-    std::vector<std::int64_t>& incoming_own = scratch_->incoming_own;
     const std::vector<snapshot_entry>& path = scratch_->entries;
     incoming.clear();
-    if (base != nullptr) incoming.assign(base->begin(), base->end());
+    if (base != nullptr) {
+      incoming.assign(base->begin(), base->end());
+      for (path_use& u : incoming) u.own_ns = 0;
+    }
     incoming.resize(std::max({incoming.size(), profile_.size(), blocks_->size()}));
-    incoming_own.assign(incoming.size(), 0);
-    if (translation_.size() < path.size()) translation_.resize(path.size(), 0);
+    std::vector<std::uint32_t>& numbers = scratch_->numbers;
+    if (numbers.size() < path.size()) numbers.resize(path.size(), 0);
     for (std::size_t i = 0; i != path.size(); ++i) {
       const snapshot_entry& e = path[i];
-      std::uint32_t& number = translation_[i];  // snapshots come in the causer's order: mostly the same key at the same place
+      std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
       const block_table::name& name = (*blocks_)[number];
       if (name.block != e.block || name.within != e.within) number = blocks_->intern(e.block, e.within);
-      if (number >= incoming.size()) {
-        incoming.resize(number + 1);
-        incoming_own.resize(number + 1, 0);
-      }
-      block_use& u = incoming[number];
+      if (number >= incoming.size()) incoming.resize(number + 1);
+      path_use& u = incoming[number];
       u.visits += e.visits;
       u.ns += e.ns;
       u.work += e.work;
-      incoming_own[number] = e.own_ns;
+      u.own_ns = e.own_ns;
     }
+    if (settings_->clocks != nullptr) keep_spent();
+    profile_.resize(incoming.size());
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
-    profile_.assign(incoming.begin(), incoming.end());
-    if (settings_->clocks != nullptr) keep_spent();
-    own_.assign(profile_.size(), 0);
+    for (std::size_t b = 0; b != incoming.size(); ++b) {
+      profile_[b] = incoming[b];
+      profile_[b].own_ns = 0;
+    }
     now_ns_ = std::max(now_ns_, a.need_ns);
     if (a.has(arrival_flag::all)) {
       align_all(a.need_ns);
@@ -161,7 +193,7 @@ class location_path {
 
   /// The rest of the current call: not waiting, or waiting that is only summed.
   void finish_record() {
-    const core::sync_record& r = here_->records[next_];
+    const core::sync_record& r = records_[next_];
     for (; due() != nullptr; ++at_) {
       const arrival& a = (*arrivals_)[at_];
       if (classes_ == nullptr) continue;
@@ -171,12 +203,11 @@ class location_path {
       }
       const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
       if (wait_ns <= 0) continue;
-      describe(a, wait_ns);
-      wait_instance& instance = scratch_->instance;
-      instance.explained = false;
-      instance.terms.clear();
-      note(classes_->add_unexplained(instance, site_of(*here_, r), a.site));
-      if (settings_->watch != nullptr) settings_->watch->wait(instance);
+      if (!log_.has_room(0)) settle();
+      wait_log::wait& w = log_.add(a, 0);
+      w.begin_ns = now_ns_;
+      w.wait_ns = wait_ns;
+      w.site = r.site;
     }
     const std::int64_t rest_ns = walk_.leave_ns() - now_ns_;
     if (r.duration != 0) spend(call_block(r.site), 1, rest_ns, 0);
@@ -192,7 +223,7 @@ class location_path {
   static constexpr std::uint64_t group = std::uint64_t{1} << 63;
 
   void align_all(std::int64_t at_ns) {
-    const core::sync_record& r = here_->records[next_];
+    const core::sync_record& r = records_[next_];
     if (rank_->communicators[r.comm].size == rank_->ranks && rank_->locations.size() == 1) {
       aligned_.world(at_ns, profile_);
     } else {
@@ -209,37 +240,35 @@ class location_path {
   }
 
   void spend(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) {
-    if (block >= profile_.size()) {
-      profile_.resize(block + 1);
-      own_.resize(block + 1, 0);
-    }
-    profile_[block].visits += visits;
-    profile_[block].ns += ns;
-    profile_[block].work += work;
-    own_[block] += ns;
+    if (block >= profile_.size()) profile_.resize(block + 1);
+    path_use& u = profile_[block];
+    u.visits += visits;
+    u.ns += ns;
+    u.work += work;
+    u.own_ns += ns;
     now_ns_ += ns;
   }
 
   // What the location did itself since it last took over a path, before that is forgotten.
   [[gnu::cold]] void keep_spent() {
-    if (spent_.size() < own_.size()) spent_.resize(own_.size(), 0);
-    for (std::size_t b = 0; b != own_.size(); ++b) spent_[b] += own_[b];
+    if (spent_.size() < profile_.size()) spent_.resize(profile_.size(), 0);
+    for (std::size_t b = 0; b != profile_.size(); ++b) spent_[b] += profile_[b].own_ns;
   }
 
   // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
   // into the interval (rounding, overflowing counters) is cut, so that the invariant holds.
   void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint64_t site) {
     std::int64_t unmarked_work = 0;
-    steps_end = std::min(steps_end, here_->steps.size());
+    steps_end = std::min(steps_end, steps_.size());
     for (std::uint64_t s = previous_steps_; s < steps_end; ++s) {
-      const core::path_step& step = here_->steps[s];
-      if (step.block >= rank_->blocks.size() && count_code(step, site)) continue;
-      if (step.block == 0 || step.block >= rank_->blocks.size()) {
+      const core::path_step& step = steps_[s];
+      if (step.block >= marked_blocks_ && count_code(step, site)) continue;
+      if (step.block == 0 || step.block >= marked_blocks_) {
         unmarked_work += static_cast<std::int64_t>(step.work);
         continue;
       }
       const auto ns =
-          std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), until_ns - now_ns_);
+          std::min(nearest(static_cast<double>(step.ticks) * walk_.ns_per_tick()), until_ns - now_ns_);
       spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
     }
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
@@ -288,71 +317,33 @@ class location_path {
     return number;
   }
 
-  void note(std::uint32_t number) {
-    if (settings_->clocks != nullptr) notes_.push_back({scratch_->instance.record, number, scratch_->instance.wait_ns});
-  }
-
-  void describe(const arrival& a, std::int64_t wait_ns) {
-    wait_instance& instance = scratch_->instance;
-    instance.why = a.why;
-    instance.trust = a.trust;
-    instance.wrong_order = a.has(arrival_flag::wrong_order);
-    instance.rank = rank_->rank;
-    instance.location = index_;
-    instance.record = a.record;
-    instance.causer_rank = a.causer_rank;
-    instance.causer_location = a.causer_location;
-    instance.causer_record = a.causer_record;
-    instance.begin_ns = now_ns_;
-    instance.wait_ns = wait_ns;
-    instance.since_ns = INT64_MIN;
-  }
-
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
-    describe(a, wait_ns);
-    wait_instance& instance = scratch_->instance;
-    std::vector<std::uint32_t>& term_blocks = scratch_->term_blocks;
-    if (partial_path) instance.trust = std::max(instance.trust, quality::bounded);
-    instance.explained = true;
-    instance.terms.clear();
-    term_blocks.clear();
-    const alignments::entry& aligned = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
-    const path_profile& base = aligned.profile;
     const path_profile& incoming = scratch_->incoming;
-    instance.since_ns = aligned.at_ns;
+    if (!log_.has_room(incoming.size())) settle();
+    const alignments::view base = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
+    wait_log::wait& w = log_.add(a, incoming.size());
+    w.begin_ns = now_ns_;
+    w.wait_ns = wait_ns;
+    w.since_ns = base.at_ns;
+    w.site = records_[next_].site;
+    w.explained = true;
+    if (partial_path) w.trust = std::max(w.trust, quality::bounded);
     for (std::uint32_t b = 0; b != incoming.size(); ++b) {
-      const block_use& mine = use_of(profile_, b);
-      const block_use& theirs = incoming[b];
-      if (mine.ns == theirs.ns && mine.visits == theirs.visits && mine.work == theirs.work) continue;
-      const block_use& common = use_of(base, b);
-      block_use waiter{mine.visits - common.visits, mine.ns - common.ns, mine.work - common.work};
-      block_use causer{theirs.visits - common.visits, theirs.ns - common.ns, theirs.work - common.work};
-      shift(waiter, causer);
-      const block_split difference = split(waiter, causer);
-      const block_table::name& name = (*blocks_)[b];
-      instance.terms.emplace_back();
-      residual_term& term = instance.terms.back();
-      term.block = name.block;
-      term.within = name.within;
-      term.total_ns = difference.total_ns;
-      term.visits_ns = difference.visits_ns;
-      term.speed_ns = difference.speed_ns;
-      term.inherited_ns = std::max<std::int64_t>(0, std::min(term.total_ns, term.total_ns - scratch_->incoming_own[b]));
-      term.causer_visits = causer.visits;
-      term.waiter_visits = waiter.visits;
-      term.causer_work = causer.work;
-      term.waiter_work = waiter.work;
-      term.causer_ns = causer.ns;
-      term.waiter_ns = waiter.ns;
-      term_blocks.push_back(b);
+      const path_use &mine = profile_[b], &theirs = incoming[b];
+      if (mine.same(theirs)) continue;
+      const path_use& common = base[b];
+      wait_log::term& t = log_.add_term(w);
+      t.waiter = mine.since(common);
+      t.causer = theirs.since(common);
+      t.own_ns = theirs.own_ns;
+      t.block = b;
     }
-    note(classes_->add(instance, site_of(*here_, here_->records[next_]), a.site, term_blocks, blocks_->size()));
-    if (settings_->watch != nullptr) settings_->watch->wait(instance);
   }
 
   void finish() {
-    compute(here_->steps.size(), std::max(rank_->end_ns, now_ns_), 0xffffffffu);
+    compute(steps_.size(), std::max(end_ns_, now_ns_), 0xffffffffu);
     if (settings_->watch == nullptr || classes_ == nullptr) return;
+    settle();
     path_instance path;
     path.rank = rank_->rank;
     path.location = index_;
@@ -371,6 +362,10 @@ class location_path {
 
   const rank_history* rank_;
   const location_history* here_;
+  core::chunked_view<const core::sync_record> records_;
+  core::chunked_view<const core::path_step> steps_;
+  std::uint64_t marked_blocks_;
+  std::int64_t end_ns_;
   std::uint16_t index_;
   const options* settings_;
   block_table* blocks_;
@@ -383,9 +378,10 @@ class location_path {
   const std::vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
-  std::vector<std::int64_t> own_, spent_;
+  std::vector<std::int64_t> spent_;
   alignments aligned_;
-  std::vector<std::uint32_t> translation_, step_blocks_, call_blocks_;
+  wait_log log_;
+  std::vector<std::uint32_t> step_blocks_, call_blocks_;
   key_map between_blocks_;
   std::vector<wait_note> notes_;
 };

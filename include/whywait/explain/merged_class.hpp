@@ -1,8 +1,9 @@
 #ifndef WHYWAIT_EXPLAIN_MERGED_CLASS_HPP
 #define WHYWAIT_EXPLAIN_MERGED_CLASS_HPP
 
-#include <whywait/explain/packet.hpp>
-#include <whywait/explain/wait_class.hpp>
+#include <whywait/explain/class_packet.hpp>
+#include <whywait/explain/class_sums.hpp>
+#include <whywait/explain/explanation.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,11 +24,24 @@ struct class_clock {
   std::int64_t ns = 0;  ///< its waits without measurement overhead
 };
 
-/// A class of the whole run on its way up to rank 0. Sums only, so the order of merging does not matter.
+/// A class of the whole run, on rank 0.
 struct merged_class {
   core::stable_key key = 0;
   std::uint32_t slot = 0;  ///< number of its leader; then the rest, then those without a shape
   explanation sum;         ///< residual sorted by (block, within)
+
+  merged_class() = default;
+  /// The one that `in` stands at.
+  [[gnu::cold]] explicit merged_class(const class_reader& in)
+      : key(in.head().key), slot(in.head().slot), sum(in.head().sums.whole()) {
+    sum.residual.reserve(in.head().terms);
+    for (std::uint32_t i = 0; i != in.head().terms; ++i) {
+      const packed_term t = in.term(i);
+      sum.residual.push_back(t.sums.whole({t.block, t.within}));
+    }
+    in.waiters(sum.waiters);
+    in.causers(sum.causers);
+  }
 
   bool same(const merged_class& o) const noexcept { return key == o.key && slot == o.slot; }
   bool operator<(const merged_class& o) const noexcept { return std::tie(key, slot) < std::tie(o.key, o.slot); }
@@ -51,45 +65,25 @@ struct merged_class {
     sum.compensated_trust = std::max(sum.compensated_trust, from.compensated_trust);
     sum.first_ns = std::min(sum.first_ns, from.first_ns);
     if (from.longest.outweighs(sum.longest)) sum.longest = from.longest;
-    for (const location_share& s : from.waiters) add_share(sum.waiters, s);
-    for (const location_share& s : from.causers) add_share(sum.causers, s);
+    add_shares(sum.waiters, from.waiters);
+    add_shares(sum.causers, from.causers);
     add_residual(from.residual);
   }
 
-  void write(packet& out) const {
-    put(out, key);
-    put(out, slot);
-    put(out, sum.why);
-    put(out, sum.trust);
-    for (const core::stable_key k : {sum.operation, sum.cause}) put(out, k);
-    for (const std::int64_t v : {sum.count, sum.wait_ns, sum.longest_ns, sum.wrong_order_count, sum.wrong_order_ns,
-                                 sum.indirect_ns, sum.unexplained_ns, sum.first_ns}) {
-      put(out, v);
-    }
-    put(out, sum.longest);
-    put_all(out, sum.residual);
-    put_all(out, sum.waiters);
-    put_all(out, sum.causers);
-  }
-
-  /// What another rank wrote, over what this holds.
-  void read(packet_reader& in) {
-    key = in.get<core::stable_key>();
-    slot = in.get<std::uint32_t>();
-    sum.why = in.get<pattern>();
-    sum.trust = in.get<quality>();
-    for (core::stable_key* k : {&sum.operation, &sum.cause}) *k = in.get<core::stable_key>();
-    for (std::int64_t* v : {&sum.count, &sum.wait_ns, &sum.longest_ns, &sum.wrong_order_count, &sum.wrong_order_ns,
-                            &sum.indirect_ns, &sum.unexplained_ns, &sum.first_ns}) {
-      *v = in.get<std::int64_t>();
-    }
-    sum.longest = in.get<wait_sample>();
-    get_all(in, sum.residual);
-    get_all(in, sum.waiters);
-    get_all(in, sum.causers);
-  }
-
  private:
+  static void accumulate(residual_term& into, const residual_term& from) noexcept {
+    into.total_ns += from.total_ns;
+    into.visits_ns += from.visits_ns;
+    into.speed_ns += from.speed_ns;
+    into.inherited_ns += from.inherited_ns;
+    into.causer_visits += from.causer_visits;
+    into.waiter_visits += from.waiter_visits;
+    into.causer_work += from.causer_work;
+    into.waiter_work += from.waiter_work;
+    into.causer_ns += from.causer_ns;
+    into.waiter_ns += from.waiter_ns;
+  }
+
   // Both by name. Mostly all blocks are known already; only the others have to be put in.
   void add_residual(const std::vector<residual_term>& from) {
     const auto name = [](const residual_term& t) { return std::tie(t.block, t.within); };
@@ -98,7 +92,7 @@ struct merged_class {
     for (const residual_term& t : from) {
       while (at != list.size() && name(list[at]) < name(t)) ++at;
       if (at != list.size() && name(list[at]) == name(t)) {
-        class_book::accumulate(list[at], t);
+        accumulate(list[at], t);
       } else {
         ++fresh;
       }

@@ -1,12 +1,15 @@
 #ifndef WHYWAIT_EXPLAIN_MERGING_HPP
 #define WHYWAIT_EXPLAIN_MERGING_HPP
 
+#include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/history.hpp>
+#include <whywait/explain/merge_scratch.hpp>
 #include <whywait/explain/merged_class.hpp>
 #include <whywait/explain/shape_leaders.hpp>
 #include <whywait/explain/sorting.hpp>
+#include <whywait/explain/wait_class.hpp>
 
-#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -23,219 +26,305 @@ namespace explain {
 class merge_book {
  public:
   /// `leaders`: those of earlier epochs, by key and slot; they come first, and if the run goes on new ones join them.
-  /// All borrowed.
-  [[gnu::cold]] merge_book(const options& settings, const rank_history& rank, const block_table& blocks,
-                           class_book& classes, shape_leaders& leaders)
-      : settings_(&settings), rank_(&rank), blocks_(&blocks), classes_(&classes), leaders_(&leaders) {
-    shape_leaders all;
-    std::vector<shape_entry> shape;
-    std::vector<std::uint32_t> order, numbers;
-    for (std::uint32_t c = 0; c != classes.size(); ++c) {
-      std::uint32_t slot = classes.slot(c);
-      if (classes.kind(c) == wait_class::rest) slot = settings.classes_per_key;
-      if (classes.kind(c) == wait_class::shapeless) slot = settings.classes_per_key + 1;
-      const explanation& sum = classes.sum(c);
-      keys_.push_back(class_book::key_of(sum.why, sum.operation, sum.cause));
-      slots_.push_back(slot);
-      if (slot != open) continue;
-      shape.clear();
-      for (const class_book::share* s = classes.shape(c); s != classes.shape(c) + classes.shape_size(c); ++s) {
-        shape.push_back({blocks[s->block].block, blocks[s->block].within, s->part});
-      }
-      sort_rarely(shape, [](const shape_entry& a, const shape_entry& b) {
-        return a.block != b.block ? a.block < b.block : a.within < b.within;
-      });
-      slots_[c] = slot_among_leaders(keys_[c], shape);
-      if (slots_[c] != open) continue;
-      order.push_back(static_cast<std::uint32_t>(all.size()));
-      all.add({keys_[c], sum.first_ns, sum.wait_ns, sum.count, 0, 0}, shape);
-      numbers.push_back(c);
-    }
-    sort_rarely(order, [&all](std::uint32_t a, std::uint32_t b) { return all.compare(a, all, b) < 0; });
-    uncovered_.reserve(all.size(), 0);
-    numbers_.reserve(order.size());
-    for (const std::uint32_t i : order) {
-      uncovered_.add(all[i], all.shape(i));
-      numbers_.push_back(numbers[i]);
-    }
+  /// `scratch`: of the process. All borrowed.
+  merge_book(const options& settings, const rank_history& rank, const block_table& blocks, class_book& classes,
+             shape_leaders& leaders, merge_scratch& scratch)
+      : settings_(&settings),
+        rank_(&rank),
+        blocks_(&blocks),
+        classes_(&classes),
+        leaders_(&leaders),
+        scratch_(&scratch),
+        by_name_(blocks.size()) {
+    for (std::uint32_t b = 0; b != by_name_.size(); ++b) by_name_[b] = b;
+    sort_rarely(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
+    list_uncovered();
+    propose();
   }
 
-  /// Begins a round: proposes the earliest uncovered class of every key.
-  void propose() {
-    best_.clear();
-    for (std::size_t i = 0; i != uncovered_.size(); ++i) {
-      if (slots_[numbers_[i]] == open) add_first(best_, uncovered_, i);
-    }
-  }
-  packet pack() const {
-    packet out;
-    if (best_.size() != 0) best_.write(out);
-    return out;
+  /// What this rank and those whose proposals were merged propose in this round; once.
+  packet pack() {
+    catch_up();
+    return std::move(best_);
   }
   void merge(const unsigned char* data, std::size_t size) {
-    if (size == 0) return;
-    packet_reader in(data, size);
-    shape_leaders other, both;
-    other.read(in);
-    both.reserve(best_.size() + other.size(), 0);
-    for (std::size_t i = 0, j = 0; i != best_.size() || j != other.size();) {
-      if (j == other.size() || (i != best_.size() && best_.compare(i, other, j) < 0)) {
-        add_first(both, best_, i++);
-      } else {
-        add_first(both, other, j++);
-      }
+    catch_up();
+    leader_reader mine(best_.data(), best_.size()), other(data, size);
+    packet& both = scratch_->joined;
+    both.clear();
+    both.reserve(best_.size() + size);
+    while (!mine.done() || !other.done()) {
+      const bool own = other.done() || (!mine.done() && mine.head().key < other.head().key);
+      const bool same = !mine.done() && !other.done() && mine.head().key == other.head().key;
+      leader_reader& first = own || (same && mine.before(other)) ? mine : other;
+      detail::put_bytes(both, first.bytes(), first.size());
+      if (own || same) mine.next();
+      if (!own) other.next();
     }
-    std::swap(best_, both);
-  }
-  /// Takes the leaders of the round; false if there were none: all classes are covered.
-  bool settle(std::uint32_t round, const unsigned char* data, std::size_t size) {
-    if (size == 0) return false;
-    if (covered_ == numbers_.size() && !rank_->continues) return true;
-    packet_reader in(data, size);
-    best_.read(in);
-    if (rank_->continues) fresh_.join(best_);
-    std::size_t l = 0;
-    for (std::size_t i = 0; i != numbers_.size(); ++i) {
-      std::uint32_t& slot = slots_[numbers_[i]];
-      if (slot != open) continue;
-      while (l != best_.size() && best_[l].key < uncovered_[i].key) ++l;
-      if (l == best_.size()) break;
-      if (best_[l].key != uncovered_[i].key) continue;
-      const bool is_leader = best_.compare(l, uncovered_, i) == 0;
-      const std::uint32_t place = leaders_->count_of(best_[l].key) + round;
-      if (is_leader || distance(best_.shape(l), uncovered_.shape(i)) <= settings_->class_distance) {
-        slot = place;
-      } else if (place + 1 >= settings_->classes_per_key) {
-        slot = settings_->classes_per_key;  // no room for one more
-      } else {
-        continue;
-      }
-      ++covered_;
-    }
-    return true;
+    best_.swap(both);
   }
 
-  /// After the rounds, before `sum`: where class `number` of this rank belongs.
-  class_clock placed(std::size_t number) const {
+  /// Goes on to the round after the last one whose leaders are known (merge_scratch::leaders): a rank does so when it is
+  /// its turn in what comes next, and is read only once for both.
+  void catch_up() {
+    if (settled_ == scratch_->leaders.size()) return;
+    while (settled_ != scratch_->leaders.size()) settle();
+    propose();
+  }
+
+  /// After the rounds and `catch_up`, before `write`: where class `number` of this rank belongs.
+  class_clock placed(std::size_t number) const noexcept {
     class_clock c;
-    c.key = keys_[number];
-    c.slot = slots_[number] == open ? settings_->classes_per_key : slots_[number];
+    c.key = classes_->key(number);
+    c.slot = slot_of(number);
     return c;
   }
-  std::size_t entries() const noexcept { return slots_.size(); }
+  std::size_t entries() const noexcept { return classes_->size(); }
 
-  /// After the rounds: sums of this rank, then of everything that `add` brings. Classes that only earlier epochs had are
-  /// left out.
-  [[gnu::cold]] void sum() {
-    std::vector<std::uint32_t> order;
-    order.reserve(slots_.size());
-    for (std::uint32_t c = 0; c != slots_.size(); ++c) {
-      if (classes_->kind(c) == wait_class::shaped) classes_->place(c, placed(c).slot);
-      if (classes_->sum(c).count != 0) order.push_back(c);
-    }
-    sort_rarely(order, [this](std::uint32_t a, std::uint32_t b) {
-      const class_clock x = placed(a), y = placed(b);
-      return x.key != y.key ? x.key < y.key : x.slot < y.slot;
-    });
-    std::vector<std::uint32_t> by_name(blocks_->size());
-    for (std::uint32_t b = 0; b != by_name.size(); ++b) by_name[b] = b;
-    sort_rarely(by_name, [this](std::uint32_t a, std::uint32_t b) {
-      const block_table::name &x = (*blocks_)[a], &y = (*blocks_)[b];
-      return x.block != y.block ? x.block < y.block : x.within < y.within;
-    });
-    merged_.reserve(order.size());
-    for (const std::uint32_t number : order) {
-      const class_clock at = placed(number);
-      explanation whole = classes_->take(number, rank_->rank, *blocks_, by_name);
-      if (!merged_.empty() && merged_.back().key == at.key && merged_.back().slot == at.slot) {
-        merged_.back().merge(whole);
-        continue;
-      }
-      merged_.emplace_back();
-      merged_.back().key = at.key;
-      merged_.back().slot = at.slot;
-      merged_.back().sum = std::move(whole);
-    }
-    leaders_->join(fresh_);
-    best_ = uncovered_ = fresh_ = {};
-    numbers_ = {};
-  }
-  [[gnu::cold]] void write(packet& out) const {
-    put(out, static_cast<std::uint64_t>(merged_.size()));
-    for (const merged_class& c : merged_) c.write(out);
+  /// After the rounds: appends the sums of this rank and of everything that `add` brought, as in class_packet.hpp. Once.
+  void write(packet& out) {
+    if (!summed_) return sum(out);
+    detail::put_bytes(out, sums_.data(), sums_.size());
   }
   /// What another rank wrote.
-  [[gnu::cold]] void add(packet_reader& in) {
-    joining into(merged_);
-    merged_class c;
-    for (auto n = in.get<std::uint64_t>(); n != 0; --n) {
-      c.read(in);
-      into.add(c);
-    }
-    into.end();
+  void add(const unsigned char* data, std::size_t size) {
+    if (!summed_) sum(sums_);
+    join_classes(sums_, data, size, *scratch_);
   }
+  /// On rank 0: all classes, by key and slot.
+  [[gnu::cold]] std::vector<merged_class>& merged() {
+    if (!summed_) sum(sums_);
+    for (class_reader in(sums_.data(), sums_.size()); !in.done(); in.next()) merged_.emplace_back(in);
+    sums_.clear();
+    return merged_;
+  }
+
   /// The classes of an epoch, which are used up, to those of all before it; both by key and slot.
   [[gnu::cold]] static void fold(std::vector<merged_class>& all, std::vector<merged_class>& epoch) {
     if (all.empty()) return all.swap(epoch);
-    joining into(all);
-    for (merged_class& c : epoch) into.add(c);
-    into.end();
-  }
-
-  std::vector<merged_class>& merged() noexcept { return merged_; }
-
- private:
-  static constexpr std::uint32_t open = wait_class::open;
-
-  // Adds classes that come in the order of the list to it.
-  class joining {
-   public:
-    explicit joining(std::vector<merged_class>& all) noexcept : all_(&all), mine_(all.size()) {}
-    void add(merged_class& c) {
-      std::vector<merged_class>& all = *all_;
-      while (at_ != mine_ && all[at_] < c) ++at_;
-      if (at_ != mine_ && all[at_].same(c)) {
-        all[at_].merge(c.sum);
+    const std::size_t known = all.size();
+    std::size_t at = 0;
+    for (merged_class& c : epoch) {
+      while (at != known && all[at] < c) ++at;
+      if (at != known && all[at].same(c)) {
+        all[at].merge(c.sum);
       } else {
         all.push_back(std::move(c));
       }
     }
-    void end() {
-      if (all_->size() != mine_) sort_rarely(*all_);
-    }
+    if (all.size() != known) sort_rarely(all);
+  }
 
-   private:
-    std::vector<merged_class>* all_;
-    std::size_t mine_, at_ = 0;
+ private:
+  static constexpr std::uint32_t open = class_book::open;
+
+  // A class that looks for a leader.
+  struct candidate {
+    core::stable_key key;
+    std::uint32_t number;
   };
 
+  // The rest if there was no leader.
+  std::uint32_t slot_of(std::size_t number) const noexcept {
+    if (classes_->kind(number) == class_book::shapeless) return settings_->classes_per_key + 1;
+    const std::uint32_t slot = classes_->slot(number);
+    return slot == open ? settings_->classes_per_key : slot;
+  }
+
+  // Those that no leader of an earlier epoch covers, in canonical order.
+  void list_uncovered() {
+    for (std::uint32_t c = 0; c != classes_->size(); ++c) {
+      if (classes_->kind(c) != class_book::shaped || classes_->slot(c) != open) continue;
+      const core::stable_key key = classes_->key(c);
+      if (leaders_->size() != 0) classes_->place(c, slot_among_leaders(key, c));
+      if (classes_->slot(c) != open) continue;
+      if (open_.empty()) open_.reserve(classes_->size() - c);
+      open_.push_back({key, c});
+    }
+    sort_rarely(open_, [this](const candidate& a, const candidate& b) {
+      if (a.key != b.key) return a.key < b.key;
+      const class_sums &x = classes_->sums(a.number), &y = classes_->sums(b.number);
+      if (x.first_ns != y.first_ns) return x.first_ns < y.first_ns;
+      packet first, second;
+      write(first, a);
+      write(second, b);
+      return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+    });
+  }
+
+  // As it travels.
+  void write(packet& out, const candidate& c) const {
+    const class_sums& sums = classes_->sums(c.number);
+    put(out, shape_leader{c.key, sums.first_ns, sums.wait_ns, sums.count, 0,
+                          static_cast<std::uint32_t>(classes_->shape_size(c.number))});
+    std::vector<double>& own = scratch_->own;
+    if (own.size() < by_name_.size()) own.resize(by_name_.size(), 0);
+    const class_book::share* const shape = classes_->shape(c.number);
+    for (std::size_t i = 0; i != classes_->shape_size(c.number); ++i) own[shape[i].block] = shape[i].part;
+    for (const std::uint32_t b : by_name_) {
+      if (own[b] <= 0) continue;
+      put(out, shape_entry{(*blocks_)[b].block, (*blocks_)[b].within, own[b]});
+      own[b] = 0;
+    }
+  }
+
   // The first of an earlier epoch that covers it; with all slots taken that of the rest.
-  std::uint32_t slot_among_leaders(core::stable_key key, shape_view shape) const noexcept {
+  std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
+    packet named;
+    write(named, {key, number});
+    const leader_reader mine(named.data(), named.size());
     std::uint32_t slot = 0;
     for (std::size_t i = leaders_->first_of(key); i != leaders_->size() && (*leaders_)[i].key == key; ++i, ++slot) {
-      if (distance(leaders_->shape(i), shape) <= settings_->class_distance) return slot;
+      if (distance(leaders_->shape(i), mine.shape()) <= settings_->class_distance) return slot;
     }
     return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
   }
 
-  // Leaders come in their order; the first of each key stays.
-  static void add_first(shape_leaders& to, const shape_leaders& from, std::size_t i) {
-    if (to.size() == 0 || to[to.size() - 1].key != from[i].key) to.add(from[i], from.shape(i));
+  // The earliest of every key that is still uncovered.
+  void propose() {
+    best_.clear();
+    if (settled_ == settings_->classes_per_key) return;
+    for (std::size_t i = 0; i != open_.size(); ++i) {
+      if (i == 0 || open_[i].key != open_[i - 1].key) write(best_, open_[i]);
+    }
+  }
+
+  // One round: each class that still looks for a leader joins that of its key, if it is near.
+  void settle() {
+    const std::uint32_t round = settled_++;
+    if (open_.empty()) return;
+    const packet& leaders = scratch_->leaders[round];
+    std::size_t left = 0, at = 0;
+    for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
+      for (; at != open_.size() && open_[at].key < leader.head().key; ++at) open_[left++] = open_[at];
+      if (at == open_.size() || open_[at].key != leader.head().key) continue;
+      const std::uint32_t place = leaders_->count_of(leader.head().key) + round;
+      spread(leader.shape());
+      for (; at != open_.size() && open_[at].key == leader.head().key; ++at) {
+        const candidate& c = open_[at];
+        if (near(leader, c)) {
+          classes_->place(c.number, place);
+        } else if (place + 1 >= settings_->classes_per_key) {
+          classes_->place(c.number, settings_->classes_per_key);  // no room for one more
+        } else {
+          open_[left++] = c;
+        }
+      }
+      for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
+    }
+    for (; at != open_.size(); ++at) open_[left++] = open_[at];
+    open_.resize(left);
+  }
+
+  // A shape into the scratch, by number of the block; what is unknown here, is left out.
+  void spread(shape_view shape) {
+    std::vector<double>& parts = scratch_->parts;
+    std::vector<std::uint32_t>& blocks = scratch_->order;
+    if (parts.size() < by_name_.size()) parts.resize(by_name_.size(), 0);
+    blocks.clear();
+    std::size_t at = 0;
+    for (std::size_t i = 0; i != shape.size(); ++i) {
+      const shape_entry e = shape[i];
+      const block_table::name name{e.block, e.within};
+      while (at != by_name_.size() && (*blocks_)[by_name_[at]].before(name)) ++at;
+      if (at == by_name_.size()) break;
+      if (name.before((*blocks_)[by_name_[at]])) continue;
+      parts[by_name_[at]] = e.share;
+      blocks.push_back(by_name_[at]);
+    }
+  }
+  // Is its shape near that of the leader, which is spread out? The order in which the ranks met the blocks could decide
+  // by its rounding what is just at the limit: there they are compared by name.
+  bool near(const leader_reader& leader, const candidate& c) const {
+    const double more = classes_->distance(c.number) - settings_->class_distance;
+    if (std::fabs(more) > 1e-6 && leader.shape().size() != 0) return more < 0;
+    packet named;
+    write(named, c);
+    return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
+  }
+
+  void sum(packet& out) {
+    catch_up();
+    summed_ = true;
+    using placed_class = merge_scratch::placed_class;
+    std::vector<placed_class>& all = scratch_->placed;
+    all.clear();
+    for (std::uint32_t c = 0; c != classes_->size(); ++c) {
+      const std::uint32_t slot = slot_of(c);
+      if (classes_->kind(c) == class_book::shaped) classes_->place(c, slot);
+      if (classes_->sums(c).count != 0) all.push_back({classes_->key(c), slot, c});
+    }
+    sort_rarely(all, [](const placed_class& a, const placed_class& b) {
+      return a.key != b.key ? a.key < b.key : a.slot < b.slot;
+    });
+    out.reserve(out.size() + all.size() * (sizeof(packed_class) + sizeof(location_share)) +
+                classes_->terms() * sizeof(packed_term) + classes_->causers() * sizeof(location_share));
+    for (std::size_t i = 0, j = 0; i != all.size(); i = j) {
+      for (j = i + 1; j != all.size() && all[j].key == all[i].key && all[j].slot == all[i].slot;) ++j;
+      write_class(out, i, j);
+    }
+    if (rank_->continues) {
+      for (const packet& leaders : scratch_->leaders) leaders_->join({leaders.data(), leaders.size()});
+      classes_->begin_anew();
+    } else {
+      *classes_ = {};
+    }
+    open_ = {};
+  }
+
+  // Classes of this rank that are one now: some of scratch_->placed.
+  void write_class(packet& out, std::size_t first, std::size_t last) {
+    std::vector<term_sums>& terms = scratch_->terms;
+    std::vector<unsigned char>& used = scratch_->used;
+    if (used.size() < by_name_.size()) {
+      used.resize(by_name_.size(), 0);
+      terms.resize(by_name_.size());
+    }
+    scratch_->waiters.clear();
+    scratch_->causers.clear();
+    packed_class head;
+    head.key = scratch_->placed[first].key;
+    head.slot = scratch_->placed[first].slot;
+    for (std::size_t i = first; i != last; ++i) {
+      const std::uint32_t c = scratch_->placed[i].number;
+      const class_sums& sums = classes_->sums(c);
+      if (i == first) {
+        head.sums = sums;
+      } else {
+        head.sums.add(sums);
+      }
+      add_share(scratch_->waiters, {rank_->rank, static_cast<std::int32_t>(classes_->location(c)), sums.wait_ns});
+      classes_->each_causer(c, [this](const location_share& share) { add_share(scratch_->causers, share); });
+      classes_->each_term(c, [&](std::uint32_t block, const term_sums& t) {
+        if (used[block] == 0) terms[block] = {};
+        used[block] = 1;
+        terms[block].add(t);
+      });
+    }
+    const std::size_t at = out.size();
+    put(out, head);
+    for (const std::uint32_t b : by_name_) {
+      if (used[b] == 0) continue;
+      used[b] = 0;
+      put(out, packed_term{(*blocks_)[b].block, (*blocks_)[b].within, terms[b]});
+      ++head.terms;
+    }
+    detail::finish_class(out, at, head, *scratch_);
   }
 
   const options* settings_;
   const rank_history* rank_;
   const block_table* blocks_;
   class_book* classes_;
-  shape_leaders* leaders_;               ///< of earlier epochs
-  shape_leaders fresh_;                  ///< of this one, if others follow
-  std::vector<std::uint32_t> slots_;     ///< by class: its leader, then the rest, then those without a shape
-  std::vector<core::stable_key> keys_;   ///< by class
-  shape_leaders uncovered_;              ///< the classes that look for a leader, in canonical order
-  std::vector<std::uint32_t> numbers_;   ///< which classes they are
-  std::size_t covered_ = 0;              ///< how many have found one
-  shape_leaders best_;
-  std::vector<merged_class> merged_;     ///< by key and slot
+  shape_leaders* leaders_;              ///< of earlier epochs
+  merge_scratch* scratch_;
+  std::vector<std::uint32_t> by_name_;  ///< the numbers of all blocks
+  std::vector<candidate> open_;         ///< classes that have found no leader yet, in canonical order
+  packet best_;                         ///< what is proposed: by key, one each
+  std::uint32_t settled_ = 0;           ///< rounds
+  packet sums_;                         ///< as in class_packet.hpp
+  bool summed_ = false;
+  std::vector<merged_class> merged_;
 };
 
 }  // namespace explain

@@ -88,6 +88,8 @@ class packet_reader {
   }
 
   bool empty() const noexcept { return at_ == end_; }
+  const unsigned char* rest() const noexcept { return at_; }
+  std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
 
  private:
   const unsigned char* at_;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_PATH_PROFILE_HPP
 #define WHYWAIT_EXPLAIN_PATH_PROFILE_HPP
 
+#include <whywait/core/approach.hpp>
 #include <whywait/explain/interval_diff.hpp>
 
 #include <algorithm>
@@ -14,12 +15,15 @@ namespace explain {
 
 /// A causal path profile: for each block what the path into this instant did in it (definitions 1.5). Blocks
 /// are the dense numbers of the rank's block_table; a missing one is zero.
-using path_profile = std::vector<block_use>;
+struct path_use {
+  std::int64_t visits = 0, ns = 0, work = 0;  ///< as in block_use
+  std::int64_t own_ns = 0;                    ///< part that the location executed itself since it last took over a path
 
-inline const block_use& use_of(const path_profile& profile, std::size_t block) noexcept {
-  static constexpr block_use nothing{};
-  return block < profile.size() ? profile[block] : nothing;
-}
+  bool nothing() const noexcept { return (visits | ns | work) == 0; }
+  bool same(const path_use& o) const noexcept { return ((visits ^ o.visits) | (ns ^ o.ns) | (work ^ o.work)) == 0; }
+  block_use since(const path_use& o) const noexcept { return {visits - o.visits, ns - o.ns, work - o.work}; }
+};
+using path_profile = std::vector<path_use>;
 
 /// Two sides relative to a common base: one that has since taken over a third path may lie before it, and only the
 /// difference counts, so both are moved up until none is negative.
@@ -39,17 +43,23 @@ inline void shift(block_use& a, block_use& b) noexcept {
 /// last alignment of all ranks are dropped. Losing one only makes the counts reach further back: sums stay exact.
 class alignments {
  public:
-  struct entry {
-    std::uint64_t who = 0;
-    std::int64_t at_ns = INT64_MIN;  ///< INT64_MIN: never
-    path_profile profile;
+  /// One of them; valid until the next change.
+  struct view {
+    std::int64_t at_ns;  ///< INT64_MIN: never
+    const path_use* uses;
+    std::size_t size;
+
+    const path_use& operator[](std::size_t block) const noexcept {
+      static constexpr path_use nothing{};
+      return block < size ? uses[block] : nothing;
+    }
   };
 
   /// All ranks took over `profile`.
   void world(std::int64_t at_ns, const path_profile& profile) {
     used_ = 0;
-    world_.at_ns = at_ns;
-    world_.profile = profile;
+    world_ns_ = at_ns;
+    write(0, profile);
   }
 
   /// `who`: key of a location or of a group.
@@ -67,27 +77,66 @@ class alignments {
         }
       }
     }
-    recent_[at].who = who;
-    recent_[at].at_ns = at_ns;
-    recent_[at].profile.assign(profile.begin(), profile.end());
+    recent_[at] = {who, at_ns};
+    write(at + 1, profile);
   }
 
   /// The most recent one among those that `applies(who)`, and that of all ranks.
   template <class Applies>
-  const entry& latest(Applies&& applies) const {
-    const entry* best = &world_;
+  view latest(Applies&& applies) const {
+    std::int64_t best_ns = world_ns_;
+    std::size_t row = 0;
     for (std::size_t i = 0; i != used_; ++i) {
-      if (recent_[i].at_ns >= best->at_ns && applies(recent_[i].who)) best = &recent_[i];
+      if (recent_[i].at_ns < best_ns || !applies(recent_[i].who)) continue;
+      best_ns = recent_[i].at_ns;
+      row = i + 1;
     }
-    return *best;
+    return row < rows_ ? view{best_ns, uses_.data() + row * stride_, stride_} : view{best_ns, nullptr, 0};
+  }
+
+  /// Their memory is needed soon: which there are, then the one that `latest` would find.
+  void approach() const noexcept { core::approach(recent_.data(), used_ * sizeof(entry)); }
+  template <class Applies>
+  void approach(Applies&& applies) const noexcept {
+    const view found = latest(applies);
+    core::approach(found.uses, found.size * sizeof(path_use));
   }
 
  private:
   static constexpr std::size_t limit = 16;
+  struct entry {
+    std::uint64_t who;
+    std::int64_t at_ns;
+  };
 
-  entry world_;
+  void write(std::size_t row, const path_profile& profile) {
+    if (row >= rows_ || profile.size() > stride_) grow(row, profile.size());
+    path_use* const to = uses_.data() + row * stride_;
+    std::fill(std::copy(profile.begin(), profile.end(), to), to + stride_, path_use{});
+  }
+  // Rows one after the other, all equally long: for one more row, or for more blocks.
+  void grow(std::size_t row, std::size_t blocks) {
+    const std::size_t rows = std::max(row + 1, rows_), stride = std::max((blocks + 3) & ~std::size_t{3}, stride_);
+    if (stride == stride_) {
+      uses_.resize(rows * stride);
+    } else {
+      std::vector<path_use> wider(rows * stride);
+      for (std::size_t r = 0; r != rows_; ++r) {
+        std::copy(uses_.begin() + static_cast<std::ptrdiff_t>(r * stride_),
+                  uses_.begin() + static_cast<std::ptrdiff_t>((r + 1) * stride_),
+                  wider.begin() + static_cast<std::ptrdiff_t>(r * stride));
+      }
+      uses_.swap(wider);
+    }
+    rows_ = rows;
+    stride_ = stride;
+  }
+
+  std::int64_t world_ns_ = INT64_MIN;
   std::vector<entry> recent_;
   std::size_t used_ = 0;
+  std::vector<path_use> uses_;  ///< of all ranks, then of each of the recent ones
+  std::size_t rows_ = 0, stride_ = 0;
 };
 
 }  // namespace explain

@@ -19,6 +19,8 @@ namespace explain {
 /// program without MPI. Memory: the packets that one rank fills in a round of an exchange. Deterministic.
 class simulated_transport {
  public:
+  static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
+
   /// `room`: bytes per packet of an exchange; results do not depend on it.
   explicit simulated_transport(std::int32_t ranks, std::size_t room = std::size_t{16} << 10)
       : ranks_(ranks), room_(room) {}
@@ -69,30 +71,64 @@ class simulated_transport {
   /// Throws std::logic_error if the ranks wait for each other in a circle.
   template <class Advance, class Receive>
   void forward(Advance&& advance, Receive&& receive) const {
+    forward(advance, receive, [](std::int32_t, int) {}, 0);
+  }
+  /// The same; `approach(i, step)` for each of `steps` steps from 0 on, shortly before rank i advances. Between them the
+  /// ranks before it advance, so that what a step has asked memory for is there at the next.
+  template <class Advance, class Receive, class Approach>
+  void forward(Advance&& advance, Receive&& receive, Approach&& approach, int steps) const {
     const auto count = static_cast<std::size_t>(ranks_);
     std::vector<std::deque<std::int32_t>> ready((count + block - 1) / block);
     std::deque<std::size_t> turns;
-    std::vector<char> queued(count, 1), finished(count, 0);
+    std::vector<place> places(count);
+    std::vector<letter> letters;  // delivered when it is their receiver's turn: only then is its memory near
+    std::vector<std::uint32_t> unused;
     for (std::int32_t i = 0; i != ranks_; ++i) ready[static_cast<std::size_t>(i) / block].push_back(i);
     for (std::size_t b = 0; b != ready.size(); ++b) turns.push_back(b);
+    const auto come = [&](std::int32_t i, int until) {
+      for (std::uint8_t& done = places[static_cast<std::size_t>(i)].approached; done < until; ++done) approach(i, done);
+    };
     std::int32_t left = ranks_;
     while (!turns.empty()) {
       std::deque<std::int32_t>& here = ready[turns.front()];
       while (!here.empty()) {
         const std::int32_t i = here.front();
+        place& mine = places[static_cast<std::size_t>(i)];
+        come(i, steps);
         here.pop_front();
-        queued[static_cast<std::size_t>(i)] = 0;
+        mine.queued = false;
+        mine.approached = 0;
+        for (int k = 0; k < steps && static_cast<std::size_t>(k) < here.size(); ++k) {
+          come(here[static_cast<std::size_t>(k)], steps - k);
+        }
+        if (steps != 0 && here.empty() && turns.size() > 1) come(ready[turns[1]].front(), steps);
+        for (std::uint32_t l = std::exchange(mine.first, none); l != none;) {
+          receive(i, letters[l].source, letters[l].data.data(), letters[l].data.size());
+          unused.push_back(l);
+          l = letters[l].next;
+        }
         const bool all = advance(i, [&](std::int32_t to, const packet& data) {
-          receive(to, i, data.data(), data.size());
-          if (queued[static_cast<std::size_t>(to)] == 0) {
-            queued[static_cast<std::size_t>(to)] = 1;
-            std::deque<std::int32_t>& there = ready[static_cast<std::size_t>(to) / block];
-            if (there.empty() && &there != &here) turns.push_back(static_cast<std::size_t>(to) / block);
-            there.push_back(to);
+          if (unused.empty()) {
+            unused.push_back(static_cast<std::uint32_t>(letters.size()));
+            letters.emplace_back();
           }
+          const std::uint32_t number = unused.back();
+          unused.pop_back();
+          letter& l = letters[number];
+          l.source = i;
+          l.next = none;
+          l.data.assign(data.begin(), data.end());
+          place& there = places[static_cast<std::size_t>(to)];
+          (there.first == none ? there.first : letters[there.last].next) = number;
+          there.last = number;
+          if (there.queued) return;
+          there.queued = true;
+          std::deque<std::int32_t>& queue = ready[static_cast<std::size_t>(to) / block];
+          if (queue.empty() && &queue != &here) turns.push_back(static_cast<std::size_t>(to) / block);
+          queue.push_back(to);
         });
-        if (all && finished[static_cast<std::size_t>(i)] == 0) {
-          finished[static_cast<std::size_t>(i)] = 1;
+        if (all && !mine.finished) {
+          mine.finished = true;
           --left;
         }
       }
@@ -103,11 +139,17 @@ class simulated_transport {
 
   template <class Pack, class Merge>
   void reduce(Pack&& pack, Merge&& merge) const {
-    for (std::int64_t step = 1; step < ranks_; step *= 2) {
-      for (std::int64_t i = 0; i + step < ranks_; i += 2 * step) {
-        const packet data = pack(static_cast<std::int32_t>(i + step));
-        merge(static_cast<std::int32_t>(i), data.data(), data.size());
-      }
+    const auto take = [&](std::int64_t into, std::int64_t from) {
+      const packet data = pack(static_cast<std::int32_t>(from));
+      merge(static_cast<std::int32_t>(into), data.data(), data.size());
+    };
+    // Every pair as soon as both are complete, while they are in the cache; for each rank in the order of the steps.
+    for (std::int64_t n = 1; n <= ranks_; ++n) {
+      for (std::int64_t step = 1; n % (2 * step) == 0; step *= 2) take(n - 2 * step, n - step);
+    }
+    for (std::int64_t step = 1; step < ranks_; step *= 2) {  // the groups at the end that are not full
+      const std::int64_t i = ranks_ - ranks_ % (2 * step);
+      if (i + step < ranks_) take(i, i + step);
     }
   }
 
@@ -119,7 +161,18 @@ class simulated_transport {
   }
 
  private:
-  static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
+  static constexpr std::uint32_t none = 0xffffffffu;
+  struct letter {
+    std::int32_t source = 0;
+    std::uint32_t next = none;  ///< to the same rank
+    packet data;
+  };
+  /// What `forward` knows of one rank.
+  struct place {
+    std::uint32_t first = none, last = none;  ///< letters to it
+    std::uint8_t approached = 0;              ///< steps done
+    bool queued = true, finished = false;
+  };
 
   std::int32_t ranks_;
   std::size_t room_;

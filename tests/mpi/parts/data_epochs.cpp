@@ -1,6 +1,8 @@
 // A program for data_epochs.py: its registered arrays are sent in many ways and meet at a barrier again and again, with
 // messages, persistent requests, probed messages and receives from anybody under way; two threads share an array, or ("ranks")
 // all ranks of the machine. What happens to data is the same in each run.
+#include "comes_last.hpp"
+
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
 
@@ -32,13 +34,20 @@ void compute(double* u, double* v, int step) {
   for (int i = 0; i < n; ++i) WHYWAIT_WRITES("compute", whywait::range(u + i, 1));
 }
 
-void halo(double* u, double* v, MPI_Comm comm) {
+// Rank 0 is late: it naps when its neighbours have sent theirs and wait.
+void halo(double* u, double* v, MPI_Comm comm, comes_last& order) {
   WHYWAIT_REGION("halo");
   MPI_Request requests[4];
   MPI_Irecv(v, 8, MPI_DOUBLE, left, 1, comm, &requests[0]);
   MPI_Irecv(v + 8, 8, MPI_DOUBLE, right, 2, comm, &requests[1]);
+  if (rank == 0) {
+    order.after(right);
+    if (left != right) order.after(left);
+    nap(1);
+  }
   MPI_Isend(u + n - 8, 8, MPI_DOUBLE, right, 1, comm, &requests[2]);
   MPI_Isend(u, 8, MPI_DOUBLE, left, 2, comm, &requests[3]);
+  if (right == 0 || left == 0) order.waits_for(0);
   MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
 }
 
@@ -54,6 +63,7 @@ void exchange(double* letters, MPI_Comm comm) {
 
 /// What is registered here ends here, before the window is freed.
 int run(int steps, bool by_ranks, double* shared, MPI_Comm same) {
+  comes_last order;
   std::vector<double> u(n), v(n), table(n), letters(n), sums(n), counters(16);
   WHYWAIT_DATA("u", u.data(), n);
   WHYWAIT_DATA("v", v.data(), n);
@@ -84,7 +94,7 @@ int run(int steps, bool by_ranks, double* shared, MPI_Comm same) {
   if (rank == 0) WHYWAIT_WRITES("begin", whywait::range(table.data(), n));
   for (int k = 0; k < steps; ++k) {
     compute(u.data(), v.data(), k);
-    halo(u.data(), v.data(), k % 2 == 0 ? MPI_COMM_WORLD : same);
+    halo(u.data(), v.data(), k % 2 == 0 ? MPI_COMM_WORLD : same, order);
     hand_on(table.data());
     if (k < steps / 2) {
       exchange(letters.data(), same);
@@ -111,7 +121,6 @@ int run(int steps, bool by_ranks, double* shared, MPI_Comm same) {
     MPI_Mprobe(left, 6, MPI_COMM_WORLD, &probed, MPI_STATUS_IGNORE);
     if (rank == 0) nap(1);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) nap(1);
     u[40] = k;
     WHYWAIT_WRITES("number", whywait::range(&u[40], 8));
     MPI_Send(u.data() + 40, 8, MPI_DOUBLE, right, 4, MPI_COMM_WORLD);

@@ -1,5 +1,7 @@
 // A ring with one slow rank that may be killed: left_behind.py runs it. Arguments: the folder for each rank's own count
 // of MPI calls, and who is killed: a rank, "all" or "none".
+#include "comes_last.hpp"
+
 #include <whywait/record.hpp>
 
 #include <mpi.h>
@@ -38,15 +40,18 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);  // local: not watched
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+  comes_last order;
   for (int round = 0; round < 20; ++round) {
     WHYWAIT_REGION("round");
+    MPI_Request request;
+    ++calls, MPI_Irecv(&value, 1, MPI_INT, before, 7, MPI_COMM_WORLD, &request);
+    if (rank == 1) order.after_all();  // the others have sent already
     {
       WHYWAIT_REGION("compute");
       if (rank == 1) usleep(5000);
     }
-    MPI_Request request;
-    ++calls, MPI_Irecv(&value, 1, MPI_INT, before, 7, MPI_COMM_WORLD, &request);
     ++calls, MPI_Send(&rank, 1, MPI_INT, next, 7, MPI_COMM_WORLD);
+    if (rank != 1) order.waits_for(1);
     ++calls, MPI_Wait(&request, MPI_STATUS_IGNORE);
     ++calls, MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -58,9 +63,13 @@ int main(int argc, char** argv) {
     say_count(argv[1], rank);
     if (rank == victim || all) {
       wait_for_all(argv[1], ranks);
-      if (!all) usleep(500000);  // until they are in the call that they have counted
+      if (!all) {  // they are in the call that they have counted
+        order.after_all();
+        usleep(100000);
+      }
       std::raise(SIGKILL);
     }
+    order.waits_for(victim);
     MPI_Recv(&value, 1, MPI_INT, victim, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   MPI_Finalize();

@@ -2,6 +2,8 @@
 #define WHYWAIT_EXPLAIN_LEDGER_CLOCK_PASS_HPP
 
 #include <whywait/explain/clocks.hpp>
+#include <whywait/explain/ledger/clock_legs.hpp>
+#include <whywait/explain/ledger/clock_plan.hpp>
 #include <whywait/explain/ledger/clock_result.hpp>
 #include <whywait/explain/ledger/location_clocks.hpp>
 #include <whywait/explain/ledger/meetings.hpp>
@@ -12,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -23,6 +24,9 @@ namespace explain {
 struct clock_scratch {
   std::vector<clock_stamp> stamps;
   std::vector<std::uint32_t> free;  ///< of stamps; what was used last comes first, as it is in the cache
+  clock_stamp own, come;            ///< at the beginning of the record at hand; in the packet at hand
+  std::vector<std::uint32_t> asked;  ///< clock_plan::number_of each block of the rank at hand
+  std::vector<clock_legs::spend> spends;
   packet out;
 };
 
@@ -32,30 +36,46 @@ struct clock_scratch {
 /// way take 24 bytes and 8 per clock each.
 class clock_pass {
  public:
+  /// `notes`: by location; the first pass puts what it finds where the waits were.
   clock_pass(const rank_history& rank, need_book& needs, meeting_book& meetings,
-             const std::vector<std::vector<wait_note>>& notes, clock_scratch& scratch)
-      : rank_(&rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch) {}
+             std::vector<std::vector<wait_note>>& notes, clock_scratch& scratch)
+      : rank_(&rank), own_rank_(rank.rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch) {}
 
   /// Before every pass.
   void begin(const clock_plan& plan, const node_map& nodes) {
     plan_ = &plan;
+    clocks_ = plan.clocks();
     meetings_->rewind();
-    lanes_.clear();
     replies_.clear();
     result_ = {};
-    class_ns_.clear();
-    class_trust_.clear();
-    asked_.assign(rank_->blocks.size(), clock_plan::none);
+    classes_.clear();
+    std::vector<std::uint32_t>& asked = scratch_->asked;
+    asked.assign(rank_->blocks.size(), clock_plan::none);
     if (plan.asks()) {
-      for (std::size_t b = 1; b < asked_.size(); ++b) asked_[b] = plan.number_of(rank_->blocks[b]);
+      for (std::size_t b = 1; b < asked.size(); ++b) asked[b] = plan.number_of(rank_->blocks[b]);
     }
-    leaving_ = plan.asks_nodes() ? nodes.leaving(*rank_) : std::vector<std::vector<bool>>();
-    lanes_.reserve(rank_->locations.size());
+    const std::vector<std::vector<bool>> leaving =
+        plan.asks_nodes() ? nodes.leaving(*rank_) : std::vector<std::vector<bool>>();
+    lanes_.clear();
+    lanes_.resize(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
-      lanes_.emplace_back(location_clocks(*rank_, static_cast<std::uint16_t>(l), plan, asked_,
-                                          leaving_.empty() ? nullptr : &leaving_[l]));
-      lanes_.back().waiting.resize(book_->needs(l).size());
+      const location_history& here = rank_->locations[l];
+      lane& to = lanes_[l];
+      to.clocks.begin(plan, rank_->begin_ns);
+      to.clocks.legs().read(*rank_, here, plan, asked, leaving.empty() ? nullptr : &leaving[l], scratch_->spends);
+      for (clock_need& n : book_->needs(l)) {
+        n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
+        n.heard = 0;
+        n.stamp = clock_need::unknown;
+      }
+      to.need = book_->needs(l).data();
+      to.needs_end = to.need + book_->needs(l).size();
+      to.give = book_->gives(l).data();
+      to.gives_end = to.give + book_->gives(l).size();
+      to.note = (*notes_)[l].data();
+      to.notes_end = to.note + (*notes_)[l].size();
     }
+    open_ = lanes_.size();
   }
 
   /// Runs every location as far as it gets. True when all have come to their end and everybody else has been told.
@@ -64,15 +84,14 @@ class clock_pass {
     for (bool moved = true; moved;) {
       moved = false;
       for (std::size_t l = 0; l != lanes_.size(); ++l) moved = run(l, post) || moved;
+      moved = moved && lanes_.size() > 1;
+      if (replies_.empty()) continue;
       std::vector<meeting_book::reply> replies;
       replies.swap(replies_);
-      moved = moved || !replies.empty();
       for (const meeting_book::reply& r : replies) tell(r.rank, r.record, r.location, r.stamp, post);
+      moved = true;
     }
-    for (const lane& l : lanes_) {
-      if (l.at != done) return false;
-    }
-    return meetings_->quiet();
+    return open_ == 0 && meetings_->quiet();
   }
 
   /// A packet of another rank.
@@ -81,28 +100,31 @@ class clock_pass {
     while (!in.empty()) {
       const auto target = in.get<std::uint32_t>();
       const auto slot = in.get<std::uint32_t>();
-      deliver(target, slot, get_stamp(in, plan_->clocks()));
+      get_stamp(in, clocks_, scratch_->come);
+      deliver(target, slot, scratch_->come);
     }
   }
 
-  /// What this rank's clocks say; compensated waits by number of their class.
+  /// What this rank's clocks say, after the pass.
   clock_result& result() noexcept { return result_; }
-  const std::vector<std::int64_t>& class_ns() const noexcept { return class_ns_; }
-  const std::vector<quality>& class_trust() const noexcept { return class_trust_; }
+  /// Compensated waits, by number of their class.
+  struct class_sum {
+    std::int64_t ns = 0;
+    quality trust = quality::exact;
+  };
+  const std::vector<class_sum>& classes() const noexcept { return classes_; }
 
  private:
   enum state : std::uint8_t { between_records, at_record, done };
-  static constexpr std::uint32_t nothing = 0xffffffffu;
+  static constexpr std::uint32_t nothing = clock_need::unknown;
 
-  struct pending {
-    std::uint32_t heard = 0, stamp = nothing;
-  };
   struct lane {
-    explicit lane(location_clocks c) : clocks(std::move(c)) {}
-    location_clocks clocks;
+    clock_need *need = nullptr, *needs_end = nullptr;         ///< the next one, and the end
+    const clock_give *give = nullptr, *gives_end = nullptr;
+    wait_note *note = nullptr, *notes_end = nullptr;
     state at = between_records;
-    std::size_t given = 0, need = 0, note = 0;
-    std::vector<pending> waiting;  ///< per need
+    location_clocks clocks;
+    std::int64_t waiting_ns = 0, inversions = 0;
     std::int64_t wildcard_ns = INT64_MIN;  ///< when the message that such a wildcard took was sent, under clock 0
     std::uint32_t wildcard_posting = 0, wildcard_comm = 0;
     std::int32_t wildcard_tag = 0;
@@ -111,43 +133,39 @@ class clock_pass {
   };
   template <class Post>
   void tell(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
-    if (rank == rank_->rank) return deliver(target, slot, stamp);
+    if (rank == own_rank_) return deliver(target, slot, stamp);
     packet& out = scratch_->out;
-    out.resize(2 * sizeof(std::uint32_t) + stamp_bytes(plan_->clocks()));
+    out.resize(2 * sizeof(std::uint32_t) + stamp_bytes(clocks_));
     std::memcpy(out.data(), &target, sizeof target);
     std::memcpy(out.data() + sizeof target, &slot, sizeof slot);
-    put_stamp(out.data() + 2 * sizeof(std::uint32_t), stamp, plan_->clocks());
+    put_stamp(out.data() + 2 * sizeof(std::uint32_t), stamp, clocks_);
     post(rank, out);
   }
 
   void deliver(std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp) {
     if ((slot & clock_give::to_meeting) != 0) {
-      return meetings_->come(target, slot & ~clock_give::to_meeting, stamp, replies_);
+      return meetings_->come(target, slot & ~clock_give::to_meeting, stamp, clocks_, replies_);
     }
-    const std::vector<clock_need>& needs = book_->needs(slot);
     lane& l = lanes_[slot];
-    std::size_t at = l.need;  // mostly the next one
-    if (at == needs.size() || needs[at].record != target) {
-      const auto found = std::lower_bound(needs.begin(), needs.end(), target, [](const clock_need& n, std::uint32_t record) {
-        return n.record < record;
+    clock_need* n = l.need;  // mostly the next one
+    if (n == l.needs_end || n->record != target) {
+      std::vector<clock_need>& needs = book_->needs(slot);
+      const auto found = std::lower_bound(needs.begin(), needs.end(), target, [](const clock_need& x, std::uint32_t record) {
+        return x.record < record;
       });
-      at = static_cast<std::size_t>(found - needs.begin());
+      n = &*found;
     }
-    pending& p = l.waiting[at];
+    ++n->heard;
     std::vector<clock_stamp>& stamps = scratch_->stamps;
-    if (p.stamp == nothing) {
-      std::vector<std::uint32_t>& free = scratch_->free;
-      if (free.empty()) {
-        free.push_back(static_cast<std::uint32_t>(stamps.size()));
-        stamps.emplace_back();
-      }
-      p.stamp = free.back();
-      free.pop_back();
-      stamps[p.stamp] = stamp;
-    } else {
-      stamps[p.stamp].join(stamp);
+    if (n->stamp != nothing) return stamps[n->stamp].join(stamp, clocks_);
+    std::vector<std::uint32_t>& free = scratch_->free;
+    if (free.empty()) {
+      free.push_back(static_cast<std::uint32_t>(stamps.size()));
+      stamps.emplace_back();
     }
-    ++p.heard;
+    n->stamp = free.back();
+    free.pop_back();
+    stamps[n->stamp] = stamp;
   }
 
   template <class Post>
@@ -155,27 +173,24 @@ class clock_pass {
     lane& l = lanes_[number];
     if (l.at == done) return false;
     bool moved = false;
-    const std::vector<clock_give>& gives = book_->gives(number);
-    const std::vector<clock_need>& needs = book_->needs(number);
     for (;;) {
       if (l.at == between_records) {
         moved = true;
         if (!l.clocks.begin_next()) {
-          end(l);
+          end(l, number);
           return true;
         }
         l.at = at_record;
-        if (l.given != gives.size() && gives[l.given].record <= l.clocks.record()) {
-          const clock_stamp stamp = l.clocks.stamp();
-          for (; l.given != gives.size() && gives[l.given].record <= l.clocks.record(); ++l.given) {
-            const clock_give& g = gives[l.given];
-            tell(g.rank, g.target, g.slot, stamp, post);
+        if (l.give != l.gives_end && l.give->record <= l.clocks.record()) {
+          l.clocks.stamp(scratch_->own);
+          for (; l.give != l.gives_end && l.give->record <= l.clocks.record(); ++l.give) {
+            tell(l.give->rank, l.give->target, l.give->slot, scratch_->own, post);
           }
         }
       }
-      const bool needy = l.need != needs.size() && needs[l.need].record == l.clocks.record();
-      if (needy && l.waiting[l.need].heard != needs[l.need].count) return moved;
-      finish(l, number, needy ? &needs[l.need] : nullptr);
+      const bool needy = l.need != l.needs_end && l.need->record == l.clocks.record();
+      if (needy && l.need->heard != l.need->count) return moved;
+      finish(l, number, needy ? l.need : nullptr);
       if (needy) ++l.need;
       l.at = between_records;
       moved = true;
@@ -183,48 +198,40 @@ class clock_pass {
   }
 
   void finish(lane& l, std::size_t number, const clock_need* need) {
-    const std::vector<wait_note>& notes = (*notes_)[number];
     const std::uint32_t record = l.clocks.record();
+    wait_note* const first = l.note;
     std::int64_t measured_ns = 0;
-    const std::size_t first = l.note;
-    for (; l.note != notes.size() && notes[l.note].record == record; ++l.note) measured_ns += notes[l.note].wait_ns;
+    for (; l.note != l.notes_end && l.note->record == record; ++l.note) measured_ns += l.note->wait_ns;
     measured_ns = std::max<std::int64_t>(0, measured_ns - l.clocks.inside_ns());
     const clock_stamp* stamp = nullptr;
     bool inverted = false;
     if (need != nullptr) {
-      const std::uint32_t s = l.waiting[l.need].stamp;
-      stamp = &scratch_->stamps[s];
-      if (plan_->compensates()) {
+      stamp = &scratch_->stamps[need->stamp];
+      if (plan_->compensates() && (need->any || need->wildcard)) {
         inverted = overtaken(l, rank_->locations[number], *need, stamp->at[0]);
-        result_.inversions += inverted ? 1 : 0;
+        l.inversions += inverted ? 1 : 0;
       }
-      scratch_->free.push_back(s);
+      scratch_->free.push_back(need->stamp);
     }
     const location_clocks::blocked waited = l.clocks.finish_record(stamp, measured_ns);
     if (!plan_->compensates()) return;
-    result_.waiting_ns += waited.without_ns;
+    l.waiting_ns += waited.without_ns;
     // A call that is said to have waited for its sender may have been blocked longer, by a receiver.
     const std::int64_t longer_ns = std::max<std::int64_t>(0, waited.measured_ns - measured_ns);
     const std::int64_t waited_ns = std::max<std::int64_t>(0, waited.without_ns - longer_ns);
-    for (std::size_t i = first; i != l.note; ++i) {
-      const wait_note& n = notes[i];
-      if (n.number >= class_ns_.size()) {
-        class_ns_.resize(n.number + 1, 0);
-        class_trust_.resize(n.number + 1, quality::exact);
-      }
+    for (wait_note* n = first; n != l.note; ++n) {
       // one call has one wait; were there several, the first takes what is left
-      class_ns_[n.number] += i == first ? waited_ns : 0;
-      quality& trust = class_trust_[n.number];
-      if (need == nullptr) trust = std::max(trust, quality::bounded);
-      if (inverted) trust = std::max(trust, quality::order_suspect);
+      n->wait_ns = n == first ? waited_ns : 0;
+      n->record = static_cast<std::uint32_t>(inverted          ? quality::order_suspect
+                                             : need == nullptr ? quality::bounded
+                                                               : quality::exact);
     }
   }
 
   // Would another message have been taken instead (overhead 3.3)? Of wildcards alike the one that was posted earlier
   // takes the message that comes earlier. MPI_Waitany takes the first that comes, of those that were posted by then.
   static bool overtaken(lane& l, const location_history& here, const clock_need& need, std::int64_t sent_ns) {
-    const core::call_role role = core::role_of(here.records[need.record].call);
-    if (role == core::call_role::complete_any) {
+    if (need.any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
       if (sent_ns > l.chosen_ns) {
         l.chosen_ns = sent_ns;
@@ -232,7 +239,7 @@ class clock_pass {
       }
       return earlier;
     }
-    if (!need.wildcard || need.posting == clock_need::unknown) return false;
+    if (need.posting == clock_need::unknown) return false;
     const core::sync_record& r = here.records[need.posting];
     const auto tag = r.has(core::sync_flag::any_tag) ? -1 : r.tag;
     bool inverted = false;
@@ -247,32 +254,45 @@ class clock_pass {
     return inverted;
   }
 
-  void end(lane& l) {
+  void end(lane& l, std::size_t number) {
     l.at = done;
+    --open_;
     const location_clocks& c = l.clocks;
-    result_.ends = most(result_.ends, without(c.now_ns(), c.delay()));
+    for (std::size_t h = 0; h != clocks_; ++h) {
+      result_.ends[h] = std::max(result_.ends[h], without(c.now_ns(), c.delay()[h]));
+    }
     result_.add_end(c.now_ns(), c.bound_ns());
     result_.error_ns = std::max(result_.error_ns, c.error_ns());
     result_.executed_ns += c.executed_ns();
+    result_.waiting_ns += l.waiting_ns;
+    result_.inversions += l.inversions;
     result_.useful_ns += c.useful_ns();
     result_.most_useful_ns = std::max(result_.most_useful_ns, c.useful_ns());
     ++result_.locations;
-    result_.nodes.push_back({rank_->node, c.useful_ns(), 1});
-    result_.join();
+    if (result_.nodes.empty()) result_.nodes.push_back({rank_->node, 0, 0});
+    result_.nodes[0].useful_ns += c.useful_ns();
+    ++result_.nodes[0].locations;
+    l.clocks.legs() = {};
+    if (!plan_->compensates()) return;
+    for (const wait_note& n : (*notes_)[number]) {
+      if (n.number >= classes_.size()) classes_.resize(n.number + 1);
+      classes_[n.number].ns += n.wait_ns;
+      classes_[n.number].trust = std::max(classes_[n.number].trust, static_cast<quality>(n.record));
+    }
+    (*notes_)[number] = {};
   }
 
   const rank_history* rank_;
+  std::int32_t own_rank_;
   need_book* book_;
   meeting_book* meetings_;
-  const std::vector<std::vector<wait_note>>* notes_;
-  const clock_plan* plan_ = nullptr;
-  std::vector<lane> lanes_;
-  std::vector<std::uint32_t> asked_;  ///< clock_plan::number_of each block
-  std::vector<std::vector<bool>> leaving_;  ///< node_map::leaving
+  std::vector<std::vector<wait_note>>* notes_;
   clock_scratch* scratch_;
+  const clock_plan* plan_ = nullptr;
+  std::size_t clocks_ = 0, open_ = 0;
+  std::vector<lane> lanes_;
   std::vector<meeting_book::reply> replies_;
-  std::vector<std::int64_t> class_ns_;
-  std::vector<quality> class_trust_;
+  std::vector<class_sum> classes_;
   clock_result result_;
 };
 

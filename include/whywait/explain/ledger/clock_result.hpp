@@ -3,7 +3,9 @@
 
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/ledger/clock_stamp.hpp>
+#include <whywait/explain/ledger/joining.hpp>
 #include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/packet.hpp>
 #include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
@@ -28,45 +30,26 @@ struct clock_result {
   std::vector<node_time> nodes;      ///< by node
   std::vector<class_clock> classes;  ///< by key and slot
 
-  [[gnu::cold]] void add_end(std::int64_t end_ns, std::int64_t bound) {
+  void add_end(std::int64_t end_ns, std::int64_t bound) {
     if (end_ns > measured_end_ns || (end_ns == measured_end_ns && bound < bound_ns)) bound_ns = bound;
     measured_end_ns = std::max(measured_end_ns, end_ns);
   }
 
-  [[gnu::cold]] void merge(const clock_result& o) {
-    ends = most(ends, o.ends);
-    add_end(o.measured_end_ns, o.bound_ns);
-    error_ns = std::max(error_ns, o.error_ns);
-    executed_ns += o.executed_ns;
-    waiting_ns += o.waiting_ns;
-    inversions += o.inversions;
-    useful_ns += o.useful_ns;
-    most_useful_ns = std::max(most_useful_ns, o.most_useful_ns);
-    locations += o.locations;
-    nodes.insert(nodes.end(), o.nodes.begin(), o.nodes.end());
-    classes.insert(classes.end(), o.classes.begin(), o.classes.end());
-    join();
-  }
-
+  /// After those of one rank.
   [[gnu::cold]] void join() {
-    sort_rarely(nodes, [](const node_time& a, const node_time& b) { return a.node < b.node; });
-    sum(nodes, [](const node_time& a, const node_time& b) { return a.node == b.node; },
-        [](node_time& a, const node_time& b) {
-          a.useful_ns += b.useful_ns;
-          a.locations += b.locations;
-        });
-    sort_rarely(classes, [](const class_clock& a, const class_clock& b) {
-      return a.key != b.key ? a.key < b.key : a.slot < b.slot;
-    });
-    sum(classes, [](const class_clock& a, const class_clock& b) { return a.key == b.key && a.slot == b.slot; },
-        [](class_clock& a, const class_clock& b) {
-          a.ns += b.ns;
-          a.trust = std::max(a.trust, b.trust);
-        });
+    sort_rarely(classes, before);
+    std::size_t kept = 0;
+    for (const class_clock& c : classes) {
+      if (kept != 0 && !before(classes[kept - 1], c)) {
+        add(classes[kept - 1], c);
+      } else {
+        classes[kept++] = c;
+      }
+    }
+    classes.resize(kept);
   }
 
-  [[gnu::cold]] packet pack() const {
-    packet out;
+  void write(packet& out) const {
     put(out, ends);
     for (const std::int64_t v : {measured_end_ns, bound_ns, error_ns, executed_ns, waiting_ns, inversions, useful_ns,
                                  most_useful_ns, locations}) {
@@ -74,18 +57,23 @@ struct clock_result {
     }
     put_all(out, nodes);
     put_all(out, classes);
-    return out;
   }
-  [[gnu::cold]] void merge(packet_reader& in) {
-    clock_result o;
-    o.ends = in.get<clock_bank<most_clocks>>();
-    for (std::int64_t* v : {&o.measured_end_ns, &o.bound_ns, &o.error_ns, &o.executed_ns, &o.waiting_ns,
-                            &o.inversions, &o.useful_ns, &o.most_useful_ns, &o.locations}) {
-      *v = in.get<std::int64_t>();
-    }
-    get_all(in, o.nodes);
-    get_all(in, o.classes);
-    merge(o);
+  /// What another rank's `write` wrote; both are joined.
+  void merge(packet_reader& in) {
+    ends = most(ends, in.get<clock_bank<most_clocks>>());
+    const auto end_ns = in.get<std::int64_t>();
+    add_end(end_ns, in.get<std::int64_t>());
+    error_ns = std::max(error_ns, in.get<std::int64_t>());
+    for (std::int64_t* v : {&executed_ns, &waiting_ns, &inversions, &useful_ns}) *v += in.get<std::int64_t>();
+    most_useful_ns = std::max(most_useful_ns, in.get<std::int64_t>());
+    locations += in.get<std::int64_t>();
+    join_ascending(
+        nodes, in, [](const node_time& a, const node_time& b) { return a.node < b.node; },
+        [](node_time& a, const node_time& b) {
+          a.useful_ns += b.useful_ns;
+          a.locations += b.locations;
+        });
+    join_ascending(classes, in, before, add);
   }
 
   [[gnu::cold]] efficiencies efficiency(std::int64_t earliest_ns, std::int64_t ideal_end_ns,
@@ -115,17 +103,12 @@ struct clock_result {
   }
 
  private:
-  template <class T, class Same, class Add>
-  static void sum(std::vector<T>& list, Same same, Add add) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != list.size(); ++i) {
-      if (kept != 0 && same(list[kept - 1], list[i])) {
-        add(list[kept - 1], list[i]);
-      } else {
-        list[kept++] = list[i];
-      }
-    }
-    list.resize(kept);
+  static bool before(const class_clock& a, const class_clock& b) noexcept {
+    return a.key != b.key ? a.key < b.key : a.slot < b.slot;
+  }
+  static void add(class_clock& to, const class_clock& c) noexcept {
+    to.ns += c.ns;
+    to.trust = std::max(to.trust, c.trust);
   }
 };
 

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -23,13 +22,13 @@ namespace explain {
 /// clocks; the first one has the compensation, the ideal network and the first questions. Not thread safe.
 class clock_stage final : public rank_clocks {
  public:
-  /// `scratch`: of the process; borrowed, as all.
-  clock_stage(const rank_history& rank, const options& settings, clock_scratch& scratch)
+  /// `scratch`, `cost`: of the process; borrowed, as all.
+  clock_stage(const rank_history& rank, const options& settings, clock_scratch& scratch, cost_scratch& cost)
       : rank_(&rank),
         settings_(&settings),
         needs_(rank),
         meetings_(rank.rank),
-        cost_pass_(new cost_pass(rank)),
+        cost_pass_(rank, cost),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
   void meet(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) override {
@@ -49,7 +48,7 @@ class clock_stage final : public rank_clocks {
     needs_.messages(location, matches, count, arrivals);
   }
   void explained(std::uint16_t location, explained_location what) override {
-    cost_pass_->expect(location, *what.arrivals, what.caused, *what.blocks);
+    cost_pass_.expect(location, *what.arrivals, what.caused);
     notes_.push_back(std::move(what.notes));
     critical_path path;
     path.end_ns = what.end_ns;
@@ -58,10 +57,9 @@ class clock_stage final : public rank_clocks {
     path_.merge(std::move(path));
   }
   const rank_history& rank() const noexcept { return *rank_; }
-  cost_pass& costs() noexcept { return *cost_pass_; }
+  cost_pass& costs() noexcept { return cost_pass_; }
   void keep_costs() {
-    costs_ = cost_pass_->result();
-    cost_pass_.reset();
+    costs_ = cost_pass_.result();
   }
   need_book& needs() noexcept { return needs_; }
   void classes(merge_book& merging) override {
@@ -133,17 +131,22 @@ class clock_stage final : public rank_clocks {
   // After a pass.
   packet pack_result() {
     take();
-    packet out = result_.pack();
-    (plan_->compensates() ? path_ : critical_path{}).write(out);  // once
-    (plan_->compensates() ? costs_ : cost_sums{}).write(out);
+    packet out;
+    out.reserve(1024);
+    result_.write(out);
+    if (plan_->compensates()) {  // once
+      path_.write(out);
+      costs_.write(out);
+    }
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
     take();
     packet_reader in(data, size);
     result_.merge(in);
-    path_.merge(critical_path::read(in));
-    costs_.merge(cost_sums::read(in));
+    if (!plan_->compensates()) return;
+    path_.merge(in);
+    costs_.merge(in);
   }
   /// On rank 0, after the reduction: keeps what this pass has found.
   void keep(std::int64_t earliest_ns) {
@@ -210,12 +213,13 @@ class clock_stage final : public rank_clocks {
   void take() {
     if (taken_) return;
     taken_ = true;
-    result_ = pass_.result();
+    result_ = std::move(pass_.result());
     if (!plan_->compensates()) return;
-    for (std::size_t i = 0; i != pass_.class_ns().size(); ++i) {
+    result_.classes.reserve(pass_.classes().size());
+    for (std::size_t i = 0; i != pass_.classes().size(); ++i) {
       class_clock c = placed_[i];
-      c.ns = pass_.class_ns()[i];
-      c.trust = pass_.class_trust()[i];
+      c.ns = pass_.classes()[i].ns;
+      c.trust = pass_.classes()[i].trust;
       result_.classes.push_back(c);
     }
     result_.join();
@@ -225,7 +229,7 @@ class clock_stage final : public rank_clocks {
   const options* settings_;
   need_book needs_;
   meeting_book meetings_;
-  std::unique_ptr<cost_pass> cost_pass_;
+  cost_pass cost_pass_;
   merge_book* merging_ = nullptr;
   std::vector<std::vector<wait_note>> notes_;
   std::vector<class_clock> placed_, classes_;

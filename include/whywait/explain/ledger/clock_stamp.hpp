@@ -28,14 +28,15 @@ struct clock_stamp {
     s.at.clock.fill(-never_ns);
     return s;
   }
-  void join(const clock_stamp& o) noexcept {
+  /// Of each only the first `clocks` hypotheses count.
+  void join(const clock_stamp& o, std::size_t clocks) noexcept {
     if (o.ready_ns == ready_ns) bound_ns = std::min(bound_ns, o.bound_ns);
     if (o.ready_ns > ready_ns) {
       ready_ns = o.ready_ns;
       bound_ns = o.bound_ns;
     }
     error_ns = std::max(error_ns, o.error_ns);
-    at = most(at, o.at);
+    for (std::size_t h = 0; h != clocks; ++h) at[h] = std::max(at[h], o.at[h]);
   }
 };
 
@@ -46,14 +47,12 @@ inline void put_stamp(unsigned char* to, const clock_stamp& s, std::size_t clock
   std::memcpy(to, head, sizeof head);
   std::memcpy(to + sizeof head, s.at.clock.data(), clocks * sizeof(std::int64_t));
 }
-inline clock_stamp get_stamp(packet_reader& in, std::size_t clocks) {
-  clock_stamp s;
+inline void get_stamp(packet_reader& in, std::size_t clocks, clock_stamp& s) {
   s.ready_ns = in.get<std::int64_t>();
   s.bound_ns = in.get<std::int64_t>();
   s.error_ns = in.get<std::int64_t>();
   const std::size_t bytes = clocks * sizeof(std::int64_t);
   std::memcpy(s.at.clock.data(), in.skip(bytes), bytes);
-  return s;
 }
 
 /// "When this record begins, tell them": one who is needed, as its own rank keeps it, and as it is asked for.

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -20,40 +19,97 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
+/// What the passes of all ranks that a process hosts share: what waiters have told and nobody has taken account of yet,
+/// and room that means nothing from one wait to the next.
+struct cost_scratch {
+  struct spent {
+    core::stable_key block;
+    std::int64_t ns;
+  };
+  // What a waiter tells, before what it spent in how many blocks since `since_ns`, by block.
+  struct notice {
+    std::uint32_t location, record;  ///< whose beginning it needed
+    std::uint32_t waiter;            ///< its record: sums are made in a fixed order
+    std::uint32_t blocks;
+    double wait_ns, received_ns;
+    std::int64_t since_ns;
+  };
+  struct charge {
+    std::int32_t source = 0;
+    std::uint32_t next = 0;
+    notice what{};
+    std::vector<spent> rest;
+  };
+  // When a location and others were last aligned: partners, or communicators.
+  struct alignment {
+    struct time {
+      std::uint64_t who;
+      std::int64_t ns;
+    };
+    key_map numbers;
+    std::vector<time> times;
+    std::vector<std::pair<std::uint32_t, std::int64_t>> groups;
+
+    std::int64_t& at(std::uint64_t who) {
+      const auto fresh = static_cast<std::uint32_t>(times.size());
+      const std::uint32_t number = numbers.intern(who + 1, fresh);
+      if (number == fresh) times.push_back({who, INT64_MIN});
+      return times[number].ns;
+    }
+    void clear() noexcept {
+      for (const time& t : times) numbers.erase(t.who + 1);
+      times.clear();
+      groups.clear();
+    }
+  };
+
+  std::vector<charge> charges;
+  std::vector<std::uint32_t> free;  ///< of charges; what was used last comes first, as it is in the cache
+  std::vector<std::uint32_t> order;
+  own_time::numbers numbers;
+  own_time::profile until;
+  alignment aligned;
+  packet out;
+};
+
 /// What the delays cost: Scalasca's view (Boehme et al., ACM TOPC 2016; definitions 1.5), which divides every wait by
 /// proportion, beside the exact path view of the explanation. For a wait k of p on q, since they were last aligned:
 /// D = what q did more than p, block by block; W = what q waited meanwhile. Of k's time, and of the cost that k
 /// received itself because others waited for p later, D / (D + W) is charged to the blocks of q (short-term and
 /// long-term), the rest is received by the waits of q. Conserved: all costs together are all explained waits.
 ///
-/// One pass backwards through the records; one message per wait, with the waiter's profile. A rank that comes to
+/// One pass backwards through the waits; one message per wait, with the waiter's profile. A rank that comes to
 /// the beginning of a record waits until all those have told it who had waited for that. Free of deadlock as the
-/// forward pass is, with the time reversed. O(records + waits * (blocks + 16 records)).
+/// forward pass is, with the time reversed. O(records + waits * (blocks + 16 records)); memory: that of own_time, 64 bytes
+/// per wait and 40 per record that others waited for.
 class cost_pass {
  public:
-  explicit cost_pass(const rank_history& rank) : rank_(&rank) {}
+  cost_pass(const rank_history& rank, cost_scratch& scratch) : rank_(&rank), scratch_(&scratch) {
+    lanes_.reserve(rank.locations.size());
+  }
 
-  /// `arrivals`: who this location waited for; `services`: who waited for it; both by record. `blocks`: of the rank, the
-  /// same for all its locations; borrowed, and those of others are added.
-  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services,
-              block_table& blocks) {
-    blocks_ = &blocks;
-    lanes_.emplace_back();
-    lane& l = lanes_.back();
+  /// `arrivals`: who this location waited for; `services`: who waited for it; both by record. Locations in turn.
+  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
     const location_history& here = rank_->locations[location];
-    std::vector<std::int64_t> go_ns;
-    go_ns.reserve(here.records.size());
+    own_time::numbers& numbers = scratch_->numbers;
+    alignment& aligned = scratch_->aligned;
+    lanes_.emplace_back(*rank_, here, numbers);
+    lane& l = lanes_.back();
     l.waits.reserve(arrivals.size());
     l.expected.reserve(services.size());
+    aligned.clear();
     location_walk walk(*rank_);
-    alignment aligned;
     std::size_t a = 0, s = 0;
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
-      walk.step(here.records[i]);
+      const core::sync_record& r = here.records[i];
+      walk.step(r);
+      l.time.begin(r, walk, numbers);
       for (; s != services.size() && services[s].record == i; ++s) {
-        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, nobody});
+        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, nobody, 0, 0, 0});
         ++l.expected.back().count;
-        aligned.at(partner(services[s].rank, services[s].location)) = walk.begin_ns();
+        std::int64_t& latest = aligned.at(partner(services[s].rank, services[s].location));
+        l.expected.back().since_ns = latest;
+        latest = walk.begin_ns();
       }
       std::int64_t go = walk.begin_ns();
       for (; a != arrivals.size() && arrivals[a].record == i; ++a) {
@@ -63,30 +119,43 @@ class cost_pass {
         if (!w.has(arrival_flag::adopt)) continue;
         if (!w.has(arrival_flag::last)) {
           wait k;  // also one of no length: the causer counts on being told
-          k.at = w;
           k.begin_ns = walk.begin_ns();
           k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
+          k.before_ns = l.waited_ns;
+          l.waited_ns += k.ns;
           k.since_ns = last_aligned(aligned, w);
+          k.record = i;
+          k.causer_record = w.causer_record;
+          k.causer_rank = w.causer_rank;
+          k.causer_location = w.causer_location;
           l.waits.push_back(k);
           aligned.at(partner(w.causer_rank, w.causer_location)) = w.need_ns;
         }
         if (w.has(arrival_flag::all)) {
-          const std::uint32_t comm = here.records[i].comm;
-          if (std::find(aligned.groups.begin(), aligned.groups.end(), comm) == aligned.groups.end()) {
-            aligned.groups.push_back(comm);
+          const auto group = std::find_if(aligned.groups.begin(), aligned.groups.end(),
+                                          [&r](const auto& g) { return g.first == r.comm; });
+          if (group != aligned.groups.end()) {
+            group->second = w.need_ns;
+          } else {
+            aligned.groups.emplace_back(r.comm, w.need_ns);
           }
-          aligned.at(group | comm) = w.need_ns;
         }
       }
-      go_ns.push_back(go);
+      l.time.end(go, numbers);
     }
-    l.waited.assign(l.waits.size() + 1, 0);
-    for (std::size_t k = 0; k != l.waits.size(); ++k) l.waited[k + 1] = l.waited[k] + l.waits[k].ns;
-    l.ends.assign(l.waits.size() + 1, 0);
+    l.time.seal(numbers);
+    // The parts are looked up now, while the records are in the cache.
+    for (wait& k : l.waits) {
+      k.from = l.time.part_at(k.since_ns, k.record);
+      k.to = l.time.part_of(k.record);
+    }
+    for (told& t : l.expected) {
+      t.from = l.time.part_at(t.since_ns, t.record);
+      t.to = l.time.part_of(t.record);
+    }
+    l.costs.resize(l.time.blocks().size());
     l.left = l.waits.size();
     l.open = l.expected.size();
-    l.record = here.records.size();
-    l.time.reset(new own_time(*rank_, location, blocks, go_ns));
   }
 
   /// Runs every location back as far as it gets. True when all have come to their beginning.
@@ -96,10 +165,7 @@ class cost_pass {
       moved = false;
       for (lane& l : lanes_) moved = run(l, post) || moved;
     }
-    for (const lane& l : lanes_) {
-      if (l.record != 0) return false;
-    }
-    return true;
+    return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.left == 0 && l.open == 0; });
   }
 
   void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
@@ -115,85 +181,70 @@ class cost_pass {
                               [](const told& t, std::uint32_t r) { return t.record < r; });
       }
       if (at == expected.end() || at->record != n.record) continue;
-      if (free_.empty()) {
-        free_.push_back(static_cast<std::uint32_t>(charges_.size()));
-        charges_.emplace_back();
+      std::vector<charge>& charges = scratch_->charges;
+      std::vector<std::uint32_t>& free = scratch_->free;
+      if (free.empty()) {
+        free.push_back(static_cast<std::uint32_t>(charges.size()));
+        charges.emplace_back();
       }
-      charge& c = charges_[free_.back()];
+      charge& c = charges[free.back()];
       c.source = source;
       c.what = n;
       c.next = at->first;
-      c.rest.assign(rest, rest + n.blocks * sizeof(spent));
-      at->first = free_.back();
+      c.rest.resize(n.blocks);
+      if (n.blocks != 0) std::memcpy(c.rest.data(), rest, n.blocks * sizeof(spent));
+      at->first = free.back();
       ++at->heard;
-      free_.pop_back();
+      free.pop_back();
     }
   }
 
+  /// After the pass, once.
   cost_sums result() {
-    for (std::uint32_t b = 0; b != costs_.size(); ++b) {
-      if (costs_[b].first != 0 || costs_[b].second != 0) {
-        sums_.blocks.push_back({(*blocks_)[b].block, costs_[b].first, costs_[b].second});
+    for (const lane& l : lanes_) {
+      for (std::size_t b = 0; b != l.costs.size(); ++b) {
+        const auto& cost = l.costs[b];
+        if (cost.first != 0 || cost.second != 0) sums_.blocks.push_back({l.time.blocks()[b], cost.first, cost.second});
       }
     }
+    lanes_ = {};
     sums_.join();
     return std::move(sums_);
   }
 
  private:
-  static constexpr std::uint64_t group = std::uint64_t{1} << 63;
+  using spent = cost_scratch::spent;
+  using notice = cost_scratch::notice;
+  using charge = cost_scratch::charge;
+  using alignment = cost_scratch::alignment;
   static constexpr std::uint32_t nobody = 0xffffffffu;
 
   struct wait {
-    arrival at;
-    std::int64_t begin_ns = 0, since_ns = INT64_MIN;
-    double ns = 0;
+    std::int64_t begin_ns, since_ns;
+    double ns, before_ns;  ///< how long, and all those before
+    double ends = 0;       ///< rates that begin to hold no more below this wait
+    std::uint32_t record, causer_record;
+    std::int32_t causer_rank;
+    std::uint32_t from, to;  ///< parts of the own time since `since_ns`
+    std::uint16_t causer_location;
   };
-  // What a waiter tells, before what it spent in how many blocks since `since_ns`.
-  struct notice {
-    std::uint32_t location, record;  ///< whose beginning it needed
-    std::uint32_t waiter;            ///< its record: sums are made in a fixed order
-    std::uint32_t blocks;
-    double wait_ns, received_ns;
-    std::int64_t since_ns;
-  };
-  struct spent {
-    core::stable_key block;
-    std::int64_t ns;
-  };
-  // What a waiter has told; the rest is read when its turn comes.
-  struct charge {
-    std::int32_t source = 0;
-    std::uint32_t next = nobody;
-    notice what{};
-    packet rest;
-  };
-  // `count` will tell, `heard` have told, the last of them `first`.
+  // `count` will tell, `heard` have told, the last of them `first`. Mostly they were last aligned at `since_ns`; the parts
+  // since then.
   struct told {
     std::uint32_t record, count, heard, first;
+    std::int64_t since_ns;
+    std::uint32_t from, to;
   };
   struct lane {
-    std::unique_ptr<own_time> time;
+    lane(const rank_history& rank, const location_history& here, own_time::numbers& numbers)
+        : time(rank, here, numbers) {}
     std::vector<wait> waits;     ///< by record
-    std::vector<double> waited;  ///< sums of the first n
-    std::vector<double> ends;    ///< rates that begin to hold no more below this wait
-    double rate = 0;             ///< what a nanosecond of the wait at hand has received
-    std::size_t left = 0, record = 0, open = 0;
     std::vector<told> expected;  ///< by record
-    bool own_done = false;
-  };
-  // When this location and others were last aligned: partners, or communicators.
-  struct alignment {
-    key_map numbers;
-    std::vector<std::int64_t> times;
-    std::vector<std::uint32_t> groups;
-
-    std::int64_t& at(std::uint64_t who) {
-      const auto fresh = static_cast<std::uint32_t>(times.size());
-      const std::uint32_t number = numbers.intern(who + 1, fresh);
-      if (number == fresh) times.push_back(INT64_MIN);
-      return times[number];
-    }
+    std::size_t left = 0, open = 0;
+    double rate = 0;       ///< what a nanosecond of the wait at hand has received
+    double waited_ns = 0;  ///< in all waits
+    own_time time;
+    std::vector<std::pair<double, double>> costs;  ///< short and long term, by number of the block
   };
 
   static std::uint64_t partner(std::int32_t rank, std::uint16_t location) noexcept {
@@ -202,12 +253,13 @@ class cost_pass {
 
   std::int64_t last_aligned(alignment& aligned, const arrival& w) const {
     std::int64_t latest = aligned.at(partner(w.causer_rank, w.causer_location));
-    for (const std::uint32_t g : aligned.groups) {
-      const communicator& comm = rank_->communicators[g];
+    for (const auto& g : aligned.groups) {
+      if (g.second <= latest) continue;
+      const communicator& comm = rank_->communicators[g.first];
       const bool member = comm.world.empty()
                               ? w.causer_rank < comm.size
                               : std::find(comm.world.begin(), comm.world.end(), w.causer_rank) != comm.world.end();
-      if (member) latest = std::max(latest, aligned.at(group | g));
+      if (member) latest = g.second;
     }
     return latest;
   }
@@ -215,112 +267,120 @@ class cost_pass {
   template <class Post>
   bool run(lane& l, Post&& post) {
     bool moved = false;
-    while (l.record != 0) {
-      const auto here = static_cast<std::uint32_t>(l.record - 1);
-      // Backwards: first the record's own waits, then those who needed its beginning.
-      while (!l.own_done && l.left != 0 && l.waits[l.left - 1].at.record == here) {
-        tell(l, l.waits[l.left - 1], post);
-        l.rate -= l.ends[--l.left];
-        if (l.left == 0) l.rate = 0;
-      }
-      l.own_done = true;
-      if (l.open != 0 && l.expected[l.open - 1].record == here) {
-        const told& t = l.expected[l.open - 1];
-        if (t.heard != t.count) return moved;
-        order_.clear();
-        for (std::uint32_t c = t.first; c != nobody; c = charges_[c].next) order_.push_back(c);
-        if (order_.size() > 1) {
-          sort_rarely(order_, [this](std::uint32_t x, std::uint32_t y) {
-            const charge &a = charges_[x], &b = charges_[y];
+    for (;;) {
+      // Backwards: first a record's own waits, then those who needed its beginning.
+      const wait* const k = l.left == 0 ? nullptr : &l.waits[l.left - 1];
+      const told* const t = l.open == 0 ? nullptr : &l.expected[l.open - 1];
+      if (k != nullptr && (t == nullptr || k->record >= t->record)) {
+        tell(l, *k, post);
+        l.rate -= k->ends;
+        if (--l.left == 0) l.rate = 0;
+      } else {
+        if (t == nullptr || t->heard != t->count) return moved;
+        std::vector<std::uint32_t>& order = scratch_->order;
+        const std::vector<charge>& charges = scratch_->charges;
+        order.clear();
+        for (std::uint32_t c = t->first; c != nobody; c = charges[c].next) order.push_back(c);
+        if (order.size() > 1) {
+          sort_rarely(order, [&charges](std::uint32_t x, std::uint32_t y) {
+            const charge &a = charges[x], &b = charges[y];
             return a.source != b.source ? a.source < b.source : a.what.waiter < b.what.waiter;
           });
         }
-        for (const std::uint32_t c : order_) {
-          take(l, here, charges_[c].what, packet_reader(charges_[c].rest.data(), charges_[c].rest.size()));
-          free_.push_back(c);
+        for (const std::uint32_t c : order) {
+          take(l, *t, charges[c]);
+          scratch_->free.push_back(c);
         }
         --l.open;
       }
-      --l.record;
-      l.own_done = false;
       moved = true;
     }
-    return moved;
   }
 
   template <class Post>
   void tell(lane& l, const wait& k, Post&& post) {
     const double received = std::max(0.0, l.rate * k.ns);
     (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
-    l.time->between(k.since_ns, k.at.record, until_);
-    out_.resize(sizeof(notice) + until_.size() * sizeof(spent));
+    own_time::profile& until = scratch_->until;
+    l.time.between(k.from, k.to, until);
+    packet& out = scratch_->out;
+    out.resize(sizeof(notice) + until.size() * sizeof(spent));
     std::size_t at = sizeof(notice);
-    for (std::uint32_t b = 0; b != until_.size(); ++b) {
-      if (until_[b] == 0) continue;
-      const spent s{(*blocks_)[b].block, until_[b]};
-      std::memcpy(out_.data() + at, &s, sizeof s);
+    for (std::size_t b = 0; b != until.size(); ++b) {
+      if (until[b] == 0) continue;
+      const spent s{l.time.blocks()[b], until[b]};
+      std::memcpy(out.data() + at, &s, sizeof s);
       at += sizeof s;
     }
-    out_.resize(at);
-    const notice n{k.at.causer_location, k.at.causer_record, k.at.record,
+    out.resize(at);
+    const notice n{k.causer_location, k.causer_record, k.record,
                    static_cast<std::uint32_t>((at - sizeof(notice)) / sizeof(spent)), k.ns, received, k.since_ns};
-    std::memcpy(out_.data(), &n, sizeof n);
-    if (k.at.causer_rank == rank_->rank) {
-      receive(rank_->rank, out_.data(), out_.size());
+    std::memcpy(out.data(), &n, sizeof n);
+    if (k.causer_rank == rank_->rank) {
+      receive(rank_->rank, out.data(), out.size());
     } else {
-      post(k.at.causer_rank, out_);
+      post(k.causer_rank, out);
     }
   }
 
-  void take(lane& l, std::uint32_t record, const notice& what, packet_reader in) {
-    const double wait_ns = what.wait_ns, received_ns = what.received_ns;
-    const std::int64_t since_ns = what.since_ns;
-    l.time->between(since_ns, record, until_);
-    std::int64_t more_ns = 0;
-    for (std::size_t i = 0; !in.empty(); ++i) {
-      const auto s = in.get<spent>();
-      if (i == translation_.size()) translation_.push_back(0);
-      std::uint32_t& b = translation_[i];  // mostly the same block at the same place
-      if (b >= blocks_->size() || (*blocks_)[b].block != s.block) b = blocks_->intern(s.block);
-      if (b < until_.size()) until_[b] -= s.ns;
+  void take(lane& l, const told& t, const charge& c) {
+    const double wait_ns = c.what.wait_ns, received_ns = c.what.received_ns;
+    const std::int64_t since_ns = c.what.since_ns;
+    own_time::profile& until = scratch_->until;
+    l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, until);
+    const std::vector<core::stable_key>& blocks = l.time.blocks();
+    std::size_t at = 0;  // both lists are ascending; what this location has not done cannot become less
+    for (const spent& s : c.rest) {
+      while (at != blocks.size() && blocks[at] < s.block) ++at;
+      if (at == blocks.size()) break;
+      if (blocks[at] == s.block) until[at] -= s.ns;
     }
-    for (std::int64_t& ns : until_) {
+    std::int64_t more_ns = 0;
+    for (std::int64_t& ns : until) {
       ns = std::max<std::int64_t>(ns, 0);
       more_ns += ns;
     }
-    const auto first = std::lower_bound(l.waits.begin(), l.waits.begin() + static_cast<std::ptrdiff_t>(l.left),
-                                        since_ns, [](const wait& w, std::int64_t t) { return w.begin_ns < t; });
-    const auto from = static_cast<std::size_t>(first - l.waits.begin());
-    const double waited = l.waited[l.left] - l.waited[from], whole = static_cast<double>(more_ns) + waited;
+    const std::size_t from = first_wait(l, since_ns);
+    const double waited =
+        from == l.left ? 0 : (l.left == l.waits.size() ? l.waited_ns : l.waits[l.left].before_ns) - l.waits[from].before_ns;
+    const double whole = static_cast<double>(more_ns) + waited;
     if (whole <= 0) {
       sums_.nobody_ns += wait_ns + received_ns;
       return;
     }
-    if (costs_.size() < until_.size()) costs_.resize(until_.size());
-    for (std::size_t b = 0; b != until_.size(); ++b) {
-      if (until_[b] == 0) continue;
-      const double share = static_cast<double>(until_[b]) / whole;
-      costs_[b].first += wait_ns * share;
-      costs_[b].second += received_ns * share;
+    for (std::size_t b = 0; b != until.size(); ++b) {
+      if (until[b] == 0) continue;
+      const double share = static_cast<double>(until[b]) / whole;
+      l.costs[b].first += wait_ns * share;
+      l.costs[b].second += received_ns * share;
     }
     sums_.indirect_ns += wait_ns * waited / whole;
     sums_.direct_ns += wait_ns * static_cast<double>(more_ns) / whole;
     if (waited > 0) {
       const double rate = (wait_ns + received_ns) / whole;
       l.rate += rate;
-      l.ends[from] += rate;
+      l.waits[from].ends += rate;
     }
   }
 
+  // The first wait since then, of those that are left: mostly one of the last.
+  static std::size_t first_wait(const lane& l, std::int64_t since_ns) noexcept {
+    std::size_t first = l.left, last = l.left;
+    for (std::size_t step = 1; first != 0 && l.waits[first - 1].begin_ns >= since_ns; step *= 2) {
+      last = first - 1;
+      first -= std::min(first, step);
+    }
+    // Those from `last` on are since then; before `first` none is.
+    const auto begin = l.waits.begin();
+    return static_cast<std::size_t>(
+        std::lower_bound(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last), since_ns,
+                         [](const wait& w, std::int64_t ns) { return w.begin_ns < ns; }) - begin);
+  }
+
   const rank_history* rank_;
-  block_table* blocks_ = nullptr;
+  cost_scratch* scratch_;
   std::vector<lane> lanes_;
-  std::vector<std::pair<double, double>> costs_;  ///< short and long term, by number of the block
   cost_sums sums_;
-  std::vector<charge> charges_;  ///< of which nobody has taken account yet
-  std::vector<std::uint32_t> free_, order_, translation_;
-  own_time::profile until_;
-  packet out_;
 };
 
 }  // namespace explain

@@ -3,7 +3,8 @@
 
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/explanation.hpp>
-#include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/ledger/joining.hpp>
+#include <whywait/explain/packet.hpp>
 #include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
@@ -48,17 +49,26 @@ struct critical_path {
     }
   }
 
-  [[gnu::cold]] void write(packet& out) const {
+  void write(packet& out) const {
     put(out, end_ns);
     put_all(out, path);
     put_all(out, spent);
   }
-  [[gnu::cold]] static critical_path read(packet_reader& in) {
-    critical_path c;
-    c.end_ns = in.get<std::int64_t>();
-    get_all(in, c.path);
-    get_all(in, c.spent);
-    return c;
+  /// What another rank's `write` wrote; both are joined.
+  void merge(packet_reader& in) {
+    const auto end = in.get<std::int64_t>();
+    if (end > end_ns) {
+      end_ns = end;
+      get_all(in, path);
+    } else {
+      in.skip(in.get_count(sizeof(entry)) * sizeof(entry));
+    }
+    join_ascending(
+        spent, in, [](const entry& x, const entry& y) { return x.block < y.block; },
+        [](entry& to, const entry& e) {
+          to.ns += e.ns;
+          to.visits += e.visits;
+        });
   }
 
   /// Largest first. `imbalance_ns`: what the path has more of a block than the mean of all locations.

@@ -2,7 +2,8 @@
 #define WHYWAIT_EXPLAIN_LEDGER_DELAY_COSTS_HPP
 
 #include <whywait/explain/explanation.hpp>
-#include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/ledger/joining.hpp>
+#include <whywait/explain/packet.hpp>
 #include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
@@ -25,22 +26,18 @@ struct cost_sums {
   std::vector<entry> blocks;  ///< by block once joined
   double direct_ns = 0, indirect_ns = 0, propagating_ns = 0, terminal_ns = 0, nobody_ns = 0;
 
-  [[gnu::cold]] void merge(const cost_sums& o) {
-    blocks.insert(blocks.end(), o.blocks.begin(), o.blocks.end());
-    direct_ns += o.direct_ns;
-    indirect_ns += o.indirect_ns;
-    propagating_ns += o.propagating_ns;
-    terminal_ns += o.terminal_ns;
-    nobody_ns += o.nobody_ns;
-    join();
+  /// What another rank's `write` wrote; both are joined.
+  void merge(packet_reader& in) {
+    join_ascending(blocks, in, before, add);
+    for (double* v : {&direct_ns, &indirect_ns, &propagating_ns, &terminal_ns, &nobody_ns}) *v += in.get<double>();
   }
+  /// After those of several locations.
   [[gnu::cold]] void join() {
-    sort_rarely(blocks, [](const entry& a, const entry& b) { return a.block < b.block; });
+    sort_rarely(blocks, before);
     std::size_t kept = 0;
     for (const entry& e : blocks) {
       if (kept != 0 && blocks[kept - 1].block == e.block) {
-        blocks[kept - 1].short_ns += e.short_ns;
-        blocks[kept - 1].long_ns += e.long_ns;
+        add(blocks[kept - 1], e);
       } else {
         blocks[kept++] = e;
       }
@@ -48,17 +45,9 @@ struct cost_sums {
     blocks.resize(kept);
   }
 
-  [[gnu::cold]] void write(packet& out) const {
+  void write(packet& out) const {
     put_all(out, blocks);
     for (const double v : {direct_ns, indirect_ns, propagating_ns, terminal_ns, nobody_ns}) put(out, v);
-  }
-  [[gnu::cold]] static cost_sums read(packet_reader& in) {
-    cost_sums c;
-    get_all(in, c.blocks);
-    for (double* v : {&c.direct_ns, &c.indirect_ns, &c.propagating_ns, &c.terminal_ns, &c.nobody_ns}) {
-      *v = in.get<double>();
-    }
-    return c;
   }
 
   /// Most costly first.
@@ -77,6 +66,13 @@ struct cost_sums {
     result.terminal_ns = std::llround(terminal_ns);
     result.nobody_ns = std::llround(nobody_ns);
     return result;
+  }
+
+ private:
+  static bool before(const entry& a, const entry& b) noexcept { return a.block < b.block; }
+  static void add(entry& to, const entry& e) noexcept {
+    to.short_ns += e.short_ns;
+    to.long_ns += e.long_ns;
   }
 };
 

@@ -136,8 +136,8 @@ class meeting_book {
     clock_stamp stamp;
   };
 
-  /// A contributor has come. `replies` get who can go on because of that.
-  void come(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::vector<reply>& replies) {
+  /// A contributor has come, with so many clocks. `replies` get who can go on because of that.
+  void come(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks, std::vector<reply>& replies) {
     meeting& m = meetings_.at(number);
     if (m.stamps.empty()) {
       m.stamps.resize(m.contributors);
@@ -148,7 +148,7 @@ class meeting_book {
     m.given[place] = 1;
     ++m.heard;
     while (m.passed != m.contributors && m.given[m.passed] != 0) {
-      m.latest.join(m.stamps[m.passed++]);
+      m.latest.join(m.stamps[m.passed++], clocks);
       for (; m.told != m.waiters.size() && m.waiters[m.told].first_n == m.passed; ++m.told) {
         const waiter& w = m.waiters[m.told];
         replies.push_back({w.rank, w.record, w.location, m.latest});

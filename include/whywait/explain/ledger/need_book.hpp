@@ -19,17 +19,20 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// How many stamps one record needs before its call can be judged.
+/// How many stamps one record needs before its call can be judged; in a pass also what has come.
 struct clock_need {
   static constexpr std::uint32_t unknown = 0xffffffffu;
   std::uint32_t record;
   std::uint32_t count;
   bool wildcard = false;            ///< took any source
-  std::uint32_t posting = unknown;  ///< record that posted the one receive that it completed, if that is known
+  bool any = false;                 ///< in a pass: the call took one of several
+  std::uint32_t posting = unknown;  ///< record that posted the one receive that it completed, if that is known and matters
+  std::uint32_t heard = 0;          ///< in a pass: so many stamps have come,
+  std::uint32_t stamp = unknown;    ///< joined to this one of clock_scratch
 };
 
 /// Who needs whom, message by message: also those who were there in time, because under another hypothesis they
-/// may not have been. Memory: 16 bytes per record that needs somebody, 16 per message given. Not thread safe.
+/// may not have been. Memory: 24 bytes per record that needs somebody, 16 per message given. Not thread safe.
 class need_book {
  public:
   explicit need_book(const rank_history& rank) : rank_(&rank), lanes_(rank.locations.size()) {}
@@ -48,7 +51,8 @@ class need_book {
     learn_sizes(location, matches, count, arrivals);
     location_walk walk(*rank_);
     const location_history& here = rank_->locations[location];
-    const std::vector<receive> receives = receives_of(here, location);
+    std::vector<receive> receives;  // read when the first call comes that had a choice
+    bool received = false;
     std::size_t calls = lanes_[location].needs.size();
     for (std::size_t k = 0; k != count; ++k) calls += k == 0 || matches[k].record != matches[k - 1].record ? 1 : 0;
     lanes_[location].needs.reserve(calls);
@@ -63,9 +67,13 @@ class need_book {
       const arrival* cause = a != arrivals.size() && arrivals[a].record == i ? &arrivals[a] : nullptr;
       one_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
       m = last;
-      while (p != receives.size() && receives[p].completion < i) ++p;
       std::vector<clock_need>& needs = lanes_[location].needs;
-      if (p == receives.size() || receives[p].completion != i || needs.empty() || needs.back().record != i) continue;
+      if (needs.empty() || needs.back().record != i) continue;
+      if (!needs.back().wildcard && core::role_of(here.records[i].call) != core::call_role::complete_any) continue;
+      if (!received) receives = receives_of(here, location);
+      received = true;
+      while (p != receives.size() && receives[p].completion < i) ++p;
+      if (p == receives.size() || receives[p].completion != i) continue;
       const bool alone = p + 1 == receives.size() || receives[p + 1].completion != i;
       if (alone) needs.back().posting = receives[p].posting;
     }
@@ -109,7 +117,7 @@ class need_book {
     }
   }
 
-  const std::vector<clock_need>& needs(std::size_t location) const { return lanes_[location].needs; }
+  std::vector<clock_need>& needs(std::size_t location) { return lanes_[location].needs; }
   const std::vector<clock_give>& gives(std::size_t location) const { return lanes_[location].gives; }
 
  private:

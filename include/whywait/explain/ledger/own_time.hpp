@@ -4,6 +4,7 @@
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/key_map.hpp>
+#include <whywait/explain/sorting.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
@@ -17,155 +18,166 @@ inline namespace v0 {
 namespace explain {
 
 /// What one location itself did in each block between two instants, without waiting. Instants are beginnings of calls and
-/// ends of waits. Memory: 16 bytes per record, 16 per record and block in it, and one profile per 64 of the latter; a
-/// question costs O(blocks + 64), or what was done in between if that is less. Not thread safe.
+/// ends of waits. Memory: 24 bytes per record, 8 per record and block in it; once an interval of more than 64 of the
+/// latter is asked for, one profile per 64. A question costs O(blocks + 64), or what was done in between if that is less.
+/// Not thread safe.
 class own_time {
  public:
   using profile = std::vector<std::int64_t>;  ///< ns by number of the block
 
-  /// `go_ns`: when each record was no longer blocked.
-  own_time(const rank_history& rank, std::uint16_t location, block_table& blocks,
-                         const std::vector<std::int64_t>& go_ns)
-      : rank_(&rank), here_(&rank.locations[location]), blocks_(&blocks) {
-    const std::size_t records = here_->records.size();
-    instants_.reserve(records);
-    parts_.reserve(2 * records + here_->steps.size());
-    numbers known(rank, *here_, blocks);
-    location_walk walk(rank);
-    std::int64_t left_ns = rank.begin_ns;  // when the record before left
-    for (std::uint64_t i = 0; i != records; ++i) {
-      const core::sync_record& r = here_->records[i];
-      walk.step(r);
-      const auto first = static_cast<std::uint32_t>(parts_.size());
-      before(i, walk.begin_ns() - left_ns, known);
-      instants_.push_back({walk.begin_ns(), first, static_cast<std::uint32_t>(parts_.size())});
-      add(known.call(r), walk.leave_ns() - go_ns[i]);
-      left_ns = walk.leave_ns();
+  /// Numbers the blocks of one location after the other. Shared by all of a process, so that it stays in the cache.
+  class numbers {
+   public:
+    void next_location() {
+      ++location_;
+      here_.clear();
     }
-    profile sum;
-    for (std::size_t p = 0; p != parts_.size(); ++p) {
-      if (p % spacing == 0) kept_.push_back(sum);
-      if (parts_[p].block >= sum.size()) sum.resize(parts_[p].block + 1, 0);
-      sum[parts_[p].block] += parts_[p].ns;
+    std::uint32_t operator()(core::stable_key block) {
+      const auto fresh = static_cast<std::uint32_t>(known_.size());
+      const std::uint32_t at = all_.intern(block, fresh);
+      if (at == fresh) known_.emplace_back();
+      seen& s = known_[at];
+      if (s.location != location_) {
+        s = {location_, static_cast<std::uint32_t>(here_.size())};
+        here_.emplace_back(block, s.number);
+      }
+      return s.number;
     }
-    kept_.push_back(std::move(sum));
+
+   private:
+    friend class own_time;
+    struct seen {
+      std::uint64_t location = 0;
+      std::uint32_t number = 0;
+    };
+    key_map all_;
+    std::vector<seen> known_;
+    std::uint64_t location_ = 0;
+    std::vector<std::pair<core::stable_key, std::uint32_t>> here_;
+    std::vector<std::uint32_t> sorted_;
+  };
+
+  /// Begins a location; `known` serves it until `seal`.
+  own_time(const rank_history& rank, const location_history& here, numbers& known)
+      : rank_(&rank), here_(&here), left_ns_(rank.begin_ns) {
+    known.next_location();
+    instants_.reserve(here.records.size());
+    parts_.reserve(2 * here.records.size() + here.steps.size());
   }
 
-  /// From a shared time to the beginning of a record.
-  void between(std::int64_t since_ns, std::size_t record, profile& sum) const {
-    sum.assign(blocks_->size(), 0);
-    const std::size_t from = part_at(since_ns, record), to = instants_[record].at;
+  /// The next record, which `walk` has come to: what was computed before it.
+  void begin(const core::sync_record& r, const location_walk& walk, numbers& known) {
+    std::int64_t room_ns = walk.begin_ns() - left_ns_;
+    const std::uint64_t end = std::min<std::uint64_t>(r.steps, here_->steps.size());
+    for (; steps_ < end; ++steps_) {
+      const core::path_step& step = here_->steps[steps_];
+      if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
+      const std::int64_t ns = std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
+      room_ns -= ns;
+      if (ns > 0) add(known(rank_->blocks[step.block]), ns);
+    }
+    steps_ = r.steps;
+    const core::stable_key site = site_of(*here_, r);
+    if (room_ns > 0) add(known(between_key(site_, site)), room_ns);
+    site_ = site;
+    left_ns_ = walk.leave_ns();
+    const auto at = static_cast<std::uint32_t>(parts_.size());
+    instants_.push_back({walk.begin_ns(), walk.leave_ns(), at, at});
+  }
+  /// The rest of it. `go_ns`: when it was no longer blocked.
+  void end(std::int64_t go_ns, numbers& known) {
+    if (left_ns_ <= go_ns) return;
+    add(known(call_key(site_)), left_ns_ - go_ns);
+    instants_.back().done = static_cast<std::uint32_t>(parts_.size());
+  }
+  /// After the last one: numbers the blocks in the order of their keys.
+  void seal(numbers& known) {
+    sort_rarely(known.here_, [](const auto& a, const auto& b) { return a.first < b.first; });
+    known.sorted_.resize(known.here_.size());
+    blocks_.reserve(known.here_.size());
+    for (std::uint32_t i = 0; i != known.here_.size(); ++i) {
+      known.sorted_[known.here_[i].second] = i;
+      blocks_.push_back(known.here_[i].first);
+    }
+    for (part& p : parts_) p.block = known.sorted_[p.block];
+  }
+
+  /// The meaning of the numbers; ascending.
+  const std::vector<core::stable_key>& blocks() const noexcept { return blocks_; }
+
+  /// How many parts were done when this record began.
+  std::uint32_t part_of(std::size_t record) const noexcept { return instants_[record].at; }
+  /// How many were done by then. `near`: a record that mostly began soon afterwards, where the search begins.
+  std::uint32_t part_at(std::int64_t time_ns, std::size_t near) const noexcept {
+    std::size_t first = near, last = instants_.size();
+    if (instants_[near].begin_ns > time_ns) {
+      last = near;
+      for (std::size_t step = 1; first != 0 && instants_[first].begin_ns > time_ns; step *= 2) {
+        last = first;
+        first -= std::min(first, step);
+      }
+    }
+    const auto after = std::upper_bound(instants_.begin() + static_cast<std::ptrdiff_t>(first),
+                                        instants_.begin() + static_cast<std::ptrdiff_t>(last), time_ns,
+                                        [](std::int64_t t, const instant& i) { return t < i.begin_ns; });
+    if (after == instants_.begin()) return 0;
+    const instant& i = *(after - 1);
+    return time_ns != i.begin_ns && time_ns >= i.leave_ns ? i.done : i.at;
+  }
+
+  /// All parts from the first number up to, not with, the second.
+  void between(std::uint32_t from, std::uint32_t to, profile& sum) {
+    sum.assign(blocks_.size(), 0);
     if (from <= to && to - from <= spacing) return add(from, to, 1, sum);
+    if (kept_.empty()) keep();
     add_prefix(to, 1, sum);
     add_prefix(from, -1, sum);
   }
 
  private:
-  static constexpr std::size_t spacing = 64;
+  static constexpr std::uint32_t spacing = 64;
 
   struct part {
-    std::uint32_t block;
-    std::int64_t ns;
+    std::uint32_t block, ns;
   };
-  // When a record begins; the parts up to `first` were done by the end of the record before, those up to `at` by then.
+  // A record: how many parts were done when it began, and when it left.
   struct instant {
-    std::int64_t begin_ns;
-    std::uint32_t first, at;
-  };
-
-  // Numbers of blocks, looked up once each.
-  class numbers {
-   public:
-    numbers(const rank_history& rank, const location_history& here, block_table& blocks)
-        : rank_(&rank), here_(&here), blocks_(&blocks), steps_(rank.blocks.size(), key_map::none) {}
-
-    std::uint32_t step(std::uint32_t block) {
-      if (steps_[block] == key_map::none) steps_[block] = blocks_->intern(rank_->blocks[block]);
-      return steps_[block];
-    }
-    std::uint32_t call(const core::sync_record& r) {
-      std::uint32_t number = others_.find(std::uint64_t{r.site} + 1);
-      if (number == key_map::none) {
-        number = blocks_->call(site_of(*here_, r));
-        others_.intern(std::uint64_t{r.site} + 1, number);
-      }
-      return number;
-    }
-    /// `before`: the record before, or null.
-    std::uint32_t between(const core::sync_record* before, const core::sync_record& r) {
-      const std::uint64_t first = before == nullptr ? 1 : std::uint64_t{before->site} + 2;
-      const std::uint64_t pair = ((first << 32) | r.site) + 1;
-      std::uint32_t number = others_.find(pair);
-      if (number == key_map::none) {
-        number = blocks_->between(before == nullptr ? 0 : site_of(*here_, *before), site_of(*here_, r));
-        others_.intern(pair, number);
-      }
-      return number;
-    }
-
-   private:
-    const rank_history* rank_;
-    const location_history* here_;
-    block_table* blocks_;
-    std::vector<std::uint32_t> steps_;
-    key_map others_;
+    std::int64_t begin_ns, leave_ns;
+    std::uint32_t at, done;
   };
 
   void add(std::uint32_t block, std::int64_t ns) {
-    if (ns > 0) parts_.push_back({block, ns});
-  }
-  // Record i's own computation up to its beginning.
-  void before(std::size_t i, std::int64_t left_ns, numbers& known) {
-    const core::sync_record& r = here_->records[i];
-    const core::sync_record* last = i == 0 ? nullptr : &here_->records[i - 1];
-    const std::uint64_t end = std::min<std::uint64_t>(r.steps, here_->steps.size());
-    for (std::uint64_t s = last == nullptr ? 0 : last->steps; s < end; ++s) {
-      const core::path_step& step = here_->steps[s];
-      if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
-      const std::int64_t ns =
-          std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), left_ns);
-      left_ns -= ns;
-      add(known.step(step.block), ns);
-    }
-    if (left_ns > 0) add(known.between(last, r), left_ns);
+    for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // hardly ever more than 4.3 s
+    parts_.push_back({block, static_cast<std::uint32_t>(ns)});
   }
 
-  // How many parts were done by then. `near`: a record that mostly began soon afterwards, where the search begins.
-  std::size_t part_at(std::int64_t time_ns, std::size_t near) const noexcept {
-    std::size_t first = near, last = instants_.size();
-    if (instants_[near].begin_ns >= time_ns) {
-      last = near;
-      for (std::size_t step = 1; first != 0 && instants_[first].begin_ns >= time_ns; step *= 2) {
-        last = first;
-        first -= std::min(first, step);
-      }
-    }
-    const auto at = std::lower_bound(instants_.begin() + static_cast<std::ptrdiff_t>(first),
-                                     instants_.begin() + static_cast<std::ptrdiff_t>(last), time_ns,
-                                     [](const instant& i, std::int64_t t) { return i.begin_ns < t; });
-    if (at != instants_.end() && at->begin_ns == time_ns) return at->at;
-    if (at == instants_.begin()) return 0;
-    const core::sync_record& r = here_->records[static_cast<std::size_t>(at - instants_.begin()) - 1];
-    const bool left = time_ns >= std::max(rank_->clock(r.begin + r.duration), (at - 1)->begin_ns);
-    if (!left) return (at - 1)->at;
-    return at == instants_.end() ? parts_.size() : at->first;
+  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign, profile& sum) const noexcept {
+    for (; from != to; ++from) sum[parts_[from].block] += sign * std::int64_t{parts_[from].ns};
   }
-
-  void add(std::size_t from, std::size_t to, std::int64_t sign, profile& sum) const noexcept {
-    for (; from != to; ++from) sum[parts_[from].block] += sign * parts_[from].ns;
-  }
-  void add_prefix(std::size_t to, std::int64_t sign, profile& sum) const noexcept {
-    const profile& near = kept_[to / spacing];
-    for (std::size_t b = 0; b != near.size(); ++b) sum[b] += sign * near[b];
+  void add_prefix(std::uint32_t to, std::int64_t sign, profile& sum) const noexcept {
+    const std::int64_t* const near = kept_.data() + to / spacing * sum.size();
+    for (std::size_t b = 0; b != sum.size(); ++b) sum[b] += sign * near[b];
     add(to / spacing * spacing, to, sign, sum);
+  }
+  void keep() {
+    profile sum(blocks_.size(), 0);
+    kept_.reserve((parts_.size() / spacing + 1) * sum.size());
+    for (std::uint32_t from = 0;; from += spacing) {
+      kept_.insert(kept_.end(), sum.begin(), sum.end());
+      if (parts_.size() - from < spacing) return;
+      add(from, from + spacing, 1, sum);
+    }
   }
 
   const rank_history* rank_;
   const location_history* here_;
-  block_table* blocks_;
   std::vector<instant> instants_;
   std::vector<part> parts_;
-  std::vector<profile> kept_;  ///< what the first 0, 64, 128 ... parts add up to
+  std::vector<core::stable_key> blocks_;
+  std::vector<std::int64_t> kept_;  ///< what the first 0, 64, 128 ... parts add up to
+  std::uint64_t steps_ = 0;         ///< while records come: how many steps were seen,
+  core::stable_key site_ = 0;       ///< site of the record before,
+  std::int64_t left_ns_;            ///< when it left
 };
 
 }  // namespace explain

@@ -22,7 +22,7 @@ class clock_stages final : public run_clocks {
  public:
   clock_stages(const rank_history* histories, std::size_t count, const options& settings)
       : settings_(&settings) {
-    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings, scratch_));
+    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings, scratch_, cost_));
   }
 
   rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
@@ -93,6 +93,7 @@ class clock_stages final : public run_clocks {
   const options* settings_;
   std::vector<what_if> questions_;
   clock_scratch scratch_;
+  cost_scratch cost_;
   std::vector<std::unique_ptr<clock_stage>> stages_;
 };
 

@@ -1,0 +1,45 @@
+#ifndef WHYWAIT_EXPLAIN_LEDGER_JOINING_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_JOINING_HPP
+
+#include <whywait/explain/packet.hpp>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Joins a list that put_all put to another; both are ascending and without equals. What both have is added up where it
+/// stands, which is all of it where every rank runs the same code. O(both).
+template <class T, class Before, class Add>
+void join_ascending(std::vector<T>& into, packet_reader& in, Before before, Add add) {
+  std::vector<T> fresh;
+  std::size_t at = 0;
+  for (std::size_t left = in.get_count(sizeof(T)); left != 0; --left) {
+    const T e = in.get<T>();
+    while (at != into.size() && before(into[at], e)) ++at;
+    if (at == into.size() || before(e, into[at])) {
+      fresh.push_back(e);
+    } else {
+      add(into[at], e);
+    }
+  }
+  if (fresh.empty()) return;
+  std::vector<T> all;
+  all.reserve(into.size() + fresh.size());
+  std::size_t a = 0;
+  for (const T& f : fresh) {
+    for (; a != into.size() && before(into[a], f); ++a) all.push_back(into[a]);
+    all.push_back(f);
+  }
+  for (; a != into.size(); ++a) all.push_back(into[a]);
+  into = std::move(all);
+}
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
