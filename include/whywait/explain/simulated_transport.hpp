@@ -37,14 +37,14 @@ class simulated_transport {
 
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
-    constexpr std::uint32_t none = 0xffffffffu;
-    std::vector<std::uint32_t> place(static_cast<std::size_t>(ranks_), none);  // of the packet for each rank
+    constexpr std::uint32_t nothing = 0xffffffffu;
+    std::vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), nothing);  // of the packet for each rank
     std::deque<packet> packets;  // they are referred to; used again by the next rank
     std::vector<std::int32_t> receivers;
     const auto to = [&](std::int32_t rank) -> packet& {
       if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
-      std::uint32_t& at = place[static_cast<std::size_t>(rank)];
-      if (at == none) {
+      std::uint32_t& at = slots[static_cast<std::size_t>(rank)];
+      if (at == nothing) {
         at = static_cast<std::uint32_t>(receivers.size());
         receivers.push_back(rank);
         if (packets.size() == at) packets.emplace_back();
@@ -57,7 +57,7 @@ class simulated_transport {
         produce(i, to, room_);
         for (std::size_t k = 0; k != receivers.size(); ++k) {
           packet& out = packets[k];
-          place[static_cast<std::size_t>(receivers[k])] = none;
+          slots[static_cast<std::size_t>(receivers[k])] = nothing;
           if (out.empty()) continue;
           consume(receivers[k], i, out.data(), out.size());
           out.clear();
