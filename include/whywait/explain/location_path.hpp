@@ -74,7 +74,6 @@ class location_path {
   /// Its memory is needed soon: in `step` 0 what lies directly behind it, in 1 what lies behind that.
   void approach(int step) const noexcept {
     if (step == 0) {
-      core::approach(here_, sizeof *here_);
       core::approach(profile_.data(), profile_.size() * sizeof(path_use));
       core::approach(step_blocks_.data(), step_blocks_.size() * sizeof step_blocks_[0]);
       core::approach(call_blocks_.data(), call_blocks_.size() * sizeof call_blocks_[0]);
@@ -133,10 +132,9 @@ class location_path {
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       const path_use& u = profile_[b];
       if (u.nothing()) continue;
-      const block_table::name& name = (*blocks_)[b];
-      const snapshot_entry e{name.block, name.within, u.visits, u.ns, u.work, u.own_ns};
-      std::memcpy(out.data() + at, &e, sizeof e);
-      at += sizeof e;
+      std::memcpy(out.data() + at, &(*blocks_)[b], sizeof(block_table::name));
+      std::memcpy(out.data() + at + sizeof(block_table::name), &u, sizeof u);
+      at += sizeof(snapshot_entry);
     }
     out.resize(at);
     return static_cast<std::uint32_t>((at - begin) / sizeof(snapshot_entry));
@@ -166,13 +164,17 @@ class location_path {
       const snapshot_entry& e = path[i];
       std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
       const block_table::name& name = (*blocks_)[number];
-      if (name.block != e.block || name.within != e.within) number = blocks_->intern(e.block, e.within);
+      if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
       if (number >= incoming.size()) incoming.resize(number + 1);
       path_use& u = incoming[number];
-      u.visits += e.visits;
-      u.ns += e.ns;
-      u.work += e.work;
-      u.own_ns = e.own_ns;
+      if (base != nullptr) {
+        u.visits += e.use.visits;
+        u.ns += e.use.ns;
+        u.work += e.use.work;
+        u.own_ns = e.use.own_ns;
+      } else {
+        u = e.use;
+      }
     }
     if (settings_->clocks != nullptr) keep_spent();
     profile_.resize(incoming.size());
