@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
 #define WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
 
+#include <whywait/core/approach.hpp>
 #include <whywait/explain/class_sums.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/merge_scratch.hpp>
@@ -36,6 +37,16 @@ class class_book {
   void use(const options& settings, merge_scratch& scratch) noexcept {
     settings_ = &settings;
     scratch_ = &scratch;
+  }
+
+  /// Before many waits are added: asks for the memory of all classes.
+  void approach() const noexcept {
+    core::approach(heads_.data(), heads_.size() * sizeof(head));
+    core::approach(shapes_.data(), shapes_.size() * sizeof(share));
+    core::approach(entries_.data(), entries_.size() * sizeof(entry));
+    core::approach(terms_.data(), terms_.size() * sizeof(term_node));
+    core::approach(causers_.data(), causers_.size() * sizeof(causer_node));
+    numbers_.approach();
   }
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`, each once; least work if they ascend. All

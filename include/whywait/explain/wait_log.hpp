@@ -62,6 +62,9 @@ class wait_log {
   /// Each wait in its order to `classes`, to the observer and, if `notes` is not null, to the notes of the virtual clocks.
   void settle(const rank_history& rank, std::uint16_t location, const options& settings, const block_table& blocks,
               class_book& classes, forward_scratch& scratch, std::vector<wait_note>* notes) {
+    if (used_ == 0) return;
+    classes.approach();
+    core::approach(lines_.data(), used_ * sizeof(line));
     const location_history& here = rank.locations[location];
     wait_instance& instance = scratch.instance;
     instance.rank = rank.rank;
