@@ -20,7 +20,7 @@ namespace explain {
 /// The waits of one location between the forward pass, which only sees that they are there, and the classes, to which
 /// they go some at a time: the classes are more memory than all else that a wait touches, and where one process hosts
 /// many ranks they would have to be fetched anew for each. One cache line for a wait and one for each block in which its
-/// two sides differ; at most 64 lines, or those of one wait. Not thread safe.
+/// two sides differ; at most 128 lines, or those of one wait. Not thread safe.
 class wait_log {
  public:
   struct wait {
@@ -101,7 +101,7 @@ class wait_log {
   }
 
  private:
-  static constexpr std::size_t most = 64;
+  static constexpr std::size_t most = 128;
   union line {
     line() noexcept : head() {}
     wait head;
