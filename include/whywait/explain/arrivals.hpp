@@ -45,8 +45,12 @@ class arrival_rule {
     location_walk walk(*rank_);
     std::size_t m = 0, c = 0;
     // Walk all records, not only the matched ones: enter and leave depend on those before.
-    for (std::uint64_t i = 0; i != location.records.size(); ++i) {
-      if (m == match_count && c == collective_count) break;
+    for (std::uint64_t i = 0; m != match_count || c != collective_count; ++i) {
+      std::uint64_t next = location.records.size();
+      if (m != match_count) next = std::min<std::uint64_t>(next, matches[m].record);
+      if (c != collective_count) next = std::min<std::uint64_t>(next, collectives[c].record);
+      for (; i < next; ++i) walk.step(location.records[i]);
+      if (i == location.records.size()) break;
       const core::sync_record& r = location.records[i];
       walk.step(r);
       std::size_t last = m;
@@ -56,9 +60,9 @@ class arrival_rule {
         m = last;
       }
       for (; c != collective_count && collectives[c].record == i; ++c) {
-        arrival a = collectives[c];
-        if (location.dropped > 0) a.trust = std::max(a.trust, quality::bounded);
-        finish(a, walk);
+        result_.push_back(collectives[c]);
+        if (location.dropped > 0) result_.back().trust = std::max(result_.back().trust, quality::bounded);
+        finish(walk);
       }
     }
     return result_;
@@ -107,7 +111,8 @@ class arrival_rule {
     // Scalasca's rule: if a late sender was found in the call, late receivers are not counted for it.
     const message_match* cause = any ? first_done : sender != nullptr ? sender : receiver;
     if (cause == nullptr) return;
-    arrival a;
+    result_.emplace_back();  // not copied there: what was just written piece by piece is slow to read as a whole
+    arrival& a = result_.back();
     a.need_ns = cause->partner.begin_ns;
     a.site = cause->partner.site;
     a.record = index;
@@ -118,11 +123,12 @@ class arrival_rule {
     a.flags = arrival_flag::adopt;
     if (late > 1 || (cause->partner.flags & endpoint_flag::partial) != 0) a.trust = quality::bounded;
     if ((cause->partner.flags & endpoint_flag::ambiguous) != 0) a.trust = quality::order_suspect;
-    if (finish(a, walk) && a.why == pattern::late_sender) remember(a, result_.size() - 1);
+    if (finish(walk) && a.why == pattern::late_sender) remember(a, result_.size() - 1);
   }
 
-  // Clamps the wait into the call and decides whether the causer's path is asked for.
-  bool finish(arrival& a, const location_walk& walk) {
+  // Clamps the last wait into the call and decides whether the causer's path is asked for. True if it is a wait.
+  bool finish(const location_walk& walk) {
+    arrival& a = result_.back();
     const std::int64_t wait_ns = std::min(a.need_ns, walk.leave_ns()) - walk.begin_ns();
     const bool suspect = a.trust == quality::order_suspect;
     if (a.need_ns > walk.leave_ns()) a.flags |= arrival_flag::violation;
@@ -130,15 +136,19 @@ class arrival_rule {
         (wait_ns < settings_->threshold_ns && !a.has(arrival_flag::all))) {
       a.flags &= static_cast<std::uint8_t>(~arrival_flag::adopt);
     }
-    if (wait_ns <= 0 && !a.has(arrival_flag::adopt)) return false;
+    if (wait_ns <= 0 && !a.has(arrival_flag::adopt)) {
+      result_.pop_back();
+      return false;
+    }
     if (wait_ns < 4 * settings_->clock_error_ns) a.trust = std::max(a.trust, quality::bounded);
-    result_.push_back(a);
     return wait_ns > 0;
   }
 
   void remember(const arrival& a, std::size_t at) {
     if (late_.size() == memory_limit) late_.erase(late_.begin());
-    late_.push_back({a.need_ns, at});
+    late_.emplace_back();
+    late_.back().sent_ns = a.need_ns;
+    late_.back().at = at;
     latest_ns_ = std::max(latest_ns_, a.need_ns);
   }
 

@@ -45,15 +45,14 @@ class collective_book {
   }
 
   /// `numbers`: scratch, empty before the first `note` and after `seal`.
-  void note(key_map& numbers, record_place here, const core::sync_record& r, std::int64_t enter_ns,
-            std::int64_t leave_ns) {
+  void note(key_map& numbers, record_place here, const core::sync_record& r, const location_walk& walk) {
     if (!counts(r) || r.comm >= rank_->communicators.size()) return;
     const communicator& comm = rank_->communicators[r.comm];
     if (comm.id == 0 || comm.inter) return;
     const auto fresh = static_cast<std::uint32_t>(ordinals_.size());
     const std::uint32_t number = numbers.intern(comm.id, fresh);
     if (number == fresh) ordinals_.push_back({comm.id, 0});
-    own_.push_back({number, r.posting, here.location, here.record, enter_ns, leave_ns});
+    own_.push_back({number, r.posting, here.location, here.record, walk.begin_ns(), walk.leave_ns()});
   }
 
   /// Makes room for so many.

@@ -53,28 +53,21 @@ class rank_engine {
 
   // Stage 0: reads the records.
   void observe(scratch& s) {
+    posting_lists& postings = messages_.postings();
+    const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
     std::size_t collectives = 0;
-    for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
-      const location_history& location = rank_->locations[l];
-      for (std::uint64_t i = 0; i != location.records.size(); ++i) {
-        const core::sync_record& r = location.records[i];
-        messages_.expect(s.postings, {static_cast<std::uint32_t>(i), static_cast<std::uint16_t>(l)}, r);
-        collectives += collective_book::counts(r) ? 1 : 0;
-      }
+    for (std::uint16_t l = 0; l != locations; ++l) {
+      postings.expect(s.postings, l, [&](const core::sync_record& r) { collectives += collective_book::counts(r) ? 1 : 0; });
     }
-    messages_.arrange(s.postings);
+    postings.arrange(s.postings);
     collectives_.expect(collectives);
-    totals_.locations = static_cast<std::int64_t>(rank_->locations.size());
-    for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
+    totals_.locations = locations;
+    for (std::uint16_t l = 0; l != locations; ++l) {
+      const location_walk walk =
+          postings.note(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
+            if (collectives != 0) collectives_.note(s.communicators, {i, l}, r, at);
+          });
       const location_history& location = rank_->locations[l];
-      location_walk walk(*rank_);
-      for (std::uint64_t i = 0; i != location.records.size(); ++i) {
-        const core::sync_record& r = location.records[i];
-        walk.step(r);
-        const record_place here{static_cast<std::uint32_t>(i), static_cast<std::uint16_t>(l)};
-        messages_.note(s.postings, here, r, walk.begin_ns());
-        collectives_.note(s.communicators, here, r, walk.begin_ns(), walk.leave_ns());
-      }
       const std::int64_t time_ns = std::max(rank_->end_ns, walk.leave_ns()) - rank_->begin_ns;
       totals_.records += static_cast<std::int64_t>(location.records.size() - location.carried);
       totals_.location_ns += time_ns;

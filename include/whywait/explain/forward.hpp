@@ -82,8 +82,16 @@ class forward_pass {
       if (r.causer_location >= lanes_.size()) continue;
       std::vector<service>& services = lanes_[r.causer_location].services;
       if (services.empty()) services.reserve(16);
-      services.push_back({r.causer_record, r.waiter_record, link, 0, r.waiter_location, r.all != 0, r.single != 0,
-                          snapshot_mode::whole});
+      services.emplace_back();  // not copied there: what was just written piece by piece is slow to read as a whole
+      service& wish = services.back();
+      wish.record = r.causer_record;
+      wish.waiter_record = r.waiter_record;
+      wish.link = link;
+      wish.base = 0;
+      wish.waiter_location = r.waiter_location;
+      wish.all = r.all != 0;
+      wish.single = r.single != 0;
+      wish.mode = snapshot_mode::whole;
     }
   }
 
@@ -100,6 +108,7 @@ class forward_pass {
                                                       : a.waiter_record < b.waiter_record;
       };
       for (lane& l : lanes_) {
+        sort_by_record(l.services, rank_->locations[static_cast<std::size_t>(&l - lanes_.data())].records.size());
         if (!std::is_sorted(l.services.begin(), l.services.end(), before)) sort_rarely(l.services, before);
       }
     }
@@ -233,6 +242,25 @@ class forward_pass {
     std::vector<kept_path> places;
     std::vector<std::uint32_t> free;
   };
+
+  // Stable, into a list that is as long as it has to be. Whose record does not exist is left to the other sort.
+  void sort_by_record(std::vector<service>& services, std::uint64_t records) {
+    bool sorted = true;
+    std::uint32_t latest = 0;
+    for (const service& s : services) {
+      if (s.record >= records) return;
+      sorted = sorted && latest <= s.record;
+      latest = s.record;
+    }
+    if (sorted) return;
+    std::vector<std::uint32_t>& places = scratch_->places;
+    places.assign(static_cast<std::size_t>(records) + 1, 0);
+    for (const service& s : services) ++places[s.record + 1];
+    for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
+    std::vector<service> all(services.size());
+    for (const service& s : services) all[places[s.record]++] = s;
+    services.swap(all);
+  }
 
   static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
 

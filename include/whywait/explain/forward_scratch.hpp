@@ -31,6 +31,7 @@ struct forward_scratch {
   std::vector<std::uint32_t> numbers;      ///< of the blocks of the last one that came, at their places
   wait_instance instance;
   std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
+  std::vector<std::uint32_t> places;       ///< where the services of each record begin
   packet out;
   merge_scratch merging;
 };

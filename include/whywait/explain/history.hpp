@@ -24,8 +24,12 @@ struct clock_map {
   double ns_per_tick = 1.0;   ///< measured rate, drift against rank 0 included
   double offset_ns = 0.0;     ///< shared time at `origin`
 
-  std::int64_t operator()(std::uint64_t ticks) const noexcept {
-    return nearest(static_cast<double>(static_cast<std::int64_t>(ticks - origin)) * ns_per_tick + offset_ns);
+  std::int64_t operator()(std::uint64_t ticks) const noexcept { return at(since_origin(ticks)); }
+
+  std::int64_t since_origin(std::uint64_t ticks) const noexcept { return static_cast<std::int64_t>(ticks - origin); }
+  /// Of ticks since the origin.
+  std::int64_t at(std::int64_t ticks) const noexcept {
+    return nearest(static_cast<double>(ticks) * ns_per_tick + offset_ns);
   }
 };
 

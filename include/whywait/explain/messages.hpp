@@ -35,16 +35,14 @@ class message_book {
   explicit message_book(const rank_history& rank, bool all_synchronous = false)
       : rank_(&rank), posted_(rank, all_synchronous) {}
 
-  // See posting_lists.
-  void expect(posting_lists::scratch& s, record_place here, const core::sync_record& r) { posted_.expect(s, here, r); }
-  void arrange(posting_lists::scratch& s) { posted_.arrange(s); }
-  void note(posting_lists::scratch& s, record_place here, const core::sync_record& r, std::int64_t begin_ns) {
-    posted_.note(s, here, r, begin_ns);
-  }
+  posting_lists& postings() noexcept { return posted_; }
+  /// Call once, when all postings are noted.
   void seal(posting_lists::scratch& s) {
     posted_.seal(s);
     receives_left_ = 0;
-    for (const posted_receive& p : posted_.receives) receives_left_ += p.kind == posted_receive::receive ? 1 : 0;
+    for (std::size_t i = 0; i != posted_.receive_count(); ++i) {
+      receives_left_ += posted_.receives()[i].kind == posted_receive::receive ? 1 : 0;
+    }
     if (rank_->continued) recall();
   }
 
@@ -55,15 +53,15 @@ class message_book {
     if (!packing_) {
       packing_ = true;
       std::int32_t full = -1;  // the channels of one peer follow each other
-      for (std::uint32_t c = 0; c != posted_.send_channels; ++c) {
-        if (!pack(posted_.channels[c], full, to, room)) open_.push_back(c);
+      for (std::uint32_t c = 0; c != posted_.send_channels(); ++c) {
+        if (!pack(posted_.channel(c), full, to, room)) open_.push_back(c);
       }
       return;
     }
     std::size_t kept = 0;
     std::int32_t full = -1;
     for (const std::uint32_t c : open_) {
-      if (!pack(posted_.channels[c], full, to, room)) open_[kept++] = c;
+      if (!pack(posted_.channel(c), full, to, room)) open_[kept++] = c;
     }
     open_.resize(kept);
   }
@@ -77,8 +75,8 @@ class message_book {
     const auto count = in.get<std::uint32_t>();
     const unsigned char* sent = in.skip(std::size_t{count} * sizeof(endpoint));
     message_channel* const c = posted_.find(false, source, id, tag);
-    posted_receive* at = posted_.receives.data() + (c == nullptr ? 0 : c->next);
-    posted_receive* const last = posted_.receives.data() + (c == nullptr ? 0 : c->last);
+    posted_receive* at = posted_.receives() + (c == nullptr ? 0 : c->next);
+    posted_receive* const last = posted_.receives() + (c == nullptr ? 0 : c->last);
     std::size_t replies_at = 0;  // where the number of replies is, once there is one
     std::uint32_t replies = 0, met = 0;
     for (; met != count; ++met, sent += sizeof(endpoint)) {
@@ -104,7 +102,7 @@ class message_book {
       put(reply, from + met);
       put(reply, endpoint{p.begin_ns, site, p.record, p.location, p.flags});
     }
-    if (c != nullptr) c->next = static_cast<std::uint32_t>(at - posted_.receives.data());
+    if (c != nullptr) c->next = static_cast<std::uint32_t>(at - posted_.receives());
     if (replies != 0) std::memcpy(reply.data() + replies_at, &replies, sizeof replies);
     if (met == count) return;
     if (!rank_->continues) {
@@ -127,14 +125,15 @@ class message_book {
       const auto k = in.get<std::uint32_t>();
       auto received = in.get<endpoint>();
       if (c == nullptr) continue;
-      const endpoint& sent = posted_.sends[c->first + k];
+      const endpoint& sent = posted_.sends()[c->first + k];
       const record_place here{sent.record, sent.location};
       const core::sync_record& r = posted_.record(here);
       const record_place over = posted_.completion_of(here, r);
       if (over.location == record_place::nowhere) continue;
       const unsigned own = sent.flags & ~unsigned{endpoint_flag::late_only};
       received.flags = static_cast<std::uint16_t>(received.flags | own | endpoint_flag::size_of(r.bytes));
-      answers_.push_back({received, over.record, destination, over.location, false});
+      answers_.emplace_back();
+      set(answers_.back(), received, over, destination, false);
     }
   }
 
@@ -155,14 +154,14 @@ class message_book {
       if (!met || !is_over(p)) all.push_back({p.record, p.location, met});
     };
     for (const record_place& p : posted_.uncertain) all.push_back({p.record, p.location, false});
-    for (std::size_t n = 0; n != posted_.channels.size(); ++n) {
-      const message_channel& c = posted_.channels[n];
+    for (std::size_t n = 0; n != posted_.channels(); ++n) {
+      const message_channel& c = posted_.channel(n);
       for (std::uint32_t i = c.first; i != c.last; ++i) {
-        if (n < posted_.send_channels) {
-          carry({posted_.sends[i].record, posted_.sends[i].location}, i < c.met);
+        if (n < posted_.send_channels()) {
+          carry({posted_.sends()[i].record, posted_.sends()[i].location}, i < c.met);
           continue;
         }
-        const posted_receive& p = posted_.receives[i];
+        const posted_receive& p = posted_.receives()[i];
         if (p.kind != posted_receive::receive || is_over({p.record, p.location})) continue;
         carry({p.record, p.location}, i < c.next);
         receives_left_ -= i < c.next ? 0 : 1;
@@ -184,7 +183,7 @@ class message_book {
     for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
     found.resize(places.back());
     each_match([&](const endpoint& partner, record_place p, std::int32_t rank, bool receiving) {
-      found[places[number_of(p)]++] = {partner, p.record, rank, p.location, receiving};
+      set(found[places[number_of(p)]++], partner, p, rank, receiving);
     });
   }
 
@@ -212,7 +211,7 @@ class message_book {
     put(out, c.comm);
     put(out, c.next - c.first);
     put(out, count);
-    detail::put_bytes(out, posted_.sends.data() + c.next, count * sizeof(endpoint));
+    detail::put_bytes(out, posted_.sends() + c.next, count * sizeof(endpoint));
     c.next += count;
     return c.next == c.last;
   }
@@ -236,12 +235,21 @@ class message_book {
     return r.has(core::sync_flag::complete) || role == core::call_role::send || role == core::call_role::receive;
   }
 
+  // In place: what was just written piece by piece is slow to read as a whole.
+  static void set(message_match& m, const endpoint& partner, record_place here, std::int32_t rank, bool receiving) noexcept {
+    m.partner = partner;
+    m.record = here.record;
+    m.rank = rank;
+    m.location = here.location;
+    m.receiving = receiving;
+  }
+
   template <class Function>
   void each_match(Function&& function) const {
-    for (std::size_t n = posted_.send_channels; n != posted_.channels.size(); ++n) {
-      const message_channel& c = posted_.channels[n];
+    for (std::size_t n = posted_.send_channels(); n != posted_.channels(); ++n) {
+      const message_channel& c = posted_.channel(n);
       for (std::uint32_t i = c.first; i != c.next; ++i) {
-        const posted_receive& p = posted_.receives[i];
+        const posted_receive& p = posted_.receives()[i];
         if (p.completed_by != record_place::nowhere) function(p.partner, {p.completion, p.completed_by}, c.peer, true);
       }
     }

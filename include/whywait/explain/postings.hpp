@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -52,21 +54,28 @@ struct posted_receive {
   std::uint16_t kind;
 };
 
-/// The messages of one rank as it handed them to MPI, channel by channel in posting order, in lists that are made as long as
-/// they have to be: 24 bytes per send, 48 per receive, 32 per channel. Each record is read twice, while it is in the cache.
-/// Not thread safe.
+/// The messages of one rank as it handed them to MPI, channel by channel in posting order, in one block of memory that is
+/// as long as it has to be: 24 bytes per send, 48 per receive, 32 per channel. Each record is read twice, while it is in the
+/// cache. Not thread safe.
 class posting_lists {
  public:
+  static constexpr std::uint32_t no_channel = 0xffffffffu, met_before = 0xfffffffeu;  ///< instead of a channel
+
   /// What is needed while one rank is looked at, 4 bytes per record; all ranks of a process share it.
   struct scratch {
     struct found {
       message_channel channel;
       core::stable_key key = 0;
-      std::uint64_t latest = 0;                    ///< order of the last that was noted
+      std::uint32_t latest = 0;                    ///< posting of the last that was noted
       std::uint32_t count = 0, first = 0, at = 0;  ///< at: the next one to be noted
-      bool sends = false, in_order = true;
+      std::uint32_t successor = 0;                 ///< the channel that came after it last time
+      std::uint32_t comm = 0;                      ///< number of the communicator,
+      std::int32_t peer = -1;                      ///< the peer in it, and
+      unsigned posts = ~0u;                        ///< the flags of its postings without peculiarities, if there are any
+      bool sends = false, in_order = true, probes = false;
     };
     key_map numbers;
+    std::uint32_t recent = no_channel;      ///< of channels
     std::vector<found> channels;            ///< in the order in which they were met
     std::vector<std::uint32_t> order;       ///< of channels: as they are kept
     std::vector<std::uint32_t> of_records;  ///< the channel of each record, or what it is instead
@@ -75,80 +84,134 @@ class posting_lists {
 
   /// `all_synchronous`: see message_book.
   posting_lists(const rank_history& rank, bool all_synchronous) : rank_(&rank), all_synchronous_(all_synchronous) {
-    for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
+    for (const location_history& location : rank.locations) {
+      if (location.dropped > 0) partial_ = endpoint_flag::partial;
+    }
   }
 
-  /// Call for every record in order, location by location, then `arrange`; then `note` in the same order and `seal`; all
-  /// with one scratch.
-  void expect(scratch& s, record_place here, const core::sync_record& r) {
-    s.of_records.push_back(find_channel(s, here, r));
+  /// Call for every location in order, then `arrange`; then `note` in the same order, and `seal`; all with one scratch.
+  /// `other(record)`: what is no message.
+  template <class Other>
+  void expect(scratch& s, std::uint16_t location, Other&& other) {
+    const location_history& here = rank_->locations[location];
+    const auto size = static_cast<std::uint32_t>(here.records.size());
+    const std::size_t before = s.of_records.size();
+    s.of_records.resize(before + size);
+    for (std::uint32_t i = 0; i != size; ++i) {
+      const core::sync_record& r = here.records[i];
+      std::uint32_t number = no_channel;
+      if ((r.flags & posts) == 0 && core::role_of(r.call) != core::call_role::probe) {
+        other(r);
+      } else if (!as_last_time(s, r, number)) {
+        number = expect_anew(s, {i, location}, r);
+      }
+      s.of_records[before + i] = number;
+    }
   }
 
   /// Makes room.
   void arrange(scratch& s) {
     bring_into_order(s);
-    channels.reserve(s.order.size());
-    std::uint32_t send_count = 0, receive_count = 0;
+    std::size_t sends = 0, receives = 0;
+    for (const scratch::found& f : s.channels) (f.sends ? sends : receives) += f.count;
+    channel_count_ = s.order.size();
+    receive_count_ = receives;
+    memory_.reset(new unsigned char[channel_count_ * sizeof(message_channel) + sends * sizeof(endpoint) +
+                                    receives * sizeof(posted_receive)]);
+    channels_ = reinterpret_cast<message_channel*>(memory_.get());
+    sends_ = reinterpret_cast<endpoint*>(channels_ + channel_count_);
+    receives_ = reinterpret_cast<posted_receive*>(sends_ + sends);
+    std::uint32_t next_send = 0, next_receive = 0;
+    message_channel* c = channels_;
     for (const std::uint32_t number : s.order) {
       scratch::found& f = s.channels[number];
-      std::uint32_t& at = f.sends ? send_count : receive_count;
+      std::uint32_t& at = f.sends ? next_send : next_receive;
       f.first = f.at = at;
       at += f.count;
-      channels.push_back(f.channel);
-      channels.back().first = channels.back().next = f.first;
-      channels.back().last = at;
-      send_channels += f.sends ? 1 : 0;
+      f.channel.first = f.channel.next = f.first;
+      f.channel.last = at;
+      new (c++) message_channel(f.channel);
+      send_channels_ += f.sends ? 1 : 0;
     }
-    sends.resize(send_count);
-    receives.resize(receive_count);
   }
 
-  void note(scratch& s, record_place here, const core::sync_record& r, std::int64_t begin_ns) {
-    const std::uint32_t number = s.of_records[s.noted++];
-    if (number == no_channel) return;
-    if (number == met_before) {
-      met.push_back(here);
-      return;
+  /// `other(index, record, walk)`: what is no message. Returns the walk at its end.
+  template <class Other>
+  location_walk note(scratch& s, std::uint16_t location, Other&& other) {
+    const location_history& here = rank_->locations[location];
+    const auto size = static_cast<std::uint32_t>(here.records.size());
+    const std::uint32_t* const numbers = s.of_records.data() + s.noted;
+    s.noted += size;
+    location_walk walk(*rank_);
+    for (std::uint32_t i = 0; i != size; ++i) {
+      const core::sync_record& r = here.records[i];
+      walk.step(r);
+      const std::uint32_t number = numbers[i];
+      if (number >= met_before) {
+        if (number == met_before) {
+          met.push_back({i, location});
+        } else {
+          other(i, r, walk);
+        }
+        continue;
+      }
+      scratch::found& f = s.channels[number];
+      const core::call_role role = core::role_of(r.call);
+      // By another call, which comes later.
+      const bool completes_here = r.has(core::sync_flag::complete) && r.completed_by == location && r.completion >= i &&
+                                  r.completion < size && role != core::call_role::send && role != core::call_role::receive;
+      const std::uint32_t place = f.at++;
+      f.in_order = f.in_order && f.latest <= r.posting;
+      f.latest = r.posting;
+      unsigned flags = flags_of(r);
+      if (f.sends) {
+        if (late_only(here, role, completes_here, r)) flags |= endpoint_flag::late_only;
+        endpoint* const e = sends_ + place;
+        e->begin_ns = walk.begin_ns();
+        e->site = site_of(here, r);
+        e->record = i;
+        e->location = location;
+        e->flags = static_cast<std::uint16_t>(flags);
+        continue;
+      }
+      posted_receive* const p = receives_ + place;
+      p->begin_ns = walk.begin_ns();
+      p->record = i;
+      p->location = location;
+      p->flags = static_cast<std::uint16_t>(flags);
+      p->kind = posted_receive::receive;
+      if (role == core::call_role::probe) {
+        p->kind = r.has(core::sync_flag::matched) ? posted_receive::matched_probe : posted_receive::plain_probe;
+        f.probes = true;
+      }
+      if (role == core::call_role::receive || role == core::call_role::probe) {
+        p->completion = i;
+        p->completed_by = location;
+      } else {
+        const record_place over = completes_here ? record_place{r.completion, location} : completion_of({i, location}, r);
+        p->completion = over.record;
+        p->completed_by = over.location;
+      }
     }
-    scratch::found& f = s.channels[number];
-    const std::uint16_t kind = kind_of(r);
-    const std::uint64_t order = (static_cast<std::uint64_t>(r.posting) << 2) | kind;
-    f.in_order = f.in_order && order >= f.latest;
-    if (f.sends) {
-      const unsigned flags = flags_of(r) | (late_only(here, r) ? unsigned{endpoint_flag::late_only} : 0u);
-      sends[f.at] = {begin_ns, site_of(rank_->locations[here.location], r), here.record, here.location,
-                     static_cast<std::uint16_t>(flags)};
-    } else {
-      if (f.at != f.first && order >> 2 == f.latest >> 2) share(receives[f.at - 1]);
-      const record_place over = kind == posted_receive::receive ? completion_of(here, r) : here;
-      posted_receive& p = receives[f.at];
-      p.begin_ns = begin_ns;
-      p.record = here.record;
-      p.completion = over.record;
-      p.location = here.location;
-      p.completed_by = over.location;
-      p.flags = static_cast<std::uint16_t>(flags_of(r));
-      p.kind = kind;
-    }
-    f.latest = order;
-    ++f.at;
+    return walk;
   }
 
   /// Threads may post in turn, and a probed message is received later than it was found.
   void seal(scratch& s) {
     for (const scratch::found& f : s.channels) {
-      if (!f.in_order) sort_channel(f);
+      if (!f.in_order || f.probes) sort_channel(f);
       s.numbers.erase(f.key);
     }
     s.channels.clear();
+    s.recent = no_channel;
     s.of_records.clear();
     s.noted = 0;
   }
 
   /// Where the call is that completed it; at record_place::nowhere nobody waited for it.
-  record_place completion_of(record_place here, const core::sync_record& r) const noexcept {
+  record_place completion_of(record_place at, const core::sync_record& r) const noexcept {
     const core::call_role role = core::role_of(r.call);
-    if (role == core::call_role::send || role == core::call_role::receive) return here;
+    if (role == core::call_role::send || role == core::call_role::receive) return at;
     if (!r.has(core::sync_flag::complete) || r.completed_by >= rank_->locations.size() ||
         r.completion >= rank_->locations[r.completed_by].records.size()) {
       return {0, record_place::nowhere};
@@ -163,39 +226,65 @@ class posting_lists {
     wanted.comm = comm;
     wanted.peer = peer;
     wanted.tag = tag;
-    message_channel* first = channels.data() + (of_sends ? 0 : send_channels);
-    message_channel* const last = channels.data() + (of_sends ? send_channels : channels.size());
-    first = std::lower_bound(first, last, wanted);
-    return first == last || wanted < *first ? nullptr : first;
+    message_channel* const last = channels_ + (of_sends ? send_channels_ : channel_count_);
+    message_channel* const at = std::lower_bound(channels_ + (of_sends ? 0 : send_channels_), last, wanted);
+    return at == last || wanted < *at ? nullptr : at;
   }
 
-  std::vector<message_channel> channels;  ///< those of sends, then those of receives; each by peer
-  std::vector<endpoint> sends;
-  std::vector<posted_receive> receives;
+  /// Those of sends, then those of receives; each by peer.
+  message_channel& channel(std::size_t number) noexcept { return channels_[number]; }
+  const message_channel& channel(std::size_t number) const noexcept { return channels_[number]; }
+  std::size_t channels() const noexcept { return channel_count_; }
+  std::size_t send_channels() const noexcept { return send_channels_; }
+  const endpoint* sends() const noexcept { return sends_; }
+  posted_receive* receives() noexcept { return receives_; }
+  const posted_receive* receives() const noexcept { return receives_; }
+  std::size_t receive_count() const noexcept { return receive_count_; }
+
   std::vector<record_place> met;        ///< in an earlier epoch
   std::vector<record_place> uncertain;  ///< what these will receive only the next epoch can know
-  std::size_t send_channels = 0;
 
  private:
-  static constexpr std::uint32_t no_channel = 0xffffffffu, met_before = 0xfffffffeu;
+  static constexpr unsigned posts = core::sync_flag::posts_send | core::sync_flag::posts_receive;
+  static constexpr unsigned peculiar = core::sync_flag::cancelled | core::sync_flag::proc_null | core::sync_flag::failed |
+                                       core::sync_flag::any_source | core::sync_flag::any_tag | core::sync_flag::matched |
+                                       core::sync_flag::met;
 
-  static std::uint16_t kind_of(const core::sync_record& r) noexcept {
-    if (core::role_of(r.call) != core::call_role::probe) return posted_receive::receive;
-    return r.has(core::sync_flag::matched) ? posted_receive::matched_probe : posted_receive::plain_probe;
+  // Mostly the channels come in the order of the last time.
+  static bool as_last_time(scratch& s, const core::sync_record& r, std::uint32_t& number) {
+    if (s.recent == no_channel) return false;
+    number = s.channels[s.recent].successor;
+    scratch::found& f = s.channels[number];
+    if ((r.flags & (posts | peculiar)) != f.posts || f.peer != r.peer || f.channel.tag != r.tag || f.comm != r.comm) return false;
+    ++f.count;
+    s.recent = number;
+    return true;
   }
 
-  std::uint32_t find_channel(scratch& s, record_place here, const core::sync_record& r) {
+  [[gnu::noinline]] std::uint32_t expect_anew(scratch& s, record_place at, const core::sync_record& r) {
+    const std::uint32_t number = find_channel(s, at, r);
+    if (number >= met_before) return number;
+    scratch::found& f = s.channels[number];
+    ++f.count;
+    if ((r.flags & peculiar) == 0 && (r.flags & posts) != 0) {
+      f.comm = r.comm;
+      f.peer = r.peer;
+      f.posts = r.flags & posts;
+    }
+    if (s.recent != no_channel) s.channels[s.recent].successor = number;
+    return s.recent = number;
+  }
+
+  std::uint32_t find_channel(scratch& s, record_place at, const core::sync_record& r) {
     using namespace core;
     const call_role role = role_of(r.call);
-    const bool probes = role == call_role::probe;
-    if (!probes && !r.has(sync_flag::posts_send | sync_flag::posts_receive)) return no_channel;
     if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return no_channel;
     if (r.comm >= rank_->communicators.size()) return no_channel;
     // Nobody knows what a wildcard received that was freed or never completed.
     const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
     const bool completes = role == call_role::receive || r.has(sync_flag::complete);
-    if (!probes && wildcard && !completes && !r.has(sync_flag::resolved)) {
-      if (rank_->continues) uncertain.push_back(here);
+    if (role != call_role::probe && wildcard && !completes && !r.has(sync_flag::resolved)) {
+      if (rank_->continues) uncertain.push_back(at);
       return no_channel;
     }
     const communicator& comm = rank_->communicators[r.comm];
@@ -217,7 +306,6 @@ class posting_lists {
       f.key = key;
       f.sends = of_sends;
     }
-    ++s.channels[number].count;
     return number;
   }
 
@@ -235,52 +323,52 @@ class posting_lists {
     if (!few) sort_rarely(s.order, before);
   }
 
-  static void share(posted_receive& p) noexcept {
-    if (p.kind == posted_receive::matched_probe) p.kind = posted_receive::shared_probe;
-  }
-
   [[gnu::cold]] void sort_channel(const scratch::found& f) {
     const auto count = static_cast<std::size_t>(f.at - f.first);
     const auto posting = [this](const auto& p) { return record({p.record, p.location}).posting; };
     if (f.sends) {
-      sort_rarely(sends.data() + f.first, count,
+      sort_rarely(sends_ + f.first, count,
                   [&](const endpoint& a, const endpoint& b) { return posting(a) < posting(b); });
       return;
     }
-    for (std::uint32_t i = f.first; i != f.at; ++i) {
-      if (receives[i].kind == posted_receive::shared_probe) receives[i].kind = posted_receive::matched_probe;
-    }
-    sort_rarely(receives.data() + f.first, count, [&](const posted_receive& a, const posted_receive& b) {
+    posted_receive* const first = receives_ + f.first;
+    sort_rarely(first, count, [&](const posted_receive& a, const posted_receive& b) {
       const std::uint32_t x = posting(a), y = posting(b);
       return x != y ? x < y : a.kind < b.kind;
     });
-    for (std::uint32_t i = f.first + 1; i < f.at; ++i) {
-      if (posting(receives[i]) == posting(receives[i - 1])) share(receives[i - 1]);
+    for (std::size_t i = 1; i < count; ++i) {
+      const bool shared = first[i - 1].kind == posted_receive::matched_probe && posting(first[i]) == posting(first[i - 1]);
+      if (shared) first[i - 1].kind = posted_receive::shared_probe;
     }
   }
 
+  static constexpr unsigned moved(unsigned flags, unsigned from, unsigned to) noexcept {
+    return from >= to ? (flags & from) / (from / to) : (flags & from) * (to / from);
+  }
   unsigned flags_of(const core::sync_record& r) const noexcept {
-    unsigned flags = partial_ ? unsigned{endpoint_flag::partial} : 0u;
-    if (r.has(core::sync_flag::ambiguous)) flags |= endpoint_flag::ambiguous;
-    if (r.has(core::sync_flag::synchronous)) flags |= endpoint_flag::synchronous;
-    if (r.has(core::sync_flag::any_source)) flags |= endpoint_flag::wildcard;
-    return flags;
+    return partial_ | moved(r.flags, core::sync_flag::ambiguous, endpoint_flag::ambiguous) |
+           moved(r.flags, core::sync_flag::synchronous, endpoint_flag::synchronous) |
+           moved(r.flags, core::sync_flag::any_source, endpoint_flag::wildcard);
   }
 
   // A call that completes any of several may have returned because of a receive that was there from the
   // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
-  bool late_only(record_place at, const core::sync_record& r) const noexcept {
+  bool late_only(const location_history& here, core::call_role role, bool completes_here,
+                 const core::sync_record& r) const noexcept {
     const bool may_wait = r.has(core::sync_flag::synchronous) || r.bytes >= endpoint_flag::always_buffered_bytes;
     if (all_synchronous_ && may_wait) return false;
-    if (core::role_of(r.call) == core::call_role::send) return true;
-    const location_history& here = rank_->locations[at.location];
-    return r.has(core::sync_flag::complete) && r.completed_by == at.location && r.completion >= at.record &&
-           r.completion < here.records.size() &&
-           core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
+    if (role == core::call_role::send) return true;
+    return completes_here && core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
   }
 
   const rank_history* rank_;
-  bool partial_ = false, all_synchronous_;
+  std::unique_ptr<unsigned char[]> memory_;  // of all that follows
+  message_channel* channels_ = nullptr;
+  endpoint* sends_ = nullptr;
+  posted_receive* receives_ = nullptr;
+  std::size_t channel_count_ = 0, send_channels_ = 0, receive_count_ = 0;
+  unsigned partial_ = 0;  ///< endpoint_flag bits of all
+  bool all_synchronous_;
 };
 
 }  // namespace explain

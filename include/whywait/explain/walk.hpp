@@ -12,10 +12,12 @@ namespace explain {
 
 /// Walks the records of one location in shared time. Enter and leave never run backwards, whatever the
 /// records say: the forward pass is free of deadlock because along each location time does not decrease
-/// and a wait never depends on something later than its own end (see forward.hpp).
+/// and a wait never depends on something later than its own end (see forward.hpp). What is not asked for is not
+/// converted: a clock map is monotone, so ticks are as good to find the latest.
 class location_walk {
  public:
   explicit location_walk(const rank_history& rank) noexcept
+<<<<<<< HEAD
       : clock_(rank.clock), until_ns_(rank.continues ? rank.end_ns : INT64_MAX), leave_ns_(rank.begin_ns) {}
 
   void step(const core::sync_record& record) noexcept {
@@ -32,6 +34,28 @@ class location_walk {
   std::int64_t until_ns_;
   std::int64_t begin_ns_ = 0;
   std::int64_t leave_ns_;
+=======
+      : clock_(&rank.clock), from_ns_(rank.begin_ns), until_ns_(rank.continues ? rank.end_ns : INT64_MAX) {}
+
+  void step(const core::sync_record& record) noexcept {
+    begin_ = std::max(clock_->since_origin(record.begin), leave_);
+    leave_ = std::max(clock_->since_origin(record.begin + record.duration), begin_);
+  }
+
+  std::int64_t begin_ns() const noexcept { return at(begin_); }
+  std::int64_t leave_ns() const noexcept { return leave_ == never ? from_ns_ : at(leave_); }
+
+ private:
+  static constexpr std::int64_t never = INT64_MIN;
+
+  std::int64_t at(std::int64_t ticks) const noexcept {
+    return std::max(std::min(clock_->at(ticks), until_ns_), from_ns_);
+  }
+
+  const clock_map* clock_;
+  std::int64_t from_ns_, until_ns_;
+  std::int64_t begin_ = never, leave_ = never;  ///< ticks since the clock's origin
+>>>>>>> front
 };
 
 /// Stable key of a record's call site; 0 if it has none.
