@@ -17,31 +17,14 @@ namespace explain {
 class location_walk {
  public:
   explicit location_walk(const rank_history& rank) noexcept
-<<<<<<< HEAD
-      : clock_(rank.clock), until_ns_(rank.continues ? rank.end_ns : INT64_MAX), leave_ns_(rank.begin_ns) {}
+      : clock_(rank.clock), from_ns_(rank.begin_ns), until_ns_(rank.continues ? rank.end_ns : INT64_MAX) {}
 
   void step(const core::sync_record& record) noexcept {
-    begin_ns_ = std::max(std::min(clock_(record.begin), until_ns_), leave_ns_);
-    leave_ns_ = std::max(std::min(clock_(record.begin + record.duration), until_ns_), begin_ns_);
+    begin_ = std::max(clock_.since_origin(record.begin), leave_);
+    leave_ = std::max(clock_.since_origin(record.begin + record.duration), begin_);
   }
 
   double ns_per_tick() const noexcept { return clock_.ns_per_tick; }
-  std::int64_t begin_ns() const noexcept { return begin_ns_; }
-  std::int64_t leave_ns() const noexcept { return leave_ns_; }
-
- private:
-  clock_map clock_;
-  std::int64_t until_ns_;
-  std::int64_t begin_ns_ = 0;
-  std::int64_t leave_ns_;
-=======
-      : clock_(&rank.clock), from_ns_(rank.begin_ns), until_ns_(rank.continues ? rank.end_ns : INT64_MAX) {}
-
-  void step(const core::sync_record& record) noexcept {
-    begin_ = std::max(clock_->since_origin(record.begin), leave_);
-    leave_ = std::max(clock_->since_origin(record.begin + record.duration), begin_);
-  }
-
   std::int64_t begin_ns() const noexcept { return at(begin_); }
   std::int64_t leave_ns() const noexcept { return leave_ == never ? from_ns_ : at(leave_); }
 
@@ -49,13 +32,12 @@ class location_walk {
   static constexpr std::int64_t never = INT64_MIN;
 
   std::int64_t at(std::int64_t ticks) const noexcept {
-    return std::max(std::min(clock_->at(ticks), until_ns_), from_ns_);
+    return std::max(std::min(clock_.at(ticks), until_ns_), from_ns_);
   }
 
-  const clock_map* clock_;
+  clock_map clock_;
   std::int64_t from_ns_, until_ns_;
   std::int64_t begin_ = never, leave_ = never;  ///< ticks since the clock's origin
->>>>>>> front
 };
 
 /// Stable key of a record's call site; 0 if it has none.
