@@ -146,11 +146,14 @@ class merge_book {
       if (a.key != b.key) return a.key < b.key;
       const class_sums &x = classes_->sums(a.number), &y = classes_->sums(b.number);
       if (x.first_ns != y.first_ns) return x.first_ns < y.first_ns;
-      packet first, second;
-      write(first, a);
-      write(second, b);
-      return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+      return before(a, b);
     });
+  }
+  [[gnu::cold]] bool before(const candidate& a, const candidate& b) const {
+    packet first, second;
+    write(first, a);
+    write(second, b);
+    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
   }
 
   // As it travels; the shape is by name.
@@ -166,7 +169,7 @@ class merge_book {
   }
 
   // The first of an earlier epoch that covers it; with all slots taken that of the rest.
-  std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
+  [[gnu::cold]] std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
     packet named;
     write(named, {key, number});
     const leader_reader mine(named.data(), named.size());
@@ -239,7 +242,9 @@ class merge_book {
   // by its rounding what is just at the limit: there they are compared by name.
   bool near(const leader_reader& leader, const candidate& c) const {
     const double more = classes_->distance(c.number) - settings_->class_distance;
-    if (std::fabs(more) > 1e-6 && leader.shape().size() != 0) return more < 0;
+    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
+  }
+  [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
     packet named;
     write(named, c);
     return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
