@@ -6,6 +6,7 @@
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/merge_scratch.hpp>
 #include <whywait/explain/options.hpp>
+#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -27,11 +28,7 @@ class class_book {
   enum kind_t : std::uint8_t { shaped, rest, shapeless };
   /// No leader yet, for `slot`.
   static constexpr std::uint32_t open = 0xffffffffu;
-  /// Block number, part of the absolute differences.
-  struct share {
-    std::uint32_t block;
-    double part;
-  };
+  using share = merge_scratch::share;
 
   /// The settings of the next epoch, before the first wait, too; all borrowed.
   void use(const options& settings, merge_scratch& scratch) noexcept {
@@ -95,6 +92,15 @@ class class_book {
 
   std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
+  /// Puts it into the order of `before(block number, block number)`.
+  template <class Before>
+  void sort_shape(std::size_t number, Before before) {
+    const auto first = shapes_.begin() + heads_[number].first;
+    std::vector<share>& some = scratch_->shape;
+    some.assign(first, first + heads_[number].count);
+    sort_short(some, [&before](const share& a, const share& b) { return before(a.block, b.block); });
+    std::copy(some.begin(), some.end(), first);
+  }
   /// Total variation distance from the shape of a class to that whose parts of 1 lie in the scratch by block, or are of
   /// blocks that are unknown here.
   double distance(std::size_t number) const noexcept {
