@@ -26,6 +26,7 @@ class clock_stage final : public rank_clocks {
   clock_stage(const rank_history& rank, const options& settings, clock_scratch& scratch, cost_scratch& cost)
       : rank_(&rank),
         settings_(&settings),
+        scratch_(&scratch),
         needs_(rank),
         meetings_(rank.rank),
         cost_pass_(rank, cost),
@@ -119,7 +120,7 @@ class clock_stage final : public rank_clocks {
   /// Begins the next pass, for the questions up to `asked` of all, of which the first are `ideal` networks; borrowed.
   void begin_pass(const clock_plan& plan, const std::vector<what_if>& questions, std::size_t asked,
                   std::size_t ideal, const node_map& nodes) {
-    if (asked_ == 0) needs_.seal();
+    if (asked_ == 0) needs_.seal(scratch_->asked);
     plan_ = &plan;
     questions_ = &questions;
     ideal_ = ideal;
@@ -227,6 +228,7 @@ class clock_stage final : public rank_clocks {
 
   const rank_history* rank_;
   const options* settings_;
+  clock_scratch* scratch_;
   need_book needs_;
   meeting_book meetings_;
   cost_pass cost_pass_;
