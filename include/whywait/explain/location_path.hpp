@@ -67,20 +67,15 @@ class location_path {
   std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
   bool partial() const noexcept { return here_->dropped > 0; }
 
-  /// At the end, for the virtual clocks: the causal path profile, what the location itself did, where its waits went.
+  /// At the end, for the virtual clocks: the causal path profile, where its waits went.
   [[gnu::cold]] void report(explained_location& into) {
-    keep_spent();
     into.arrivals = arrivals_;
-    into.blocks = blocks_;
+    into.startup_ns = rank_->begin_ns - earliest_ns_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
     into.path.reserve(profile_.size());
-    into.spent.reserve(spent_.size());
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
-    }
-    for (std::uint32_t b = 0; b != spent_.size(); ++b) {
-      if (spent_[b] != 0) into.spent.push_back({(*blocks_)[b].block, spent_[b], 0});
     }
   }
 
@@ -148,7 +143,6 @@ class location_path {
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
     profile_.assign(incoming.begin(), incoming.end());
-    if (settings_->clocks != nullptr) keep_spent();
     own_.assign(profile_.size(), 0);
     now_ns_ = std::max(now_ns_, a.need_ns);
     if (a.has(arrival_flag::all)) {
@@ -218,12 +212,6 @@ class location_path {
     profile_[block].work += work;
     own_[block] += ns;
     now_ns_ += ns;
-  }
-
-  // What the location did itself since it last took over a path, before that is forgotten.
-  [[gnu::cold]] void keep_spent() {
-    if (spent_.size() < own_.size()) spent_.resize(own_.size(), 0);
-    for (std::size_t b = 0; b != own_.size(); ++b) spent_[b] += own_[b];
   }
 
   // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
@@ -383,7 +371,7 @@ class location_path {
   const std::vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
-  std::vector<std::int64_t> own_, spent_;
+  std::vector<std::int64_t> own_;
   alignments aligned_;
   std::vector<std::uint32_t> translation_, step_blocks_, call_blocks_;
   key_map between_blocks_;

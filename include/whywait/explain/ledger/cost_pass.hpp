@@ -88,8 +88,10 @@ class cost_pass {
     lanes_.reserve(rank.locations.size());
   }
 
-  /// `arrivals`: who this location waited for; `services`: who waited for it; both by record. Locations in turn.
-  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
+  /// Locations in turn. Returns what the location did itself, by block, ascending.
+  std::vector<block_time> expect(std::uint16_t location, const explained_location& what) {
+    const std::vector<arrival>& arrivals = *what.arrivals;
+    const std::vector<caused_wait>& services = what.caused;
     const location_history& here = rank_->locations[location];
     own_time::room& room = scratch_->time;
     alignment& aligned = scratch_->aligned;
@@ -111,13 +113,14 @@ class cost_pass {
         l.expected.back().since_ns = latest;
         latest = walk.begin_ns();
       }
-      std::int64_t go = walk.begin_ns();
-      for (; a != arrivals.size() && arrivals[a].record == i; ++a) {
+      std::int64_t go = walk.begin_ns(), adopted = go;
+      for (const std::size_t first = a; a != arrivals.size() && arrivals[a].record == i; ++a) {
         const arrival& w = arrivals[a];
         const std::int64_t wait_ns = std::min(w.need_ns, walk.leave_ns()) - walk.begin_ns();
         if (wait_ns > 0) go = std::max(go, walk.begin_ns() + wait_ns);
         if (!w.has(arrival_flag::adopt)) continue;
         if (!w.has(arrival_flag::last)) {
+          if (a == first) adopted = std::max(adopted, w.need_ns);  // of several it takes over the first one's path
           wait k;  // also one of no length: the causer counts on being told
           k.begin_ns = walk.begin_ns();
           k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
@@ -142,9 +145,10 @@ class cost_pass {
           }
         }
       }
-      l.time.end(go, room);
+      l.time.end(go, go - adopted, room);
     }
-    l.time.seal(room);
+    std::vector<block_time> own;
+    l.time.seal(what.startup_ns, room, own);
     // The parts are looked up now, while the records are in the cache.
     for (wait& k : l.waits) {
       k.from = l.time.part_at(k.since_ns, k.record);
@@ -157,6 +161,7 @@ class cost_pass {
     l.costs.resize(l.time.blocks().size());
     l.left = l.waits.size();
     l.open = l.expected.size();
+    return own;
   }
 
   /// Runs every location back as far as it gets. True when all have come to their beginning.

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_LEDGER_OWN_TIME_HPP
 
 #include <whywait/explain/blocks.hpp>
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -43,6 +44,7 @@ class own_time {
     struct name {
       core::stable_key block;
       std::uint32_t number;
+      std::int64_t spent_ns;
     };
     // What was asked for lately: a step, a call or the code between two calls.
     struct recent {
@@ -70,7 +72,7 @@ class own_time {
       seen& s = known_[at];
       if (s.location != location_) {
         s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.push_back({block, s.number});
+        here_.push_back({block, s.number, 0});
       }
       return s.number;
     }
@@ -95,37 +97,33 @@ class own_time {
 
   /// The next record, which `walk` has come to: what was computed before it.
   void begin(const core::sync_record& r, const location_walk& walk, room& known) {
-    std::int64_t room_ns = walk.begin_ns() - left_ns_;
-    const std::uint64_t end = std::min<std::uint64_t>(r.steps, here_->steps.size());
-    for (; steps_ < end; ++steps_) {
-      const core::path_step& step = here_->steps[steps_];
-      if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
-      const std::int64_t ns = std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
-      room_ns -= ns;
-      if (ns > 0) add(known.number(room::step, step.block, [&] { return rank_->blocks[step.block]; }), ns);
-    }
-    steps_ = r.steps;
-    const std::uint32_t from = site_;
-    site_ = r.site + 1;
-    if (room_ns > 0) add(known.number(from, r.site, [&] { return between_key(key_of(from), key_of(site_)); }), room_ns);
+    compute(r.steps, walk.begin_ns(), r.site, known);
     left_ns_ = walk.leave_ns();
     const auto at = static_cast<std::uint32_t>(parts_.size());
     instants_.push_back({walk.begin_ns(), walk.leave_ns(), at, at});
   }
-  /// The rest of it. `go_ns`: when it was no longer blocked.
-  void end(std::int64_t go_ns, room& known) {
-    if (left_ns_ <= go_ns) return;
-    add(known.number(room::call, site_, [this] { return call_key(key_of(site_)); }), left_ns_ - go_ns);
+  /// The rest of it. `go_ns`: when it was no longer blocked. `unexplained_ns`: how long it was although nobody's path
+  /// explains that; that is `spent` too.
+  void end(std::int64_t go_ns, std::int64_t unexplained_ns, room& known) {
+    if (left_ns_ <= go_ns && unexplained_ns == 0) return;
+    const std::uint32_t call = known.number(room::call, site_, [this] { return call_key(key_of(site_)); });
+    known.here_[call].spent_ns += unexplained_ns;
+    if (left_ns_ > go_ns) add(call, left_ns_ - go_ns, known);
     instants_.back().done = static_cast<std::uint32_t>(parts_.size());
   }
-  /// After the last one: numbers the blocks in the order of their keys.
-  void seal(room& known) {
+  /// After the last one: takes the last steps and numbers the blocks in the order of their keys. `spent` gets what was
+  /// done in each, in that order; of it `startup_ns` before recording began.
+  void seal(std::int64_t startup_ns, room& known, std::vector<block_time>& spent) {
+    compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), 0xffffffffu, known);
+    if (startup_ns != 0) known.here_[known.number_of(startup_key())].spent_ns += startup_ns;
     sort_rarely(known.here_, [](const auto& a, const auto& b) { return a.block < b.block; });
     known.sorted_.resize(known.here_.size());
     blocks_.reserve(known.here_.size());
-    for (std::uint32_t i = 0; i != known.here_.size(); ++i) {
-      known.sorted_[known.here_[i].number] = i;
-      blocks_.push_back(known.here_[i].block);
+    spent.reserve(known.here_.size());
+    for (const auto& n : known.here_) {
+      known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
+      blocks_.push_back(n.block);
+      if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
     }
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
@@ -198,7 +196,25 @@ class own_time {
     std::uint32_t at, done;
   };
 
-  void add(std::uint32_t block, std::int64_t ns) {
+  // As location_path does it: what does not fit is cut. `site` beyond the table: the end of recording.
+  void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, room& known) {
+    std::int64_t room_ns = until_ns - left_ns_;
+    for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here_->steps.size()); steps_ < end; ++steps_) {
+      const core::path_step& step = here_->steps[steps_];
+      if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
+      const std::int64_t ns = std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
+      room_ns -= ns;
+      if (ns > 0) add(known.number(room::step, step.block, [&] { return rank_->blocks[step.block]; }), ns, known);
+    }
+    steps_ = steps_end;
+    const std::uint32_t from = site_;
+    site_ = site + 1;
+    if (room_ns <= 0) return;
+    add(known.number(from, site, [&] { return between_key(key_of(from), key_of(site_)); }), room_ns, known);
+  }
+
+  void add(std::uint32_t block, std::int64_t ns, room& known) {
+    known.here_[block].spent_ns += ns;
     for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // hardly ever more than 4.3 s
     parts_.push_back({block, static_cast<std::uint32_t>(ns)});
   }
