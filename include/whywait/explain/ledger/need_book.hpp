@@ -149,7 +149,7 @@ class need_book {
     std::uint32_t completion, posting;
   };
   // By the record that completed them, if that is of the same location.
-  static std::vector<receive> receives_of(const location_history& here, std::uint16_t location) {
+  [[gnu::cold]] static std::vector<receive> receives_of(const location_history& here, std::uint16_t location) {
     std::vector<receive> all;
     all.reserve(here.records.size());
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
