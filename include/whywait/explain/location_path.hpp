@@ -96,21 +96,16 @@ class location_path {
     log_.settle(*rank_, index_, *settings_, *blocks_, *classes_, *scratch_, settings_->clocks != nullptr ? &notes_ : nullptr);
   }
 
-  /// At the end, for the virtual clocks: the causal path profile, what the location itself did, where its waits went.
+  /// At the end, for the virtual clocks: the causal path profile, where its waits went.
   [[gnu::cold]] void report(explained_location& into) {
     settle();
-    keep_spent();
     into.arrivals = arrivals_;
-    into.blocks = blocks_;
+    into.startup_ns = rank_->begin_ns - earliest_ns_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
     into.path.reserve(profile_.size());
-    into.spent.reserve(spent_.size());
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
-    }
-    for (std::uint32_t b = 0; b != spent_.size(); ++b) {
-      if (spent_[b] != 0) into.spent.push_back({(*blocks_)[b].block, spent_[b], 0});
     }
   }
 
@@ -176,7 +171,6 @@ class location_path {
         u = e.use;
       }
     }
-    if (settings_->clocks != nullptr) keep_spent();
     profile_.resize(incoming.size());
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
@@ -249,12 +243,6 @@ class location_path {
     u.work += work;
     u.own_ns += ns;
     now_ns_ += ns;
-  }
-
-  // What the location did itself since it last took over a path, before that is forgotten.
-  [[gnu::cold]] void keep_spent() {
-    if (spent_.size() < profile_.size()) spent_.resize(profile_.size(), 0);
-    for (std::size_t b = 0; b != profile_.size(); ++b) spent_[b] += profile_[b].own_ns;
   }
 
   // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
@@ -380,7 +368,6 @@ class location_path {
   const std::vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
-  std::vector<std::int64_t> spent_;
   alignments aligned_;
   wait_log log_;
   std::vector<std::uint32_t> step_blocks_, call_blocks_;
