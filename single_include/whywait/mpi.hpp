@@ -1127,6 +1127,18 @@ template <class T>
   sort_rarely(list, [](const T& a, const T& b) { return a < b; });
 }
 
+/// The same where time matters and lists are short mostly: up to 32 elements are sorted at once, each by insertion.
+template <class T, class Before>
+void sort_short(std::vector<T>& list, Before before) {
+  if (list.size() > 32) return sort_rarely(list, before);
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    const T moving = list[i];
+    std::size_t at = i;
+    for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
+    list[at] = moving;
+  }
+}
+
 }  // namespace explain
 }  // namespace v0
 }  // namespace whywait
@@ -16136,31 +16148,14 @@ namespace explain {
 class location_walk {
  public:
   explicit location_walk(const rank_history& rank) noexcept
-<<<<<<< HEAD
-      : clock_(rank.clock), until_ns_(rank.continues ? rank.end_ns : INT64_MAX), leave_ns_(rank.begin_ns) {}
+      : clock_(rank.clock), from_ns_(rank.begin_ns), until_ns_(rank.continues ? rank.end_ns : INT64_MAX) {}
 
   void step(const core::sync_record& record) noexcept {
-    begin_ns_ = std::max(std::min(clock_(record.begin), until_ns_), leave_ns_);
-    leave_ns_ = std::max(std::min(clock_(record.begin + record.duration), until_ns_), begin_ns_);
+    begin_ = std::max(clock_.since_origin(record.begin), leave_);
+    leave_ = std::max(clock_.since_origin(record.begin + record.duration), begin_);
   }
 
   double ns_per_tick() const noexcept { return clock_.ns_per_tick; }
-  std::int64_t begin_ns() const noexcept { return begin_ns_; }
-  std::int64_t leave_ns() const noexcept { return leave_ns_; }
-
- private:
-  clock_map clock_;
-  std::int64_t until_ns_;
-  std::int64_t begin_ns_ = 0;
-  std::int64_t leave_ns_;
-=======
-      : clock_(&rank.clock), from_ns_(rank.begin_ns), until_ns_(rank.continues ? rank.end_ns : INT64_MAX) {}
-
-  void step(const core::sync_record& record) noexcept {
-    begin_ = std::max(clock_->since_origin(record.begin), leave_);
-    leave_ = std::max(clock_->since_origin(record.begin + record.duration), begin_);
-  }
-
   std::int64_t begin_ns() const noexcept { return at(begin_); }
   std::int64_t leave_ns() const noexcept { return leave_ == never ? from_ns_ : at(leave_); }
 
@@ -16168,13 +16163,12 @@ class location_walk {
   static constexpr std::int64_t never = INT64_MIN;
 
   std::int64_t at(std::int64_t ticks) const noexcept {
-    return std::max(std::min(clock_->at(ticks), until_ns_), from_ns_);
+    return std::max(std::min(clock_.at(ticks), until_ns_), from_ns_);
   }
 
-  const clock_map* clock_;
+  clock_map clock_;
   std::int64_t from_ns_, until_ns_;
   std::int64_t begin_ = never, leave_ = never;  ///< ticks since the clock's origin
->>>>>>> front
 };
 
 /// Stable key of a record's call site; 0 if it has none.
@@ -16597,7 +16591,6 @@ struct message_match;
 struct merged_class;
 struct outcome;
 struct participant;
-class block_table;
 class merge_book;
 
 // What the explanation tells the virtual clocks (ledger/virtual_clocks.hpp), so that a program which does not ask for
@@ -16626,11 +16619,11 @@ struct block_time {
 /// What is known about one location after the forward pass.
 struct explained_location {
   const std::vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
-  block_table* blocks = nullptr;                   ///< of its rank; borrowed
   std::vector<caused_wait> caused;                 ///< who waited for it, by record
   std::vector<wait_note> notes;                    ///< by record
+  std::int64_t startup_ns = 0;                     ///< before recording began, since the first rank's began
   std::int64_t end_ns = INT64_MIN;
-  std::vector<block_time> path, spent;  ///< its causal path into its end; what it did itself (visits 0)
+  std::vector<block_time> path;                    ///< its causal path into its end
 };
 
 /// The virtual clocks of one rank, as its engine sees them, in the order of the calls.
@@ -17481,6 +17474,11 @@ class block_table {
     return number;
   }
 
+  /// The number of a block that was met, or key_map::none.
+  std::uint32_t find(core::stable_key block, core::stable_key within) const noexcept {
+    return numbers_.find(within == 0 ? block : core::combine(block, within));
+  }
+
   std::uint32_t between(core::stable_key first, core::stable_key second) {
     return derived(between_key(first, second), block_kind::between, first, second);
   }
@@ -17671,8 +17669,14 @@ struct merge_scratch {
     core::stable_key key;
     std::uint32_t slot, number;
   };
+  /// Of a shape: block number, part of the absolute differences.
+  struct share {
+    std::uint32_t block;
+    double part;
+  };
   std::vector<packet> leaders;     ///< those that all ranks have found in each round so far (merging.hpp)
-  std::vector<double> parts, own;  ///< shapes, by block; all 0 between two calls
+  std::vector<double> parts;       ///< a shape, by block; all 0 between two calls
+  std::vector<share> shape;
   std::vector<placed_class> placed;
   std::vector<std::uint32_t> order;
   std::vector<term_sums> terms;     ///< by block
@@ -18379,11 +18383,7 @@ class class_book {
   enum kind_t : std::uint8_t { shaped, rest, shapeless };
   /// No leader yet, for `slot`.
   static constexpr std::uint32_t open = 0xffffffffu;
-  /// Block number, part of the absolute differences.
-  struct share {
-    std::uint32_t block;
-    double part;
-  };
+  using share = merge_scratch::share;
 
   /// The settings of the next epoch, before the first wait, too; all borrowed.
   void use(const options& settings, merge_scratch& scratch) noexcept {
@@ -18447,6 +18447,15 @@ class class_book {
 
   std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
+  /// Puts it into the order of `before(block number, block number)`.
+  template <class Before>
+  void sort_shape(std::size_t number, Before before) {
+    const auto first = shapes_.begin() + heads_[number].first;
+    std::vector<share>& some = scratch_->shape;
+    some.assign(first, first + heads_[number].count);
+    sort_short(some, [&before](const share& a, const share& b) { return before(a.block, b.block); });
+    std::copy(some.begin(), some.end(), first);
+  }
   /// Total variation distance from the shape of a class to that whose parts of 1 lie in the scratch by block, or are of
   /// blocks that are unknown here.
   double distance(std::size_t number) const noexcept {
@@ -19518,21 +19527,16 @@ class location_path {
     log_.settle(*rank_, index_, *settings_, *blocks_, *classes_, *scratch_, settings_->clocks != nullptr ? &notes_ : nullptr);
   }
 
-  /// At the end, for the virtual clocks: the causal path profile, what the location itself did, where its waits went.
+  /// At the end, for the virtual clocks: the causal path profile, where its waits went.
   [[gnu::cold]] void report(explained_location& into) {
     settle();
-    keep_spent();
     into.arrivals = arrivals_;
-    into.blocks = blocks_;
+    into.startup_ns = rank_->begin_ns - earliest_ns_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
     into.path.reserve(profile_.size());
-    into.spent.reserve(spent_.size());
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
-    }
-    for (std::uint32_t b = 0; b != spent_.size(); ++b) {
-      if (spent_[b] != 0) into.spent.push_back({(*blocks_)[b].block, spent_[b], 0});
     }
   }
 
@@ -19598,7 +19602,6 @@ class location_path {
         u = e.use;
       }
     }
-    if (settings_->clocks != nullptr) keep_spent();
     profile_.resize(incoming.size());
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
@@ -19671,12 +19674,6 @@ class location_path {
     u.work += work;
     u.own_ns += ns;
     now_ns_ += ns;
-  }
-
-  // What the location did itself since it last took over a path, before that is forgotten.
-  [[gnu::cold]] void keep_spent() {
-    if (spent_.size() < profile_.size()) spent_.resize(profile_.size(), 0);
-    for (std::size_t b = 0; b != profile_.size(); ++b) spent_[b] += profile_[b].own_ns;
   }
 
   // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
@@ -19802,7 +19799,6 @@ class location_path {
   const std::vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
-  std::vector<std::int64_t> spent_;
   alignments aligned_;
   wait_log log_;
   std::vector<std::uint32_t> step_blocks_, call_blocks_;
@@ -20207,7 +20203,7 @@ class merge_book {
         scratch_(&scratch),
         by_name_(blocks.size()) {
     for (std::uint32_t b = 0; b != by_name_.size(); ++b) by_name_[b] = b;
-    sort_rarely(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
+    sort_short(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
     list_uncovered();
     propose();
   }
@@ -20306,40 +20302,40 @@ class merge_book {
     for (std::uint32_t c = 0; c != classes_->size(); ++c) {
       if (classes_->kind(c) != class_book::shaped || classes_->slot(c) != open) continue;
       const core::stable_key key = classes_->key(c);
+      classes_->sort_shape(c, [this](std::uint32_t a, std::uint32_t b) { return (*blocks_)[a].before((*blocks_)[b]); });
       if (leaders_->size() != 0) classes_->place(c, slot_among_leaders(key, c));
       if (classes_->slot(c) != open) continue;
       if (open_.empty()) open_.reserve(classes_->size() - c);
       open_.push_back({key, c});
     }
-    sort_rarely(open_, [this](const candidate& a, const candidate& b) {
+    sort_short(open_, [this](const candidate& a, const candidate& b) {
       if (a.key != b.key) return a.key < b.key;
       const class_sums &x = classes_->sums(a.number), &y = classes_->sums(b.number);
       if (x.first_ns != y.first_ns) return x.first_ns < y.first_ns;
-      packet first, second;
-      write(first, a);
-      write(second, b);
-      return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+      return before(a, b);
     });
   }
+  [[gnu::cold]] bool before(const candidate& a, const candidate& b) const {
+    packet first, second;
+    write(first, a);
+    write(second, b);
+    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+  }
 
-  // As it travels.
+  // As it travels; the shape is by name.
   void write(packet& out, const candidate& c) const {
     const class_sums& sums = classes_->sums(c.number);
-    put(out, shape_leader{c.key, sums.first_ns, sums.wait_ns, sums.count, 0,
-                          static_cast<std::uint32_t>(classes_->shape_size(c.number))});
-    std::vector<double>& own = scratch_->own;
-    if (own.size() < by_name_.size()) own.resize(by_name_.size(), 0);
     const class_book::share* const shape = classes_->shape(c.number);
-    for (std::size_t i = 0; i != classes_->shape_size(c.number); ++i) own[shape[i].block] = shape[i].part;
-    for (const std::uint32_t b : by_name_) {
-      if (own[b] <= 0) continue;
-      put(out, shape_entry{(*blocks_)[b].block, (*blocks_)[b].within, own[b]});
-      own[b] = 0;
+    const std::size_t size = classes_->shape_size(c.number);
+    put(out, shape_leader{c.key, sums.first_ns, sums.wait_ns, sums.count, 0, static_cast<std::uint32_t>(size)});
+    for (std::size_t i = 0; i != size; ++i) {
+      const block_table::name& name = (*blocks_)[shape[i].block];
+      put(out, shape_entry{name.block, name.within, shape[i].part});
     }
   }
 
   // The first of an earlier epoch that covers it; with all slots taken that of the rest.
-  std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
+  [[gnu::cold]] std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
     packet named;
     write(named, {key, number});
     const leader_reader mine(named.data(), named.size());
@@ -20354,9 +20350,16 @@ class merge_book {
   void propose() {
     best_.clear();
     if (settled_ == settings_->classes_per_key) return;
-    for (std::size_t i = 0; i != open_.size(); ++i) {
-      if (i == 0 || open_[i].key != open_[i - 1].key) write(best_, open_[i]);
+    std::vector<std::uint32_t>& first = scratch_->order;
+    first.clear();
+    std::size_t size = 0;
+    for (std::uint32_t i = 0; i != open_.size(); ++i) {
+      if (i != 0 && open_[i].key == open_[i - 1].key) continue;
+      first.push_back(i);
+      size += sizeof(shape_leader) + classes_->shape_size(open_[i].number) * sizeof(shape_entry);
     }
+    best_.reserve(size);
+    for (const std::uint32_t i : first) write(best_, open_[i]);
   }
 
   // One round: each class that still looks for a leader joins that of its key, if it is near.
@@ -20386,28 +20389,28 @@ class merge_book {
     open_.resize(left);
   }
 
-  // A shape into the scratch, by number of the block; what is unknown here, is left out.
+  // A shape into the scratch, by number of the block; what is unknown here is left out.
   void spread(shape_view shape) {
     std::vector<double>& parts = scratch_->parts;
     std::vector<std::uint32_t>& blocks = scratch_->order;
-    if (parts.size() < by_name_.size()) parts.resize(by_name_.size(), 0);
+    if (parts.size() < blocks_->size()) parts.resize(blocks_->size(), 0);
     blocks.clear();
-    std::size_t at = 0;
     for (std::size_t i = 0; i != shape.size(); ++i) {
       const shape_entry e = shape[i];
-      const block_table::name name{e.block, e.within};
-      while (at != by_name_.size() && (*blocks_)[by_name_[at]].before(name)) ++at;
-      if (at == by_name_.size()) break;
-      if (name.before((*blocks_)[by_name_[at]])) continue;
-      parts[by_name_[at]] = e.share;
-      blocks.push_back(by_name_[at]);
+      const std::uint32_t b = blocks_->find(e.block, e.within);
+      if (b == key_map::none) continue;
+      parts[b] = e.share;
+      blocks.push_back(b);
     }
   }
+
   // Is its shape near that of the leader, which is spread out? The order in which the ranks met the blocks could decide
   // by its rounding what is just at the limit: there they are compared by name.
   bool near(const leader_reader& leader, const candidate& c) const {
     const double more = classes_->distance(c.number) - settings_->class_distance;
-    if (std::fabs(more) > 1e-6 && leader.shape().size() != 0) return more < 0;
+    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
+  }
+  [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
     packet named;
     write(named, c);
     return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
@@ -20424,7 +20427,7 @@ class merge_book {
       if (classes_->kind(c) == class_book::shaped) classes_->place(c, slot);
       if (classes_->sums(c).count != 0) all.push_back({classes_->key(c), slot, c});
     }
-    sort_rarely(all, [](const placed_class& a, const placed_class& b) {
+    sort_short(all, [](const placed_class& a, const placed_class& b) {
       return a.key != b.key ? a.key < b.key : a.slot < b.slot;
     });
     out.reserve(out.size() + all.size() * (sizeof(packed_class) + sizeof(location_share)) +
@@ -20865,7 +20868,7 @@ class rank_engine {
     sort_meanings();
   }
   void sort_meanings() {
-    sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
+    sort_short(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
   }
 
   const rank_history* rank_;
@@ -21378,7 +21381,9 @@ class clock_legs {
         if (r != nullptr) put(static_cast<double>(r->overhead) * rank.clock.ns_per_tick, 0);  // timed, not estimated
         put(after_ns, after_uncertain);
         put(cost.before_ns, o.uncertain);
-        put(marks_ns(rank, here, step, steps_end), here.mark_overheads.error);
+        if (here.mark_overheads.step_ns != 0 || here.mark_overheads.region_ns != 0) {
+          put(marks_ns(rank, here, step, steps_end), here.mark_overheads.error);
+        }
       }
       o.inside_ns = cut(cost.inside_ns, leave_ns - begin_ns);
       o.back_ns = std::max<std::int64_t>(0, nearest(cost.back_ns));
@@ -21437,11 +21442,10 @@ class clock_legs {
 
   // What the marks of some steps cost. A place that comes again at once (whywait::next) is counted without a reading, so
   // that no more visits were timed than the readings would have taken.
-  static double marks_ns(const rank_history& rank, const location_history& here, std::uint64_t first,
+  [[gnu::cold]] static double marks_ns(const rank_history& rank, const location_history& here, std::uint64_t first,
                          std::uint64_t end) noexcept {
     const core::mark_overhead& each = here.mark_overheads;
     double sum_ns = 0;
-    if (each.step_ns == 0 && each.region_ns == 0) return 0;
     for (std::uint64_t s = first; s < end; ++s) {
       const core::path_step& step = here.steps[s];
       if (step.block == 0 || step.block >= rank.blocks.size()) continue;
@@ -21478,14 +21482,14 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Joins a list that put_all put to another; both are ascending and without equals. What both have is added up where it
-/// stands, which is all of it where every rank runs the same code. O(both).
+/// Joins a list to another; both are ascending and without equals. What both have is added up where it stands, which is
+/// all of it where every rank runs the same code. O(both).
 template <class T, class Before, class Add>
-void join_ascending(std::vector<T>& into, packet_reader& in, Before before, Add add) {
+void join_ascending(std::vector<T>& into, std::vector<T>&& from, Before before, Add add) {
+  if (into.empty()) into.swap(from);
   std::vector<T> fresh;
   std::size_t at = 0;
-  for (std::size_t left = in.get_count(sizeof(T)); left != 0; --left) {
-    const T e = in.get<T>();
+  for (const T& e : from) {
     while (at != into.size() && before(into[at], e)) ++at;
     if (at == into.size() || before(e, into[at])) {
       fresh.push_back(e);
@@ -21503,6 +21507,14 @@ void join_ascending(std::vector<T>& into, packet_reader& in, Before before, Add 
   }
   for (; a != into.size(); ++a) all.push_back(into[a]);
   into = std::move(all);
+}
+
+/// The same for one that put_all put.
+template <class T, class Before, class Add>
+void join_ascending(std::vector<T>& into, packet_reader& in, Before before, Add add) {
+  std::vector<T> from;
+  get_all(in, from);
+  join_ascending(into, std::move(from), before, add);
 }
 
 }  // namespace explain
@@ -22073,12 +22085,12 @@ class need_book {
     }
   }
 
-  /// Brings everything into the order of the records. Call once, after the exchange.
-  void seal() {
-    for (lane& l : lanes_) {
-      const auto by_record = [](const auto& a, const auto& b) { return a.record < b.record; };
-      if (!std::is_sorted(l.gives.begin(), l.gives.end(), by_record)) sort_rarely(l.gives, by_record);
-      if (!std::is_sorted(l.needs.begin(), l.needs.end(), by_record)) sort_rarely(l.needs, by_record);
+  /// Brings everything into the order of the records. Call once, after the exchange. `room`: for this call only.
+  void seal(std::vector<std::uint32_t>& room) {
+    for (std::size_t i = 0; i != lanes_.size(); ++i) {
+      lane& l = lanes_[i];
+      by_record(l.gives, rank_->locations[i].records.size(), room);
+      by_record(l.needs, rank_->locations[i].records.size(), room);
       std::size_t kept = 0;
       for (const clock_need& n : l.needs) {
         if (kept != 0 && l.needs[kept - 1].record == n.record) {
@@ -22106,11 +22118,25 @@ class need_book {
     std::uint16_t causer_location, location;
   };
 
+  // Stable, in O(list + records): each place is counted.
+  template <class T>
+  static void by_record(std::vector<T>& list, std::size_t records, std::vector<std::uint32_t>& room) {
+    const auto before = [](const T& a, const T& b) { return a.record < b.record; };
+    if (std::is_sorted(list.begin(), list.end(), before)) return;
+    room.assign(records + 1, 0);
+    for (const T& x : list) ++room[std::min<std::size_t>(x.record, records)];
+    std::uint32_t places = 0;
+    for (std::uint32_t& r : room) r = std::exchange(places, places + r);
+    std::vector<T> sorted(list.size());
+    for (const T& x : list) sorted[room[std::min<std::size_t>(x.record, records)]++] = x;
+    list = std::move(sorted);
+  }
+
   struct receive {
     std::uint32_t completion, posting;
   };
   // By the record that completed them, if that is of the same location.
-  static std::vector<receive> receives_of(const location_history& here, std::uint16_t location) {
+  [[gnu::cold]] static std::vector<receive> receives_of(const location_history& here, std::uint16_t location) {
     std::vector<receive> all;
     all.reserve(here.records.size());
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
@@ -22135,12 +22161,11 @@ class need_book {
     const message_match* earliest = nullptr;
     bool buffered = false;
     const bool any = role == core::call_role::complete_any;
-    const std::int64_t given_ns = given_at(rank_->locations[location], record, walk);
     for (const message_match* m = first; m != last; ++m) {
       const bool sure = m->receiving || (m->partner.flags & endpoint_flag::synchronous) != 0;
       const bool blamed = cause != nullptr && cause->causer_rank == m->rank &&
                           cause->causer_record == m->partner.record &&
-                          cause->causer_location == m->partner.location && m->partner.begin_ns > given_ns;
+                          cause->causer_location == m->partner.location && m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
       if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged by what is known here
       if (!sure && !blamed && size(*m) < least_waiting_) {
         buffered = true;
@@ -22536,7 +22561,7 @@ class clock_pass {
 
   // Would another message have been taken instead (overhead 3.3)? Of wildcards alike the one that was posted earlier
   // takes the message that comes earlier. MPI_Waitany takes the first that comes, of those that were posted by then.
-  static bool overtaken(lane& l, const location_history& here, const clock_need& need, std::int64_t sent_ns) {
+  [[gnu::cold]] static bool overtaken(lane& l, const location_history& here, const clock_need& need, std::int64_t sent_ns) {
     if (need.any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
       if (sent_ns > l.chosen_ns) {
@@ -22692,30 +22717,21 @@ namespace explain {
 
 /// What one location itself did in each block between two instants, without waiting. Instants are beginnings of calls and
 /// ends of waits. Memory: 24 bytes per record, 8 per record and block in it; once an interval of more than 64 of the
-/// latter is asked for, one profile per 64. A question costs O(blocks + 64), or what was done in between if that is less.
-/// Not thread safe.
+/// latter is asked for, one profile per 64. A question costs O(what was done in between), or O(blocks + 64) if that is
+/// less. Not thread safe.
 class own_time {
  public:
-  using profile = std::vector<std::int64_t>;  ///< ns by number of the block
+  struct part {
+    std::uint32_t block;  ///< number of the block, see `blocks`
+    std::int64_t ns;
+  };
 
-  /// Numbers the blocks of one location after the other. Shared by all of a process, so that it stays in the cache.
-  class numbers {
+  /// Numbers the blocks of one location after the other, and holds what `between` found. Shared by all of a process, so
+  /// that it stays in the cache.
+  class room {
    public:
-    void next_location() {
-      ++location_;
-      here_.clear();
-    }
-    std::uint32_t operator()(core::stable_key block) {
-      const auto fresh = static_cast<std::uint32_t>(known_.size());
-      const std::uint32_t at = all_.intern(block, fresh);
-      if (at == fresh) known_.emplace_back();
-      seen& s = known_[at];
-      if (s.location != location_) {
-        s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.emplace_back(block, s.number);
-      }
-      return s.number;
-    }
+    /// Without equals, ascending, none of 0 ns.
+    const std::vector<part>& found() const noexcept { return found_; }
 
    private:
     friend class own_time;
@@ -22723,15 +22739,54 @@ class own_time {
       std::uint64_t location = 0;
       std::uint32_t number = 0;
     };
+    struct name {
+      core::stable_key block;
+      std::uint32_t number;
+      std::int64_t spent_ns;
+    };
+    // What was asked for lately: a step, a call or the code between two calls.
+    struct recent {
+      std::uint32_t from, to;
+      std::uint64_t location;
+      std::uint32_t number;
+    };
+    static constexpr std::uint32_t step = 0xffffffffu, call = 0xfffffffeu;
+
+    void next_location() {
+      ++location_;
+      here_.clear();
+    }
+    template <class Key>
+    std::uint32_t number(std::uint32_t from, std::uint32_t to, Key&& key) {
+      recent& r = recent_[((from * 0x9e3779b1u) ^ (to * 0x85ebca6bu)) >> 24];
+      if (r.location == location_ && r.from == from && r.to == to) return r.number;
+      r = {from, to, location_, number_of(key())};
+      return r.number;
+    }
+    std::uint32_t number_of(core::stable_key block) {
+      const auto fresh = static_cast<std::uint32_t>(known_.size());
+      const std::uint32_t at = all_.intern(block, fresh);
+      if (at == fresh) known_.emplace_back();
+      seen& s = known_[at];
+      if (s.location != location_) {
+        s = {location_, static_cast<std::uint32_t>(here_.size())};
+        here_.push_back({block, s.number, 0});
+      }
+      return s.number;
+    }
+
     key_map all_;
     std::vector<seen> known_;
     std::uint64_t location_ = 0;
-    std::vector<std::pair<core::stable_key, std::uint32_t>> here_;
+    recent recent_[256] = {};
+    std::vector<name> here_;
     std::vector<std::uint32_t> sorted_;
+    std::vector<std::int64_t> sums_;  ///< by number of the block; 0 but within `between`
+    std::vector<part> found_;
   };
 
   /// Begins a location; `known` serves it until `seal`.
-  own_time(const rank_history& rank, const location_history& here, numbers& known)
+  own_time(const rank_history& rank, const location_history& here, room& known)
       : rank_(&rank), here_(&here), left_ns_(rank.begin_ns) {
     known.next_location();
     instants_.reserve(here.records.size());
@@ -22739,40 +22794,36 @@ class own_time {
   }
 
   /// The next record, which `walk` has come to: what was computed before it.
-  void begin(const core::sync_record& r, const location_walk& walk, numbers& known) {
-    std::int64_t room_ns = walk.begin_ns() - left_ns_;
-    const std::uint64_t end = std::min<std::uint64_t>(r.steps, here_->steps.size());
-    for (; steps_ < end; ++steps_) {
-      const core::path_step& step = here_->steps[steps_];
-      if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
-      const std::int64_t ns = std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
-      room_ns -= ns;
-      if (ns > 0) add(known(rank_->blocks[step.block]), ns);
-    }
-    steps_ = r.steps;
-    const core::stable_key site = site_of(*here_, r);
-    if (room_ns > 0) add(known(between_key(site_, site)), room_ns);
-    site_ = site;
+  void begin(const core::sync_record& r, const location_walk& walk, room& known) {
+    compute(r.steps, walk.begin_ns(), r.site, known);
     left_ns_ = walk.leave_ns();
     const auto at = static_cast<std::uint32_t>(parts_.size());
     instants_.push_back({walk.begin_ns(), walk.leave_ns(), at, at});
   }
-  /// The rest of it. `go_ns`: when it was no longer blocked.
-  void end(std::int64_t go_ns, numbers& known) {
-    if (left_ns_ <= go_ns) return;
-    add(known(call_key(site_)), left_ns_ - go_ns);
+  /// The rest of it. `go_ns`: when it was no longer blocked. `unexplained_ns`: how long it was although nobody's path
+  /// explains that; that is `spent` too.
+  void end(std::int64_t go_ns, std::int64_t unexplained_ns, room& known) {
+    if (left_ns_ <= go_ns && unexplained_ns == 0) return;
+    const std::uint32_t call = known.number(room::call, site_, [this] { return call_key(key_of(site_)); });
+    known.here_[call].spent_ns += unexplained_ns;
+    if (left_ns_ > go_ns) add(call, left_ns_ - go_ns, known);
     instants_.back().done = static_cast<std::uint32_t>(parts_.size());
   }
-  /// After the last one: numbers the blocks in the order of their keys.
-  void seal(numbers& known) {
-    sort_rarely(known.here_, [](const auto& a, const auto& b) { return a.first < b.first; });
+  /// After the last one: takes the last steps and numbers the blocks in the order of their keys. `spent` gets what was
+  /// done in each, in that order; of it `startup_ns` before recording began.
+  void seal(std::int64_t startup_ns, room& known, std::vector<block_time>& spent) {
+    compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), 0xffffffffu, known);
+    if (startup_ns != 0) known.here_[known.number_of(startup_key())].spent_ns += startup_ns;
+    sort_rarely(known.here_, [](const auto& a, const auto& b) { return a.block < b.block; });
     known.sorted_.resize(known.here_.size());
     blocks_.reserve(known.here_.size());
-    for (std::uint32_t i = 0; i != known.here_.size(); ++i) {
-      known.sorted_[known.here_[i].second] = i;
-      blocks_.push_back(known.here_[i].first);
+    spent.reserve(known.here_.size());
+    for (const auto& n : known.here_) {
+      known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
+      blocks_.push_back(n.block);
+      if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
     }
-    for (part& p : parts_) p.block = known.sorted_[p.block];
+    for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
 
   /// The meaning of the numbers; ascending.
@@ -22798,19 +22849,43 @@ class own_time {
     return time_ns != i.begin_ns && time_ns >= i.leave_ns ? i.done : i.at;
   }
 
-  /// All parts from the first number up to, not with, the second.
-  void between(std::uint32_t from, std::uint32_t to, profile& sum) {
-    sum.assign(blocks_.size(), 0);
-    if (from <= to && to - from <= spacing) return add(from, to, 1, sum);
+  /// All parts from the first number up to, not with, the second; in `into.found()`.
+  void between(std::uint32_t from, std::uint32_t to, room& into) {
+    std::vector<std::int64_t>& sums = into.sums_;
+    std::vector<part>& found = into.found_;
+    found.clear();
+    if (sums.size() < blocks_.size()) sums.resize(blocks_.size(), 0);
+    if (from <= to && to - from <= spacing) {
+      for (; from != to; ++from) {
+        const piece& p = parts_[from];
+        std::int64_t& sum = sums[p.block];
+        if (sum == 0) {  // in order; mostly there are few
+          std::size_t at = found.size();
+          found.push_back({p.block, 0});
+          for (; at != 0 && found[at - 1].block > p.block; --at) found[at] = found[at - 1];
+          found[at].block = p.block;
+        }
+        sum += p.ns;
+      }
+      for (part& f : found) {
+        f.ns = sums[f.block];
+        sums[f.block] = 0;
+      }
+      return;
+    }
     if (kept_.empty()) keep();
-    add_prefix(to, 1, sum);
-    add_prefix(from, -1, sum);
+    add_prefix(to, 1, sums);
+    add_prefix(from, -1, sums);
+    for (std::uint32_t b = 0; b != blocks_.size(); ++b) {
+      if (sums[b] != 0) found.push_back({b, sums[b]});
+      sums[b] = 0;
+    }
   }
 
  private:
   static constexpr std::uint32_t spacing = 64;
 
-  struct part {
+  struct piece {
     std::uint32_t block, ns;
   };
   // A record: how many parts were done when it began, and when it left.
@@ -22819,21 +22894,43 @@ class own_time {
     std::uint32_t at, done;
   };
 
-  void add(std::uint32_t block, std::int64_t ns) {
+  // As location_path does it: what does not fit is cut. `site` beyond the table: the end of recording.
+  void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, room& known) {
+    std::int64_t room_ns = until_ns - left_ns_;
+    for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here_->steps.size()); steps_ < end; ++steps_) {
+      const core::path_step& step = here_->steps[steps_];
+      if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
+      const std::int64_t ns = std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
+      room_ns -= ns;
+      if (ns > 0) add(known.number(room::step, step.block, [&] { return rank_->blocks[step.block]; }), ns, known);
+    }
+    steps_ = steps_end;
+    const std::uint32_t from = site_;
+    site_ = site + 1;
+    if (room_ns <= 0) return;
+    add(known.number(from, site, [&] { return between_key(key_of(from), key_of(site_)); }), room_ns, known);
+  }
+
+  void add(std::uint32_t block, std::int64_t ns, room& known) {
+    known.here_[block].spent_ns += ns;
     for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // hardly ever more than 4.3 s
     parts_.push_back({block, static_cast<std::uint32_t>(ns)});
   }
 
-  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign, profile& sum) const noexcept {
+  core::stable_key key_of(std::uint32_t site_and_one) const noexcept {
+    return site_and_one - 1 < here_->call_sites.size() ? here_->call_sites[site_and_one - 1] : 0;
+  }
+
+  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign, std::vector<std::int64_t>& sum) const noexcept {
     for (; from != to; ++from) sum[parts_[from].block] += sign * std::int64_t{parts_[from].ns};
   }
-  void add_prefix(std::uint32_t to, std::int64_t sign, profile& sum) const noexcept {
-    const std::int64_t* const near = kept_.data() + to / spacing * sum.size();
-    for (std::size_t b = 0; b != sum.size(); ++b) sum[b] += sign * near[b];
+  void add_prefix(std::uint32_t to, std::int64_t sign, std::vector<std::int64_t>& sum) const noexcept {
+    const std::int64_t* const near = kept_.data() + to / spacing * blocks_.size();
+    for (std::size_t b = 0; b != blocks_.size(); ++b) sum[b] += sign * near[b];
     add(to / spacing * spacing, to, sign, sum);
   }
-  void keep() {
-    profile sum(blocks_.size(), 0);
+  [[gnu::cold]] void keep() {
+    std::vector<std::int64_t> sum(blocks_.size(), 0);
     kept_.reserve((parts_.size() / spacing + 1) * sum.size());
     for (std::uint32_t from = 0;; from += spacing) {
       kept_.insert(kept_.end(), sum.begin(), sum.end());
@@ -22845,11 +22942,11 @@ class own_time {
   const rank_history* rank_;
   const location_history* here_;
   std::vector<instant> instants_;
-  std::vector<part> parts_;
+  std::vector<piece> parts_;
   std::vector<core::stable_key> blocks_;
   std::vector<std::int64_t> kept_;  ///< what the first 0, 64, 128 ... parts add up to
   std::uint64_t steps_ = 0;         ///< while records come: how many steps were seen,
-  core::stable_key site_ = 0;       ///< site of the record before,
+  std::uint32_t site_ = 0;          ///< site of the record before and 1, 0: none,
   std::int64_t left_ns_;            ///< when it left
 };
 
@@ -22914,8 +23011,8 @@ struct cost_scratch {
   std::vector<charge> charges;
   std::vector<std::uint32_t> free;  ///< of charges; what was used last comes first, as it is in the cache
   std::vector<std::uint32_t> order;
-  own_time::numbers numbers;
-  own_time::profile until;
+  own_time::room time;
+  std::vector<own_time::part> more;
   alignment aligned;
   packet out;
 };
@@ -22936,12 +23033,14 @@ class cost_pass {
     lanes_.reserve(rank.locations.size());
   }
 
-  /// `arrivals`: who this location waited for; `services`: who waited for it; both by record. Locations in turn.
-  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
+  /// Locations in turn. Returns what the location did itself, by block, ascending.
+  std::vector<block_time> expect(std::uint16_t location, const explained_location& what) {
+    const std::vector<arrival>& arrivals = *what.arrivals;
+    const std::vector<caused_wait>& services = what.caused;
     const location_history& here = rank_->locations[location];
-    own_time::numbers& numbers = scratch_->numbers;
+    own_time::room& room = scratch_->time;
     alignment& aligned = scratch_->aligned;
-    lanes_.emplace_back(*rank_, here, numbers);
+    lanes_.emplace_back(*rank_, here, room);
     lane& l = lanes_.back();
     l.waits.reserve(arrivals.size());
     l.expected.reserve(services.size());
@@ -22951,7 +23050,7 @@ class cost_pass {
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
       walk.step(r);
-      l.time.begin(r, walk, numbers);
+      l.time.begin(r, walk, room);
       for (; s != services.size() && services[s].record == i; ++s) {
         if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, nobody, 0, 0, 0});
         ++l.expected.back().count;
@@ -22959,25 +23058,27 @@ class cost_pass {
         l.expected.back().since_ns = latest;
         latest = walk.begin_ns();
       }
-      std::int64_t go = walk.begin_ns();
-      for (; a != arrivals.size() && arrivals[a].record == i; ++a) {
+      std::int64_t go = walk.begin_ns(), adopted = go;
+      for (const std::size_t first = a; a != arrivals.size() && arrivals[a].record == i; ++a) {
         const arrival& w = arrivals[a];
         const std::int64_t wait_ns = std::min(w.need_ns, walk.leave_ns()) - walk.begin_ns();
         if (wait_ns > 0) go = std::max(go, walk.begin_ns() + wait_ns);
         if (!w.has(arrival_flag::adopt)) continue;
         if (!w.has(arrival_flag::last)) {
+          if (a == first) adopted = std::max(adopted, w.need_ns);  // of several it takes over the first one's path
           wait k;  // also one of no length: the causer counts on being told
           k.begin_ns = walk.begin_ns();
           k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
           k.before_ns = l.waited_ns;
           l.waited_ns += k.ns;
-          k.since_ns = last_aligned(aligned, w);
+          std::int64_t& latest = aligned.at(partner(w.causer_rank, w.causer_location));
+          k.since_ns = last_aligned(aligned, latest, w);
+          latest = w.need_ns;
           k.record = i;
           k.causer_record = w.causer_record;
           k.causer_rank = w.causer_rank;
           k.causer_location = w.causer_location;
           l.waits.push_back(k);
-          aligned.at(partner(w.causer_rank, w.causer_location)) = w.need_ns;
         }
         if (w.has(arrival_flag::all)) {
           const auto group = std::find_if(aligned.groups.begin(), aligned.groups.end(),
@@ -22989,9 +23090,10 @@ class cost_pass {
           }
         }
       }
-      l.time.end(go, numbers);
+      l.time.end(go, go - adopted, room);
     }
-    l.time.seal(numbers);
+    std::vector<block_time> own;
+    l.time.seal(what.startup_ns, room, own);
     // The parts are looked up now, while the records are in the cache.
     for (wait& k : l.waits) {
       k.from = l.time.part_at(k.since_ns, k.record);
@@ -23004,6 +23106,7 @@ class cost_pass {
     l.costs.resize(l.time.blocks().size());
     l.left = l.waits.size();
     l.open = l.expected.size();
+    return own;
   }
 
   /// Runs every location back as far as it gets. True when all have come to their beginning.
@@ -23084,8 +23187,7 @@ class cost_pass {
     std::uint32_t from, to;
   };
   struct lane {
-    lane(const rank_history& rank, const location_history& here, own_time::numbers& numbers)
-        : time(rank, here, numbers) {}
+    lane(const rank_history& rank, const location_history& here, own_time::room& room) : time(rank, here, room) {}
     std::vector<wait> waits;     ///< by record
     std::vector<told> expected;  ///< by record
     std::size_t left = 0, open = 0;
@@ -23099,8 +23201,8 @@ class cost_pass {
     return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 16) | location;
   }
 
-  std::int64_t last_aligned(alignment& aligned, const arrival& w) const {
-    std::int64_t latest = aligned.at(partner(w.causer_rank, w.causer_location));
+  // `latest`: as partners.
+  std::int64_t last_aligned(const alignment& aligned, std::int64_t latest, const arrival& w) const {
     for (const auto& g : aligned.groups) {
       if (g.second <= latest) continue;
       const communicator& comm = rank_->communicators[g.first];
@@ -23149,21 +23251,17 @@ class cost_pass {
   void tell(lane& l, const wait& k, Post&& post) {
     const double received = std::max(0.0, l.rate * k.ns);
     (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
-    own_time::profile& until = scratch_->until;
-    l.time.between(k.from, k.to, until);
+    l.time.between(k.from, k.to, scratch_->time);
+    const std::vector<own_time::part>& until = scratch_->time.found();
     packet& out = scratch_->out;
     out.resize(sizeof(notice) + until.size() * sizeof(spent));
-    std::size_t at = sizeof(notice);
-    for (std::size_t b = 0; b != until.size(); ++b) {
-      if (until[b] == 0) continue;
-      const spent s{l.time.blocks()[b], until[b]};
-      std::memcpy(out.data() + at, &s, sizeof s);
-      at += sizeof s;
-    }
-    out.resize(at);
-    const notice n{k.causer_location, k.causer_record, k.record,
-                   static_cast<std::uint32_t>((at - sizeof(notice)) / sizeof(spent)), k.ns, received, k.since_ns};
+    const notice n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.ns, received,
+                   k.since_ns};
     std::memcpy(out.data(), &n, sizeof n);
+    for (std::size_t i = 0; i != until.size(); ++i) {
+      const spent s{l.time.blocks()[until[i].block], until[i].ns};
+      std::memcpy(out.data() + sizeof n + i * sizeof s, &s, sizeof s);
+    }
     if (k.causer_rank == rank_->rank) {
       receive(rank_->rank, out.data(), out.size());
     } else {
@@ -23174,19 +23272,18 @@ class cost_pass {
   void take(lane& l, const told& t, const charge& c) {
     const double wait_ns = c.what.wait_ns, received_ns = c.what.received_ns;
     const std::int64_t since_ns = c.what.since_ns;
-    own_time::profile& until = scratch_->until;
-    l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, until);
-    const std::vector<core::stable_key>& blocks = l.time.blocks();
-    std::size_t at = 0;  // both lists are ascending; what this location has not done cannot become less
-    for (const spent& s : c.rest) {
-      while (at != blocks.size() && blocks[at] < s.block) ++at;
-      if (at == blocks.size()) break;
-      if (blocks[at] == s.block) until[at] -= s.ns;
-    }
+    l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, scratch_->time);
+    std::vector<own_time::part>& more = scratch_->more;
+    more.clear();
     std::int64_t more_ns = 0;
-    for (std::int64_t& ns : until) {
-      ns = std::max<std::int64_t>(ns, 0);
-      more_ns += ns;
+    auto theirs = c.rest.begin();  // both lists are ascending
+    for (own_time::part p : scratch_->time.found()) {
+      const core::stable_key block = l.time.blocks()[p.block];
+      while (theirs != c.rest.end() && theirs->block < block) ++theirs;
+      if (theirs != c.rest.end() && theirs->block == block) p.ns -= theirs->ns;
+      if (p.ns <= 0) continue;
+      more.push_back(p);
+      more_ns += p.ns;
     }
     const std::size_t from = first_wait(l, since_ns);
     const double waited =
@@ -23196,11 +23293,10 @@ class cost_pass {
       sums_.nobody_ns += wait_ns + received_ns;
       return;
     }
-    for (std::size_t b = 0; b != until.size(); ++b) {
-      if (until[b] == 0) continue;
-      const double share = static_cast<double>(until[b]) / whole;
-      l.costs[b].first += wait_ns * share;
-      l.costs[b].second += received_ns * share;
+    for (const own_time::part& p : more) {
+      const double share = static_cast<double>(p.ns) / whole;
+      l.costs[p.block].first += wait_ns * share;
+      l.costs[p.block].second += received_ns * share;
     }
     sums_.indirect_ns += wait_ns * waited / whole;
     sums_.direct_ns += wait_ns * static_cast<double>(more_ns) / whole;
@@ -23250,31 +23346,30 @@ namespace explain {
 struct critical_path {
   using entry = block_time;
   std::int64_t end_ns = INT64_MIN;
-  std::vector<entry> path, spent;  ///< by block once joined
+  std::vector<entry> path;   ///< in any order
+  std::vector<entry> spent;  ///< by block
 
-  [[gnu::cold]] void merge(critical_path&& o) {
-    if (o.end_ns > end_ns) {  // on a tie the lower rank stays
-      end_ns = o.end_ns;
-      path = std::move(o.path);
+  /// What is known of one location; `own`: what it did itself, ascending.
+  void add(std::int64_t own_end_ns, std::vector<entry>&& own_path, std::vector<entry>&& own) {
+    if (own_end_ns > end_ns) {  // on a tie the lower rank stays
+      end_ns = own_end_ns;
+      path = std::move(own_path);
     }
-    spent.insert(spent.end(), o.spent.begin(), o.spent.end());
-    join();
+    join_ascending(spent, std::move(own), before, add_entry);
   }
-  /// Steps of one block in several regions become one.
-  [[gnu::cold]] void join() {
-    for (std::vector<entry>* list : {&path, &spent}) {
-      sort_rarely(*list, [](const entry& a, const entry& b) { return a.block < b.block; });
-      std::size_t kept = 0;
-      for (std::size_t i = 0; i != list->size(); ++i) {
-        if (kept != 0 && (*list)[kept - 1].block == (*list)[i].block) {
-          (*list)[kept - 1].ns += (*list)[i].ns;
-          (*list)[kept - 1].visits += (*list)[i].visits;
-        } else {
-          (*list)[kept++] = (*list)[i];
-        }
+  /// The path by block: steps of one block in several regions become one.
+  [[gnu::cold]] static std::vector<entry> joined(std::vector<entry> path) {
+    sort_rarely(path, before);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i != path.size(); ++i) {
+      if (kept != 0 && path[kept - 1].block == path[i].block) {
+        add_entry(path[kept - 1], path[i]);
+      } else {
+        path[kept++] = path[i];
       }
-      list->resize(kept);
     }
+    path.resize(kept);
+    return path;
   }
 
   void write(packet& out) const {
@@ -23282,7 +23377,7 @@ struct critical_path {
     put_all(out, path);
     put_all(out, spent);
   }
-  /// What another rank's `write` wrote; both are joined.
+  /// What another rank's `write` wrote.
   void merge(packet_reader& in) {
     const auto end = in.get<std::int64_t>();
     if (end > end_ns) {
@@ -23291,18 +23386,13 @@ struct critical_path {
     } else {
       in.skip(in.get_count(sizeof(entry)) * sizeof(entry));
     }
-    join_ascending(
-        spent, in, [](const entry& x, const entry& y) { return x.block < y.block; },
-        [](entry& to, const entry& e) {
-          to.ns += e.ns;
-          to.visits += e.visits;
-        });
+    join_ascending(spent, in, before, add_entry);
   }
 
   /// Largest first. `imbalance_ns`: what the path has more of a block than the mean of all locations.
   [[gnu::cold]] std::vector<critical_block> present(std::int64_t locations) const {
     std::vector<critical_block> result;
-    for (const entry& e : path) {
+    for (const entry& e : joined(path)) {
       const auto at = std::lower_bound(spent.begin(), spent.end(), e.block,
                                        [](const entry& s, core::stable_key block) { return s.block < block; });
       const std::int64_t all = at != spent.end() && at->block == e.block ? at->ns : 0;
@@ -23313,6 +23403,13 @@ struct critical_path {
       return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
     });
     return result;
+  }
+
+ private:
+  static bool before(const entry& a, const entry& b) noexcept { return a.block < b.block; }
+  static void add_entry(entry& to, const entry& e) noexcept {
+    to.ns += e.ns;
+    to.visits += e.visits;
   }
 };
 
@@ -23338,6 +23435,7 @@ class clock_stage final : public rank_clocks {
   clock_stage(const rank_history& rank, const options& settings, clock_scratch& scratch, cost_scratch& cost)
       : rank_(&rank),
         settings_(&settings),
+        scratch_(&scratch),
         needs_(rank),
         meetings_(rank.rank),
         cost_pass_(rank, cost),
@@ -23360,13 +23458,8 @@ class clock_stage final : public rank_clocks {
     needs_.messages(location, matches, count, arrivals);
   }
   void explained(std::uint16_t location, explained_location what) override {
-    cost_pass_.expect(location, *what.arrivals, what.caused);
+    path_.add(what.end_ns, std::move(what.path), cost_pass_.expect(location, what));
     notes_.push_back(std::move(what.notes));
-    critical_path path;
-    path.end_ns = what.end_ns;
-    path.path = std::move(what.path);
-    path.spent = std::move(what.spent);
-    path_.merge(std::move(path));
   }
   const rank_history& rank() const noexcept { return *rank_; }
   cost_pass& costs() noexcept { return cost_pass_; }
@@ -23401,7 +23494,7 @@ class clock_stage final : public rank_clocks {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
     blocks.resize(std::min(blocks.size(), settings_->savings));
-    std::vector<block_time> path = path_.path;
+    std::vector<block_time> path = critical_path::joined(path_.path);
     sort_rarely(path, [](const block_time& a, const block_time& b) {
       return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
     });
@@ -23431,7 +23524,7 @@ class clock_stage final : public rank_clocks {
   /// Begins the next pass, for the questions up to `asked` of all, of which the first are `ideal` networks; borrowed.
   void begin_pass(const clock_plan& plan, const std::vector<what_if>& questions, std::size_t asked,
                   std::size_t ideal, const node_map& nodes) {
-    if (asked_ == 0) needs_.seal();
+    if (asked_ == 0) needs_.seal(scratch_->asked);
     plan_ = &plan;
     questions_ = &questions;
     ideal_ = ideal;
@@ -23490,7 +23583,6 @@ class clock_stage final : public rank_clocks {
       result.without_overhead.calibrated = result.without_overhead.calibrated || !l.call_overheads.empty();
     }
     result.efficiency = efficiency_;
-    path_.join();
     result.critical_path = path_.present(locations_);
     result.costs = costs_.present();
     for (std::size_t q = ideal_; q < ends_.size(); ++q) {
@@ -23539,6 +23631,7 @@ class clock_stage final : public rank_clocks {
 
   const rank_history* rank_;
   const options* settings_;
+  clock_scratch* scratch_;
   need_book needs_;
   meeting_book meetings_;
   cost_pass cost_pass_;

@@ -988,31 +988,14 @@ namespace explain {
 class location_walk {
  public:
   explicit location_walk(const rank_history& rank) noexcept
-<<<<<<< HEAD
-      : clock_(rank.clock), until_ns_(rank.continues ? rank.end_ns : INT64_MAX), leave_ns_(rank.begin_ns) {}
+      : clock_(rank.clock), from_ns_(rank.begin_ns), until_ns_(rank.continues ? rank.end_ns : INT64_MAX) {}
 
   void step(const core::sync_record& record) noexcept {
-    begin_ns_ = std::max(std::min(clock_(record.begin), until_ns_), leave_ns_);
-    leave_ns_ = std::max(std::min(clock_(record.begin + record.duration), until_ns_), begin_ns_);
+    begin_ = std::max(clock_.since_origin(record.begin), leave_);
+    leave_ = std::max(clock_.since_origin(record.begin + record.duration), begin_);
   }
 
   double ns_per_tick() const noexcept { return clock_.ns_per_tick; }
-  std::int64_t begin_ns() const noexcept { return begin_ns_; }
-  std::int64_t leave_ns() const noexcept { return leave_ns_; }
-
- private:
-  clock_map clock_;
-  std::int64_t until_ns_;
-  std::int64_t begin_ns_ = 0;
-  std::int64_t leave_ns_;
-=======
-      : clock_(&rank.clock), from_ns_(rank.begin_ns), until_ns_(rank.continues ? rank.end_ns : INT64_MAX) {}
-
-  void step(const core::sync_record& record) noexcept {
-    begin_ = std::max(clock_->since_origin(record.begin), leave_);
-    leave_ = std::max(clock_->since_origin(record.begin + record.duration), begin_);
-  }
-
   std::int64_t begin_ns() const noexcept { return at(begin_); }
   std::int64_t leave_ns() const noexcept { return leave_ == never ? from_ns_ : at(leave_); }
 
@@ -1020,13 +1003,12 @@ class location_walk {
   static constexpr std::int64_t never = INT64_MIN;
 
   std::int64_t at(std::int64_t ticks) const noexcept {
-    return std::max(std::min(clock_->at(ticks), until_ns_), from_ns_);
+    return std::max(std::min(clock_.at(ticks), until_ns_), from_ns_);
   }
 
-  const clock_map* clock_;
+  clock_map clock_;
   std::int64_t from_ns_, until_ns_;
   std::int64_t begin_ = never, leave_ = never;  ///< ticks since the clock's origin
->>>>>>> front
 };
 
 /// Stable key of a record's call site; 0 if it has none.
@@ -1449,7 +1431,6 @@ struct message_match;
 struct merged_class;
 struct outcome;
 struct participant;
-class block_table;
 class merge_book;
 
 // What the explanation tells the virtual clocks (ledger/virtual_clocks.hpp), so that a program which does not ask for
@@ -1478,11 +1459,11 @@ struct block_time {
 /// What is known about one location after the forward pass.
 struct explained_location {
   const std::vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
-  block_table* blocks = nullptr;                   ///< of its rank; borrowed
   std::vector<caused_wait> caused;                 ///< who waited for it, by record
   std::vector<wait_note> notes;                    ///< by record
+  std::int64_t startup_ns = 0;                     ///< before recording began, since the first rank's began
   std::int64_t end_ns = INT64_MIN;
-  std::vector<block_time> path, spent;  ///< its causal path into its end; what it did itself (visits 0)
+  std::vector<block_time> path;                    ///< its causal path into its end
 };
 
 /// The virtual clocks of one rank, as its engine sees them, in the order of the calls.
@@ -1615,6 +1596,18 @@ template <class T, class Before>
 template <class T>
 [[gnu::cold]] void sort_rarely(std::vector<T>& list) {
   sort_rarely(list, [](const T& a, const T& b) { return a < b; });
+}
+
+/// The same where time matters and lists are short mostly: up to 32 elements are sorted at once, each by insertion.
+template <class T, class Before>
+void sort_short(std::vector<T>& list, Before before) {
+  if (list.size() > 32) return sort_rarely(list, before);
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    const T moving = list[i];
+    std::size_t at = i;
+    for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
+    list[at] = moving;
+  }
 }
 
 }  // namespace explain
@@ -2542,6 +2535,11 @@ class block_table {
     return number;
   }
 
+  /// The number of a block that was met, or key_map::none.
+  std::uint32_t find(core::stable_key block, core::stable_key within) const noexcept {
+    return numbers_.find(within == 0 ? block : core::combine(block, within));
+  }
+
   std::uint32_t between(core::stable_key first, core::stable_key second) {
     return derived(between_key(first, second), block_kind::between, first, second);
   }
@@ -2732,8 +2730,14 @@ struct merge_scratch {
     core::stable_key key;
     std::uint32_t slot, number;
   };
+  /// Of a shape: block number, part of the absolute differences.
+  struct share {
+    std::uint32_t block;
+    double part;
+  };
   std::vector<packet> leaders;     ///< those that all ranks have found in each round so far (merging.hpp)
-  std::vector<double> parts, own;  ///< shapes, by block; all 0 between two calls
+  std::vector<double> parts;       ///< a shape, by block; all 0 between two calls
+  std::vector<share> shape;
   std::vector<placed_class> placed;
   std::vector<std::uint32_t> order;
   std::vector<term_sums> terms;     ///< by block
@@ -3440,11 +3444,7 @@ class class_book {
   enum kind_t : std::uint8_t { shaped, rest, shapeless };
   /// No leader yet, for `slot`.
   static constexpr std::uint32_t open = 0xffffffffu;
-  /// Block number, part of the absolute differences.
-  struct share {
-    std::uint32_t block;
-    double part;
-  };
+  using share = merge_scratch::share;
 
   /// The settings of the next epoch, before the first wait, too; all borrowed.
   void use(const options& settings, merge_scratch& scratch) noexcept {
@@ -3508,6 +3508,15 @@ class class_book {
 
   std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
+  /// Puts it into the order of `before(block number, block number)`.
+  template <class Before>
+  void sort_shape(std::size_t number, Before before) {
+    const auto first = shapes_.begin() + heads_[number].first;
+    std::vector<share>& some = scratch_->shape;
+    some.assign(first, first + heads_[number].count);
+    sort_short(some, [&before](const share& a, const share& b) { return before(a.block, b.block); });
+    std::copy(some.begin(), some.end(), first);
+  }
   /// Total variation distance from the shape of a class to that whose parts of 1 lie in the scratch by block, or are of
   /// blocks that are unknown here.
   double distance(std::size_t number) const noexcept {
@@ -4579,21 +4588,16 @@ class location_path {
     log_.settle(*rank_, index_, *settings_, *blocks_, *classes_, *scratch_, settings_->clocks != nullptr ? &notes_ : nullptr);
   }
 
-  /// At the end, for the virtual clocks: the causal path profile, what the location itself did, where its waits went.
+  /// At the end, for the virtual clocks: the causal path profile, where its waits went.
   [[gnu::cold]] void report(explained_location& into) {
     settle();
-    keep_spent();
     into.arrivals = arrivals_;
-    into.blocks = blocks_;
+    into.startup_ns = rank_->begin_ns - earliest_ns_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
     into.path.reserve(profile_.size());
-    into.spent.reserve(spent_.size());
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
-    }
-    for (std::uint32_t b = 0; b != spent_.size(); ++b) {
-      if (spent_[b] != 0) into.spent.push_back({(*blocks_)[b].block, spent_[b], 0});
     }
   }
 
@@ -4659,7 +4663,6 @@ class location_path {
         u = e.use;
       }
     }
-    if (settings_->clocks != nullptr) keep_spent();
     profile_.resize(incoming.size());
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
@@ -4732,12 +4735,6 @@ class location_path {
     u.work += work;
     u.own_ns += ns;
     now_ns_ += ns;
-  }
-
-  // What the location did itself since it last took over a path, before that is forgotten.
-  [[gnu::cold]] void keep_spent() {
-    if (spent_.size() < profile_.size()) spent_.resize(profile_.size(), 0);
-    for (std::size_t b = 0; b != profile_.size(); ++b) spent_[b] += profile_[b].own_ns;
   }
 
   // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
@@ -4863,7 +4860,6 @@ class location_path {
   const std::vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
-  std::vector<std::int64_t> spent_;
   alignments aligned_;
   wait_log log_;
   std::vector<std::uint32_t> step_blocks_, call_blocks_;
@@ -5268,7 +5264,7 @@ class merge_book {
         scratch_(&scratch),
         by_name_(blocks.size()) {
     for (std::uint32_t b = 0; b != by_name_.size(); ++b) by_name_[b] = b;
-    sort_rarely(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
+    sort_short(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
     list_uncovered();
     propose();
   }
@@ -5367,40 +5363,40 @@ class merge_book {
     for (std::uint32_t c = 0; c != classes_->size(); ++c) {
       if (classes_->kind(c) != class_book::shaped || classes_->slot(c) != open) continue;
       const core::stable_key key = classes_->key(c);
+      classes_->sort_shape(c, [this](std::uint32_t a, std::uint32_t b) { return (*blocks_)[a].before((*blocks_)[b]); });
       if (leaders_->size() != 0) classes_->place(c, slot_among_leaders(key, c));
       if (classes_->slot(c) != open) continue;
       if (open_.empty()) open_.reserve(classes_->size() - c);
       open_.push_back({key, c});
     }
-    sort_rarely(open_, [this](const candidate& a, const candidate& b) {
+    sort_short(open_, [this](const candidate& a, const candidate& b) {
       if (a.key != b.key) return a.key < b.key;
       const class_sums &x = classes_->sums(a.number), &y = classes_->sums(b.number);
       if (x.first_ns != y.first_ns) return x.first_ns < y.first_ns;
-      packet first, second;
-      write(first, a);
-      write(second, b);
-      return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+      return before(a, b);
     });
   }
+  [[gnu::cold]] bool before(const candidate& a, const candidate& b) const {
+    packet first, second;
+    write(first, a);
+    write(second, b);
+    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+  }
 
-  // As it travels.
+  // As it travels; the shape is by name.
   void write(packet& out, const candidate& c) const {
     const class_sums& sums = classes_->sums(c.number);
-    put(out, shape_leader{c.key, sums.first_ns, sums.wait_ns, sums.count, 0,
-                          static_cast<std::uint32_t>(classes_->shape_size(c.number))});
-    std::vector<double>& own = scratch_->own;
-    if (own.size() < by_name_.size()) own.resize(by_name_.size(), 0);
     const class_book::share* const shape = classes_->shape(c.number);
-    for (std::size_t i = 0; i != classes_->shape_size(c.number); ++i) own[shape[i].block] = shape[i].part;
-    for (const std::uint32_t b : by_name_) {
-      if (own[b] <= 0) continue;
-      put(out, shape_entry{(*blocks_)[b].block, (*blocks_)[b].within, own[b]});
-      own[b] = 0;
+    const std::size_t size = classes_->shape_size(c.number);
+    put(out, shape_leader{c.key, sums.first_ns, sums.wait_ns, sums.count, 0, static_cast<std::uint32_t>(size)});
+    for (std::size_t i = 0; i != size; ++i) {
+      const block_table::name& name = (*blocks_)[shape[i].block];
+      put(out, shape_entry{name.block, name.within, shape[i].part});
     }
   }
 
   // The first of an earlier epoch that covers it; with all slots taken that of the rest.
-  std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
+  [[gnu::cold]] std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
     packet named;
     write(named, {key, number});
     const leader_reader mine(named.data(), named.size());
@@ -5415,9 +5411,16 @@ class merge_book {
   void propose() {
     best_.clear();
     if (settled_ == settings_->classes_per_key) return;
-    for (std::size_t i = 0; i != open_.size(); ++i) {
-      if (i == 0 || open_[i].key != open_[i - 1].key) write(best_, open_[i]);
+    std::vector<std::uint32_t>& first = scratch_->order;
+    first.clear();
+    std::size_t size = 0;
+    for (std::uint32_t i = 0; i != open_.size(); ++i) {
+      if (i != 0 && open_[i].key == open_[i - 1].key) continue;
+      first.push_back(i);
+      size += sizeof(shape_leader) + classes_->shape_size(open_[i].number) * sizeof(shape_entry);
     }
+    best_.reserve(size);
+    for (const std::uint32_t i : first) write(best_, open_[i]);
   }
 
   // One round: each class that still looks for a leader joins that of its key, if it is near.
@@ -5447,28 +5450,28 @@ class merge_book {
     open_.resize(left);
   }
 
-  // A shape into the scratch, by number of the block; what is unknown here, is left out.
+  // A shape into the scratch, by number of the block; what is unknown here is left out.
   void spread(shape_view shape) {
     std::vector<double>& parts = scratch_->parts;
     std::vector<std::uint32_t>& blocks = scratch_->order;
-    if (parts.size() < by_name_.size()) parts.resize(by_name_.size(), 0);
+    if (parts.size() < blocks_->size()) parts.resize(blocks_->size(), 0);
     blocks.clear();
-    std::size_t at = 0;
     for (std::size_t i = 0; i != shape.size(); ++i) {
       const shape_entry e = shape[i];
-      const block_table::name name{e.block, e.within};
-      while (at != by_name_.size() && (*blocks_)[by_name_[at]].before(name)) ++at;
-      if (at == by_name_.size()) break;
-      if (name.before((*blocks_)[by_name_[at]])) continue;
-      parts[by_name_[at]] = e.share;
-      blocks.push_back(by_name_[at]);
+      const std::uint32_t b = blocks_->find(e.block, e.within);
+      if (b == key_map::none) continue;
+      parts[b] = e.share;
+      blocks.push_back(b);
     }
   }
+
   // Is its shape near that of the leader, which is spread out? The order in which the ranks met the blocks could decide
   // by its rounding what is just at the limit: there they are compared by name.
   bool near(const leader_reader& leader, const candidate& c) const {
     const double more = classes_->distance(c.number) - settings_->class_distance;
-    if (std::fabs(more) > 1e-6 && leader.shape().size() != 0) return more < 0;
+    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
+  }
+  [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
     packet named;
     write(named, c);
     return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
@@ -5485,7 +5488,7 @@ class merge_book {
       if (classes_->kind(c) == class_book::shaped) classes_->place(c, slot);
       if (classes_->sums(c).count != 0) all.push_back({classes_->key(c), slot, c});
     }
-    sort_rarely(all, [](const placed_class& a, const placed_class& b) {
+    sort_short(all, [](const placed_class& a, const placed_class& b) {
       return a.key != b.key ? a.key < b.key : a.slot < b.slot;
     });
     out.reserve(out.size() + all.size() * (sizeof(packed_class) + sizeof(location_share)) +
@@ -5926,7 +5929,7 @@ class rank_engine {
     sort_meanings();
   }
   void sort_meanings() {
-    sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
+    sort_short(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
   }
 
   const rank_history* rank_;
