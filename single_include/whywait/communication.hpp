@@ -633,6 +633,28 @@ class ownership {
 
 #endif
 
+// ---- whywait/core/approach.hpp
+#ifndef WHYWAIT_CORE_APPROACH_HPP
+#define WHYWAIT_CORE_APPROACH_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Asks for memory that will be needed soon and goes on at once; of at most 64 cache lines. Any address will do: what is
+/// not there is not asked for.
+inline void approach(const void* memory, size_t bytes) noexcept {
+  const char* const begin = static_cast<const char*>(memory);
+  __asm__ volatile("");  // or g++ takes a function that only prefetches for one without effect, and drops the call
+  for (size_t at = 0; at < bytes && at != 4096; at += 64) __builtin_prefetch(begin + at);
+}
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/key_map.hpp
 #ifndef WHYWAIT_EXPLAIN_KEY_MAP_HPP
 #define WHYWAIT_EXPLAIN_KEY_MAP_HPP
@@ -688,6 +710,7 @@ class key_map {
   }
 
   std::size_t size() const noexcept { return count_; }
+  void approach() const noexcept { core::approach(slots_.data(), slots_.size() * sizeof(slot)); }
 
  private:
   struct slot {
@@ -961,6 +984,8 @@ class packet_reader {
   }
 
   bool empty() const noexcept { return at_ == end_; }
+  const unsigned char* rest() const noexcept { return at_; }
+  std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
 
  private:
   const unsigned char* at_;
@@ -1051,23 +1076,39 @@ template <class T>
 /// more than time. O(n log n) comparisons through a pointer, at most one swap for each element, 8 bytes each of memory;
 /// fewer than 2^32 elements. Throws std::bad_alloc; then, and if `before` throws, the list is as it was.
 template <class T, class Before>
-[[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
+[[gnu::cold]] void sort_rarely(T* list, std::size_t size, Before before) {
   struct both {
     const T* list;
     const Before* before;
   };
-  const both context{list.data(), &before};
+  const both context{list, &before};
   const detail::number_before by_number = [](const void* c, std::uint32_t a, std::uint32_t b) {
     const both& all = *static_cast<const both*>(c);
     return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
   };
-  detail::sort_list(list.data(), list.size(), by_number, &context, &detail::swap_numbers<T>);
+  detail::sort_list(list, size, by_number, &context, &detail::swap_numbers<T>);
+}
+template <class T, class Before>
+[[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
+  sort_rarely(list.data(), list.size(), before);
 }
 
 /// The same by operator<.
 template <class T>
 [[gnu::cold]] void sort_rarely(std::vector<T>& list) {
   sort_rarely(list, [](const T& a, const T& b) { return a < b; });
+}
+
+/// The same where time matters and lists are short mostly: up to 32 elements are sorted at once, each by insertion.
+template <class T, class Before>
+void sort_short(std::vector<T>& list, Before before) {
+  if (list.size() > 32) return sort_rarely(list, before);
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    const T moving = list[i];
+    std::size_t at = i;
+    for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
+    list[at] = moving;
+  }
 }
 
 }  // namespace explain
@@ -1576,9 +1617,9 @@ static_assert(sizeof(path_step) == 32, "two path steps share a cache line");
 
 #endif
 
-// ---- whywait/explain/history.hpp
-#ifndef WHYWAIT_EXPLAIN_HISTORY_HPP
-#define WHYWAIT_EXPLAIN_HISTORY_HPP
+// ---- whywait/explain/nearest.hpp
+#ifndef WHYWAIT_EXPLAIN_NEAREST_HPP
+#define WHYWAIT_EXPLAIN_NEAREST_HPP
 
 namespace whywait {
 inline namespace v0 {
@@ -1591,6 +1632,20 @@ inline std::int64_t nearest(double x) noexcept {
   return whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0);
 }
 
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/history.hpp
+#ifndef WHYWAIT_EXPLAIN_HISTORY_HPP
+#define WHYWAIT_EXPLAIN_HISTORY_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
 /// From the ticks of one process to the nanoseconds that all ranks share: linear between two offset
 /// measurements (definitions of Scalasca's linear interpolation; C(t) = t + alpha + beta t).
 struct clock_map {
@@ -1598,8 +1653,12 @@ struct clock_map {
   double ns_per_tick = 1.0;   ///< measured rate, drift against rank 0 included
   double offset_ns = 0.0;     ///< shared time at `origin`
 
-  std::int64_t operator()(std::uint64_t ticks) const noexcept {
-    return nearest(static_cast<double>(static_cast<std::int64_t>(ticks - origin)) * ns_per_tick + offset_ns);
+  std::int64_t operator()(std::uint64_t ticks) const noexcept { return at(since_origin(ticks)); }
+
+  std::int64_t since_origin(std::uint64_t ticks) const noexcept { return static_cast<std::int64_t>(ticks - origin); }
+  /// Of ticks since the origin.
+  std::int64_t at(std::int64_t ticks) const noexcept {
+    return nearest(static_cast<double>(ticks) * ns_per_tick + offset_ns);
   }
 };
 

@@ -751,9 +751,9 @@ static_assert(sizeof(path_step) == 32, "two path steps share a cache line");
 
 #endif
 
-// ---- whywait/explain/history.hpp
-#ifndef WHYWAIT_EXPLAIN_HISTORY_HPP
-#define WHYWAIT_EXPLAIN_HISTORY_HPP
+// ---- whywait/explain/nearest.hpp
+#ifndef WHYWAIT_EXPLAIN_NEAREST_HPP
+#define WHYWAIT_EXPLAIN_NEAREST_HPP
 
 namespace whywait {
 inline namespace v0 {
@@ -766,6 +766,20 @@ inline std::int64_t nearest(double x) noexcept {
   return whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0);
 }
 
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/history.hpp
+#ifndef WHYWAIT_EXPLAIN_HISTORY_HPP
+#define WHYWAIT_EXPLAIN_HISTORY_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
 /// From the ticks of one process to the nanoseconds that all ranks share: linear between two offset
 /// measurements (definitions of Scalasca's linear interpolation; C(t) = t + alpha + beta t).
 struct clock_map {
@@ -773,8 +787,12 @@ struct clock_map {
   double ns_per_tick = 1.0;   ///< measured rate, drift against rank 0 included
   double offset_ns = 0.0;     ///< shared time at `origin`
 
-  std::int64_t operator()(std::uint64_t ticks) const noexcept {
-    return nearest(static_cast<double>(static_cast<std::int64_t>(ticks - origin)) * ns_per_tick + offset_ns);
+  std::int64_t operator()(std::uint64_t ticks) const noexcept { return at(since_origin(ticks)); }
+
+  std::int64_t since_origin(std::uint64_t ticks) const noexcept { return static_cast<std::int64_t>(ticks - origin); }
+  /// Of ticks since the origin.
+  std::int64_t at(std::int64_t ticks) const noexcept {
+    return nearest(static_cast<double>(ticks) * ns_per_tick + offset_ns);
   }
 };
 
@@ -965,25 +983,32 @@ namespace explain {
 
 /// Walks the records of one location in shared time. Enter and leave never run backwards, whatever the
 /// records say: the forward pass is free of deadlock because along each location time does not decrease
-/// and a wait never depends on something later than its own end (see forward.hpp).
+/// and a wait never depends on something later than its own end (see forward.hpp). What is not asked for is not
+/// converted: a clock map is monotone, so ticks are as good to find the latest.
 class location_walk {
  public:
   explicit location_walk(const rank_history& rank) noexcept
-      : clock_(&rank.clock), until_ns_(rank.continues ? rank.end_ns : INT64_MAX), leave_ns_(rank.begin_ns) {}
+      : clock_(rank.clock), from_ns_(rank.begin_ns), until_ns_(rank.continues ? rank.end_ns : INT64_MAX) {}
 
   void step(const core::sync_record& record) noexcept {
-    begin_ns_ = std::max(std::min((*clock_)(record.begin), until_ns_), leave_ns_);
-    leave_ns_ = std::max(std::min((*clock_)(record.begin + record.duration), until_ns_), begin_ns_);
+    begin_ = std::max(clock_.since_origin(record.begin), leave_);
+    leave_ = std::max(clock_.since_origin(record.begin + record.duration), begin_);
   }
 
-  std::int64_t begin_ns() const noexcept { return begin_ns_; }
-  std::int64_t leave_ns() const noexcept { return leave_ns_; }
+  double ns_per_tick() const noexcept { return clock_.ns_per_tick; }
+  std::int64_t begin_ns() const noexcept { return at(begin_); }
+  std::int64_t leave_ns() const noexcept { return leave_ == never ? from_ns_ : at(leave_); }
 
  private:
-  const clock_map* clock_;
-  std::int64_t until_ns_;
-  std::int64_t begin_ns_ = 0;
-  std::int64_t leave_ns_;
+  static constexpr std::int64_t never = INT64_MIN;
+
+  std::int64_t at(std::int64_t ticks) const noexcept {
+    return std::max(std::min(clock_.at(ticks), until_ns_), from_ns_);
+  }
+
+  clock_map clock_;
+  std::int64_t from_ns_, until_ns_;
+  std::int64_t begin_ = never, leave_ = never;  ///< ticks since the clock's origin
 };
 
 /// Stable key of a record's call site; 0 if it has none.
@@ -1016,45 +1041,52 @@ namespace explain {
 /// Point-to-point matches and the answers of the collectives' homes come in, arrivals in record order go out.
 class arrival_rule {
  public:
-  arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings)
-      : rank_(&rank), here_(location), settings_(&settings) {}
+  /// Scratch: means nothing between two locations.
+  struct scratch {
+    // Scalasca's memory of late senders: an older one is in wrong order if a message sent before it comes later.
+    struct remembered {
+      std::int64_t sent_ns;
+      std::size_t at;
+    };
+    std::vector<remembered> late;
+    std::vector<arrival> result;
+  };
 
-  /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record.
-  std::vector<arrival> operator()(const message_match* matches, std::size_t match_count,
-                                  std::vector<arrival> collectives) {
+  arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings, scratch& s)
+      : rank_(&rank), here_(location), settings_(&settings), late_(s.late), result_(s.result) {}
+
+  /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record. The result is
+  /// scratch.
+  const std::vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
+                                         const std::vector<arrival>& collectives) {
+    late_.clear();
+    result_.clear();
     const location_history& location = rank_->locations[here_];
-    std::vector<arrival> fresh;
-    // Without messages what is kept takes the place of what was read before.
-    std::vector<arrival>& result = match_count == 0 ? collectives : fresh;
-    if (match_count != 0) {
-      std::size_t most = collectives.size();
-      for (std::size_t i = 0; i != match_count; ++i) {
-        if (i == 0 || matches[i].record != matches[i - 1].record) ++most;
-      }
-      fresh.reserve(most);
-    }
     const std::size_t collective_count = collectives.size();
     location_walk walk(*rank_);
     std::size_t m = 0, c = 0;
     // Walk all records, not only the matched ones: enter and leave depend on those before.
-    for (std::uint64_t i = 0; i != location.records.size(); ++i) {
-      if (m == match_count && c == collective_count) break;
+    for (std::uint64_t i = 0; m != match_count || c != collective_count; ++i) {
+      std::uint64_t next = location.records.size();
+      if (m != match_count) next = std::min<std::uint64_t>(next, matches[m].record);
+      if (c != collective_count) next = std::min<std::uint64_t>(next, collectives[c].record);
+      for (; i < next; ++i) walk.step(location.records[i]);
+      if (i == location.records.size()) break;
       const core::sync_record& r = location.records[i];
       walk.step(r);
       std::size_t last = m;
       while (last != match_count && matches[last].record == i) ++last;
       if (last != m) {
-        messages(r, static_cast<std::uint32_t>(i), matches + m, matches + last, walk, result);
+        messages(r, static_cast<std::uint32_t>(i), matches + m, matches + last, walk);
         m = last;
       }
       for (; c != collective_count && collectives[c].record == i; ++c) {
-        arrival a = collectives[c];
-        if (location.dropped > 0) a.trust = std::max(a.trust, quality::bounded);
-        finish(a, walk, result);
+        result_.push_back(collectives[c]);
+        if (location.dropped > 0) result_.back().trust = std::max(result_.back().trust, quality::bounded);
+        finish(walk);
       }
     }
-    result.resize(kept_);
-    return std::move(result);
+    return result_;
   }
 
  private:
@@ -1063,10 +1095,10 @@ class arrival_rule {
   }
 
   void messages(const core::sync_record& r, std::uint32_t index, const message_match* first, const message_match* last,
-                const location_walk& walk, std::vector<arrival>& result) {
+                const location_walk& walk) {
     using core::call_role;
     const call_role role = core::role_of(r.call);
-    check_order(first, last, result);
+    check_order(first, last);
     // A Test returns whether or not anything has arrived: it never waits.
     const bool waits = role == call_role::send || role == call_role::receive || role == call_role::probe ||
                        role == call_role::exchange || role == call_role::complete_all ||
@@ -1100,7 +1132,8 @@ class arrival_rule {
     // Scalasca's rule: if a late sender was found in the call, late receivers are not counted for it.
     const message_match* cause = any ? first_done : sender != nullptr ? sender : receiver;
     if (cause == nullptr) return;
-    arrival a;
+    result_.emplace_back();  // not copied there: what was just written piece by piece is slow to read as a whole
+    arrival& a = result_.back();
     a.need_ns = cause->partner.begin_ns;
     a.site = cause->partner.site;
     a.record = index;
@@ -1111,11 +1144,12 @@ class arrival_rule {
     a.flags = arrival_flag::adopt;
     if (late > 1 || (cause->partner.flags & endpoint_flag::partial) != 0) a.trust = quality::bounded;
     if ((cause->partner.flags & endpoint_flag::ambiguous) != 0) a.trust = quality::order_suspect;
-    if (finish(a, walk, result) && a.why == pattern::late_sender) remember(a, kept_ - 1);
+    if (finish(walk) && a.why == pattern::late_sender) remember(a, result_.size() - 1);
   }
 
-  // Clamps the wait into the call and decides whether the causer's path is asked for.
-  bool finish(arrival& a, const location_walk& walk, std::vector<arrival>& result) {
+  // Clamps the last wait into the call and decides whether the causer's path is asked for. True if it is a wait.
+  bool finish(const location_walk& walk) {
+    arrival& a = result_.back();
     const std::int64_t wait_ns = std::min(a.need_ns, walk.leave_ns()) - walk.begin_ns();
     const bool suspect = a.trust == quality::order_suspect;
     if (a.need_ns > walk.leave_ns()) a.flags |= arrival_flag::violation;
@@ -1123,43 +1157,36 @@ class arrival_rule {
         (wait_ns < settings_->threshold_ns && !a.has(arrival_flag::all))) {
       a.flags &= static_cast<std::uint8_t>(~arrival_flag::adopt);
     }
-    if (wait_ns <= 0 && !a.has(arrival_flag::adopt)) return false;
-    if (wait_ns < 4 * settings_->clock_error_ns) a.trust = std::max(a.trust, quality::bounded);
-    if (kept_ == result.size()) {
-      result.push_back(a);
-    } else {
-      result[kept_] = a;
+    if (wait_ns <= 0 && !a.has(arrival_flag::adopt)) {
+      result_.pop_back();
+      return false;
     }
-    ++kept_;
+    if (wait_ns < 4 * settings_->clock_error_ns) a.trust = std::max(a.trust, quality::bounded);
     return wait_ns > 0;
   }
 
-  // Scalasca's memory of late senders: an older one is in wrong order if a message sent before it comes later.
-  struct remembered {
-    std::int64_t sent_ns;
-    std::size_t at;
-  };
-
   void remember(const arrival& a, std::size_t at) {
-    if (memory_.size() == memory_limit) memory_.erase(memory_.begin());
-    memory_.push_back({a.need_ns, at});
+    if (late_.size() == memory_limit) late_.erase(late_.begin());
+    late_.emplace_back();
+    late_.back().sent_ns = a.need_ns;
+    late_.back().at = at;
     latest_ns_ = std::max(latest_ns_, a.need_ns);
   }
 
-  void check_order(const message_match* first, const message_match* last, std::vector<arrival>& result) {
+  void check_order(const message_match* first, const message_match* last) {
     for (const message_match* m = first; m != last; ++m) {
-      if (!m->receiving || memory_.empty() || m->partner.begin_ns >= latest_ns_) continue;
+      if (!m->receiving || late_.empty() || m->partner.begin_ns >= latest_ns_) continue;
       std::int64_t latest = INT64_MIN;
       std::size_t kept = 0;
-      for (const remembered& late : memory_) {
+      for (const scratch::remembered late : late_) {
         if (late.sent_ns > m->partner.begin_ns) {
-          result[late.at].flags |= arrival_flag::wrong_order;  // flagged once, then forgotten
+          result_[late.at].flags |= arrival_flag::wrong_order;  // flagged once, then forgotten
         } else {
           latest = std::max(latest, late.sent_ns);
-          memory_[kept++] = late;
+          late_[kept++] = late;
         }
       }
-      memory_.resize(kept);
+      late_.resize(kept);
       latest_ns_ = latest;
     }
   }
@@ -1169,8 +1196,8 @@ class arrival_rule {
   const rank_history* rank_;
   std::uint16_t here_;
   const options* settings_;
-  std::size_t kept_ = 0;  ///< arrivals that go out
-  std::vector<remembered> memory_;
+  std::vector<scratch::remembered>& late_;
+  std::vector<arrival>& result_;
   std::int64_t latest_ns_ = INT64_MIN;
 };
 
@@ -1263,6 +1290,8 @@ class packet_reader {
   }
 
   bool empty() const noexcept { return at_ == end_; }
+  const unsigned char* rest() const noexcept { return at_; }
+  std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
 
  private:
   const unsigned char* at_;
@@ -1328,6 +1357,10 @@ class transport_calls {
   virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
   virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
   virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
+  /// The same for ranks whose memory is far: `approach(i, step)`, steps from 0 to `steps` - 1, may be called before
+  /// rank i advances, and only asks for it.
+  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
+                       borrowed<void(std::int32_t, int)> approach, int steps) = 0;
   virtual void reduce(pack_call pack, take_call merge) = 0;
   virtual void broadcast(pack_call pack, take_call take) = 0;
 
@@ -1357,10 +1390,25 @@ class transport_calls_of final : public transport_calls {
   [[gnu::cold]] void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
     transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
   }
+  [[gnu::cold]] void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
+                             borrowed<void(std::int32_t, int)> approach, int steps) override {
+    forward_near(advance, receive, approach, steps, *transport_);
+  }
   [[gnu::cold]] void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
   [[gnu::cold]] void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
 
  private:
+  // Only a transport that hosts many ranks knows which of them is next.
+  template <class T, class = decltype(&T::block)>
+  void forward_near(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
+                    borrowed<void(std::int32_t, int)> approach, int steps, const T& transport) {
+    transport.forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive, approach, steps);
+  }
+  void forward_near(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, borrowed<void(std::int32_t, int)>,
+                    int, ...) {
+    forward(advance, receive);
+  }
+
   Transport* transport_;
 };
 
@@ -1383,7 +1431,6 @@ struct message_match;
 struct merged_class;
 struct outcome;
 struct participant;
-class block_table;
 class merge_book;
 
 // What the explanation tells the virtual clocks (ledger/virtual_clocks.hpp), so that a program which does not ask for
@@ -1412,11 +1459,11 @@ struct block_time {
 /// What is known about one location after the forward pass.
 struct explained_location {
   const std::vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
-  block_table* blocks = nullptr;                   ///< of its rank; borrowed
   std::vector<caused_wait> caused;                 ///< who waited for it, by record
   std::vector<wait_note> notes;                    ///< by record
+  std::int64_t startup_ns = 0;                     ///< before recording began, since the first rank's began
   std::int64_t end_ns = INT64_MIN;
-  std::vector<block_time> path, spent;  ///< its causal path into its end; what it did itself (visits 0)
+  std::vector<block_time> path;                    ///< its causal path into its end
 };
 
 /// The virtual clocks of one rank, as its engine sees them, in the order of the calls.
@@ -1528,23 +1575,39 @@ template <class T>
 /// more than time. O(n log n) comparisons through a pointer, at most one swap for each element, 8 bytes each of memory;
 /// fewer than 2^32 elements. Throws std::bad_alloc; then, and if `before` throws, the list is as it was.
 template <class T, class Before>
-[[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
+[[gnu::cold]] void sort_rarely(T* list, std::size_t size, Before before) {
   struct both {
     const T* list;
     const Before* before;
   };
-  const both context{list.data(), &before};
+  const both context{list, &before};
   const detail::number_before by_number = [](const void* c, std::uint32_t a, std::uint32_t b) {
     const both& all = *static_cast<const both*>(c);
     return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
   };
-  detail::sort_list(list.data(), list.size(), by_number, &context, &detail::swap_numbers<T>);
+  detail::sort_list(list, size, by_number, &context, &detail::swap_numbers<T>);
+}
+template <class T, class Before>
+[[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
+  sort_rarely(list.data(), list.size(), before);
 }
 
 /// The same by operator<.
 template <class T>
 [[gnu::cold]] void sort_rarely(std::vector<T>& list) {
   sort_rarely(list, [](const T& a, const T& b) { return a < b; });
+}
+
+/// The same where time matters and lists are short mostly: up to 32 elements are sorted at once, each by insertion.
+template <class T, class Before>
+void sort_short(std::vector<T>& list, Before before) {
+  if (list.size() > 32) return sort_rarely(list, before);
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    const T moving = list[i];
+    std::size_t at = i;
+    for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
+    list[at] = moving;
+  }
 }
 
 }  // namespace explain
@@ -1771,6 +1834,28 @@ class collective_rule {
 
 #endif
 
+// ---- whywait/core/approach.hpp
+#ifndef WHYWAIT_CORE_APPROACH_HPP
+#define WHYWAIT_CORE_APPROACH_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Asks for memory that will be needed soon and goes on at once; of at most 64 cache lines. Any address will do: what is
+/// not there is not asked for.
+inline void approach(const void* memory, size_t bytes) noexcept {
+  const char* const begin = static_cast<const char*>(memory);
+  __asm__ volatile("");  // or g++ takes a function that only prefetches for one without effect, and drops the call
+  for (size_t at = 0; at < bytes && at != 4096; at += 64) __builtin_prefetch(begin + at);
+}
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/key_map.hpp
 #ifndef WHYWAIT_EXPLAIN_KEY_MAP_HPP
 #define WHYWAIT_EXPLAIN_KEY_MAP_HPP
@@ -1826,6 +1911,7 @@ class key_map {
   }
 
   std::size_t size() const noexcept { return count_; }
+  void approach() const noexcept { core::approach(slots_.data(), slots_.size() * sizeof(slot)); }
 
  private:
   struct slot {
@@ -1850,6 +1936,372 @@ class key_map {
 
   std::vector<slot> slots_;
   std::size_t count_ = 0;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/postings.hpp
+#ifndef WHYWAIT_EXPLAIN_POSTINGS_HPP
+#define WHYWAIT_EXPLAIN_POSTINGS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// A record of one rank.
+struct record_place {
+  static constexpr std::uint16_t nowhere = 0xffffu;  ///< location of a call that was never seen
+
+  std::uint32_t record;
+  std::uint16_t location;
+};
+
+/// What makes messages of one rank follow each other: the sends to, or the receives from, one other rank with one tag.
+struct message_channel {
+  core::stable_key comm = 0;
+  std::int32_t peer = 0;  ///< world rank of the other side
+  std::int32_t tag = 0;
+  std::uint32_t first = 0, last = 0;  ///< range in the list of sends, or of receives
+  std::uint32_t next = 0;             ///< the first that is not sent or not matched yet
+  std::uint32_t met = 0xffffffffu;    ///< the first that nobody has received, if another epoch follows
+
+  bool operator<(const message_channel& o) const noexcept {
+    return peer != o.peer ? peer < o.peer : comm != o.comm ? comm < o.comm : tag < o.tag;
+  }
+};
+
+/// A receive or a probe, and the send that it met.
+struct posted_receive {
+  // Probes sort before the receive of the same posting. Matched ones that are `shared`: their Mrecv follows at once.
+  enum : std::uint16_t { plain_probe, shared_probe, matched_probe, receive };
+
+  endpoint partner;  ///< once it is matched
+  std::int64_t begin_ns;
+  std::uint32_t record, completion;      ///< completion: of the record whose call completed it
+  std::uint16_t location, completed_by;  ///< completed_by: location of that record, or nowhere
+  std::uint16_t flags;                   ///< endpoint_flag bits
+  std::uint16_t kind;
+};
+
+/// The messages of one rank as it handed them to MPI, channel by channel in posting order, in one block of memory that is
+/// as long as it has to be: 24 bytes per send, 48 per receive, 32 per channel. Each record is read twice, while it is in the
+/// cache. Not thread safe.
+class posting_lists {
+ public:
+  static constexpr std::uint32_t no_channel = 0xffffffffu, met_before = 0xfffffffeu;  ///< instead of a channel
+
+  /// What is needed while one rank is looked at, 4 bytes per record; all ranks of a process share it.
+  struct scratch {
+    struct found {
+      message_channel channel;
+      core::stable_key key = 0;
+      std::uint32_t latest = 0;                    ///< posting of the last that was noted
+      std::uint32_t count = 0, first = 0, at = 0;  ///< at: the next one to be noted
+      std::uint32_t successor = 0;                 ///< the channel that came after it last time
+      std::uint32_t comm = 0;                      ///< number of the communicator,
+      std::int32_t peer = -1;                      ///< the peer in it, and
+      unsigned posts = ~0u;                        ///< the flags of its postings without peculiarities, if there are any
+      bool sends = false, in_order = true, probes = false;
+    };
+    key_map numbers;
+    std::uint32_t recent = no_channel;      ///< of channels
+    std::vector<found> channels;            ///< in the order in which they were met
+    std::vector<std::uint32_t> order;       ///< of channels: as they are kept
+    std::vector<std::uint32_t> of_records;  ///< the channel of each record, or what it is instead
+    std::size_t noted = 0;                  ///< of of_records
+  };
+
+  /// `all_synchronous`: see message_book.
+  posting_lists(const rank_history& rank, bool all_synchronous) : rank_(&rank), all_synchronous_(all_synchronous) {
+    for (const location_history& location : rank.locations) {
+      if (location.dropped > 0) partial_ = endpoint_flag::partial;
+    }
+  }
+
+  /// Call for every location in order, then `arrange`; then `note` in the same order, and `seal`; all with one scratch.
+  /// `other(record)`: what is no message.
+  template <class Other>
+  void expect(scratch& s, std::uint16_t location, Other&& other) {
+    const location_history& here = rank_->locations[location];
+    const auto size = static_cast<std::uint32_t>(here.records.size());
+    const std::size_t before = s.of_records.size();
+    s.of_records.resize(before + size);
+    for (std::uint32_t i = 0; i != size; ++i) {
+      const core::sync_record& r = here.records[i];
+      std::uint32_t number = no_channel;
+      if ((r.flags & posts) == 0 && core::role_of(r.call) != core::call_role::probe) {
+        other(r);
+      } else if (!as_last_time(s, r, number)) {
+        number = expect_anew(s, {i, location}, r);
+      }
+      s.of_records[before + i] = number;
+    }
+  }
+
+  /// Makes room.
+  void arrange(scratch& s) {
+    bring_into_order(s);
+    std::size_t sends = 0, receives = 0;
+    for (const scratch::found& f : s.channels) (f.sends ? sends : receives) += f.count;
+    channel_count_ = s.order.size();
+    receive_count_ = receives;
+    memory_.reset(new unsigned char[channel_count_ * sizeof(message_channel) + sends * sizeof(endpoint) +
+                                    receives * sizeof(posted_receive)]);
+    channels_ = reinterpret_cast<message_channel*>(memory_.get());
+    sends_ = reinterpret_cast<endpoint*>(channels_ + channel_count_);
+    receives_ = reinterpret_cast<posted_receive*>(sends_ + sends);
+    std::uint32_t next_send = 0, next_receive = 0;
+    message_channel* c = channels_;
+    for (const std::uint32_t number : s.order) {
+      scratch::found& f = s.channels[number];
+      std::uint32_t& at = f.sends ? next_send : next_receive;
+      f.first = f.at = at;
+      at += f.count;
+      f.channel.first = f.channel.next = f.first;
+      f.channel.last = at;
+      new (c++) message_channel(f.channel);
+      send_channels_ += f.sends ? 1 : 0;
+    }
+  }
+
+  /// `other(index, record, walk)`: what is no message. Returns the walk at its end.
+  template <class Other>
+  location_walk note(scratch& s, std::uint16_t location, Other&& other) {
+    const location_history& here = rank_->locations[location];
+    const auto size = static_cast<std::uint32_t>(here.records.size());
+    const std::uint32_t* const numbers = s.of_records.data() + s.noted;
+    s.noted += size;
+    location_walk walk(*rank_);
+    for (std::uint32_t i = 0; i != size; ++i) {
+      const core::sync_record& r = here.records[i];
+      walk.step(r);
+      const std::uint32_t number = numbers[i];
+      if (number >= met_before) {
+        if (number == met_before) {
+          met.push_back({i, location});
+        } else {
+          other(i, r, walk);
+        }
+        continue;
+      }
+      scratch::found& f = s.channels[number];
+      const core::call_role role = core::role_of(r.call);
+      // By another call, which comes later.
+      const bool completes_here = r.has(core::sync_flag::complete) && r.completed_by == location && r.completion >= i &&
+                                  r.completion < size && role != core::call_role::send && role != core::call_role::receive;
+      const std::uint32_t place = f.at++;
+      f.in_order = f.in_order && f.latest <= r.posting;
+      f.latest = r.posting;
+      unsigned flags = flags_of(r);
+      if (f.sends) {
+        if (late_only(here, role, completes_here, r)) flags |= endpoint_flag::late_only;
+        endpoint* const e = sends_ + place;
+        e->begin_ns = walk.begin_ns();
+        e->site = site_of(here, r);
+        e->record = i;
+        e->location = location;
+        e->flags = static_cast<std::uint16_t>(flags);
+        continue;
+      }
+      posted_receive* const p = receives_ + place;
+      p->begin_ns = walk.begin_ns();
+      p->record = i;
+      p->location = location;
+      p->flags = static_cast<std::uint16_t>(flags);
+      p->kind = posted_receive::receive;
+      if (role == core::call_role::probe) {
+        p->kind = r.has(core::sync_flag::matched) ? posted_receive::matched_probe : posted_receive::plain_probe;
+        f.probes = true;
+      }
+      if (role == core::call_role::receive || role == core::call_role::probe) {
+        p->completion = i;
+        p->completed_by = location;
+      } else {
+        const record_place over = completes_here ? record_place{r.completion, location} : completion_of({i, location}, r);
+        p->completion = over.record;
+        p->completed_by = over.location;
+      }
+    }
+    return walk;
+  }
+
+  /// Threads may post in turn, and a probed message is received later than it was found.
+  void seal(scratch& s) {
+    for (const scratch::found& f : s.channels) {
+      if (!f.in_order || f.probes) sort_channel(f);
+      s.numbers.erase(f.key);
+    }
+    s.channels.clear();
+    s.recent = no_channel;
+    s.of_records.clear();
+    s.noted = 0;
+  }
+
+  /// Where the call is that completed it; at record_place::nowhere nobody waited for it.
+  record_place completion_of(record_place at, const core::sync_record& r) const noexcept {
+    const core::call_role role = core::role_of(r.call);
+    if (role == core::call_role::send || role == core::call_role::receive) return at;
+    if (!r.has(core::sync_flag::complete) || r.completed_by >= rank_->locations.size() ||
+        r.completion >= rank_->locations[r.completed_by].records.size()) {
+      return {0, record_place::nowhere};
+    }
+    return {r.completion, static_cast<std::uint16_t>(r.completed_by)};
+  }
+  const core::sync_record& record(record_place p) const noexcept { return rank_->locations[p.location].records[p.record]; }
+
+  /// Of the sends or the receives; null if there is none. O(log channels).
+  message_channel* find(bool of_sends, std::int32_t peer, core::stable_key comm, std::int32_t tag) noexcept {
+    message_channel wanted;
+    wanted.comm = comm;
+    wanted.peer = peer;
+    wanted.tag = tag;
+    message_channel* const last = channels_ + (of_sends ? send_channels_ : channel_count_);
+    message_channel* const at = std::lower_bound(channels_ + (of_sends ? 0 : send_channels_), last, wanted);
+    return at == last || wanted < *at ? nullptr : at;
+  }
+
+  /// Those of sends, then those of receives; each by peer.
+  message_channel& channel(std::size_t number) noexcept { return channels_[number]; }
+  const message_channel& channel(std::size_t number) const noexcept { return channels_[number]; }
+  std::size_t channels() const noexcept { return channel_count_; }
+  std::size_t send_channels() const noexcept { return send_channels_; }
+  const endpoint* sends() const noexcept { return sends_; }
+  posted_receive* receives() noexcept { return receives_; }
+  const posted_receive* receives() const noexcept { return receives_; }
+  std::size_t receive_count() const noexcept { return receive_count_; }
+
+  std::vector<record_place> met;        ///< in an earlier epoch
+  std::vector<record_place> uncertain;  ///< what these will receive only the next epoch can know
+
+ private:
+  static constexpr unsigned posts = core::sync_flag::posts_send | core::sync_flag::posts_receive;
+  static constexpr unsigned peculiar = core::sync_flag::cancelled | core::sync_flag::proc_null | core::sync_flag::failed |
+                                       core::sync_flag::any_source | core::sync_flag::any_tag | core::sync_flag::matched |
+                                       core::sync_flag::met;
+
+  // Mostly the channels come in the order of the last time.
+  static bool as_last_time(scratch& s, const core::sync_record& r, std::uint32_t& number) {
+    if (s.recent == no_channel) return false;
+    number = s.channels[s.recent].successor;
+    scratch::found& f = s.channels[number];
+    if ((r.flags & (posts | peculiar)) != f.posts || f.peer != r.peer || f.channel.tag != r.tag || f.comm != r.comm) return false;
+    ++f.count;
+    s.recent = number;
+    return true;
+  }
+
+  [[gnu::noinline]] std::uint32_t expect_anew(scratch& s, record_place at, const core::sync_record& r) {
+    const std::uint32_t number = find_channel(s, at, r);
+    if (number >= met_before) return number;
+    scratch::found& f = s.channels[number];
+    ++f.count;
+    if ((r.flags & peculiar) == 0 && (r.flags & posts) != 0) {
+      f.comm = r.comm;
+      f.peer = r.peer;
+      f.posts = r.flags & posts;
+    }
+    if (s.recent != no_channel) s.channels[s.recent].successor = number;
+    return s.recent = number;
+  }
+
+  std::uint32_t find_channel(scratch& s, record_place at, const core::sync_record& r) {
+    using namespace core;
+    const call_role role = role_of(r.call);
+    if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return no_channel;
+    if (r.comm >= rank_->communicators.size()) return no_channel;
+    // Nobody knows what a wildcard received that was freed or never completed.
+    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
+    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
+    if (role != call_role::probe && wildcard && !completes && !r.has(sync_flag::resolved)) {
+      if (rank_->continues) uncertain.push_back(at);
+      return no_channel;
+    }
+    const communicator& comm = rank_->communicators[r.comm];
+    const std::int32_t peer = world_rank(comm, r.peer);
+    if (comm.id == 0 || peer < 0) return no_channel;
+    if (r.has(sync_flag::met) || (r.has(sync_flag::matched) && r.posting <= rank_->posted_before)) return met_before;
+    const bool of_sends = r.has(sync_flag::posts_send);
+    const stable_key key =
+        combine(of_sends ? comm.id : ~comm.id, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) |
+                                                   static_cast<std::uint32_t>(r.tag));
+    const auto fresh = static_cast<std::uint32_t>(s.channels.size());
+    const std::uint32_t number = s.numbers.intern(key, fresh);
+    if (number == fresh) {
+      s.channels.emplace_back();
+      scratch::found& f = s.channels.back();
+      f.channel.comm = comm.id;
+      f.channel.peer = peer;
+      f.channel.tag = r.tag;
+      f.key = key;
+      f.sends = of_sends;
+    }
+    return number;
+  }
+
+  static void bring_into_order(scratch& s) {
+    const auto before = [&s](std::uint32_t a, std::uint32_t b) {
+      const scratch::found &x = s.channels[a], &y = s.channels[b];
+      return x.sends != y.sends ? x.sends : x.channel < y.channel;
+    };
+    s.order.clear();
+    const bool few = s.channels.size() <= 32;  // as on most ranks: sorted where they are put
+    for (std::uint32_t number = 0; number != s.channels.size(); ++number) {
+      s.order.push_back(number);
+      for (std::size_t i = number; few && i != 0 && before(number, s.order[i - 1]); --i) std::swap(s.order[i], s.order[i - 1]);
+    }
+    if (!few) sort_rarely(s.order, before);
+  }
+
+  [[gnu::cold]] void sort_channel(const scratch::found& f) {
+    const auto count = static_cast<std::size_t>(f.at - f.first);
+    const auto posting = [this](const auto& p) { return record({p.record, p.location}).posting; };
+    if (f.sends) {
+      sort_rarely(sends_ + f.first, count,
+                  [&](const endpoint& a, const endpoint& b) { return posting(a) < posting(b); });
+      return;
+    }
+    posted_receive* const first = receives_ + f.first;
+    sort_rarely(first, count, [&](const posted_receive& a, const posted_receive& b) {
+      const std::uint32_t x = posting(a), y = posting(b);
+      return x != y ? x < y : a.kind < b.kind;
+    });
+    for (std::size_t i = 1; i < count; ++i) {
+      const bool shared = first[i - 1].kind == posted_receive::matched_probe && posting(first[i]) == posting(first[i - 1]);
+      if (shared) first[i - 1].kind = posted_receive::shared_probe;
+    }
+  }
+
+  static constexpr unsigned moved(unsigned flags, unsigned from, unsigned to) noexcept {
+    return from >= to ? (flags & from) / (from / to) : (flags & from) * (to / from);
+  }
+  unsigned flags_of(const core::sync_record& r) const noexcept {
+    return partial_ | moved(r.flags, core::sync_flag::ambiguous, endpoint_flag::ambiguous) |
+           moved(r.flags, core::sync_flag::synchronous, endpoint_flag::synchronous) |
+           moved(r.flags, core::sync_flag::any_source, endpoint_flag::wildcard);
+  }
+
+  // A call that completes any of several may have returned because of a receive that was there from the
+  // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
+  bool late_only(const location_history& here, core::call_role role, bool completes_here,
+                 const core::sync_record& r) const noexcept {
+    const bool may_wait = r.has(core::sync_flag::synchronous) || r.bytes >= endpoint_flag::always_buffered_bytes;
+    if (all_synchronous_ && may_wait) return false;
+    if (role == core::call_role::send) return true;
+    return completes_here && core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
+  }
+
+  const rank_history* rank_;
+  std::unique_ptr<unsigned char[]> memory_;  // of all that follows
+  message_channel* channels_ = nullptr;
+  endpoint* sends_ = nullptr;
+  posted_receive* receives_ = nullptr;
+  std::size_t channel_count_ = 0, send_channels_ = 0, receive_count_ = 0;
+  unsigned partial_ = 0;  ///< endpoint_flag bits of all
+  bool all_synchronous_;
 };
 
 }  // namespace explain
@@ -1894,23 +2346,19 @@ class collective_book {
     }
   }
 
-  void note(std::uint16_t location, std::uint32_t index, const core::sync_record& r, std::int64_t enter_ns,
-            std::int64_t leave_ns) {
+  /// `numbers`: scratch, empty before the first `note` and after `seal`.
+  void note(key_map& numbers, record_place here, const core::sync_record& r, const location_walk& walk) {
     if (!counts(r) || r.comm >= rank_->communicators.size()) return;
     const communicator& comm = rank_->communicators[r.comm];
     if (comm.id == 0 || comm.inter) return;
     const auto fresh = static_cast<std::uint32_t>(ordinals_.size());
-    const std::uint32_t number = numbers_.intern(comm.id, fresh);
-    if (number == fresh) ordinals_.push_back(0);
-    own_.push_back({number, r.posting, location, index, enter_ns, leave_ns});
+    const std::uint32_t number = numbers.intern(comm.id, fresh);
+    if (number == fresh) ordinals_.push_back({comm.id, 0});
+    own_.push_back({number, r.posting, here.location, here.record, walk.begin_ns(), walk.leave_ns()});
   }
 
-  /// Makes room for these records, so that no list is copied while it grows.
-  void expect(const location_history& location) {
-    std::size_t count = own_.size();
-    for (std::uint64_t i = 0; i != location.records.size(); ++i) count += counts(location.records[i]) ? 1 : 0;
-    own_.reserve(count);
-  }
+  /// Makes room for so many.
+  void expect(std::size_t calls) { own_.reserve(calls); }
 
   /// How many answers there can be for this location; valid before anything is told.
   std::size_t most_answers(std::size_t location) const noexcept {
@@ -1921,7 +2369,8 @@ class collective_book {
 
   /// Several threads may take part in turn; what counts is the order in which the process called MPI. Call
   /// once, after the last `note`.
-  void seal() {
+  void seal(key_map& numbers) {
+    for (const ordinal& o : ordinals_) numbers.erase(o.comm);
     const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
     if (!std::is_sorted(own_.begin(), own_.end(), before)) sort_rarely(own_, before);
   }
@@ -1939,7 +2388,7 @@ class collective_book {
       p.site = site_of(location, r);
       p.enter_ns = c.enter_ns;
       p.leave_ns = c.leave_ns;
-      p.ordinal = ordinals_[c.comm];
+      p.ordinal = ordinals_[c.comm].next;
       p.record = c.record;
       p.rank = comm.rank;
       p.size = comm.size;
@@ -1956,12 +2405,12 @@ class collective_book {
       const std::int32_t home = world_rank(
           comm, static_cast<std::int32_t>((p.comm + p.ordinal) % static_cast<std::uint64_t>(std::max(comm.size, 1))));
       if (home < 0 || home >= rank_->ranks) {
-        ++ordinals_[c.comm];
+        ++ordinals_[c.comm].next;
         continue;
       }
       packet& out = to(home);
       if (out.size() >= room) return;
-      ++ordinals_[c.comm];
+      ++ordinals_[c.comm].next;
       put(out, packet_part::participation);
       put(out, p);
       for (std::uint32_t k = 0; k != p.needs_count; ++k) {
@@ -2030,9 +2479,13 @@ class collective_book {
     std::int64_t enter_ns, leave_ns;
   };
 
+  struct ordinal {
+    core::stable_key comm;
+    std::uint32_t next;
+  };
+
   const rank_history* rank_;
-  key_map numbers_;
-  std::vector<std::uint32_t> ordinals_;
+  std::vector<ordinal> ordinals_;
   std::vector<call> own_;
   std::size_t told_ = 0;  ///< of own_
   std::vector<participant> here_;
@@ -2063,13 +2516,15 @@ constexpr core::stable_key call_key(core::stable_key site) noexcept { return cor
 /// Key of the time before MPI_Init returned, relative to the first rank out of it.
 constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
 
-/// The blocks one rank has met, its own and those of adopted paths, numbered from 0 in the order of meeting.
-/// Keys mean the same on all ranks, numbers do not. Not thread safe.
+/// The blocks that the ranks of one process have met, their own and those of adopted paths, numbered from 0 in the order of meeting.
+/// Keys mean the same on all ranks, numbers only in one process. Not thread safe.
 class block_table {
  public:
   struct name {
     core::stable_key block;
     core::stable_key within;  ///< not 0: an untimed step
+
+    bool before(const name& o) const noexcept { return block != o.block ? block < o.block : within < o.within; }
   };
 
   std::uint32_t intern(core::stable_key block, core::stable_key within = 0) {
@@ -2078,6 +2533,11 @@ class block_table {
     const std::uint32_t number = numbers_.intern(key, fresh);
     if (number == fresh) names_.push_back({block, within});
     return number;
+  }
+
+  /// The number of a block that was met, or key_map::none.
+  std::uint32_t find(core::stable_key block, core::stable_key within) const noexcept {
+    return numbers_.find(within == 0 ? block : core::combine(block, within));
   }
 
   std::uint32_t between(core::stable_key first, core::stable_key second) {
@@ -2109,16 +2569,114 @@ class block_table {
 
 #endif
 
-// ---- whywait/explain/wait_class.hpp
-#ifndef WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
-#define WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
+// ---- whywait/explain/class_sums.hpp
+#ifndef WHYWAIT_EXPLAIN_CLASS_SUMS_HPP
+#define WHYWAIT_EXPLAIN_CLASS_SUMS_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Adds to a bounded list of locations; what does not fit goes to rank -1.
-inline void add_share(std::vector<location_share>& list, const location_share& share, std::size_t limit = 64) {
+// What adds up while classes are made and merged: plain values, so that they travel as they are.
+
+/// What all waits of a class have in one block: residual_term without what follows from the rest.
+struct term_sums {
+  std::int64_t visits_ns = 0, inherited_ns = 0;
+  std::int64_t causer_visits = 0, waiter_visits = 0, causer_work = 0, waiter_work = 0, causer_ns = 0, waiter_ns = 0;
+
+  template <class Term>
+  void add(const Term& t) noexcept {
+    visits_ns += t.visits_ns;
+    inherited_ns += t.inherited_ns;
+    causer_visits += t.causer_visits;
+    waiter_visits += t.waiter_visits;
+    causer_work += t.causer_work;
+    waiter_work += t.waiter_work;
+    causer_ns += t.causer_ns;
+    waiter_ns += t.waiter_ns;
+  }
+  residual_term whole(const block_table::name& name) const noexcept {
+    residual_term t;
+    t.block = name.block;
+    t.within = name.within;
+    t.total_ns = causer_ns - waiter_ns;
+    t.visits_ns = visits_ns;
+    t.speed_ns = t.total_ns - visits_ns;
+    t.inherited_ns = inherited_ns;
+    t.causer_visits = causer_visits;
+    t.waiter_visits = waiter_visits;
+    t.causer_work = causer_work;
+    t.waiter_work = waiter_work;
+    t.causer_ns = causer_ns;
+    t.waiter_ns = waiter_ns;
+    return t;
+  }
+};
+
+/// The same of all blocks together: explanation without its lists.
+struct class_sums {
+  core::stable_key operation = 0, cause = 0;
+  std::int64_t count = 0, wait_ns = 0, longest_ns = 0, wrong_order_count = 0, wrong_order_ns = 0, indirect_ns = 0;
+  std::int64_t unexplained_ns = 0, first_ns = 0;
+  wait_sample longest;
+  pattern why = pattern::late_sender;
+  quality trust = quality::exact;
+
+  void add(const wait_instance& wait) noexcept {
+    trust = std::max(trust, wait.trust);
+    first_ns = count == 0 ? wait.begin_ns : std::min(first_ns, wait.begin_ns);
+    ++count;
+    wait_ns += wait.wait_ns;
+    longest_ns = std::max(longest_ns, wait.wait_ns);
+    if (wait.explained && wait.wait_ns >= longest.wait_ns) {
+      const wait_sample sample{wait.wait_ns,         wait.begin_ns,       wait.since_ns,
+                               wait.rank,            wait.causer_rank,    wait.location,
+                               wait.causer_location, wait.record,         wait.causer_record};
+      if (sample.outweighs(longest)) longest = sample;
+    }
+    if (wait.wrong_order) {
+      ++wrong_order_count;
+      wrong_order_ns += wait.wait_ns;
+    }
+  }
+  /// Another part of the same class; both have at least one wait.
+  void add(const class_sums& o) noexcept {
+    trust = std::max(trust, o.trust);
+    count += o.count;
+    wait_ns += o.wait_ns;
+    longest_ns = std::max(longest_ns, o.longest_ns);
+    wrong_order_count += o.wrong_order_count;
+    wrong_order_ns += o.wrong_order_ns;
+    indirect_ns += o.indirect_ns;
+    unexplained_ns += o.unexplained_ns;
+    first_ns = std::min(first_ns, o.first_ns);
+    if (o.longest.outweighs(longest)) longest = o.longest;
+  }
+  /// Without its lists.
+  explanation whole() const {
+    explanation e;
+    e.why = why;
+    e.operation = operation;
+    e.cause = cause;
+    e.trust = trust;
+    e.count = count;
+    e.wait_ns = wait_ns;
+    e.longest_ns = longest_ns;
+    e.wrong_order_count = wrong_order_count;
+    e.wrong_order_ns = wrong_order_ns;
+    e.indirect_ns = indirect_ns;
+    e.unexplained_ns = unexplained_ns;
+    e.first_ns = first_ns;
+    e.longest = longest;
+    return e;
+  }
+};
+
+/// A list of locations names this many; what does not fit goes to rank -1.
+constexpr std::size_t most_shares = 64;
+
+/// Adds to a bounded list of locations.
+inline void add_share(std::vector<location_share>& list, const location_share& share, std::size_t limit = most_shares) {
   for (location_share& known : list) {
     if (known.rank == share.rank && known.thread == share.thread) {
       known.ns += share.ns;
@@ -2126,264 +2684,215 @@ inline void add_share(std::vector<location_share>& list, const location_share& s
     }
   }
   if (list.size() < limit || share.rank < 0) {
-    if (list.empty()) list.reserve(4);
     list.push_back(share);
-    return;
+  } else {
+    add_share(list, {-1, 0, share.ns}, limit);
   }
-  add_share(list, {-1, 0, share.ns}, limit);
 }
 
-/// Waits of one location with one key and one shape, as they accumulate.
-struct wait_class {
-  enum kind_t : std::uint32_t { shaped, rest, shapeless };
-  static constexpr std::uint32_t open = 0xffffffffu;
+/// The same with many: those of ranks above all that the list had are not searched for in it.
+inline void add_shares(std::vector<location_share>& list, const std::vector<location_share>& more) {
+  std::int32_t greatest = -1;
+  for (const location_share& known : list) greatest = std::max(greatest, known.rank);
+  std::int64_t rest_ns = 0;
+  for (const location_share& share : more) {
+    if (share.rank <= greatest) {
+      add_share(list, share);
+    } else if (list.size() < most_shares) {
+      list.push_back(share);
+      greatest = share.rank;
+    } else {
+      rest_ns += share.ns;
+    }
+  }
+  if (rest_ns != 0) add_share(list, {-1, 0, rest_ns});
+}
 
-  explanation sum;  ///< without a residual and without waiters until the end
-  std::uint32_t location = 0;
-  std::uint32_t slot = open;  ///< of its leader (merging.hpp), once an earlier epoch found one
-};
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
 
-/// The classes of one rank. Merged on line, so memory grows with distinct (pattern, operation, cause, shape)
-/// and not with waits. Waits of one location are added in their order; the result does not depend on how
-/// locations interleave. Not thread safe.
-class class_book {
- public:
-  /// Block number, part of the absolute differences.
+#endif
+
+// ---- whywait/explain/merge_scratch.hpp
+#ifndef WHYWAIT_EXPLAIN_MERGE_SCRATCH_HPP
+#define WHYWAIT_EXPLAIN_MERGE_SCRATCH_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What making and merging classes needs for a short time only: room that all ranks of a process share, so that it stays
+/// in the cache and does not grow with them. But for the leaders nothing in it means anything from one call to the next.
+struct merge_scratch {
+  /// A class on its way into the canonical order.
+  struct placed_class {
+    core::stable_key key;
+    std::uint32_t slot, number;
+  };
+  /// Of a shape: block number, part of the absolute differences.
   struct share {
     std::uint32_t block;
     double part;
   };
+  std::vector<packet> leaders;     ///< those that all ranks have found in each round so far (merging.hpp)
+  std::vector<double> parts;       ///< a shape, by block; all 0 between two calls
+  std::vector<share> shape;
+  std::vector<placed_class> placed;
+  std::vector<std::uint32_t> order;
+  std::vector<term_sums> terms;     ///< by block
+  std::vector<unsigned char> used;  ///< by block: whether it has a term; all 0 between two calls
+  std::vector<location_share> waiters, causers, shares;
+  packet joined;
+};
 
-  /// The settings of the next epoch, before the first wait, too; borrowed.
-  void use(const options& settings) noexcept { settings_ = &settings; }
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
 
-  /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`. Returns the number of its class.
-  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                    const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
-    double whole = 0;
-    for (const residual_term& term : wait.terms) whole += static_cast<double>(std::abs(term.total_ns));
-    if (shares_.size() < block_count) shares_.resize(block_count, 0);
-    if (whole > 0) {
-      for (std::size_t i = 0; i != blocks.size(); ++i) {
-        shares_[blocks[i]] = static_cast<double>(std::abs(wait.terms[i].total_ns)) / whole;
-      }
-    }
-    const std::uint32_t number = choose(wait, operation, cause, blocks);
-    for (const std::uint32_t b : blocks) shares_[b] = 0;
-    explanation& into = classes_[number].sum;
-    count(into, wait);
-    class_terms& all = terms_[number];
-    if (all.position.size() < block_count) all.position.resize(block_count, 0);
-    if (all.sums.empty()) all.sums.reserve(blocks.size());
-    for (std::size_t i = 0; i != blocks.size(); ++i) {
-      std::uint32_t& at = all.position[blocks[i]];
-      if (at == 0) {
-        all.sums.emplace_back();
-        at = static_cast<std::uint32_t>(all.sums.size());
-      }
-      all.sums[at - 1].add(wait.terms[i]);
-      into.indirect_ns += wait.terms[i].inherited_ns;
-    }
-    return number;
+#endif
+
+// ---- whywait/explain/class_packet.hpp
+#ifndef WHYWAIT_EXPLAIN_CLASS_PACKET_HPP
+#define WHYWAIT_EXPLAIN_CLASS_PACKET_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+// Classes on their way up to rank 0, as they travel: one after the other by key and slot, each with its lists behind it.
+// Merging reads two such packets and writes a third one, each byte once and in order. Sums only, so the order of merging
+// does not matter.
+
+/// The head of one class.
+struct packed_class {
+  core::stable_key key = 0;
+  std::uint32_t slot = 0;  ///< number of its leader; then the rest, then those without a shape
+  std::uint32_t terms = 0, waiters = 0, causers = 0;  ///< how many of each follow
+  class_sums sums;
+
+  bool before(const packed_class& o) const noexcept { return key != o.key ? key < o.key : slot < o.slot; }
+};
+
+/// One line of its residual; they come by name.
+struct packed_term {
+  core::stable_key block, within;
+  term_sums sums;
+
+  bool before(const packed_term& o) const noexcept { return block != o.block ? block < o.block : within < o.within; }
+};
+
+/// Reads classes out of a packet. Throws std::out_of_range on a truncated one.
+class class_reader {
+ public:
+  class_reader(const unsigned char* data, std::size_t size) : in_(data, size) { next(); }
+
+  bool done() const noexcept { return bytes_ == nullptr; }
+  void next() {
+    bytes_ = nullptr;
+    if (in_.empty()) return;
+    const unsigned char* const begin = in_.skip(sizeof head_);
+    std::memcpy(&head_, begin, sizeof head_);
+    terms_ = in_.skip(head_.terms * sizeof(packed_term));
+    shares_ = in_.skip((std::size_t{head_.waiters} + head_.causers) * sizeof(location_share));
+    bytes_ = begin;
   }
 
-  /// A wait that is only summed: below the threshold, or its cause came too late by the clocks.
-  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
-    const std::uint32_t number = find(wait, operation, cause, wait_class::shapeless);
-    count(classes_[number].sum, wait);
-    classes_[number].sum.unexplained_ns += wait.wait_ns;
-    return number;
+  const packed_class& head() const noexcept { return head_; }
+  packed_term term(std::size_t i) const noexcept {
+    packed_term t;
+    std::memcpy(&t, terms_ + i * sizeof t, sizeof t);
+    return t;
   }
-
-  std::size_t size() const noexcept { return classes_.size(); }
-  const explanation& sum(std::size_t number) const noexcept { return classes_[number].sum; }
-  wait_class::kind_t kind(std::size_t number) const noexcept { return heads_[number].kind; }
-  /// Of its first instance: frozen (definitions 1.7).
-  const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
-  std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
-
-  /// Of its leader, found in an earlier epoch; wait_class::open if there is none yet.
-  std::uint32_t slot(std::size_t number) const noexcept { return classes_[number].slot; }
-  void place(std::size_t number, std::uint32_t slot) noexcept { classes_[number].slot = slot; }
-
-  /// At the end of an epoch: a class as a whole; every block is a term of its residual, in the order of `order`, which has
-  /// the numbers of all blocks. It keeps its shape and its slot and begins anew for the waits of the next one.
-  explanation take(std::size_t number, std::int32_t rank, const block_table& blocks,
-                   const std::vector<std::uint32_t>& order) {
-    explanation& from = classes_[number].sum;
-    explanation sum = std::move(from);
-    from = {};
-    from.why = sum.why;
-    from.operation = sum.operation;
-    from.cause = sum.cause;
-    sum.waiters.push_back({rank, static_cast<std::int32_t>(classes_[number].location), sum.wait_ns});
-    class_terms& all = terms_[number];
-    sum.residual.reserve(all.sums.size());
-    for (const std::uint32_t b : order) {
-      if (b >= all.position.size() || all.position[b] == 0) continue;
-      sum.residual.push_back(all.sums[all.position[b] - 1].whole(blocks[b]));
-    }
-    all = {};
-    return sum;
-  }
-
-  static void accumulate(residual_term& into, const residual_term& from) noexcept {
-    into.total_ns += from.total_ns;
-    into.visits_ns += from.visits_ns;
-    into.speed_ns += from.speed_ns;
-    into.inherited_ns += from.inherited_ns;
-    into.causer_visits += from.causer_visits;
-    into.waiter_visits += from.waiter_visits;
-    into.causer_work += from.causer_work;
-    into.waiter_work += from.waiter_work;
-    into.causer_ns += from.causer_ns;
-    into.waiter_ns += from.waiter_ns;
-  }
-
-  static core::stable_key key_of(pattern why, core::stable_key operation, core::stable_key cause) noexcept {
-    return core::combine(core::combine(operation, cause), static_cast<std::uint64_t>(why) + 1);
+  void waiters(std::vector<location_share>& into) const { shares(into, 0, head_.waiters); }
+  void causers(std::vector<location_share>& into) const { shares(into, head_.waiters, head_.causers); }
+  const unsigned char* bytes() const noexcept { return bytes_; }
+  std::size_t size() const noexcept {
+    return sizeof head_ + head_.terms * sizeof(packed_term) +
+           (std::size_t{head_.waiters} + head_.causers) * sizeof(location_share);
   }
 
  private:
-  // What all waits of a class have in one block: residual_term without what follows from the rest. One cache line.
-  struct term_sums {
-    std::int64_t visits_ns = 0, inherited_ns = 0;
-    std::int64_t causer_visits = 0, waiter_visits = 0, causer_work = 0, waiter_work = 0, causer_ns = 0, waiter_ns = 0;
-
-    void add(const residual_term& t) noexcept {
-      visits_ns += t.visits_ns;
-      inherited_ns += t.inherited_ns;
-      causer_visits += t.causer_visits;
-      waiter_visits += t.waiter_visits;
-      causer_work += t.causer_work;
-      waiter_work += t.waiter_work;
-      causer_ns += t.causer_ns;
-      waiter_ns += t.waiter_ns;
-    }
-    residual_term whole(const block_table::name& name) const noexcept {
-      residual_term t;
-      t.block = name.block;
-      t.within = name.within;
-      t.total_ns = causer_ns - waiter_ns;
-      t.visits_ns = visits_ns;
-      t.speed_ns = t.total_ns - visits_ns;
-      t.inherited_ns = inherited_ns;
-      t.causer_visits = causer_visits;
-      t.waiter_visits = waiter_visits;
-      t.causer_work = causer_work;
-      t.waiter_work = waiter_work;
-      t.causer_ns = causer_ns;
-      t.waiter_ns = waiter_ns;
-      return t;
-    }
-  };
-  struct class_terms {
-    std::vector<std::uint32_t> position;  ///< block number -> index in sums + 1
-    std::vector<term_sums> sums;
-  };
-  // What the search for a class looks at, of all classes together.
-  struct head {
-    std::uint32_t next;  ///< class of the same key, or none
-    wait_class::kind_t kind;
-    std::uint32_t first, count;  ///< its shape in shapes_
-  };
-  static constexpr std::uint32_t none = key_map::none;
-
-  static void count(explanation& into, const wait_instance& wait) {
-    into.trust = std::max(into.trust, wait.trust);
-    into.first_ns = into.count == 0 ? wait.begin_ns : std::min(into.first_ns, wait.begin_ns);
-    ++into.count;
-    into.wait_ns += wait.wait_ns;
-    into.longest_ns = std::max(into.longest_ns, wait.wait_ns);
-    if (wait.explained) {
-      const wait_sample sample{wait.wait_ns,         wait.begin_ns,       wait.since_ns,
-                               wait.rank,            wait.causer_rank,    wait.location,
-                               wait.causer_location, wait.record,         wait.causer_record};
-      if (sample.outweighs(into.longest)) into.longest = sample;
-    }
-    if (wait.wrong_order) {
-      ++into.wrong_order_count;
-      into.wrong_order_ns += wait.wait_ns;
-    }
-    add_share(into.causers, {wait.causer_rank, static_cast<std::int32_t>(wait.causer_location), wait.wait_ns});
+  void shares(std::vector<location_share>& into, std::size_t first, std::size_t count) const {
+    into.resize(count);
+    if (count != 0) std::memcpy(into.data(), shares_ + first * sizeof(location_share), count * sizeof(location_share));
   }
 
-  // Is the instance whose shares lie in `shares_` within class_distance? Total variation over the union of blocks.
-  bool near(const head& c) const noexcept {
-    double apart = 0, met = 0, shape = 0;
-    for (const share* s = shapes_.data() + c.first; s != shapes_.data() + c.first + c.count; ++s) {
-      apart += std::fabs(s->part - shares_[s->block]);
-      met += shares_[s->block];
-      shape += s->part;
-    }
-    return (shape > 0 ? (apart + std::max(0.0, 1 - met)) / 2 : 1) <= settings_->class_distance;
-  }
-
-  // The link to the first class of a key: the head of a list in the order in which they were made.
-  std::uint32_t& first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
-    const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
-    const auto fresh = static_cast<std::uint32_t>(lists_.size());
-    const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) lists_.push_back(none);
-    return lists_[number];
-  }
-
-  std::uint32_t make(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                     wait_class::kind_t kind, std::uint32_t& link) {
-    const auto number = static_cast<std::uint32_t>(classes_.size());
-    link = number;
-    if (number == 0) {
-      classes_.reserve(4);
-      terms_.reserve(4);
-      heads_.reserve(8);
-    }
-    classes_.emplace_back();
-    terms_.emplace_back();
-    heads_.push_back({none, kind, static_cast<std::uint32_t>(shapes_.size()), 0});
-    wait_class& fresh = classes_.back();
-    fresh.sum.why = wait.why;
-    fresh.sum.operation = operation;
-    fresh.sum.cause = cause;
-    fresh.location = wait.location;
-    return number;
-  }
-
-  std::uint32_t find(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                     wait_class::kind_t kind) {
-    std::uint32_t* link = &first_of(wait, operation, cause);
-    for (; *link != none; link = &heads_[*link].next) {
-      if (heads_[*link].kind == kind) return *link;
-    }
-    return make(wait, operation, cause, kind, *link);
-  }
-
-  std::uint32_t choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                       const std::vector<std::uint32_t>& blocks) {
-    std::uint32_t* link = &first_of(wait, operation, cause);
-    std::uint32_t shaped = 0;
-    for (; *link != none; link = &heads_[*link].next) {
-      if (heads_[*link].kind != wait_class::shaped) continue;
-      ++shaped;
-      if (near(heads_[*link])) return *link;
-    }
-    if (shaped >= settings_->classes_per_key) return find(wait, operation, cause, wait_class::rest);
-    const std::uint32_t number = make(wait, operation, cause, wait_class::shaped, *link);
-    for (const std::uint32_t b : blocks) {
-      if (shares_[b] > 0) shapes_.push_back({b, shares_[b]});
-    }
-    heads_[number].count = static_cast<std::uint32_t>(shapes_.size()) - heads_[number].first;
-    return number;
-  }
-
-  const options* settings_ = nullptr;
-  std::vector<wait_class> classes_;
-  std::vector<class_terms> terms_;
-  std::vector<head> heads_;
-  std::vector<share> shapes_;
-  key_map numbers_;
-  std::vector<std::uint32_t> lists_;  ///< first class of each key
-  std::vector<double> shares_;
+  packet_reader in_;
+  const unsigned char* bytes_ = nullptr;
+  const unsigned char* terms_ = nullptr;
+  const unsigned char* shares_ = nullptr;
+  packed_class head_;
 };
+
+namespace detail {
+
+// Behind its terms, which are written; the head stands at `at`.
+inline void finish_class(packet& out, std::size_t at, packed_class& head, const merge_scratch& scratch) {
+  head.waiters = static_cast<std::uint32_t>(scratch.waiters.size());
+  head.causers = static_cast<std::uint32_t>(scratch.causers.size());
+  std::memcpy(out.data() + at, &head, sizeof head);
+  put_bytes(out, scratch.waiters.data(), scratch.waiters.size() * sizeof(location_share));
+  put_bytes(out, scratch.causers.data(), scratch.causers.size() * sizeof(location_share));
+}
+
+inline void join_class(packet& out, const class_reader& a, const class_reader& b, merge_scratch& scratch) {
+  packed_class head = a.head();
+  head.sums.add(b.head().sums);
+  const std::size_t at = out.size();
+  put(out, head);
+  std::uint32_t i = 0, j = 0;
+  while (i != a.head().terms && j != b.head().terms) {
+    packed_term x = a.term(i);
+    const packed_term y = b.term(j);
+    if (x.before(y)) {
+      ++i;
+    } else if (y.before(x)) {
+      x = y;
+      ++j;
+    } else {
+      x.sums.add(y.sums);
+      ++i;
+      ++j;
+    }
+    put(out, x);
+  }
+  for (; i != a.head().terms; ++i) put(out, a.term(i));
+  for (; j != b.head().terms; ++j) put(out, b.term(j));
+  head.terms = static_cast<std::uint32_t>((out.size() - at - sizeof head) / sizeof(packed_term));
+  std::vector<location_share>& more = scratch.shares;
+  a.waiters(scratch.waiters);
+  b.waiters(more);
+  add_shares(scratch.waiters, more);
+  a.causers(scratch.causers);
+  b.causers(more);
+  add_shares(scratch.causers, more);
+  finish_class(out, at, head, scratch);
+}
+
+}  // namespace detail
+
+/// The classes of two packets, into `mine`.
+inline void join_classes(packet& mine, const unsigned char* data, std::size_t size, merge_scratch& scratch) {
+  packet& out = scratch.joined;
+  out.clear();
+  out.reserve(mine.size() + size);
+  class_reader a(mine.data(), mine.size()), b(data, size);
+  while (!a.done() || !b.done()) {
+    if (b.done() || (!a.done() && a.head().before(b.head()))) {
+      detail::put_bytes(out, a.bytes(), a.size());
+      a.next();
+    } else if (a.done() || b.head().before(a.head())) {
+      detail::put_bytes(out, b.bytes(), b.size());
+      b.next();
+    } else {
+      detail::join_class(out, a, b, scratch);
+      a.next();
+      b.next();
+    }
+  }
+  mine.swap(out);
+}
 
 }  // namespace explain
 }  // namespace v0
@@ -2407,11 +2916,24 @@ struct class_clock {
   std::int64_t ns = 0;  ///< its waits without measurement overhead
 };
 
-/// A class of the whole run on its way up to rank 0. Sums only, so the order of merging does not matter.
+/// A class of the whole run, on rank 0.
 struct merged_class {
   core::stable_key key = 0;
   std::uint32_t slot = 0;  ///< number of its leader; then the rest, then those without a shape
   explanation sum;         ///< residual sorted by (block, within)
+
+  merged_class() = default;
+  /// The one that `in` stands at.
+  [[gnu::cold]] explicit merged_class(const class_reader& in)
+      : key(in.head().key), slot(in.head().slot), sum(in.head().sums.whole()) {
+    sum.residual.reserve(in.head().terms);
+    for (std::uint32_t i = 0; i != in.head().terms; ++i) {
+      const packed_term t = in.term(i);
+      sum.residual.push_back(t.sums.whole({t.block, t.within}));
+    }
+    in.waiters(sum.waiters);
+    in.causers(sum.causers);
+  }
 
   bool same(const merged_class& o) const noexcept { return key == o.key && slot == o.slot; }
   bool operator<(const merged_class& o) const noexcept { return std::tie(key, slot) < std::tie(o.key, o.slot); }
@@ -2435,45 +2957,25 @@ struct merged_class {
     sum.compensated_trust = std::max(sum.compensated_trust, from.compensated_trust);
     sum.first_ns = std::min(sum.first_ns, from.first_ns);
     if (from.longest.outweighs(sum.longest)) sum.longest = from.longest;
-    for (const location_share& s : from.waiters) add_share(sum.waiters, s);
-    for (const location_share& s : from.causers) add_share(sum.causers, s);
+    add_shares(sum.waiters, from.waiters);
+    add_shares(sum.causers, from.causers);
     add_residual(from.residual);
   }
 
-  void write(packet& out) const {
-    put(out, key);
-    put(out, slot);
-    put(out, sum.why);
-    put(out, sum.trust);
-    for (const core::stable_key k : {sum.operation, sum.cause}) put(out, k);
-    for (const std::int64_t v : {sum.count, sum.wait_ns, sum.longest_ns, sum.wrong_order_count, sum.wrong_order_ns,
-                                 sum.indirect_ns, sum.unexplained_ns, sum.first_ns}) {
-      put(out, v);
-    }
-    put(out, sum.longest);
-    put_all(out, sum.residual);
-    put_all(out, sum.waiters);
-    put_all(out, sum.causers);
-  }
-
-  /// What another rank wrote, over what this holds.
-  void read(packet_reader& in) {
-    key = in.get<core::stable_key>();
-    slot = in.get<std::uint32_t>();
-    sum.why = in.get<pattern>();
-    sum.trust = in.get<quality>();
-    for (core::stable_key* k : {&sum.operation, &sum.cause}) *k = in.get<core::stable_key>();
-    for (std::int64_t* v : {&sum.count, &sum.wait_ns, &sum.longest_ns, &sum.wrong_order_count, &sum.wrong_order_ns,
-                            &sum.indirect_ns, &sum.unexplained_ns, &sum.first_ns}) {
-      *v = in.get<std::int64_t>();
-    }
-    sum.longest = in.get<wait_sample>();
-    get_all(in, sum.residual);
-    get_all(in, sum.waiters);
-    get_all(in, sum.causers);
-  }
-
  private:
+  static void accumulate(residual_term& into, const residual_term& from) noexcept {
+    into.total_ns += from.total_ns;
+    into.visits_ns += from.visits_ns;
+    into.speed_ns += from.speed_ns;
+    into.inherited_ns += from.inherited_ns;
+    into.causer_visits += from.causer_visits;
+    into.waiter_visits += from.waiter_visits;
+    into.causer_work += from.causer_work;
+    into.waiter_work += from.waiter_work;
+    into.causer_ns += from.causer_ns;
+    into.waiter_ns += from.waiter_ns;
+  }
+
   // Both by name. Mostly all blocks are known already; only the others have to be put in.
   void add_residual(const std::vector<residual_term>& from) {
     const auto name = [](const residual_term& t) { return std::tie(t.block, t.within); };
@@ -2482,7 +2984,7 @@ struct merged_class {
     for (const residual_term& t : from) {
       while (at != list.size() && name(list[at]) < name(t)) ++at;
       if (at != list.size() && name(list[at]) == name(t)) {
-        class_book::accumulate(list[at], t);
+        accumulate(list[at], t);
       } else {
         ++fresh;
       }
@@ -2524,156 +3026,82 @@ struct carried_posting {
 /// Matches the messages of one rank with those of the others by posting order: the k-th send meets the k-th
 /// posted receive per (communicator, source, destination, tag) (overhead 4.3; MPI 4.0, 3.5 "non-overtaking").
 /// Every receiver matches what was sent to it and tells the sender when and where it was received, if that can
-/// have made the sender wait. Both go out piece by piece, so that nothing but the postings and the matches is
-/// ever held as a whole: 24 bytes per posting until all is exchanged. Not thread safe.
+/// have made the sender wait. Both go out piece by piece, so that nothing but the postings and the answers is
+/// ever held as a whole: see posting_lists, and 40 bytes per answer. Not thread safe.
 class message_book {
  public:
   /// `all_synchronous`: a send that is synchronous, or large, hears of its receive even if that was posted in time.
   explicit message_book(const rank_history& rank, bool all_synchronous = false)
-      : rank_(&rank), all_synchronous_(all_synchronous) {
-    for (const location_history& location : rank.locations) partial_ = partial_ || location.dropped > 0;
-  }
+      : rank_(&rank), posted_(rank, all_synchronous) {}
 
-  /// Makes room for the postings among these records, so that no list is copied while it grows.
-  void expect(const location_history& location) {
-    std::size_t sends = sends_.size(), receives = receives_.size();
-    for (std::uint64_t i = 0; i != location.records.size(); ++i) {
-      const core::sync_record& r = location.records[i];
-      if (r.has(core::sync_flag::posts_send)) {
-        ++sends;
-      } else if (r.has(core::sync_flag::posts_receive) || core::role_of(r.call) == core::call_role::probe) {
-        ++receives;
-      }
-    }
-    sends_.reserve(sends);
-    receives_.reserve(receives);
-  }
-
-  /// Notes one record; call in record order, per location.
-  void note(std::uint16_t location, std::uint32_t index, const core::sync_record& r, std::int64_t begin_ns) {
-    using namespace core;
-    const call_role role = role_of(r.call);
-    const bool probes = role == call_role::probe;
-    if (!probes && !r.has(sync_flag::posts_send | sync_flag::posts_receive)) return;
-    if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return;
-    if (r.comm >= rank_->communicators.size()) return;
-    // Nobody knows what a wildcard received that was freed or never completed.
-    const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
-    const bool completes = role == call_role::receive || r.has(sync_flag::complete);
-    if (!probes && wildcard && !completes && !r.has(sync_flag::resolved)) {
-      if (rank_->continues) carried_.push_back({index, location, false});
-      return;
-    }
-    const communicator& comm = rank_->communicators[r.comm];
-    const std::int32_t peer = world_rank(comm, r.peer);
-    if (comm.id == 0 || peer < 0) return;
-    if (r.has(sync_flag::met) || (r.has(sync_flag::matched) && r.posting <= rank_->posted_before)) {
-      met_.push_back({r.posting, begin_ns, index, location, receive});
-      return;
-    }
-    if (r.has(sync_flag::posts_send)) {
-      add(sends_, send_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, receive});
-      return;
-    }
-    const std::uint16_t kind = !probes ? receive : r.has(sync_flag::matched) ? matched_probe : plain_probe;
-    add(receives_, receive_channels_, {comm.id, peer, r.tag}, {r.posting, begin_ns, index, location, kind});
-  }
-
-  /// Brings both sides into posting order. Call once, after the last `note`.
-  void seal() {
-    arrange(sends_, send_channels_);
-    arrange(receives_, receive_channels_);
+  posting_lists& postings() noexcept { return posted_; }
+  /// Call once, when all postings are noted.
+  void seal(posting_lists::scratch& s) {
+    posted_.seal(s);
     receives_left_ = 0;
-    for (const posted& p : receives_) receives_left_ += p.kind == receive ? 1 : 0;
-    for (std::uint32_t c = 0; c != send_channels_.list.size(); ++c) open_.push_back(c);
-  }
-
-  /// How many matches there can be.
-  std::size_t most_matches() const noexcept { return sends_.size() + receives_.size() + met_.size(); }
-
-  /// What was matched in an earlier epoch and completed in this one: nobody waits for it any more.
-  [[gnu::cold]] void recall(std::vector<message_match>& found) const {
-    for (const posted& p : met_) {
-      const core::sync_record& r = record(p);
-      endpoint before;
-      before.begin_ns = rank_->begin_ns;
-      before.record = message_match::nowhere;
-      completed(p, r, {before, 0, rank_->rank, 0, r.has(core::sync_flag::posts_receive)}, 0, found);
+    for (std::size_t i = 0; i != posted_.receive_count(); ++i) {
+      receives_left_ += posted_.receives()[i].kind == posted_receive::receive ? 1 : 0;
     }
+    if (rank_->continued) recall();
   }
 
   /// To the receivers: every send, channel by channel. Fills no packet much beyond `room` bytes; what is left
   /// is for the next call.
   template <class Outbox>
   void pack_sends(Outbox&& to, std::size_t room) {
-    std::size_t kept = 0;
-    std::int32_t full = -1;  // channels of one peer follow each other mostly
-    for (const std::uint32_t number : open_) {
-      channel& c = send_channels_.list[number];
-      packet* out = c.peer == full ? nullptr : &to(c.peer);
-      if (out == nullptr || out->size() >= room) {
-        full = c.peer;
-        open_[kept++] = number;
-        continue;
+    if (!packing_) {
+      packing_ = true;
+      std::int32_t full = -1;  // the channels of one peer follow each other
+      for (std::uint32_t c = 0; c != posted_.send_channels(); ++c) {
+        if (!pack(posted_.channel(c), full, to, room)) open_.push_back(c);
       }
-      const std::size_t fits = (room - out->size()) / sizeof(endpoint) + 1;
-      const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(fits, c.last - c.next));
-      put(*out, packet_part::sends);
-      put(*out, c.comm);
-      put(*out, c.tag);
-      put(*out, c.next - c.first);
-      put(*out, count);
-      for (std::uint32_t i = 0; i != count; ++i) put(*out, send_endpoint(sends_[c.next++]));
-      if (c.next != c.last) open_[kept++] = number;
+      return;
+    }
+    std::size_t kept = 0;
+    std::int32_t full = -1;
+    for (const std::uint32_t c : open_) {
+      if (!pack(posted_.channel(c), full, to, room)) open_[kept++] = c;
     }
     open_.resize(kept);
   }
 
-  /// The receiver's side of a part of one channel; the reader stands behind the part's kind. Matches are
-  /// appended to `found`, what the sender has to hear to `reply`. Parts of a channel come in their order.
-  void match_sends(std::int32_t source, packet_reader& in, std::vector<message_match>& found, packet& reply) {
-    const auto id = in.get<core::stable_key>();
+  /// The receiver's side of a part of one channel; the reader stands behind the part's kind. What the sender has to
+  /// hear is appended to `reply`. Parts of a channel come in their order.
+  void match_sends(std::int32_t source, packet_reader& in, packet& reply) {
     const auto tag = in.get<std::int32_t>();
+    const auto id = in.get<core::stable_key>();
     const auto from = in.get<std::uint32_t>();
     const auto count = in.get<std::uint32_t>();
-    const std::uint32_t number = receive_channels_.numbers.find(channel_key(id, source, tag));
-    std::uint32_t nothing = 0;
-    std::uint32_t& at = number == key_map::none ? nothing : receive_channels_.list[number].next;
-    const std::uint32_t last = number == key_map::none ? 0 : receive_channels_.list[number].last;
+    const unsigned char* sent = in.skip(std::size_t{count} * sizeof(endpoint));
+    message_channel* const c = posted_.find(false, source, id, tag);
+    posted_receive* at = posted_.receives() + (c == nullptr ? 0 : c->next);
+    posted_receive* const last = posted_.receives() + (c == nullptr ? 0 : c->last);
     std::size_t replies_at = 0;  // where the number of replies is, once there is one
     std::uint32_t replies = 0, met = 0;
-    for (std::uint32_t k = 0; k != count; ++k) {
-      const auto sent = in.get<endpoint>();
-      bool taken = false;
-      while (at != last && !taken) {
-        const posted& p = receives_[at++];
-        if (p.kind == plain_probe) {  // sees the message of the next receive
-          found_at_probe(p, source, sent, found);
-        } else if (p.kind == matched_probe) {
-          found_at_probe(p, source, sent, found);
-          // Its Mrecv shares the posting and follows at once; a probed message that nobody received is gone too.
-          taken = at == last || receives_[at].order != p.order;
-        } else {
-          taken = true;
-          --receives_left_;
-          const core::sync_record& r = record(p);
-          const endpoint answer = endpoint_of(p);
-          completed(p, r, {sent, 0, source, 0, true}, answer.flags, found);
-          // Most sends find their receive posted in time; those need no reply.
-          if ((sent.flags & endpoint_flag::late_only) != 0 && answer.begin_ns <= sent.begin_ns) continue;
-          if (replies++ == 0) {
-            put(reply, packet_part::receives);
-            put(reply, id);
-            put(reply, tag);
-            replies_at = reply.size();
-            put(reply, replies);
-          }
-          put(reply, from + k);
-          put(reply, answer);
-        }
+    for (; met != count; ++met, sent += sizeof(endpoint)) {
+      // These see the message of the next receive.
+      for (; at != last && at->kind <= posted_receive::shared_probe; ++at) std::memcpy(&at->partner, sent, sizeof(endpoint));
+      if (at == last) break;
+      posted_receive& p = *at++;
+      std::memcpy(&p.partner, sent, sizeof(endpoint));
+      if (p.kind != posted_receive::receive) continue;  // a probed message that nobody received is gone too
+      --receives_left_;
+      // Most sends find their receive posted in time; those need no reply.
+      const bool in_time = (p.partner.flags & endpoint_flag::late_only) != 0 && p.begin_ns <= p.partner.begin_ns;
+      p.partner.flags = static_cast<std::uint16_t>(p.partner.flags | p.flags);
+      if (in_time) continue;
+      if (replies++ == 0) {
+        put(reply, packet_part::receives);
+        put(reply, tag);
+        put(reply, id);
+        replies_at = reply.size();
+        put(reply, replies);
       }
-      met += taken ? 1 : 0;  // a prefix
+      const core::stable_key site = site_of(rank_->locations[p.location], posted_.record({p.record, p.location}));
+      put(reply, from + met);
+      put(reply, endpoint{p.begin_ns, site, p.record, p.location, p.flags});
     }
+    if (c != nullptr) c->next = static_cast<std::uint32_t>(at - posted_.receives());
     if (replies != 0) std::memcpy(reply.data() + replies_at, &replies, sizeof replies);
     if (met == count) return;
     if (!rank_->continues) {
@@ -2681,190 +3109,164 @@ class message_book {
       return;
     }
     put(reply, packet_part::unmet);
-    put(reply, id);
     put(reply, tag);
+    put(reply, id);
     put(reply, from + met);
+  }
+
+  /// The sender's side of one reply: when and where messages of one channel were received.
+  void match_replies(std::int32_t destination, packet_reader& in) {
+    const auto tag = in.get<std::int32_t>();
+    const auto id = in.get<core::stable_key>();
+    const auto count = in.get<std::uint32_t>();
+    const message_channel* const c = posted_.find(true, destination, id, tag);
+    for (std::uint32_t i = 0; i != count; ++i) {
+      const auto k = in.get<std::uint32_t>();
+      auto received = in.get<endpoint>();
+      if (c == nullptr) continue;
+      const endpoint& sent = posted_.sends()[c->first + k];
+      const record_place here{sent.record, sent.location};
+      const core::sync_record& r = posted_.record(here);
+      const record_place over = posted_.completion_of(here, r);
+      if (over.location == record_place::nowhere) continue;
+      const unsigned own = sent.flags & ~unsigned{endpoint_flag::late_only};
+      received.flags = static_cast<std::uint16_t>(received.flags | own | endpoint_flag::size_of(r.bytes));
+      answers_.emplace_back();
+      set(answers_.back(), received, over, destination, false);
+    }
   }
 
   /// The sender's side, if another epoch follows: from which of its messages on a channel has not been received.
   [[gnu::cold]] void take_unmet(std::int32_t destination, packet_reader& in) {
-    const auto id = in.get<core::stable_key>();
     const auto tag = in.get<std::int32_t>();
+    const auto id = in.get<core::stable_key>();
     const auto k = in.get<std::uint32_t>();
-    const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
-    if (number == key_map::none) return;
-    channel& c = send_channels_.list[number];
-    c.met = std::min(c.met, c.first + k);
+    message_channel* const c = posted_.find(true, destination, id, tag);
+    if (c != nullptr) c->met = std::min(c->met, c->first + k);
   }
 
   /// After the exchange, if another epoch follows: the postings that it has to know of. What a call completed here,
   /// but nobody sent, stays unmatched.
   [[gnu::cold]] std::vector<carried_posting> carried() {
-    for (const channel& c : send_channels_.list) {
-      for (std::uint32_t i = c.first; i != c.last; ++i) carry(sends_[i], i < c.met);
-    }
-    for (const channel& c : receive_channels_.list) {
+    std::vector<carried_posting> all;
+    const auto carry = [&](record_place p, bool met) {
+      if (!met || !is_over(p)) all.push_back({p.record, p.location, met});
+    };
+    for (const record_place& p : posted_.uncertain) all.push_back({p.record, p.location, false});
+    for (std::size_t n = 0; n != posted_.channels(); ++n) {
+      const message_channel& c = posted_.channel(n);
       for (std::uint32_t i = c.first; i != c.last; ++i) {
-        if (receives_[i].kind != receive || is_over(receives_[i])) continue;
-        carry(receives_[i], i < c.next);
+        if (n < posted_.send_channels()) {
+          carry({posted_.sends()[i].record, posted_.sends()[i].location}, i < c.met);
+          continue;
+        }
+        const posted_receive& p = posted_.receives()[i];
+        if (p.kind != posted_receive::receive || is_over({p.record, p.location})) continue;
+        carry({p.record, p.location}, i < c.next);
         receives_left_ -= i < c.next ? 0 : 1;
       }
     }
-    for (const posted& p : met_) carry(p, true);
-    return std::move(carried_);
-  }
-
-  /// The sender's side of one reply: when and where messages of one channel were received.
-  void match_replies(std::int32_t destination, packet_reader& in, std::vector<message_match>& found) const {
-    const auto id = in.get<core::stable_key>();
-    const auto tag = in.get<std::int32_t>();
-    const auto count = in.get<std::uint32_t>();
-    const std::uint32_t number = send_channels_.numbers.find(channel_key(id, destination, tag));
-    for (std::uint32_t i = 0; i != count; ++i) {
-      const auto k = in.get<std::uint32_t>();
-      const auto received = in.get<endpoint>();
-      if (number == key_map::none) continue;
-      const posted& p = sends_[send_channels_.list[number].first + k];
-      const auto flags = endpoint_of(p).flags | endpoint_flag::size_of(record(p).bytes);
-      completed(p, record(p), {received, 0, destination, 0, false}, static_cast<std::uint16_t>(flags), found);
-    }
+    for (const record_place& p : posted_.met) carry(p, true);
+    return all;
   }
 
   /// Sends and receives that did not meet; valid after the exchange.
   std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
 
- private:
-  // Probes sort before the receive of the same posting.
-  enum : std::uint16_t { plain_probe, matched_probe, receive };
-
-  struct posted {
-    std::uint64_t order;  ///< channel << 32 | posting
-    std::int64_t begin_ns;
-    std::uint32_t record;
-    std::uint16_t location;
-    std::uint16_t kind;
-  };
-  struct channel {
-    core::stable_key comm;
-    std::int32_t peer;  ///< world rank of the other side
-    std::int32_t tag;
-    std::uint32_t first = 0, last = 0;  ///< range in the arranged postings
-    std::uint32_t next = 0;             ///< the first that is not sent or not matched yet
-    std::uint32_t met = 0xffffffffu;    ///< the first that nobody has received, if another epoch follows
-  };
-  struct channels {
-    key_map numbers;
-    std::vector<channel> list;
-    std::uint64_t recent_key = 0;
-    std::uint32_t recent = 0;
-  };
-
-  static core::stable_key channel_key(core::stable_key comm, std::int32_t peer, std::int32_t tag) noexcept {
-    return core::combine(
-        comm, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) | static_cast<std::uint32_t>(tag));
+  /// All that met, by location and record; valid after the exchange. `places` is scratch: 4 bytes per record. O(records).
+  void matches(std::vector<std::uint32_t>& places, std::vector<message_match>& found) const {
+    std::size_t records = 0;
+    for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
+    places.assign(records + 1, 0);
+    each_match([&](const endpoint&, record_place p, std::int32_t, bool) { ++places[number_of(p) + 1]; });
+    for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
+    found.resize(places.back());
+    each_match([&](const endpoint& partner, record_place p, std::int32_t rank, bool receiving) {
+      set(found[places[number_of(p)]++], partner, p, rank, receiving);
+    });
   }
 
-  bool is_over(const posted& p) const noexcept {
-    const core::sync_record& r = record(p);
+  /// Gives its memory back.
+  void release() noexcept {
+    posted_ = posting_lists(*rank_, false);
+    open_ = {};
+    answers_ = {};
+  }
+
+ private:
+  // True if nothing of it is left.
+  template <class Outbox>
+  bool pack(message_channel& c, std::int32_t& full, Outbox&& to, std::size_t room) {
+    if (c.peer == full) return false;
+    packet& out = to(c.peer);
+    if (out.size() >= room) {
+      full = c.peer;
+      return false;
+    }
+    const std::size_t fits = (room - out.size()) / sizeof(endpoint) + 1;
+    const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(fits, c.last - c.next));
+    put(out, packet_part::sends);
+    put(out, c.tag);
+    put(out, c.comm);
+    put(out, c.next - c.first);
+    put(out, count);
+    detail::put_bytes(out, posted_.sends() + c.next, count * sizeof(endpoint));
+    c.next += count;
+    return c.next == c.last;
+  }
+
+  // What was matched in an earlier epoch and completed in this one: nobody waits for it any more.
+  [[gnu::cold]] void recall() {
+    for (const record_place& p : posted_.met) {
+      const core::sync_record& r = posted_.record(p);
+      const record_place over = posted_.completion_of(p, r);
+      if (over.location == record_place::nowhere) continue;
+      endpoint before;
+      before.begin_ns = rank_->begin_ns;
+      before.record = message_match::nowhere;
+      answers_.push_back({before, over.record, rank_->rank, over.location, r.has(core::sync_flag::posts_receive)});
+    }
+  }
+
+  bool is_over(record_place p) const noexcept {
+    const core::sync_record& r = posted_.record(p);
     const core::call_role role = core::role_of(r.call);
     return r.has(core::sync_flag::complete) || role == core::call_role::send || role == core::call_role::receive;
   }
-  void carry(const posted& p, bool is_met) {
-    if (!is_met || !is_over(p)) carried_.push_back({p.record, p.location, is_met});
+
+  // In place: what was just written piece by piece is slow to read as a whole.
+  static void set(message_match& m, const endpoint& partner, record_place here, std::int32_t rank, bool receiving) noexcept {
+    m.partner = partner;
+    m.record = here.record;
+    m.rank = rank;
+    m.location = here.location;
+    m.receiving = receiving;
   }
 
-  const core::sync_record& record(const posted& p) const noexcept {
-    return rank_->locations[p.location].records[p.record];
-  }
-
-  static void add(std::vector<posted>& list, channels& known, const channel& c, posted p) {
-    const core::stable_key key = channel_key(c.comm, c.peer, c.tag);
-    if (known.list.empty() || key != known.recent_key) {
-      const auto fresh = static_cast<std::uint32_t>(known.list.size());
-      known.recent = known.numbers.intern(key, fresh);
-      known.recent_key = key;
-      if (known.recent == fresh) known.list.push_back(c);
-    }
-    p.order |= static_cast<std::uint64_t>(known.recent) << 32;
-    list.push_back(p);
-  }
-
-  static void arrange(std::vector<posted>& list, channels& known) {
-    const auto before = [](const posted& a, const posted& b) {
-      return a.order != b.order ? a.order < b.order : a.kind < b.kind;
-    };
-    if (!std::is_sorted(list.begin(), list.end(), before)) std::stable_sort(list.begin(), list.end(), before);
-    for (std::uint32_t i = 0; i != list.size(); ++i) {
-      channel& c = known.list[list[i].order >> 32];
-      if (c.last == 0) c.first = i;
-      c.last = i + 1;
-    }
-    for (channel& c : known.list) c.next = c.first;
-  }
-
-  endpoint endpoint_of(const posted& p) const noexcept {
-    const core::sync_record& r = record(p);
-    endpoint e;
-    e.begin_ns = p.begin_ns;
-    e.site = site_of(rank_->locations[p.location], r);
-    e.record = p.record;
-    e.location = p.location;
-    if (r.has(core::sync_flag::ambiguous)) e.flags = endpoint_flag::ambiguous;
-    if (r.has(core::sync_flag::synchronous)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::synchronous);
-    if (r.has(core::sync_flag::any_source)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::wildcard);
-    if (partial_) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::partial);
-    return e;
-  }
-
-  endpoint send_endpoint(const posted& p) const noexcept {
-    endpoint e = endpoint_of(p);
-    if (late_only(p)) e.flags = static_cast<std::uint16_t>(e.flags | endpoint_flag::late_only);
-    return e;
-  }
-
-  // A call that completes any of several may have returned because of a receive that was there from the
-  // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
-  bool late_only(const posted& p) const noexcept {
-    const core::sync_record& r = record(p);
-    const bool may_wait = r.has(core::sync_flag::synchronous) || r.bytes >= endpoint_flag::always_buffered_bytes;
-    if (all_synchronous_ && may_wait) return false;
-    if (core::role_of(r.call) == core::call_role::send) return true;
-    const location_history& here = rank_->locations[p.location];
-    return r.has(core::sync_flag::complete) && r.completed_by == p.location && r.completion >= p.record &&
-           r.completion < here.records.size() &&
-           core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
-  }
-
-  void found_at_probe(const posted& p, std::int32_t source, const endpoint& sent,
-                      std::vector<message_match>& found) const {
-    found.push_back({sent, p.record, source, p.location, true});
-  }
-
-  void completed(const posted& p, const core::sync_record& r, message_match match, std::uint16_t flags,
-                 std::vector<message_match>& found) const {
-    const core::call_role role = core::role_of(r.call);
-    if (role == core::call_role::send || role == core::call_role::receive) {
-      match.record = p.record;
-      match.location = p.location;
-    } else {
-      if (!r.has(core::sync_flag::complete) || r.completed_by >= rank_->locations.size() ||
-          r.completion >= rank_->locations[r.completed_by].records.size()) {
-        return;  // never seen to complete: nobody waited for it
+  template <class Function>
+  void each_match(Function&& function) const {
+    for (std::size_t n = posted_.send_channels(); n != posted_.channels(); ++n) {
+      const message_channel& c = posted_.channel(n);
+      for (std::uint32_t i = c.first; i != c.next; ++i) {
+        const posted_receive& p = posted_.receives()[i];
+        if (p.completed_by != record_place::nowhere) function(p.partner, {p.completion, p.completed_by}, c.peer, true);
       }
-      match.record = r.completion;
-      match.location = static_cast<std::uint16_t>(r.completed_by);
     }
-    match.partner.flags = static_cast<std::uint16_t>(match.partner.flags | flags);
-    found.push_back(match);
+    for (const message_match& m : answers_) function(m.partner, {m.record, m.location}, m.rank, m.receiving);
+  }
+  // Among all records of the rank.
+  std::size_t number_of(record_place p) const noexcept {
+    std::size_t before = 0;
+    for (std::uint16_t l = 0; l != p.location; ++l) before += static_cast<std::size_t>(rank_->locations[l].records.size());
+    return before + p.record;
   }
 
   const rank_history* rank_;
-  std::vector<posted> sends_, receives_, met_;
-  std::vector<carried_posting> carried_;
-  channels send_channels_, receive_channels_;
-  std::vector<std::uint32_t> open_;  ///< channels with sends that the receiver has not been told of
+  posting_lists posted_;
+  std::vector<message_match> answers_;  ///< for own sends; and what met in an earlier epoch
+  std::vector<std::uint32_t> open_;     ///< channels with sends that the receiver has not been told of
   std::int64_t unmatched_ = 0, receives_left_ = 0;
-  bool partial_ = false, all_synchronous_;
+  bool packing_ = false;
 };
 
 }  // namespace explain
@@ -2887,30 +3289,42 @@ struct shape_entry {
   double share;
 };
 
-/// A shape, sorted by block; borrowed.
-struct shape_view {
-  const shape_entry* first = nullptr;
-  std::size_t count = 0;
+/// A shape, sorted by block; borrowed, from a list or out of a packet.
+class shape_view {
+ public:
+  shape_view() = default;
+  shape_view(const unsigned char* bytes, std::size_t size) noexcept : bytes_(bytes), size_(size) {}
+  shape_view(const std::vector<shape_entry>& all) noexcept
+      : shape_view(reinterpret_cast<const unsigned char*>(all.data()), all.size()) {}
 
-  shape_view(const shape_entry* entries, std::size_t size) : first(entries), count(size) {}
-  shape_view(const std::vector<shape_entry>& all) : first(all.data()), count(all.size()) {}
+  std::size_t size() const noexcept { return size_; }
+  const unsigned char* bytes() const noexcept { return bytes_; }
+  shape_entry operator[](std::size_t i) const noexcept {
+    shape_entry e;
+    std::memcpy(&e, bytes_ + i * sizeof e, sizeof e);
+    return e;
+  }
+
+ private:
+  const unsigned char* bytes_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 /// Total variation distance over the union of blocks: half the sum of |differences of shares| (definitions
 /// 1.7), 0 for equal shapes, 1 for disjoint ones. O(a + b).
-[[gnu::cold]] inline double distance(shape_view a, shape_view b) noexcept {
+inline double distance(shape_view a, shape_view b) noexcept {
   double apart = 0;
   std::size_t i = 0, j = 0;
-  while (i != a.count && j != b.count) {
-    const shape_entry &x = a.first[i], &y = b.first[j];
+  while (i != a.size() && j != b.size()) {
+    const shape_entry x = a[i], y = b[j];
     const bool same = x.block == y.block && x.within == y.within;
     const bool less = x.block != y.block ? x.block < y.block : x.within < y.within;
     apart += same ? std::fabs(x.share - y.share) : less ? x.share : y.share;
     i += same || less ? 1 : 0;
     j += same || !less ? 1 : 0;
   }
-  for (; i != a.count; ++i) apart += a.first[i].share;
-  for (; j != b.count; ++j) apart += b.first[j].share;
+  for (; i != a.size(); ++i) apart += a[i].share;
+  for (; j != b.size(); ++j) apart += b[j].share;
   return apart / 2;
 }
 
@@ -2918,32 +3332,65 @@ struct shape_view {
 struct shape_leader {
   core::stable_key key = 0;  ///< (pattern, operation, cause)
   std::int64_t first_ns = 0, wait_ns = 0, count = 0;
-  std::uint32_t from = 0, size = 0;  ///< its shape in the list
+  std::uint32_t from = 0, size = 0;  ///< its shape: in shape_leaders; in a packet it follows, and `from` is 0
 };
 
-/// Leaders and their shapes, in two blocks of memory. Their order is canonical: by time, then by content, never by rank.
+/// Negative, 0 or positive. The order is canonical: by time, then by content, never by rank.
+inline int compare(const shape_leader& a, shape_view a_shape, const shape_leader& b, shape_view b_shape) noexcept {
+  const auto head = [](const shape_leader& l) { return std::tie(l.key, l.first_ns, l.wait_ns, l.count); };
+  if (head(a) != head(b)) return head(a) < head(b) ? -1 : 1;
+  for (std::size_t k = 0; k != std::min(a_shape.size(), b_shape.size()); ++k) {
+    const shape_entry x = a_shape[k], y = b_shape[k];
+    const auto all = [](const shape_entry& e) { return std::tie(e.block, e.within, e.share); };
+    if (all(x) != all(y)) return all(x) < all(y) ? -1 : 1;
+  }
+  return a_shape.size() == b_shape.size() ? 0 : a_shape.size() < b_shape.size() ? -1 : 1;
+}
+
+/// Reads leaders as they travel: one after the other, each with its shape behind it. Throws std::out_of_range on a truncated
+/// packet.
+class leader_reader {
+ public:
+  leader_reader(const unsigned char* data, std::size_t size) : in_(data, size) { next(); }
+
+  bool done() const noexcept { return bytes_ == nullptr; }
+  void next() {
+    bytes_ = nullptr;
+    if (in_.empty()) return;
+    const unsigned char* const begin = in_.skip(sizeof head_);
+    std::memcpy(&head_, begin, sizeof head_);
+    in_.skip(head_.size * sizeof(shape_entry));
+    bytes_ = begin;
+  }
+  const shape_leader& head() const noexcept { return head_; }
+  shape_view shape() const noexcept { return {bytes_ + sizeof head_, head_.size}; }
+  const unsigned char* bytes() const noexcept { return bytes_; }
+  std::size_t size() const noexcept { return sizeof head_ + head_.size * sizeof(shape_entry); }
+  bool before(const leader_reader& o) const noexcept { return compare(head_, shape(), o.head_, o.shape()) < 0; }
+
+ private:
+  packet_reader in_;
+  const unsigned char* bytes_ = nullptr;
+  shape_leader head_;
+};
+
+/// Leaders and their shapes, in two blocks of memory, by key.
 class shape_leaders {
  public:
   std::size_t size() const noexcept { return heads_.size(); }
   const shape_leader& operator[](std::size_t i) const noexcept { return heads_[i]; }
-  shape_view shape(std::size_t i) const noexcept { return {shapes_.data() + heads_[i].from, heads_[i].size}; }
+  shape_view shape(std::size_t i) const noexcept {
+    return {reinterpret_cast<const unsigned char*>(shapes_.data() + heads_[i].from), heads_[i].size};
+  }
 
-  void clear() noexcept {
-    heads_.clear();
-    shapes_.clear();
-  }
-  void reserve(std::size_t leaders, std::size_t entries) {
-    heads_.reserve(leaders);
-    shapes_.reserve(entries);
-  }
   void add(shape_leader head, shape_view shape) {
     head.from = static_cast<std::uint32_t>(shapes_.size());
-    head.size = static_cast<std::uint32_t>(shape.count);
+    head.size = static_cast<std::uint32_t>(shape.size());
     heads_.push_back(head);
-    shapes_.insert(shapes_.end(), shape.first, shape.first + shape.count);
+    for (std::size_t k = 0; k != shape.size(); ++k) shapes_.push_back(shape[k]);
   }
 
-  /// Where the first leader of a key is, or would be. By key, like the next.
+  /// Where the first leader of a key is, or would be.
   std::size_t first_of(core::stable_key key) const noexcept {
     const auto before = [](const shape_leader& l, core::stable_key k) { return l.key < k; };
     return static_cast<std::size_t>(std::lower_bound(heads_.begin(), heads_.end(), key, before) - heads_.begin());
@@ -2954,49 +3401,317 @@ class shape_leaders {
     for (std::size_t i = first_of(key); i != heads_.size() && heads_[i].key == key; ++i) ++n;
     return n;
   }
-  /// Others, behind those of the same key that are here. Both by key.
-  [[gnu::cold]] void join(const shape_leaders& more) {
+  /// Others out of a packet, behind those of the same key that are here. Both by key.
+  [[gnu::cold]] void join(leader_reader more) {
     shape_leaders both;
-    both.reserve(size() + more.size(), shapes_.size() + more.shapes_.size());
-    for (std::size_t i = 0, j = 0; i != size() || j != more.size();) {
-      if (j == more.size() || (i != size() && heads_[i].key <= more.heads_[j].key)) {
+    for (std::size_t i = 0; i != size() || !more.done();) {
+      if (more.done() || (i != size() && heads_[i].key <= more.head().key)) {
         both.add(heads_[i], shape(i));
         ++i;
       } else {
-        both.add(more.heads_[j], more.shape(j));
-        ++j;
+        both.add(more.head(), more.shape());
+        more.next();
       }
     }
     std::swap(*this, both);
   }
 
-  /// Element i here against element j there: negative, 0 or positive.
-  int compare(std::size_t i, const shape_leaders& o, std::size_t j) const noexcept {
-    const auto head = [](const shape_leader& l) { return std::tie(l.key, l.first_ns, l.wait_ns, l.count); };
-    if (head(heads_[i]) != head(o.heads_[j])) return head(heads_[i]) < head(o.heads_[j]) ? -1 : 1;
-    const shape_view a = shape(i), b = o.shape(j);
-    for (std::size_t k = 0; k != std::min(a.count, b.count); ++k) {
-      const auto all = [](const shape_entry& e) { return std::tie(e.block, e.within, e.share); };
-      if (all(a.first[k]) != all(b.first[k])) return all(a.first[k]) < all(b.first[k]) ? -1 : 1;
-    }
-    return a.count == b.count ? 0 : a.count < b.count ? -1 : 1;
-  }
-
-  void write(packet& out) const {
-    put_all(out, heads_);
-    put_all(out, shapes_);
-  }
-  void read(packet_reader& in) {
-    get_all(in, heads_);
-    get_all(in, shapes_);
-    for (const shape_leader& l : heads_) {
-      if (l.from > shapes_.size() || l.size > shapes_.size() - l.from) detail::truncated();
-    }
-  }
-
  private:
   std::vector<shape_leader> heads_;
   std::vector<shape_entry> shapes_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/wait_class.hpp
+#ifndef WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
+#define WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The classes of one rank: waits of one location with one key and one shape, as they accumulate. Merged on line, so
+/// memory grows with distinct (pattern, operation, cause, shape) and not with waits: about 1 KB a class, in one list for
+/// each kind of what all classes have. Waits of one location are added in their order; the result does not depend on how
+/// locations interleave. Not thread safe.
+class class_book {
+ public:
+  enum kind_t : std::uint8_t { shaped, rest, shapeless };
+  /// No leader yet, for `slot`.
+  static constexpr std::uint32_t open = 0xffffffffu;
+  using share = merge_scratch::share;
+
+  /// The settings of the next epoch, before the first wait, too; all borrowed.
+  void use(const options& settings, merge_scratch& scratch) noexcept {
+    settings_ = &settings;
+    scratch_ = &scratch;
+  }
+
+  /// Before many waits are added: asks for the memory of all classes.
+  void approach() const noexcept {
+    core::approach(heads_.data(), heads_.size() * sizeof(head));
+    core::approach(shapes_.data(), shapes_.size() * sizeof(share));
+    core::approach(entries_.data(), entries_.size() * sizeof(entry));
+    core::approach(terms_.data(), terms_.size() * sizeof(term_node));
+    core::approach(causers_.data(), causers_.size() * sizeof(causer_node));
+    numbers_.approach();
+  }
+
+  /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`, each once; least work if they ascend. All
+  /// are below `block_count`. Returns the number of its class.
+  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                    const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
+    std::vector<double>& parts = scratch_->parts;
+    if (parts.size() < block_count) parts.resize(block_count, 0);
+    double whole = 0;
+    for (const residual_term& t : wait.terms) whole += static_cast<double>(std::abs(t.total_ns));
+    if (whole > 0) {
+      for (std::size_t i = 0; i != blocks.size(); ++i) {
+        parts[blocks[i]] = static_cast<double>(std::abs(wait.terms[i].total_ns)) / whole;
+      }
+    }
+    const std::uint32_t number = choose(wait, operation, cause, blocks);
+    for (const std::uint32_t b : blocks) parts[b] = 0;
+    entry& into = entries_[number];
+    into.sums.add(wait);
+    add_causer(into, wait);
+    add_terms(into, wait, blocks);
+    return number;
+  }
+
+  /// A wait that is only summed: below the threshold, or its cause came too late by the clocks.
+  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
+    const std::uint32_t number = find(wait, operation, cause, shapeless);
+    entry& into = entries_[number];
+    into.sums.add(wait);
+    into.sums.unexplained_ns += wait.wait_ns;
+    add_causer(into, wait);
+    return number;
+  }
+
+  std::size_t size() const noexcept { return heads_.size(); }
+  const class_sums& sums(std::size_t number) const noexcept { return entries_[number].sums; }
+  core::stable_key key(std::size_t number) const noexcept {
+    const class_sums& s = entries_[number].sums;
+    return key_of(s.why, s.operation, s.cause);
+  }
+  kind_t kind(std::size_t number) const noexcept { return heads_[number].kind; }
+  std::uint32_t location(std::size_t number) const noexcept { return heads_[number].location; }
+  /// Of its first instance: frozen (definitions 1.7).
+  const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
+  std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
+
+  std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
+  std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
+  /// Puts it into the order of `before(block number, block number)`.
+  template <class Before>
+  void sort_shape(std::size_t number, Before before) {
+    const auto first = shapes_.begin() + heads_[number].first;
+    std::vector<share>& some = scratch_->shape;
+    some.assign(first, first + heads_[number].count);
+    sort_short(some, [&before](const share& a, const share& b) { return before(a.block, b.block); });
+    std::copy(some.begin(), some.end(), first);
+  }
+  /// Total variation distance from the shape of a class to that whose parts of 1 lie in the scratch by block, or are of
+  /// blocks that are unknown here.
+  double distance(std::size_t number) const noexcept {
+    const head& c = heads_[number];
+    if (c.count == 0) return 1;
+    const double* parts = scratch_->parts.data();
+    double apart = 0, met = 0;
+    const share* const end = shapes_.data() + c.first + c.count;
+    for (const share* s = shapes_.data() + c.first; s != end; ++s) {
+      apart += std::fabs(s->part - parts[s->block]);
+      met += parts[s->block];
+    }
+    return (apart + std::max(0.0, 1 - met)) / 2;
+  }
+
+  /// What its waits have in each block, in no certain order: f(block number, term_sums).
+  template <class F>
+  void each_term(std::size_t number, F&& f) const {
+    for (std::uint32_t t = entries_[number].terms; t != none; t = terms_[t].next) f(terms_[t].block, terms_[t].sums);
+  }
+  /// Whom it waited for, in the order of meeting: f(location_share).
+  template <class F>
+  void each_causer(std::size_t number, F&& f) const {
+    for (std::uint32_t c = entries_[number].causers; c != none; c = causers_[c].next) f(causers_[c].share);
+  }
+
+  /// Of its leader (merging.hpp), found in this epoch or an earlier one; `open` if there is none yet.
+  std::uint32_t slot(std::size_t number) const noexcept { return heads_[number].slot; }
+  void place(std::size_t number, std::uint32_t slot) noexcept { heads_[number].slot = slot; }
+
+  /// At the end of an epoch, when all is taken over: classes keep their shapes and their slots and begin anew for the waits
+  /// of the next one.
+  void begin_anew() {
+    for (entry& e : entries_) {
+      class_sums fresh;
+      fresh.why = e.sums.why;
+      fresh.operation = e.sums.operation;
+      fresh.cause = e.sums.cause;
+      e = {fresh, none, none};
+    }
+    terms_.clear();
+    causers_.clear();
+  }
+
+  static core::stable_key key_of(pattern why, core::stable_key operation, core::stable_key cause) noexcept {
+    return core::combine(core::combine(operation, cause), static_cast<std::uint64_t>(why) + 1);
+  }
+
+ private:
+  static constexpr std::uint32_t none = key_map::none;
+
+  // What the search for a class looks at.
+  struct head {
+    std::uint32_t next;          ///< class of the same key and location, or none
+    std::uint32_t first, count;  ///< its shape in shapes_
+    std::uint32_t slot;
+    std::uint16_t location;
+    kind_t kind;
+  };
+  struct entry {
+    class_sums sums;
+    std::uint32_t terms, causers;  ///< the first of each, or none
+  };
+  struct term_node {
+    term_sums sums;
+    std::uint32_t block, next;
+  };
+  struct causer_node {
+    location_share share;
+    std::uint32_t next;
+  };
+
+  // Both lists have the same order mostly, so it is gone through once.
+  void add_terms(entry& into, const wait_instance& wait, const std::vector<std::uint32_t>& blocks) {
+    std::uint32_t before = none, at = into.terms;
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+      const std::uint32_t block = blocks[i];
+      if (i != 0 && block < blocks[i - 1]) {
+        before = none;
+        at = into.terms;
+      }
+      for (; at != none && terms_[at].block < block; at = terms_[at].next) before = at;
+      if (at == none || terms_[at].block != block) {
+        const auto fresh = static_cast<std::uint32_t>(terms_.size());
+        if (fresh == 0) terms_.reserve(64);
+        terms_.push_back({{}, block, at});
+        (before == none ? into.terms : terms_[before].next) = fresh;
+        at = fresh;
+      }
+      terms_[at].sums.add(wait.terms[i]);
+      into.sums.indirect_ns += wait.terms[i].inherited_ns;
+    }
+  }
+
+  // As add_share.
+  void add_causer(entry& into, const wait_instance& wait) {
+    location_share add{wait.causer_rank, static_cast<std::int32_t>(wait.causer_location), wait.wait_ns};
+    for (;;) {
+      std::uint32_t last = none, at = into.causers;
+      std::size_t count = 0;
+      for (; at != none; at = causers_[at].next, ++count) {
+        location_share& known = causers_[at].share;
+        if (known.rank == add.rank && known.thread == add.thread) {
+          known.ns += add.ns;
+          return;
+        }
+        last = at;
+      }
+      if (count < most_shares || add.rank < 0) {
+        const auto fresh = static_cast<std::uint32_t>(causers_.size());
+        if (fresh == 0) causers_.reserve(16);
+        causers_.push_back({add, none});
+        (last == none ? into.causers : causers_[last].next) = fresh;
+        return;
+      }
+      add.rank = -1;
+      add.thread = 0;
+    }
+  }
+
+  bool near(std::uint32_t number) const noexcept { return distance(number) <= settings_->class_distance; }
+
+  // The first class of a key, made as `kind` if there is none: the head of a list in the order in which they were made.
+  std::uint32_t first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
+    const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
+    const auto fresh = static_cast<std::uint32_t>(heads_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) make(wait, operation, cause, kind);
+    return number;
+  }
+
+  std::uint32_t make(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
+    const auto number = static_cast<std::uint32_t>(heads_.size());
+    if (number == 0) {
+      heads_.reserve(16);
+      entries_.reserve(12);
+      shapes_.reserve(64);
+    }
+    heads_.push_back({none, static_cast<std::uint32_t>(shapes_.size()), 0, open,
+                      static_cast<std::uint16_t>(wait.location), kind});
+    entries_.push_back({{}, none, none});
+    class_sums& sums = entries_.back().sums;
+    sums.why = wait.why;
+    sums.operation = operation;
+    sums.cause = cause;
+    return number;
+  }
+
+  std::uint32_t find(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
+    std::uint32_t at = first_of(wait, operation, cause, kind);
+    while (heads_[at].kind != kind) {
+      const std::uint32_t next = heads_[at].next;
+      if (next == none) {
+        const std::uint32_t number = make(wait, operation, cause, kind);
+        heads_[at].next = number;
+        return number;
+      }
+      at = next;
+    }
+    return at;
+  }
+
+  std::uint32_t choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                       const std::vector<std::uint32_t>& blocks) {
+    if (settings_->classes_per_key == 0) return find(wait, operation, cause, rest);
+    const auto known = static_cast<std::uint32_t>(heads_.size());
+    std::uint32_t number = first_of(wait, operation, cause, shaped);
+    if (number != known) {
+      std::uint32_t seen = 0, last = number;
+      for (std::uint32_t at = number; at != none; at = heads_[at].next) {
+        last = at;
+        if (heads_[at].kind != shaped) continue;
+        ++seen;
+        if (near(at)) return at;
+      }
+      if (seen >= settings_->classes_per_key) return find(wait, operation, cause, rest);
+      number = make(wait, operation, cause, shaped);
+      heads_[last].next = number;
+    }
+    head& fresh = heads_[number];
+    for (const std::uint32_t b : blocks) {
+      if (scratch_->parts[b] > 0) shapes_.push_back({b, scratch_->parts[b]});
+    }
+    fresh.count = static_cast<std::uint32_t>(shapes_.size()) - fresh.first;
+    return number;
+  }
+
+  const options* settings_ = nullptr;
+  merge_scratch* scratch_ = nullptr;
+  key_map numbers_;  ///< of a key and a location: its first class
+  std::vector<head> heads_;
+  std::vector<share> shapes_;
+  std::vector<entry> entries_;
+  std::vector<term_node> terms_;      ///< of each class a list by block
+  std::vector<causer_node> causers_;  ///< of each class a list
 };
 
 }  // namespace explain
@@ -3020,7 +3735,7 @@ namespace explain {
 /// that reached it at one time differ in what they had run, which is forgotten there). Bounded by distinct blocks and
 /// call sites, however long the run.
 struct epoch_memory {
-  block_table blocks;
+  block_table blocks;  ///< of all ranks that the process hosts, in the memory of the first
   class_book classes;
   shape_leaders leaders;              ///< of all ranks' classes: by key, then by slot
   std::vector<merged_class> merged;   ///< on rank 0: all waits so far
@@ -3197,8 +3912,8 @@ inline block_split split(const block_use& waiter, const block_use& causer) noexc
   } else if (n_a != n_b) {
     const double mean_a = static_cast<double>(waiter.ns) / static_cast<double>(n_a);
     const double mean_b = static_cast<double>(causer.ns) / static_cast<double>(n_b);
-    // llround rounds half away from zero on both sides, so the antisymmetry survives the rounding.
-    result.visits_ns = std::llround(static_cast<double>(n_b - n_a) * (mean_a + mean_b) / 2);
+    // Half away from zero on both sides, so the antisymmetry survives the rounding.
+    result.visits_ns = nearest(static_cast<double>(n_b - n_a) * (mean_a + mean_b) / 2);
   }
   result.speed_ns = result.total_ns - result.visits_ns;
   return result;
@@ -3272,12 +3987,15 @@ namespace explain {
 
 /// A causal path profile: for each block what the path into this instant did in it (definitions 1.5). Blocks
 /// are the dense numbers of the rank's block_table; a missing one is zero.
-using path_profile = std::vector<block_use>;
+struct path_use {
+  std::int64_t visits = 0, ns = 0, work = 0;  ///< as in block_use
+  std::int64_t own_ns = 0;                    ///< part that the location executed itself since it last took over a path
 
-inline const block_use& use_of(const path_profile& profile, std::size_t block) noexcept {
-  static constexpr block_use nothing{};
-  return block < profile.size() ? profile[block] : nothing;
-}
+  bool nothing() const noexcept { return (visits | ns | work) == 0; }
+  bool same(const path_use& o) const noexcept { return ((visits ^ o.visits) | (ns ^ o.ns) | (work ^ o.work)) == 0; }
+  block_use since(const path_use& o) const noexcept { return {visits - o.visits, ns - o.ns, work - o.work}; }
+};
+using path_profile = std::vector<path_use>;
 
 /// Two sides relative to a common base: one that has since taken over a third path may lie before it, and only the
 /// difference counts, so both are moved up until none is negative.
@@ -3297,17 +4015,23 @@ inline void shift(block_use& a, block_use& b) noexcept {
 /// last alignment of all ranks are dropped. Losing one only makes the counts reach further back: sums stay exact.
 class alignments {
  public:
-  struct entry {
-    std::uint64_t who = 0;
-    std::int64_t at_ns = INT64_MIN;  ///< INT64_MIN: never
-    path_profile profile;
+  /// One of them; valid until the next change.
+  struct view {
+    std::int64_t at_ns;  ///< INT64_MIN: never
+    const path_use* uses;
+    std::size_t size;
+
+    const path_use& operator[](std::size_t block) const noexcept {
+      static constexpr path_use nothing{};
+      return block < size ? uses[block] : nothing;
+    }
   };
 
   /// All ranks took over `profile`.
   void world(std::int64_t at_ns, const path_profile& profile) {
     used_ = 0;
-    world_.at_ns = at_ns;
-    world_.profile = profile;
+    world_ns_ = at_ns;
+    write(0, profile);
   }
 
   /// `who`: key of a location or of a group.
@@ -3325,27 +4049,66 @@ class alignments {
         }
       }
     }
-    recent_[at].who = who;
-    recent_[at].at_ns = at_ns;
-    recent_[at].profile.assign(profile.begin(), profile.end());
+    recent_[at] = {who, at_ns};
+    write(at + 1, profile);
   }
 
   /// The most recent one among those that `applies(who)`, and that of all ranks.
   template <class Applies>
-  const entry& latest(Applies&& applies) const {
-    const entry* best = &world_;
+  view latest(Applies&& applies) const {
+    std::int64_t best_ns = world_ns_;
+    std::size_t row = 0;
     for (std::size_t i = 0; i != used_; ++i) {
-      if (recent_[i].at_ns >= best->at_ns && applies(recent_[i].who)) best = &recent_[i];
+      if (recent_[i].at_ns < best_ns || !applies(recent_[i].who)) continue;
+      best_ns = recent_[i].at_ns;
+      row = i + 1;
     }
-    return *best;
+    return row < rows_ ? view{best_ns, uses_.data() + row * stride_, stride_} : view{best_ns, nullptr, 0};
+  }
+
+  /// Their memory is needed soon: which there are, then the one that `latest` would find.
+  void approach() const noexcept { core::approach(recent_.data(), used_ * sizeof(entry)); }
+  template <class Applies>
+  void approach(Applies&& applies) const noexcept {
+    const view found = latest(applies);
+    core::approach(found.uses, found.size * sizeof(path_use));
   }
 
  private:
   static constexpr std::size_t limit = 16;
+  struct entry {
+    std::uint64_t who;
+    std::int64_t at_ns;
+  };
 
-  entry world_;
+  void write(std::size_t row, const path_profile& profile) {
+    if (row >= rows_ || profile.size() > stride_) grow(row, profile.size());
+    path_use* const to = uses_.data() + row * stride_;
+    std::fill(std::copy(profile.begin(), profile.end(), to), to + stride_, path_use{});
+  }
+  // Rows one after the other, all equally long: for one more row, or for more blocks.
+  void grow(std::size_t row, std::size_t blocks) {
+    const std::size_t rows = std::max(row + 1, rows_), stride = std::max((blocks + 3) & ~std::size_t{3}, stride_);
+    if (stride == stride_) {
+      uses_.resize(rows * stride);
+    } else {
+      std::vector<path_use> wider(rows * stride);
+      for (std::size_t r = 0; r != rows_; ++r) {
+        std::copy(uses_.begin() + static_cast<std::ptrdiff_t>(r * stride_),
+                  uses_.begin() + static_cast<std::ptrdiff_t>((r + 1) * stride_),
+                  wider.begin() + static_cast<std::ptrdiff_t>(r * stride));
+      }
+      uses_.swap(wider);
+    }
+    rows_ = rows;
+    stride_ = stride;
+  }
+
+  std::int64_t world_ns_ = INT64_MIN;
   std::vector<entry> recent_;
   std::size_t used_ = 0;
+  std::vector<path_use> uses_;  ///< of all ranks, then of each of the recent ones
+  std::size_t rows_ = 0, stride_ = 0;
 };
 
 }  // namespace explain
@@ -3390,10 +4153,10 @@ struct snapshot_head {
 
 /// One block of a causal path profile on its way.
 struct snapshot_entry {
-  core::stable_key block, within;
-  std::int64_t visits, ns, work;
-  std::int64_t own_ns;  ///< part executed by the causer itself since it last took over a path
+  block_table::name name;
+  path_use use;
 };
+static_assert(sizeof(snapshot_entry) == sizeof(block_table::name) + sizeof(path_use), "it is written in two parts");
 
 }  // namespace explain
 }  // namespace v0
@@ -3422,11 +4185,13 @@ struct forward_scratch {
   std::vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
 
   path_profile incoming;                   ///< the causer's path
-  std::vector<std::int64_t> incoming_own;  ///< what of it the causer executed itself
   std::vector<snapshot_entry> entries;     ///< the same as it came
+  std::vector<std::uint32_t> numbers;      ///< of the blocks of the last one that came, at their places
   wait_instance instance;
   std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
+  std::vector<std::uint32_t> places;       ///< where the services of each record begin
   packet out;
+  merge_scratch merging;
 };
 
 }  // namespace explain
@@ -3450,20 +4215,20 @@ namespace explain {
 /// beforehand, so none is left in the network at the end.
 class link_book {
  public:
-  static constexpr std::uint64_t window = 256, half = window / 2;
+  static constexpr std::uint32_t window = 256, half = window / 2;
 
   /// One kind of snapshots in both directions.
   struct traffic {
-    std::uint64_t to_send = 0, sent = 0, acknowledged = 0;  ///< acknowledged: by the other side, in halves
-    std::uint64_t received = 0, used = 0, answered = 0;     ///< answered: by this side, in halves
+    std::uint32_t to_send = 0, sent = 0, acknowledged = 0;  ///< acknowledged: by the other side, in halves
+    std::uint32_t received = 0, used = 0, answered = 0;     ///< answered: by this side, in halves
 
     bool open() const noexcept { return sent - acknowledged * half < window; }
     bool quiet() const noexcept { return sent == to_send && acknowledged == to_send / half; }
   };
   struct link {
     std::int32_t rank = 0;
-    traffic whole, ahead;      ///< ahead: those of the modes own and relative
     std::uint32_t latest = 0;  ///< the last record of the other side that is served ahead, plus 1
+    traffic whole, ahead;      ///< ahead: those of the modes own and relative
 
     traffic& of(snapshot_mode mode) noexcept { return mode == snapshot_mode::whole ? whole : ahead; }
   };
@@ -3552,6 +4317,12 @@ class link_book {
     full_.clear();
   }
 
+  void approach() const noexcept {
+    numbers_.approach();
+    inbox_.approach();
+    core::approach(links_.data(), links_.size() * sizeof(link));
+  }
+
   /// Everything was sent and every acknowledgement that will come has come.
   bool quiet() const noexcept {
     for (const link& l : links_) {
@@ -3604,6 +4375,135 @@ class link_book {
 
 #endif
 
+// ---- whywait/explain/wait_log.hpp
+#ifndef WHYWAIT_EXPLAIN_WAIT_LOG_HPP
+#define WHYWAIT_EXPLAIN_WAIT_LOG_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The waits of one location between the forward pass, which only sees that they are there, and the classes, to which
+/// they go some at a time: the classes are more memory than all else that a wait touches, and where one process hosts
+/// many ranks they would have to be fetched anew for each. One cache line for a wait and one for each block in which its
+/// two sides differ; at most 128 lines, or those of one wait. Not thread safe.
+class wait_log {
+ public:
+  struct wait {
+    std::int64_t begin_ns, wait_ns, since_ns;
+    core::stable_key cause;  ///< call site of the causer
+    std::uint32_t record, causer_record;
+    std::int32_t causer_rank;
+    std::uint32_t site;  ///< of the record
+    std::uint32_t terms;
+    std::uint16_t causer_location;
+    pattern why;
+    quality trust;
+    bool explained, wrong_order;
+  };
+  /// One block in which they differ, since they were last in step.
+  struct term {
+    block_use waiter, causer;
+    std::int64_t own_ns;  ///< part of `causer` that it executed itself
+    std::uint32_t block;
+  };
+
+  /// Whether a wait of at most `terms` terms finds room.
+  bool has_room(std::size_t terms) const noexcept { return used_ == 0 || used_ + 1 + terms <= most; }
+  /// A wait; its terms follow.
+  wait& add(const arrival& a, std::size_t most_terms) {
+    if (lines_.size() < used_ + 1 + most_terms) lines_.resize(std::max(most, used_ + 1 + most_terms));
+    wait& w = lines_[used_++].head;
+    w = wait{0, 0, INT64_MIN, a.site, a.record, a.causer_record, a.causer_rank, 0, 0, a.causer_location, a.why, a.trust,
+             false, a.has(arrival_flag::wrong_order)};
+    return w;
+  }
+  term& add_term(wait& to) noexcept {
+    ++to.terms;
+    return lines_[used_++].part;
+  }
+
+  void approach() const noexcept { core::approach(lines_.data() + used_, used_ < lines_.size() ? 4 * sizeof(line) : 0); }
+
+  /// Each wait in its order to `classes`, to the observer and, if `notes` is not null, to the notes of the virtual clocks.
+  void settle(const rank_history& rank, std::uint16_t location, const options& settings, const block_table& blocks,
+              class_book& classes, forward_scratch& scratch, std::vector<wait_note>* notes) {
+    if (used_ == 0) return;
+    classes.approach();
+    core::approach(lines_.data(), used_ * sizeof(line));
+    const location_history& here = rank.locations[location];
+    wait_instance& instance = scratch.instance;
+    instance.rank = rank.rank;
+    instance.location = location;
+    for (std::size_t at = 0; at != used_;) {
+      const wait& w = lines_[at++].head;
+      instance.why = w.why;
+      instance.trust = w.trust;
+      instance.wrong_order = w.wrong_order;
+      instance.explained = w.explained;
+      instance.record = w.record;
+      instance.causer_rank = w.causer_rank;
+      instance.causer_location = w.causer_location;
+      instance.causer_record = w.causer_record;
+      instance.begin_ns = w.begin_ns;
+      instance.wait_ns = w.wait_ns;
+      instance.since_ns = w.since_ns;
+      instance.terms.resize(w.terms);
+      scratch.term_blocks.resize(w.terms);
+      for (std::uint32_t i = 0; i != w.terms; ++i) {
+        const term& t = lines_[at + i].part;
+        explain(t, blocks, instance.terms[i]);
+        scratch.term_blocks[i] = t.block;
+      }
+      at += w.terms;
+      const core::stable_key operation = w.site < here.call_sites.size() ? here.call_sites[w.site] : 0;
+      const std::uint32_t number =
+          w.explained ? classes.add(instance, operation, w.cause, scratch.term_blocks, blocks.size())
+                      : classes.add_unexplained(instance, operation, w.cause);
+      if (notes != nullptr) notes->push_back({w.record, number, w.wait_ns});
+      if (settings.watch != nullptr) settings.watch->wait(instance);
+    }
+    used_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t most = 128;
+  union line {
+    line() noexcept : head() {}
+    wait head;
+    term part;
+  };
+  static_assert(sizeof(line) == 64, "one cache line");
+
+  static void explain(const term& t, const block_table& blocks, residual_term& into) noexcept {
+    block_use waiter = t.waiter, causer = t.causer;
+    shift(waiter, causer);
+    const block_split difference = split(waiter, causer);
+    const block_table::name& name = blocks[t.block];
+    into.block = name.block;
+    into.within = name.within;
+    into.total_ns = difference.total_ns;
+    into.visits_ns = difference.visits_ns;
+    into.speed_ns = difference.speed_ns;
+    into.inherited_ns = std::max<std::int64_t>(0, std::min(into.total_ns, into.total_ns - t.own_ns));
+    into.causer_visits = causer.visits;
+    into.waiter_visits = waiter.visits;
+    into.causer_work = causer.work;
+    into.waiter_work = waiter.work;
+    into.causer_ns = causer.ns;
+    into.waiter_ns = waiter.ns;
+  }
+
+  std::vector<line> lines_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/location_path.hpp
 #ifndef WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
 #define WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
@@ -3624,6 +4524,10 @@ class location_path {
                 block_table& blocks, class_book* classes, forward_scratch& scratch)
       : rank_(&rank),
         here_(&rank.locations[location]),
+        records_(here_->records),
+        steps_(here_->steps),
+        marked_blocks_(rank.blocks.size()),
+        end_ns_(rank.end_ns),
         index_(location),
         settings_(&settings),
         blocks_(&blocks),
@@ -3646,11 +4550,11 @@ class location_path {
 
   /// Goes to the beginning of the next record. At the end: takes the last steps, reports, returns false.
   bool begin_next() {
-    if (next_ >= here_->records.size()) {
+    if (next_ >= records_.size()) {
       finish();
       return false;
     }
-    const core::sync_record& r = here_->records[next_];
+    const core::sync_record& r = records_[next_];
     walk_.step(r);
     compute(r.steps, walk_.begin_ns(), r.site);
     return true;
@@ -3659,20 +4563,41 @@ class location_path {
   std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
   bool partial() const noexcept { return here_->dropped > 0; }
 
-  /// At the end, for the virtual clocks: the causal path profile, what the location itself did, where its waits went.
+  /// Its memory is needed soon: in `step` 0 what lies directly behind it, in 1 what lies behind that.
+  void approach(int step) const noexcept {
+    if (step == 0) {
+      core::approach(profile_.data(), profile_.size() * sizeof(path_use));
+      core::approach(step_blocks_.data(), step_blocks_.size() * sizeof step_blocks_[0]);
+      core::approach(call_blocks_.data(), call_blocks_.size() * sizeof call_blocks_[0]);
+      core::approach(arrivals_, sizeof *arrivals_);
+      between_blocks_.approach();
+      aligned_.approach();
+      log_.approach();
+      return;
+    }
+    if (next_ < records_.size()) core::approach(&records_[next_], 2 * sizeof(core::sync_record));
+    if (previous_steps_ < steps_.size()) core::approach(&steps_[previous_steps_], 2 * sizeof(core::path_step));
+    if (at_ == arrivals_->size()) return;
+    const arrival& a = (*arrivals_)[at_];
+    aligned_.approach([&](std::uint64_t who) { return applies(who, a); });
+  }
+
+  /// Its waits so far go to the classes.
+  void settle() {
+    if (classes_ == nullptr) return;
+    log_.settle(*rank_, index_, *settings_, *blocks_, *classes_, *scratch_, settings_->clocks != nullptr ? &notes_ : nullptr);
+  }
+
+  /// At the end, for the virtual clocks: the causal path profile, where its waits went.
   [[gnu::cold]] void report(explained_location& into) {
-    keep_spent();
+    settle();
     into.arrivals = arrivals_;
-    into.blocks = blocks_;
+    into.startup_ns = rank_->begin_ns - earliest_ns_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
     into.path.reserve(profile_.size());
-    into.spent.reserve(spent_.size());
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
-    }
-    for (std::uint32_t b = 0; b != spent_.size(); ++b) {
-      if (spent_[b] != 0) into.spent.push_back({(*blocks_)[b].block, spent_[b], 0});
     }
   }
 
@@ -3692,12 +4617,11 @@ class location_path {
     out.resize(begin + profile_.size() * sizeof(snapshot_entry));
     std::size_t at = begin;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
-      const block_use& u = profile_[b];
-      if (u.visits == 0 && u.ns == 0 && u.work == 0) continue;
-      const block_table::name& name = (*blocks_)[b];
-      const snapshot_entry e{name.block, name.within, u.visits, u.ns, u.work, own_[b]};
-      std::memcpy(out.data() + at, &e, sizeof e);
-      at += sizeof e;
+      const path_use& u = profile_[b];
+      if (u.nothing()) continue;
+      std::memcpy(out.data() + at, &(*blocks_)[b], sizeof(block_table::name));
+      std::memcpy(out.data() + at + sizeof(block_table::name), &u, sizeof u);
+      at += sizeof(snapshot_entry);
     }
     out.resize(at);
     return static_cast<std::uint32_t>((at - begin) / sizeof(snapshot_entry));
@@ -3706,7 +4630,6 @@ class location_path {
   /// A scout takes over an unknown path: begins to count anew.
   void take_over(const arrival& a) {
     profile_.assign(profile_.size(), {});
-    own_.assign(profile_.size(), 0);
     now_ns_ = std::max(now_ns_, a.need_ns);
     ++at_;
   }
@@ -3715,33 +4638,38 @@ class location_path {
   /// relative snapshot adds to, else null.
   void adopt(const arrival& a, const path_profile* base, bool partial_path) {
     path_profile& incoming = scratch_->incoming;
-    std::vector<std::int64_t>& incoming_own = scratch_->incoming_own;
     const std::vector<snapshot_entry>& path = scratch_->entries;
     incoming.clear();
-    if (base != nullptr) incoming.assign(base->begin(), base->end());
+    if (base != nullptr) {
+      incoming.assign(base->begin(), base->end());
+      for (path_use& u : incoming) u.own_ns = 0;
+    }
     incoming.resize(std::max({incoming.size(), profile_.size(), blocks_->size()}));
-    incoming_own.assign(incoming.size(), 0);
-    if (translation_.size() < path.size()) translation_.resize(path.size(), 0);
+    std::vector<std::uint32_t>& numbers = scratch_->numbers;
+    if (numbers.size() < path.size()) numbers.resize(path.size(), 0);
     for (std::size_t i = 0; i != path.size(); ++i) {
       const snapshot_entry& e = path[i];
-      std::uint32_t& number = translation_[i];  // snapshots come in the causer's order: mostly the same key at the same place
+      std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
       const block_table::name& name = (*blocks_)[number];
-      if (name.block != e.block || name.within != e.within) number = blocks_->intern(e.block, e.within);
-      if (number >= incoming.size()) {
-        incoming.resize(number + 1);
-        incoming_own.resize(number + 1, 0);
+      if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
+      if (number >= incoming.size()) incoming.resize(number + 1);
+      path_use& u = incoming[number];
+      if (base != nullptr) {
+        u.visits += e.use.visits;
+        u.ns += e.use.ns;
+        u.work += e.use.work;
+        u.own_ns = e.use.own_ns;
+      } else {
+        u = e.use;
       }
-      block_use& u = incoming[number];
-      u.visits += e.visits;
-      u.ns += e.ns;
-      u.work += e.work;
-      incoming_own[number] = e.own_ns;
     }
+    profile_.resize(incoming.size());
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
-    profile_.assign(incoming.begin(), incoming.end());
-    if (settings_->clocks != nullptr) keep_spent();
-    own_.assign(profile_.size(), 0);
+    for (std::size_t b = 0; b != incoming.size(); ++b) {
+      profile_[b] = incoming[b];
+      profile_[b].own_ns = 0;
+    }
     now_ns_ = std::max(now_ns_, a.need_ns);
     if (a.has(arrival_flag::all)) {
       align_all(a.need_ns);
@@ -3753,7 +4681,7 @@ class location_path {
 
   /// The rest of the current call: not waiting, or waiting that is only summed.
   void finish_record() {
-    const core::sync_record& r = here_->records[next_];
+    const core::sync_record& r = records_[next_];
     for (; due() != nullptr; ++at_) {
       const arrival& a = (*arrivals_)[at_];
       if (classes_ == nullptr) continue;
@@ -3763,12 +4691,11 @@ class location_path {
       }
       const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
       if (wait_ns <= 0) continue;
-      describe(a, wait_ns);
-      wait_instance& instance = scratch_->instance;
-      instance.explained = false;
-      instance.terms.clear();
-      note(classes_->add_unexplained(instance, site_of(*here_, r), a.site));
-      if (settings_->watch != nullptr) settings_->watch->wait(instance);
+      if (!log_.has_room(0)) settle();
+      wait_log::wait& w = log_.add(a, 0);
+      w.begin_ns = now_ns_;
+      w.wait_ns = wait_ns;
+      w.site = r.site;
     }
     const std::int64_t rest_ns = walk_.leave_ns() - now_ns_;
     if (r.duration != 0) spend(call_block(r.site), 1, rest_ns, 0);
@@ -3784,7 +4711,7 @@ class location_path {
   static constexpr std::uint64_t group = std::uint64_t{1} << 63;
 
   void align_all(std::int64_t at_ns) {
-    const core::sync_record& r = here_->records[next_];
+    const core::sync_record& r = records_[next_];
     if (rank_->communicators[r.comm].size == rank_->ranks && rank_->locations.size() == 1) {
       aligned_.world(at_ns, profile_);
     } else {
@@ -3801,37 +4728,29 @@ class location_path {
   }
 
   void spend(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) {
-    if (block >= profile_.size()) {
-      profile_.resize(block + 1);
-      own_.resize(block + 1, 0);
-    }
-    profile_[block].visits += visits;
-    profile_[block].ns += ns;
-    profile_[block].work += work;
-    own_[block] += ns;
+    if (block >= profile_.size()) profile_.resize(block + 1);
+    path_use& u = profile_[block];
+    u.visits += visits;
+    u.ns += ns;
+    u.work += work;
+    u.own_ns += ns;
     now_ns_ += ns;
-  }
-
-  // What the location did itself since it last took over a path, before that is forgotten.
-  [[gnu::cold]] void keep_spent() {
-    if (spent_.size() < own_.size()) spent_.resize(own_.size(), 0);
-    for (std::size_t b = 0; b != own_.size(); ++b) spent_[b] += own_[b];
   }
 
   // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
   // into the interval (rounding, overflowing counters) is cut, so that the invariant holds.
   void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint64_t site) {
     std::int64_t unmarked_work = 0;
-    steps_end = std::min(steps_end, here_->steps.size());
+    steps_end = std::min(steps_end, steps_.size());
     for (std::uint64_t s = previous_steps_; s < steps_end; ++s) {
-      const core::path_step& step = here_->steps[s];
-      if (step.block >= rank_->blocks.size() && count_code(step, site)) continue;
-      if (step.block == 0 || step.block >= rank_->blocks.size()) {
+      const core::path_step& step = steps_[s];
+      if (step.block >= marked_blocks_ && count_code(step, site)) continue;
+      if (step.block == 0 || step.block >= marked_blocks_) {
         unmarked_work += static_cast<std::int64_t>(step.work);
         continue;
       }
       const auto ns =
-          std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), until_ns - now_ns_);
+          std::min(nearest(static_cast<double>(step.ticks) * walk_.ns_per_tick()), until_ns - now_ns_);
       spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
     }
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
@@ -3880,71 +4799,33 @@ class location_path {
     return number;
   }
 
-  void note(std::uint32_t number) {
-    if (settings_->clocks != nullptr) notes_.push_back({scratch_->instance.record, number, scratch_->instance.wait_ns});
-  }
-
-  void describe(const arrival& a, std::int64_t wait_ns) {
-    wait_instance& instance = scratch_->instance;
-    instance.why = a.why;
-    instance.trust = a.trust;
-    instance.wrong_order = a.has(arrival_flag::wrong_order);
-    instance.rank = rank_->rank;
-    instance.location = index_;
-    instance.record = a.record;
-    instance.causer_rank = a.causer_rank;
-    instance.causer_location = a.causer_location;
-    instance.causer_record = a.causer_record;
-    instance.begin_ns = now_ns_;
-    instance.wait_ns = wait_ns;
-    instance.since_ns = INT64_MIN;
-  }
-
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
-    describe(a, wait_ns);
-    wait_instance& instance = scratch_->instance;
-    std::vector<std::uint32_t>& term_blocks = scratch_->term_blocks;
-    if (partial_path) instance.trust = std::max(instance.trust, quality::bounded);
-    instance.explained = true;
-    instance.terms.clear();
-    term_blocks.clear();
-    const alignments::entry& aligned = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
-    const path_profile& base = aligned.profile;
     const path_profile& incoming = scratch_->incoming;
-    instance.since_ns = aligned.at_ns;
+    if (!log_.has_room(incoming.size())) settle();
+    const alignments::view base = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
+    wait_log::wait& w = log_.add(a, incoming.size());
+    w.begin_ns = now_ns_;
+    w.wait_ns = wait_ns;
+    w.since_ns = base.at_ns;
+    w.site = records_[next_].site;
+    w.explained = true;
+    if (partial_path) w.trust = std::max(w.trust, quality::bounded);
     for (std::uint32_t b = 0; b != incoming.size(); ++b) {
-      const block_use& mine = use_of(profile_, b);
-      const block_use& theirs = incoming[b];
-      if (mine.ns == theirs.ns && mine.visits == theirs.visits && mine.work == theirs.work) continue;
-      const block_use& common = use_of(base, b);
-      block_use waiter{mine.visits - common.visits, mine.ns - common.ns, mine.work - common.work};
-      block_use causer{theirs.visits - common.visits, theirs.ns - common.ns, theirs.work - common.work};
-      shift(waiter, causer);
-      const block_split difference = split(waiter, causer);
-      const block_table::name& name = (*blocks_)[b];
-      instance.terms.emplace_back();
-      residual_term& term = instance.terms.back();
-      term.block = name.block;
-      term.within = name.within;
-      term.total_ns = difference.total_ns;
-      term.visits_ns = difference.visits_ns;
-      term.speed_ns = difference.speed_ns;
-      term.inherited_ns = std::max<std::int64_t>(0, std::min(term.total_ns, term.total_ns - scratch_->incoming_own[b]));
-      term.causer_visits = causer.visits;
-      term.waiter_visits = waiter.visits;
-      term.causer_work = causer.work;
-      term.waiter_work = waiter.work;
-      term.causer_ns = causer.ns;
-      term.waiter_ns = waiter.ns;
-      term_blocks.push_back(b);
+      const path_use &mine = profile_[b], &theirs = incoming[b];
+      if (mine.same(theirs)) continue;
+      const path_use& common = base[b];
+      wait_log::term& t = log_.add_term(w);
+      t.waiter = mine.since(common);
+      t.causer = theirs.since(common);
+      t.own_ns = theirs.own_ns;
+      t.block = b;
     }
-    note(classes_->add(instance, site_of(*here_, here_->records[next_]), a.site, term_blocks, blocks_->size()));
-    if (settings_->watch != nullptr) settings_->watch->wait(instance);
   }
 
   void finish() {
-    compute(here_->steps.size(), std::max(rank_->end_ns, now_ns_), 0xffffffffu);
+    compute(steps_.size(), std::max(end_ns_, now_ns_), 0xffffffffu);
     if (settings_->watch == nullptr || classes_ == nullptr) return;
+    settle();
     path_instance path;
     path.rank = rank_->rank;
     path.location = index_;
@@ -3963,6 +4844,10 @@ class location_path {
 
   const rank_history* rank_;
   const location_history* here_;
+  core::chunked_view<const core::sync_record> records_;
+  core::chunked_view<const core::path_step> steps_;
+  std::uint64_t marked_blocks_;
+  std::int64_t end_ns_;
   std::uint16_t index_;
   const options* settings_;
   block_table* blocks_;
@@ -3975,9 +4860,9 @@ class location_path {
   const std::vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
-  std::vector<std::int64_t> own_, spent_;
   alignments aligned_;
-  std::vector<std::uint32_t> translation_, step_blocks_, call_blocks_;
+  wait_log log_;
+  std::vector<std::uint32_t> step_blocks_, call_blocks_;
   key_map between_blocks_;
   std::vector<wait_note> notes_;
 };
@@ -4026,9 +4911,9 @@ class forward_pass {
   }
 
   /// What this location has to wait for. Call before `request`.
-  void expect(std::uint16_t location, std::vector<arrival> arrivals) {
+  void expect(std::uint16_t location, const std::vector<arrival>& arrivals) {
     lane& l = lanes_[location];
-    l.arrivals = std::move(arrivals);
+    l.arrivals = arrivals;
     l.path.expect(l.arrivals);
   }
 
@@ -4058,8 +4943,16 @@ class forward_pass {
       if (r.causer_location >= lanes_.size()) continue;
       std::vector<service>& services = lanes_[r.causer_location].services;
       if (services.empty()) services.reserve(16);
-      services.push_back({r.causer_record, r.waiter_record, link, 0, r.waiter_location, r.all != 0, r.single != 0,
-                          snapshot_mode::whole});
+      services.emplace_back();  // not copied there: what was just written piece by piece is slow to read as a whole
+      service& wish = services.back();
+      wish.record = r.causer_record;
+      wish.waiter_record = r.waiter_record;
+      wish.link = link;
+      wish.base = 0;
+      wish.waiter_location = r.waiter_location;
+      wish.all = r.all != 0;
+      wish.single = r.single != 0;
+      wish.mode = snapshot_mode::whole;
     }
   }
 
@@ -4076,6 +4969,7 @@ class forward_pass {
                                                       : a.waiter_record < b.waiter_record;
       };
       for (lane& l : lanes_) {
+        sort_by_record(l.services, rank_->locations[static_cast<std::size_t>(&l - lanes_.data())].records.size());
         if (!std::is_sorted(l.services.begin(), l.services.end(), before)) sort_rarely(l.services, before);
       }
     }
@@ -4142,6 +5036,25 @@ class forward_pass {
     return links_.quiet();
   }
 
+  /// Afterwards: the waits that have not gone to the classes yet do so.
+  void settle() {
+    for (lane& l : lanes_) l.path.settle();
+  }
+
+  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in four steps
+  /// between which the others take theirs.
+  static constexpr int approach_steps = 4;
+  void approach(int step) const noexcept {
+    if (step == 0) return core::approach(this, sizeof *this);
+    if (step == 1) {
+      links_.approach();
+      return core::approach(lanes_.data(), sizeof(lane));
+    }
+    const lane& l = lanes_.front();
+    if (step == 2) core::approach(l.services.data() + l.served, sizeof(service));
+    l.path.approach(step - 2);
+  }
+
   /// Afterwards, once: what the virtual clocks want to know about each location.
   [[gnu::cold]] void report(rank_clocks& clocks) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
@@ -4190,6 +5103,25 @@ class forward_pass {
     std::vector<kept_path> places;
     std::vector<std::uint32_t> free;
   };
+
+  // Stable, into a list that is as long as it has to be. Whose record does not exist is left to the other sort.
+  void sort_by_record(std::vector<service>& services, std::uint64_t records) {
+    bool sorted = true;
+    std::uint32_t latest = 0;
+    for (const service& s : services) {
+      if (s.record >= records) return;
+      sorted = sorted && latest <= s.record;
+      latest = s.record;
+    }
+    if (sorted) return;
+    std::vector<std::uint32_t>& places = scratch_->places;
+    places.assign(static_cast<std::size_t>(records) + 1, 0);
+    for (const service& s : services) ++places[s.record + 1];
+    for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
+    std::vector<service> all(services.size());
+    for (const service& s : services) all[places[s.record]++] = s;
+    services.swap(all);
+  }
 
   static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
 
@@ -4321,219 +5253,312 @@ namespace explain {
 class merge_book {
  public:
   /// `leaders`: those of earlier epochs, by key and slot; they come first, and if the run goes on new ones join them.
-  /// All borrowed.
-  [[gnu::cold]] merge_book(const options& settings, const rank_history& rank, const block_table& blocks,
-                           class_book& classes, shape_leaders& leaders)
-      : settings_(&settings), rank_(&rank), blocks_(&blocks), classes_(&classes), leaders_(&leaders) {
-    shape_leaders all;
-    std::vector<shape_entry> shape;
-    std::vector<std::uint32_t> order, numbers;
-    for (std::uint32_t c = 0; c != classes.size(); ++c) {
-      std::uint32_t slot = classes.slot(c);
-      if (classes.kind(c) == wait_class::rest) slot = settings.classes_per_key;
-      if (classes.kind(c) == wait_class::shapeless) slot = settings.classes_per_key + 1;
-      const explanation& sum = classes.sum(c);
-      keys_.push_back(class_book::key_of(sum.why, sum.operation, sum.cause));
-      slots_.push_back(slot);
-      if (slot != open) continue;
-      shape.clear();
-      for (const class_book::share* s = classes.shape(c); s != classes.shape(c) + classes.shape_size(c); ++s) {
-        shape.push_back({blocks[s->block].block, blocks[s->block].within, s->part});
-      }
-      sort_rarely(shape, [](const shape_entry& a, const shape_entry& b) {
-        return a.block != b.block ? a.block < b.block : a.within < b.within;
-      });
-      slots_[c] = slot_among_leaders(keys_[c], shape);
-      if (slots_[c] != open) continue;
-      order.push_back(static_cast<std::uint32_t>(all.size()));
-      all.add({keys_[c], sum.first_ns, sum.wait_ns, sum.count, 0, 0}, shape);
-      numbers.push_back(c);
-    }
-    sort_rarely(order, [&all](std::uint32_t a, std::uint32_t b) { return all.compare(a, all, b) < 0; });
-    uncovered_.reserve(all.size(), 0);
-    numbers_.reserve(order.size());
-    for (const std::uint32_t i : order) {
-      uncovered_.add(all[i], all.shape(i));
-      numbers_.push_back(numbers[i]);
-    }
+  /// `scratch`: of the process. All borrowed.
+  merge_book(const options& settings, const rank_history& rank, const block_table& blocks, class_book& classes,
+             shape_leaders& leaders, merge_scratch& scratch)
+      : settings_(&settings),
+        rank_(&rank),
+        blocks_(&blocks),
+        classes_(&classes),
+        leaders_(&leaders),
+        scratch_(&scratch),
+        by_name_(blocks.size()) {
+    for (std::uint32_t b = 0; b != by_name_.size(); ++b) by_name_[b] = b;
+    sort_short(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
+    list_uncovered();
+    propose();
   }
 
-  /// Begins a round: proposes the earliest uncovered class of every key.
-  void propose() {
-    best_.clear();
-    for (std::size_t i = 0; i != uncovered_.size(); ++i) {
-      if (slots_[numbers_[i]] == open) add_first(best_, uncovered_, i);
-    }
-  }
-  packet pack() const {
-    packet out;
-    if (best_.size() != 0) best_.write(out);
-    return out;
+  /// What this rank and those whose proposals were merged propose in this round; once.
+  packet pack() {
+    catch_up();
+    return std::move(best_);
   }
   void merge(const unsigned char* data, std::size_t size) {
-    if (size == 0) return;
-    packet_reader in(data, size);
-    shape_leaders other, both;
-    other.read(in);
-    both.reserve(best_.size() + other.size(), 0);
-    for (std::size_t i = 0, j = 0; i != best_.size() || j != other.size();) {
-      if (j == other.size() || (i != best_.size() && best_.compare(i, other, j) < 0)) {
-        add_first(both, best_, i++);
-      } else {
-        add_first(both, other, j++);
-      }
+    catch_up();
+    leader_reader mine(best_.data(), best_.size()), other(data, size);
+    packet& both = scratch_->joined;
+    both.clear();
+    both.reserve(best_.size() + size);
+    while (!mine.done() || !other.done()) {
+      const bool own = other.done() || (!mine.done() && mine.head().key < other.head().key);
+      const bool same = !mine.done() && !other.done() && mine.head().key == other.head().key;
+      leader_reader& first = own || (same && mine.before(other)) ? mine : other;
+      detail::put_bytes(both, first.bytes(), first.size());
+      if (own || same) mine.next();
+      if (!own) other.next();
     }
-    std::swap(best_, both);
-  }
-  /// Takes the leaders of the round; false if there were none: all classes are covered.
-  bool settle(std::uint32_t round, const unsigned char* data, std::size_t size) {
-    if (size == 0) return false;
-    if (covered_ == numbers_.size() && !rank_->continues) return true;
-    packet_reader in(data, size);
-    best_.read(in);
-    if (rank_->continues) fresh_.join(best_);
-    std::size_t l = 0;
-    for (std::size_t i = 0; i != numbers_.size(); ++i) {
-      std::uint32_t& slot = slots_[numbers_[i]];
-      if (slot != open) continue;
-      while (l != best_.size() && best_[l].key < uncovered_[i].key) ++l;
-      if (l == best_.size()) break;
-      if (best_[l].key != uncovered_[i].key) continue;
-      const bool is_leader = best_.compare(l, uncovered_, i) == 0;
-      const std::uint32_t place = leaders_->count_of(best_[l].key) + round;
-      if (is_leader || distance(best_.shape(l), uncovered_.shape(i)) <= settings_->class_distance) {
-        slot = place;
-      } else if (place + 1 >= settings_->classes_per_key) {
-        slot = settings_->classes_per_key;  // no room for one more
-      } else {
-        continue;
-      }
-      ++covered_;
-    }
-    return true;
+    best_.swap(both);
   }
 
-  /// After the rounds, before `sum`: where class `number` of this rank belongs.
-  class_clock placed(std::size_t number) const {
+  /// Goes on to the round after the last one whose leaders are known (merge_scratch::leaders): a rank does so when it is
+  /// its turn in what comes next, and is read only once for both.
+  void catch_up() {
+    if (settled_ == scratch_->leaders.size()) return;
+    while (settled_ != scratch_->leaders.size()) settle();
+    propose();
+  }
+
+  /// After the rounds and `catch_up`, before `write`: where class `number` of this rank belongs.
+  class_clock placed(std::size_t number) const noexcept {
     class_clock c;
-    c.key = keys_[number];
-    c.slot = slots_[number] == open ? settings_->classes_per_key : slots_[number];
+    c.key = classes_->key(number);
+    c.slot = slot_of(number);
     return c;
   }
-  std::size_t entries() const noexcept { return slots_.size(); }
+  std::size_t entries() const noexcept { return classes_->size(); }
 
-  /// After the rounds: sums of this rank, then of everything that `add` brings. Classes that only earlier epochs had are
-  /// left out.
-  [[gnu::cold]] void sum() {
-    std::vector<std::uint32_t> order;
-    order.reserve(slots_.size());
-    for (std::uint32_t c = 0; c != slots_.size(); ++c) {
-      if (classes_->kind(c) == wait_class::shaped) classes_->place(c, placed(c).slot);
-      if (classes_->sum(c).count != 0) order.push_back(c);
-    }
-    sort_rarely(order, [this](std::uint32_t a, std::uint32_t b) {
-      const class_clock x = placed(a), y = placed(b);
-      return x.key != y.key ? x.key < y.key : x.slot < y.slot;
-    });
-    std::vector<std::uint32_t> by_name(blocks_->size());
-    for (std::uint32_t b = 0; b != by_name.size(); ++b) by_name[b] = b;
-    sort_rarely(by_name, [this](std::uint32_t a, std::uint32_t b) {
-      const block_table::name &x = (*blocks_)[a], &y = (*blocks_)[b];
-      return x.block != y.block ? x.block < y.block : x.within < y.within;
-    });
-    merged_.reserve(order.size());
-    for (const std::uint32_t number : order) {
-      const class_clock at = placed(number);
-      explanation whole = classes_->take(number, rank_->rank, *blocks_, by_name);
-      if (!merged_.empty() && merged_.back().key == at.key && merged_.back().slot == at.slot) {
-        merged_.back().merge(whole);
-        continue;
-      }
-      merged_.emplace_back();
-      merged_.back().key = at.key;
-      merged_.back().slot = at.slot;
-      merged_.back().sum = std::move(whole);
-    }
-    leaders_->join(fresh_);
-    best_ = uncovered_ = fresh_ = {};
-    numbers_ = {};
-  }
-  [[gnu::cold]] void write(packet& out) const {
-    put(out, static_cast<std::uint64_t>(merged_.size()));
-    for (const merged_class& c : merged_) c.write(out);
+  /// After the rounds: appends the sums of this rank and of everything that `add` brought, as in class_packet.hpp. Once.
+  void write(packet& out) {
+    if (!summed_) return sum(out);
+    detail::put_bytes(out, sums_.data(), sums_.size());
   }
   /// What another rank wrote.
-  [[gnu::cold]] void add(packet_reader& in) {
-    joining into(merged_);
-    merged_class c;
-    for (auto n = in.get<std::uint64_t>(); n != 0; --n) {
-      c.read(in);
-      into.add(c);
-    }
-    into.end();
+  void add(const unsigned char* data, std::size_t size) {
+    if (!summed_) sum(sums_);
+    join_classes(sums_, data, size, *scratch_);
   }
+  /// On rank 0: all classes, by key and slot.
+  [[gnu::cold]] std::vector<merged_class>& merged() {
+    if (!summed_) sum(sums_);
+    for (class_reader in(sums_.data(), sums_.size()); !in.done(); in.next()) merged_.emplace_back(in);
+    sums_.clear();
+    return merged_;
+  }
+
   /// The classes of an epoch, which are used up, to those of all before it; both by key and slot.
   [[gnu::cold]] static void fold(std::vector<merged_class>& all, std::vector<merged_class>& epoch) {
     if (all.empty()) return all.swap(epoch);
-    joining into(all);
-    for (merged_class& c : epoch) into.add(c);
-    into.end();
-  }
-
-  std::vector<merged_class>& merged() noexcept { return merged_; }
-
- private:
-  static constexpr std::uint32_t open = wait_class::open;
-
-  // Adds classes that come in the order of the list to it.
-  class joining {
-   public:
-    explicit joining(std::vector<merged_class>& all) noexcept : all_(&all), mine_(all.size()) {}
-    void add(merged_class& c) {
-      std::vector<merged_class>& all = *all_;
-      while (at_ != mine_ && all[at_] < c) ++at_;
-      if (at_ != mine_ && all[at_].same(c)) {
-        all[at_].merge(c.sum);
+    const std::size_t known = all.size();
+    std::size_t at = 0;
+    for (merged_class& c : epoch) {
+      while (at != known && all[at] < c) ++at;
+      if (at != known && all[at].same(c)) {
+        all[at].merge(c.sum);
       } else {
         all.push_back(std::move(c));
       }
     }
-    void end() {
-      if (all_->size() != mine_) sort_rarely(*all_);
-    }
+    if (all.size() != known) sort_rarely(all);
+  }
 
-   private:
-    std::vector<merged_class>* all_;
-    std::size_t mine_, at_ = 0;
+ private:
+  static constexpr std::uint32_t open = class_book::open;
+
+  // A class that looks for a leader.
+  struct candidate {
+    core::stable_key key;
+    std::uint32_t number;
   };
 
+  // The rest if there was no leader.
+  std::uint32_t slot_of(std::size_t number) const noexcept {
+    if (classes_->kind(number) == class_book::shapeless) return settings_->classes_per_key + 1;
+    const std::uint32_t slot = classes_->slot(number);
+    return slot == open ? settings_->classes_per_key : slot;
+  }
+
+  // Those that no leader of an earlier epoch covers, in canonical order.
+  void list_uncovered() {
+    for (std::uint32_t c = 0; c != classes_->size(); ++c) {
+      if (classes_->kind(c) != class_book::shaped || classes_->slot(c) != open) continue;
+      const core::stable_key key = classes_->key(c);
+      classes_->sort_shape(c, [this](std::uint32_t a, std::uint32_t b) { return (*blocks_)[a].before((*blocks_)[b]); });
+      if (leaders_->size() != 0) classes_->place(c, slot_among_leaders(key, c));
+      if (classes_->slot(c) != open) continue;
+      if (open_.empty()) open_.reserve(classes_->size() - c);
+      open_.push_back({key, c});
+    }
+    sort_short(open_, [this](const candidate& a, const candidate& b) {
+      if (a.key != b.key) return a.key < b.key;
+      const class_sums &x = classes_->sums(a.number), &y = classes_->sums(b.number);
+      if (x.first_ns != y.first_ns) return x.first_ns < y.first_ns;
+      return before(a, b);
+    });
+  }
+  [[gnu::cold]] bool before(const candidate& a, const candidate& b) const {
+    packet first, second;
+    write(first, a);
+    write(second, b);
+    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+  }
+
+  // As it travels; the shape is by name.
+  void write(packet& out, const candidate& c) const {
+    const class_sums& sums = classes_->sums(c.number);
+    const class_book::share* const shape = classes_->shape(c.number);
+    const std::size_t size = classes_->shape_size(c.number);
+    put(out, shape_leader{c.key, sums.first_ns, sums.wait_ns, sums.count, 0, static_cast<std::uint32_t>(size)});
+    for (std::size_t i = 0; i != size; ++i) {
+      const block_table::name& name = (*blocks_)[shape[i].block];
+      put(out, shape_entry{name.block, name.within, shape[i].part});
+    }
+  }
+
   // The first of an earlier epoch that covers it; with all slots taken that of the rest.
-  std::uint32_t slot_among_leaders(core::stable_key key, shape_view shape) const noexcept {
+  [[gnu::cold]] std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
+    packet named;
+    write(named, {key, number});
+    const leader_reader mine(named.data(), named.size());
     std::uint32_t slot = 0;
     for (std::size_t i = leaders_->first_of(key); i != leaders_->size() && (*leaders_)[i].key == key; ++i, ++slot) {
-      if (distance(leaders_->shape(i), shape) <= settings_->class_distance) return slot;
+      if (distance(leaders_->shape(i), mine.shape()) <= settings_->class_distance) return slot;
     }
     return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
   }
 
-  // Leaders come in their order; the first of each key stays.
-  static void add_first(shape_leaders& to, const shape_leaders& from, std::size_t i) {
-    if (to.size() == 0 || to[to.size() - 1].key != from[i].key) to.add(from[i], from.shape(i));
+  // The earliest of every key that is still uncovered.
+  void propose() {
+    best_.clear();
+    if (settled_ == settings_->classes_per_key) return;
+    std::vector<std::uint32_t>& first = scratch_->order;
+    first.clear();
+    std::size_t size = 0;
+    for (std::uint32_t i = 0; i != open_.size(); ++i) {
+      if (i != 0 && open_[i].key == open_[i - 1].key) continue;
+      first.push_back(i);
+      size += sizeof(shape_leader) + classes_->shape_size(open_[i].number) * sizeof(shape_entry);
+    }
+    best_.reserve(size);
+    for (const std::uint32_t i : first) write(best_, open_[i]);
+  }
+
+  // One round: each class that still looks for a leader joins that of its key, if it is near.
+  void settle() {
+    const std::uint32_t round = settled_++;
+    if (open_.empty()) return;
+    const packet& leaders = scratch_->leaders[round];
+    std::size_t left = 0, at = 0;
+    for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
+      for (; at != open_.size() && open_[at].key < leader.head().key; ++at) open_[left++] = open_[at];
+      if (at == open_.size() || open_[at].key != leader.head().key) continue;
+      const std::uint32_t place = leaders_->count_of(leader.head().key) + round;
+      spread(leader.shape());
+      for (; at != open_.size() && open_[at].key == leader.head().key; ++at) {
+        const candidate& c = open_[at];
+        if (near(leader, c)) {
+          classes_->place(c.number, place);
+        } else if (place + 1 >= settings_->classes_per_key) {
+          classes_->place(c.number, settings_->classes_per_key);  // no room for one more
+        } else {
+          open_[left++] = c;
+        }
+      }
+      for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
+    }
+    for (; at != open_.size(); ++at) open_[left++] = open_[at];
+    open_.resize(left);
+  }
+
+  // A shape into the scratch, by number of the block; what is unknown here is left out.
+  void spread(shape_view shape) {
+    std::vector<double>& parts = scratch_->parts;
+    std::vector<std::uint32_t>& blocks = scratch_->order;
+    if (parts.size() < blocks_->size()) parts.resize(blocks_->size(), 0);
+    blocks.clear();
+    for (std::size_t i = 0; i != shape.size(); ++i) {
+      const shape_entry e = shape[i];
+      const std::uint32_t b = blocks_->find(e.block, e.within);
+      if (b == key_map::none) continue;
+      parts[b] = e.share;
+      blocks.push_back(b);
+    }
+  }
+
+  // Is its shape near that of the leader, which is spread out? The order in which the ranks met the blocks could decide
+  // by its rounding what is just at the limit: there they are compared by name.
+  bool near(const leader_reader& leader, const candidate& c) const {
+    const double more = classes_->distance(c.number) - settings_->class_distance;
+    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
+  }
+  [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
+    packet named;
+    write(named, c);
+    return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
+  }
+
+  void sum(packet& out) {
+    catch_up();
+    summed_ = true;
+    using placed_class = merge_scratch::placed_class;
+    std::vector<placed_class>& all = scratch_->placed;
+    all.clear();
+    for (std::uint32_t c = 0; c != classes_->size(); ++c) {
+      const std::uint32_t slot = slot_of(c);
+      if (classes_->kind(c) == class_book::shaped) classes_->place(c, slot);
+      if (classes_->sums(c).count != 0) all.push_back({classes_->key(c), slot, c});
+    }
+    sort_short(all, [](const placed_class& a, const placed_class& b) {
+      return a.key != b.key ? a.key < b.key : a.slot < b.slot;
+    });
+    out.reserve(out.size() + all.size() * (sizeof(packed_class) + sizeof(location_share)) +
+                classes_->terms() * sizeof(packed_term) + classes_->causers() * sizeof(location_share));
+    for (std::size_t i = 0, j = 0; i != all.size(); i = j) {
+      for (j = i + 1; j != all.size() && all[j].key == all[i].key && all[j].slot == all[i].slot;) ++j;
+      write_class(out, i, j);
+    }
+    if (rank_->continues) {
+      for (const packet& leaders : scratch_->leaders) leaders_->join({leaders.data(), leaders.size()});
+      classes_->begin_anew();
+    } else {
+      *classes_ = {};
+    }
+    open_ = {};
+  }
+
+  // Classes of this rank that are one now: some of scratch_->placed.
+  void write_class(packet& out, std::size_t first, std::size_t last) {
+    std::vector<term_sums>& terms = scratch_->terms;
+    std::vector<unsigned char>& used = scratch_->used;
+    if (used.size() < by_name_.size()) {
+      used.resize(by_name_.size(), 0);
+      terms.resize(by_name_.size());
+    }
+    scratch_->waiters.clear();
+    scratch_->causers.clear();
+    packed_class head;
+    head.key = scratch_->placed[first].key;
+    head.slot = scratch_->placed[first].slot;
+    for (std::size_t i = first; i != last; ++i) {
+      const std::uint32_t c = scratch_->placed[i].number;
+      const class_sums& sums = classes_->sums(c);
+      if (i == first) {
+        head.sums = sums;
+      } else {
+        head.sums.add(sums);
+      }
+      add_share(scratch_->waiters, {rank_->rank, static_cast<std::int32_t>(classes_->location(c)), sums.wait_ns});
+      classes_->each_causer(c, [this](const location_share& share) { add_share(scratch_->causers, share); });
+      classes_->each_term(c, [&](std::uint32_t block, const term_sums& t) {
+        if (used[block] == 0) terms[block] = {};
+        used[block] = 1;
+        terms[block].add(t);
+      });
+    }
+    const std::size_t at = out.size();
+    put(out, head);
+    for (const std::uint32_t b : by_name_) {
+      if (used[b] == 0) continue;
+      used[b] = 0;
+      put(out, packed_term{(*blocks_)[b].block, (*blocks_)[b].within, terms[b]});
+      ++head.terms;
+    }
+    detail::finish_class(out, at, head, *scratch_);
   }
 
   const options* settings_;
   const rank_history* rank_;
   const block_table* blocks_;
   class_book* classes_;
-  shape_leaders* leaders_;               ///< of earlier epochs
-  shape_leaders fresh_;                  ///< of this one, if others follow
-  std::vector<std::uint32_t> slots_;     ///< by class: its leader, then the rest, then those without a shape
-  std::vector<core::stable_key> keys_;   ///< by class
-  shape_leaders uncovered_;              ///< the classes that look for a leader, in canonical order
-  std::vector<std::uint32_t> numbers_;   ///< which classes they are
-  std::size_t covered_ = 0;              ///< how many have found one
-  shape_leaders best_;
-  std::vector<merged_class> merged_;     ///< by key and slot
+  shape_leaders* leaders_;              ///< of earlier epochs
+  merge_scratch* scratch_;
+  std::vector<std::uint32_t> by_name_;  ///< the numbers of all blocks
+  std::vector<candidate> open_;         ///< classes that have found no leader yet, in canonical order
+  packet best_;                         ///< what is proposed: by key, one each
+  std::uint32_t settled_ = 0;           ///< rounds
+  packet sums_;                         ///< as in class_packet.hpp
+  bool summed_ = false;
+  std::vector<merged_class> merged_;
 };
 
 }  // namespace explain
@@ -4660,49 +5685,59 @@ inline namespace v0 {
 namespace explain {
 
 /// The explanation of one rank, stage by stage; `explain` drives it. Memory: the records are read where they
-/// are; beside them 24 bytes per posting and 40 per message that somebody may have waited for until pass 2
-/// begins, then 40 per wait and 24 per wait that this rank caused. Not thread safe.
+/// are; beside them 24 bytes per send and 48 per receive until pass 2 begins, then 40 per wait and 24 per wait that
+/// this rank caused. Not thread safe.
 class rank_engine {
  public:
-  /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `scratch`: of the process. All borrowed.
+  /// What pass 1 needs while it looks at one rank; all ranks of a process share it.
+  struct scratch {
+    posting_lists::scratch postings;
+    key_map communicators;
+    std::vector<std::uint32_t> places;
+    std::vector<message_match> matches;
+    arrival_rule::scratch rule;
+  };
+
+  /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `blocks`, `forward`: of the
+  /// process. All borrowed, the settings too.
   rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory,
-              forward_scratch& scratch)
+              block_table& blocks, forward_scratch& forward)
       : rank_(&rank),
-        settings_(settings),
-        messages_(new message_book(rank, clocks != nullptr)),
+        settings_(&settings),
+        messages_(rank, clocks != nullptr),
         collectives_(rank),
         memory_(&memory),
+        blocks_(&blocks),
         clocks_(clocks),
-        scratch_(&scratch) {
-    memory_->classes.use(settings_);
+        scratch_(&forward) {
+    memory_->classes.use(settings, forward.merging);
   }
 
   // Stage 0: reads the records.
-  void observe() {
-    for (const location_history& location : rank_->locations) {
-      messages_->expect(location);
-      collectives_.expect(location);
+  void observe(scratch& s) {
+    posting_lists& postings = messages_.postings();
+    const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
+    std::size_t collectives = 0;
+    for (std::uint16_t l = 0; l != locations; ++l) {
+      postings.expect(s.postings, l, [&](const core::sync_record& r) { collectives += collective_book::counts(r) ? 1 : 0; });
     }
-    totals_.locations = static_cast<std::int64_t>(rank_->locations.size());
-    for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
+    postings.arrange(s.postings);
+    collectives_.expect(collectives);
+    totals_.locations = locations;
+    for (std::uint16_t l = 0; l != locations; ++l) {
+      const location_walk walk =
+          postings.note(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
+            if (collectives != 0) collectives_.note(s.communicators, {i, l}, r, at);
+          });
       const location_history& location = rank_->locations[l];
-      location_walk walk(*rank_);
-      for (std::uint64_t i = 0; i != location.records.size(); ++i) {
-        const core::sync_record& r = location.records[i];
-        walk.step(r);
-        messages_->note(static_cast<std::uint16_t>(l), static_cast<std::uint32_t>(i), r, walk.begin_ns());
-        collectives_.note(static_cast<std::uint16_t>(l), static_cast<std::uint32_t>(i), r, walk.begin_ns(),
-                          walk.leave_ns());
-      }
       const std::int64_t time_ns = std::max(rank_->end_ns, walk.leave_ns()) - rank_->begin_ns;
       totals_.records += static_cast<std::int64_t>(location.records.size() - location.carried);
       totals_.location_ns += time_ns;
       totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + time_ns);
     }
-    messages_->seal();
-    collectives_.seal();
-    matches_.reserve(messages_->most_matches());  // not copied while it grows; what is not used is never touched
-    if (rank_->continued) messages_->recall(matches_);
+    messages_.seal(s.postings);
+    collectives_.seal(s.communicators);
+    if (collectives == 0) return;
     answers_.resize(rank_->locations.size());
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
@@ -4710,36 +5745,37 @@ class rank_engine {
   // Stage 1, produce: answers to what was heard, then who did what when.
   template <class Outbox>
   void announce(Outbox&& to, std::size_t room) {
-    for (const auto& reply : replies_) {
-      packet& out = to(reply.first);
-      out.insert(out.end(), reply.second.begin(), reply.second.end());
+    std::size_t begin = 0;
+    for (const reply& r : replies_) {
+      detail::put_bytes(to(r.rank), reply_bytes_.data() + begin, r.end - begin);
+      begin = r.end;
     }
     replies_.clear();
-    collectives_.answer(settings_.threshold_ns, false, to, clocks_);
-    messages_->pack_sends(to, room);
+    reply_bytes_.clear();
+    collectives_.answer(settings_->threshold_ns, false, to, clocks_);
+    messages_.pack_sends(to, room);
     collectives_.pack(to, room);
   }
 
   // Stage 2, produce: answers to collectives in which not all members took part.
   template <class Outbox>
   void conclude(Outbox&& to) {
-    collectives_.answer(settings_.threshold_ns, true, to, clocks_);
+    collectives_.answer(settings_->threshold_ns, true, to, clocks_);
   }
 
   // Stages 1 and 2, consume.
   void hear(std::int32_t source, const unsigned char* data, std::size_t size) {
     packet_reader in(data, size);
-    packet reply;
     while (!in.empty()) {
       switch (const auto part = in.get<std::uint32_t>()) {
         case packet_part::sends:
-          messages_->match_sends(source, in, matches_, reply);
+          messages_.match_sends(source, in, reply_bytes_);
           break;
         case packet_part::receives:
-          messages_->match_replies(source, in, matches_);
+          messages_.match_replies(source, in);
           break;
         case packet_part::unmet:
-          messages_->take_unmet(source, in);
+          messages_.take_unmet(source, in);
           break;
         case packet_part::participation:
           collectives_.take(source, in);
@@ -4755,41 +5791,37 @@ class rank_engine {
         }
       }
     }
-    if (!reply.empty()) replies_.emplace_back(source, std::move(reply));
+    const std::size_t before = replies_.empty() ? 0 : replies_.back().end;
+    if (reply_bytes_.size() != before) replies_.push_back({source, reply_bytes_.size()});
   }
 
   // Between: every wait is known now.
-  void decide(std::int64_t earliest_ns) {
-    if (rank_->continues) memory_->carried = messages_->carried();
-    totals_.unmatched = messages_->unmatched();
-    messages_.reset();
-    forward_.reset(new forward_pass(*rank_, settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
-    const auto before = [](const message_match& a, const message_match& b) {
-      return a.location != b.location ? a.location < b.location : a.record < b.record;
-    };
-    if (!std::is_sorted(matches_.begin(), matches_.end(), before)) {
-      std::stable_sort(matches_.begin(), matches_.end(), before);
-    }
+  void decide(std::int64_t earliest_ns, scratch& s) {
+    if (rank_->continues) memory_->carried = messages_.carried();
+    totals_.unmatched = messages_.unmatched();
+    messages_.matches(s.places, s.matches);
+    messages_.release();
+    answers_.resize(rank_->locations.size());
+    forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, *blocks_, memory_->classes, *scratch_));
     std::size_t first = 0;
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
-      while (last != matches_.size() && matches_[last].location == l) ++last;
+      while (last != s.matches.size() && s.matches[last].location == l) ++last;
       const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
       std::vector<arrival>& answers = answers_[l];
-      if (!std::is_sorted(answers.begin(), answers.end(), earlier)) {
-        sort_rarely(answers, earlier);
-      }
-      arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), settings_);
-      std::vector<arrival> arrivals = rule(matches_.data() + first, last - first, std::move(answers));
+      if (!std::is_sorted(answers.begin(), answers.end(), earlier)) sort_rarely(answers, earlier);
+      arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, s.rule);
+      const std::vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
-        clocks_->messages(static_cast<std::uint16_t>(l), matches_.data() + first, last - first, arrivals);
+        clocks_->messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
       }
-      forward_->expect(static_cast<std::uint16_t>(l), std::move(arrivals));
+      forward_->expect(static_cast<std::uint16_t>(l), arrivals);
       first = last;
     }
-    matches_ = {};
     answers_ = {};
+    reply_bytes_ = {};
+    replies_ = {};
   }
 
   // Stages 3 and 4.
@@ -4803,17 +5835,17 @@ class rank_engine {
 
   // Stage 5: merging.
   void begin_merging() {
+    if (forward_ != nullptr) forward_->settle();
     forward_.reset();
     class_book& classes = memory_->classes;
-    for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sum(c).wait_ns;
-    merging_.reset(new merge_book(settings_, *rank_, memory_->blocks, classes, memory_->leaders));
-    meanings_ = memory_->blocks.meanings();
+    for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sums(c).wait_ns;
+    merging_.reset(new merge_book(*settings_, *rank_, *blocks_, classes, memory_->leaders, scratch_->merging));
   }
   merge_book& merging() noexcept { return *merging_; }
 
   packet pack_result() {
+    take_meanings();
     packet out;
-    out.reserve(4096);  // or it would be copied at each doubling
     for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
                                  totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
       put(out, v);
@@ -4823,6 +5855,7 @@ class rank_engine {
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
+    take_meanings();
     packet_reader in(data, size);
     totals_.locations += in.get<std::int64_t>();
     totals_.records += in.get<std::int64_t>();
@@ -4831,17 +5864,22 @@ class rank_engine {
     totals_.longest_ns = std::max(totals_.longest_ns, in.get<std::int64_t>());
     totals_.clock_violations += in.get<std::int64_t>();
     totals_.unmatched += in.get<std::int64_t>();
-    std::vector<block_meaning> meanings;
-    get_all(in, meanings);
-    meanings_.insert(meanings_.end(), meanings.begin(), meanings.end());
-    unique_meanings();
-    merging_->add(in);
+    const std::size_t known = meanings_.size();
+    std::size_t at = 0;
+    for (std::size_t n = in.get_count(sizeof(block_meaning)); n != 0; --n) {
+      const auto m = in.get<block_meaning>();
+      while (at != known && meanings_[at].key < m.key) ++at;
+      if (at == known || meanings_[at].key != m.key) meanings_.push_back(m);
+    }
+    if (meanings_.size() != known) sort_meanings();
+    merging_->add(in.rest(), in.left());
   }
   const outcome& totals() const noexcept { return totals_; }
 
   void sum_classes() {
-    if (clocks_ != nullptr) clocks_->classes(*merging_);
-    merging_->sum();
+    if (clocks_ == nullptr) return;
+    merging_->catch_up();
+    clocks_->classes(*merging_);
   }
 
   outcome present_result() {
@@ -4856,8 +5894,8 @@ class rank_engine {
     } else {
       presented.swap(all);
     }
-    result.waits = present(presented, settings_);
-    unique_meanings();
+    result.waits = present(presented, *settings_);
+    take_meanings();
     std::vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {
@@ -4877,26 +5915,38 @@ class rank_engine {
   }
 
  private:
-  void unique_meanings() {
-    sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
-    meanings_.erase(std::unique(meanings_.begin(), meanings_.end(),
-                                [](const block_meaning& a, const block_meaning& b) { return a.key == b.key; }),
-                    meanings_.end());
+  struct reply {
+    std::int32_t rank;
+    std::size_t end;  ///< in reply_bytes_
+  };
+
+  // By key, each once; those that others bring join them. The first rank speaks for all of its process.
+  void take_meanings() {
+    if (meant_) return;
+    meant_ = true;
+    if (blocks_ != &memory_->blocks) return;
+    meanings_ = blocks_->meanings();
+    sort_meanings();
+  }
+  void sort_meanings() {
+    sort_short(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
   }
 
   const rank_history* rank_;
-  options settings_;
-  std::unique_ptr<message_book> messages_;
+  const options* settings_;
+  message_book messages_;
   collective_book collectives_;
   epoch_memory* memory_;
+  block_table* blocks_;
   rank_clocks* clocks_;
   forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
   std::unique_ptr<merge_book> merging_;
-  std::vector<std::pair<std::int32_t, packet>> replies_;
-  std::vector<message_match> matches_;
-  std::vector<std::vector<arrival>> answers_;
+  std::vector<reply> replies_;
+  packet reply_bytes_;
+  std::vector<std::vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
   std::vector<block_meaning> meanings_;
+  bool meant_ = false;
   outcome totals_;
 };
 
@@ -4921,23 +5971,25 @@ namespace detail {
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
   forward_scratch scratch;
-  std::vector<std::unique_ptr<rank_engine>> engines;
+  rank_engine::scratch first_pass;
+  std::vector<rank_engine> engines;
   engines.reserve(count);
   for (std::size_t i = 0; i != count; ++i) {
-    engines.emplace_back(new rank_engine(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i),
-                                         memories[i], scratch));
+    engines.emplace_back(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i), memories[i],
+                         memories[0].blocks, scratch);
   }
-  const auto at = [&engines](std::int32_t i) -> rank_engine& { return *engines[static_cast<std::size_t>(i)]; };
+  const auto at = [&engines](std::int32_t i) -> rank_engine& { return engines[static_cast<std::size_t>(i)]; };
 
   const std::int64_t earliest_ns =
       transport.minimum([&](std::int32_t i) { return histories[static_cast<std::size_t>(i)].begin_ns; });
-  for (std::size_t i = 0; i != count; ++i) engines[i]->observe();
+  for (std::size_t i = 0; i != count; ++i) engines[i].observe(first_pass);
   const auto hear = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
     at(i).hear(source, data, size);
   };
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).announce(to, room); }, hear);
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t) { at(i).conclude(to); }, hear);
-  for (std::size_t i = 0; i != count; ++i) engines[i]->decide(earliest_ns);
+  for (std::size_t i = 0; i != count; ++i) engines[i].decide(earliest_ns, first_pass);
+  first_pass = {};
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().request(to, room); },
                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                        at(i).forward().take_requests(source, packet_reader(data, size));
@@ -4949,32 +6001,33 @@ namespace detail {
   transport.forward([&](std::int32_t i, post_call post) { return at(i).forward().advance(post); },
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive(source, data, size);
-                    });
+                    },
+                    [&](std::int32_t i, int step) { at(i).forward().approach(step); }, forward_pass::approach_steps);
 
   if (clocks != nullptr) {
-    for (std::size_t i = 0; i != count; ++i) engines[i]->report();
+    for (std::size_t i = 0; i != count; ++i) engines[i].report();
     clocks->charge_delays(transport);
   }
-  for (std::size_t i = 0; i != count; ++i) engines[i]->begin_merging();
+  for (std::size_t i = 0; i != count; ++i) engines[i].begin_merging();
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
-    for (std::size_t i = 0; i != count; ++i) engines[i]->merging().propose();
     transport.reduce(
         [&](std::int32_t i) { return at(i).merging().pack(); },
         [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
-    bool any = false;
+    packet leaders;
     transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          any = at(i).merging().settle(round, data, size) || any;
+                          if (i == 0) leaders.assign(data, data + size);  // the same for all
                         });
-    if (!any) break;
+    if (leaders.empty()) break;
+    scratch.merging.leaders.push_back(std::move(leaders));
   }
-  for (std::size_t i = 0; i != count; ++i) engines[i]->sum_classes();
+  for (std::size_t i = 0; i != count; ++i) engines[i].sum_classes();
   transport.reduce(
       [&](std::int32_t i) { return at(i).pack_result(); },
       [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
   if (clocks != nullptr) clocks->turn(transport, earliest_ns);
   if (count == 0) return {};
-  return histories[0].rank == 0 ? engines[0]->present_result() : engines[0]->totals();
+  return histories[0].rank == 0 ? engines[0].present_result() : engines[0].totals();
 }
 
 }  // namespace detail
@@ -5044,9 +6097,11 @@ inline namespace v0 {
 namespace explain {
 
 /// Hosts all ranks in one process and delivers at once: for tests, for thousands of simulated ranks, for a
-/// program without MPI. Memory is what is under way; nothing is kept per pair of ranks. Deterministic.
+/// program without MPI. Memory: the packets that one rank fills in a round of an exchange. Deterministic.
 class simulated_transport {
  public:
+  static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
+
   /// `room`: bytes per packet of an exchange; results do not depend on it.
   explicit simulated_transport(std::int32_t ranks, std::size_t room = std::size_t{16} << 10)
       : ranks_(ranks), room_(room) {}
@@ -5063,23 +6118,33 @@ class simulated_transport {
 
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
-    std::vector<std::vector<std::pair<std::int32_t, packet>>> inbox(static_cast<std::size_t>(ranks_));
+    constexpr std::uint32_t none = 0xffffffffu;
+    std::vector<std::uint32_t> place(static_cast<std::size_t>(ranks_), none);  // of the packet for each rank
+    std::deque<packet> packets;  // they are referred to; used again by the next rank
+    std::vector<std::int32_t> receivers;
+    const auto to = [&](std::int32_t rank) -> packet& {
+      if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
+      std::uint32_t& at = place[static_cast<std::size_t>(rank)];
+      if (at == none) {
+        at = static_cast<std::uint32_t>(receivers.size());
+        receivers.push_back(rank);
+        if (packets.size() == at) packets.emplace_back();
+      }
+      return packets[at];
+    };
     for (bool anything = true; anything;) {
       anything = false;
       for (std::int32_t i = 0; i != ranks_; ++i) {
-        std::unordered_map<std::int32_t, packet> outbox;
-        produce(i, [&outbox](std::int32_t to) -> packet& { return outbox[to]; }, room_);
-        for (auto& out : outbox) {
-          if (out.first < 0 || out.first >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
-          if (out.second.empty()) continue;
-          inbox[static_cast<std::size_t>(out.first)].emplace_back(i, std::move(out.second));
+        produce(i, to, room_);
+        for (std::size_t k = 0; k != receivers.size(); ++k) {
+          packet& out = packets[k];
+          place[static_cast<std::size_t>(receivers[k])] = none;
+          if (out.empty()) continue;
+          consume(receivers[k], i, out.data(), out.size());
+          out.clear();
           anything = true;
         }
-      }
-      for (std::int32_t i = 0; i != ranks_; ++i) {
-        auto& mine = inbox[static_cast<std::size_t>(i)];
-        for (const auto& in : mine) consume(i, in.first, in.second.data(), in.second.size());
-        mine = {};
+        receivers.clear();
       }
     }
   }
@@ -5087,30 +6152,64 @@ class simulated_transport {
   /// Throws std::logic_error if the ranks wait for each other in a circle.
   template <class Advance, class Receive>
   void forward(Advance&& advance, Receive&& receive) const {
+    forward(advance, receive, [](std::int32_t, int) {}, 0);
+  }
+  /// The same; `approach(i, step)` for each of `steps` steps from 0 on, shortly before rank i advances. Between them the
+  /// ranks before it advance, so that what a step has asked memory for is there at the next.
+  template <class Advance, class Receive, class Approach>
+  void forward(Advance&& advance, Receive&& receive, Approach&& approach, int steps) const {
     const auto count = static_cast<std::size_t>(ranks_);
     std::vector<std::deque<std::int32_t>> ready((count + block - 1) / block);
     std::deque<std::size_t> turns;
-    std::vector<char> queued(count, 1), finished(count, 0);
+    std::vector<place> places(count);
+    std::vector<letter> letters;  // delivered when it is their receiver's turn: only then is its memory near
+    std::vector<std::uint32_t> unused;
     for (std::int32_t i = 0; i != ranks_; ++i) ready[static_cast<std::size_t>(i) / block].push_back(i);
     for (std::size_t b = 0; b != ready.size(); ++b) turns.push_back(b);
+    const auto come = [&](std::int32_t i, int until) {
+      for (std::uint8_t& done = places[static_cast<std::size_t>(i)].approached; done < until; ++done) approach(i, done);
+    };
     std::int32_t left = ranks_;
     while (!turns.empty()) {
       std::deque<std::int32_t>& here = ready[turns.front()];
       while (!here.empty()) {
         const std::int32_t i = here.front();
+        place& mine = places[static_cast<std::size_t>(i)];
+        come(i, steps);
         here.pop_front();
-        queued[static_cast<std::size_t>(i)] = 0;
+        mine.queued = false;
+        mine.approached = 0;
+        for (int k = 0; k < steps && static_cast<std::size_t>(k) < here.size(); ++k) {
+          come(here[static_cast<std::size_t>(k)], steps - k);
+        }
+        if (steps != 0 && here.empty() && turns.size() > 1) come(ready[turns[1]].front(), steps);
+        for (std::uint32_t l = std::exchange(mine.first, none); l != none;) {
+          receive(i, letters[l].source, letters[l].data.data(), letters[l].data.size());
+          unused.push_back(l);
+          l = letters[l].next;
+        }
         const bool all = advance(i, [&](std::int32_t to, const packet& data) {
-          receive(to, i, data.data(), data.size());
-          if (queued[static_cast<std::size_t>(to)] == 0) {
-            queued[static_cast<std::size_t>(to)] = 1;
-            std::deque<std::int32_t>& there = ready[static_cast<std::size_t>(to) / block];
-            if (there.empty() && &there != &here) turns.push_back(static_cast<std::size_t>(to) / block);
-            there.push_back(to);
+          if (unused.empty()) {
+            unused.push_back(static_cast<std::uint32_t>(letters.size()));
+            letters.emplace_back();
           }
+          const std::uint32_t number = unused.back();
+          unused.pop_back();
+          letter& l = letters[number];
+          l.source = i;
+          l.next = none;
+          l.data.assign(data.begin(), data.end());
+          place& there = places[static_cast<std::size_t>(to)];
+          (there.first == none ? there.first : letters[there.last].next) = number;
+          there.last = number;
+          if (there.queued) return;
+          there.queued = true;
+          std::deque<std::int32_t>& queue = ready[static_cast<std::size_t>(to) / block];
+          if (queue.empty() && &queue != &here) turns.push_back(static_cast<std::size_t>(to) / block);
+          queue.push_back(to);
         });
-        if (all && finished[static_cast<std::size_t>(i)] == 0) {
-          finished[static_cast<std::size_t>(i)] = 1;
+        if (all && !mine.finished) {
+          mine.finished = true;
           --left;
         }
       }
@@ -5121,11 +6220,17 @@ class simulated_transport {
 
   template <class Pack, class Merge>
   void reduce(Pack&& pack, Merge&& merge) const {
-    for (std::int64_t step = 1; step < ranks_; step *= 2) {
-      for (std::int64_t i = 0; i + step < ranks_; i += 2 * step) {
-        const packet data = pack(static_cast<std::int32_t>(i + step));
-        merge(static_cast<std::int32_t>(i), data.data(), data.size());
-      }
+    const auto take = [&](std::int64_t into, std::int64_t from) {
+      const packet data = pack(static_cast<std::int32_t>(from));
+      merge(static_cast<std::int32_t>(into), data.data(), data.size());
+    };
+    // Every pair as soon as both are complete, while they are in the cache; for each rank in the order of the steps.
+    for (std::int64_t n = 1; n <= ranks_; ++n) {
+      for (std::int64_t step = 1; n % (2 * step) == 0; step *= 2) take(n - 2 * step, n - step);
+    }
+    for (std::int64_t step = 1; step < ranks_; step *= 2) {  // the groups at the end that are not full
+      const std::int64_t i = ranks_ - ranks_ % (2 * step);
+      if (i + step < ranks_) take(i, i + step);
     }
   }
 
@@ -5137,7 +6242,18 @@ class simulated_transport {
   }
 
  private:
-  static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
+  static constexpr std::uint32_t none = 0xffffffffu;
+  struct letter {
+    std::int32_t source = 0;
+    std::uint32_t next = none;  ///< to the same rank
+    packet data;
+  };
+  /// What `forward` knows of one rank.
+  struct place {
+    std::uint32_t first = none, last = none;  ///< letters to it
+    std::uint8_t approached = 0;              ///< steps done
+    bool queued = true, finished = false;
+  };
 
   std::int32_t ranks_;
   std::size_t room_;

@@ -44,31 +44,44 @@ TEST_CASE("what a location did between two instants is the sum of what it did in
   }
   const auto all = r.views();
   const explain::location_history& here = all[0].locations[0];
-  explain::own_time::numbers known;
+  explain::own_time::room known;
   explain::own_time time(all[0], here, known);
   explain::location_walk walk(all[0]);
   for (std::size_t record = 0; record != go_ns.size(); ++record) {
     walk.step(here.records[record]);
     time.begin(here.records[record], walk, known);
-    time.end(go_ns[record], known);
+    time.end(go_ns[record], 0, known);
   }
-  time.seal(known);
+  std::vector<explain::block_time> spent;
+  time.seal(7, known, spent);
   std::int64_t asked = 0;
   for (std::size_t record = 0; record != go_ns.size(); record += 3) {
     for (std::size_t i = 0; i <= 2 * record; i += 1 + random() % 3) {
       const std::int64_t since = instants[i], until = instants[2 * record];
       std::map<core::stable_key, std::int64_t> plain;
       for (const span& s : spans) {
-        if (s.to > since && s.to <= until) plain[s.block] += s.to - s.from;
+        if (s.to != s.from && s.to > since && s.to <= until) plain[s.block] += s.to - s.from;
       }
-      explain::own_time::profile sum;
-      time.between(time.part_at(since, record), time.part_of(record), sum);
-      for (std::uint32_t b = 0; b != sum.size(); ++b) {
-        const auto at = plain.find(time.blocks()[b]);
-        CHECK(sum[b] == (at == plain.end() ? 0 : at->second));
+      time.between(time.part_at(since, record), time.part_of(record), known);
+      std::size_t at = 0;
+      for (const auto& p : plain) {
+        REQUIRE(at < known.found().size());
+        CHECK(time.blocks()[known.found()[at].block] == p.first);
+        CHECK(known.found()[at++].ns == p.second);
         ++asked;
       }
+      CHECK(at == known.found().size());
     }
   }
   CHECK(asked > 10000);
+  std::map<core::stable_key, std::int64_t> all_of_it{{explain::startup_key(), 7}};
+  for (const span& s : spans) {
+    if (s.to != s.from) all_of_it[s.block] += s.to - s.from;
+  }
+  CHECK(spent.size() == all_of_it.size());
+  std::size_t at = 0;
+  for (const auto& p : all_of_it) {
+    CHECK(spent[at].block == p.first);
+    CHECK(spent[at++].ns == p.second);
+  }
 }

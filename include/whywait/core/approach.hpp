@@ -7,12 +7,12 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
-/// Asks for memory that will be needed soon and goes on at once; of at most 16 cache lines. Any address will do: what is
+/// Asks for memory that will be needed soon and goes on at once; of at most 64 cache lines. Any address will do: what is
 /// not there is not asked for.
 inline void approach(const void* memory, size_t bytes) noexcept {
   const char* const begin = static_cast<const char*>(memory);
   __asm__ volatile("");  // or g++ takes a function that only prefetches for one without effect, and drops the call
-  for (size_t at = 0; at < bytes && at != 1024; at += 64) __builtin_prefetch(begin + at);
+  for (size_t at = 0; at < bytes && at != 4096; at += 64) __builtin_prefetch(begin + at);
 }
 
 }  // namespace core

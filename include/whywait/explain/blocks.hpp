@@ -41,6 +41,11 @@ class block_table {
     return number;
   }
 
+  /// The number of a block that was met, or key_map::none.
+  std::uint32_t find(core::stable_key block, core::stable_key within) const noexcept {
+    return numbers_.find(within == 0 ? block : core::combine(block, within));
+  }
+
   std::uint32_t between(core::stable_key first, core::stable_key second) {
     return derived(between_key(first, second), block_kind::between, first, second);
   }

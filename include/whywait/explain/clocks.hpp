@@ -18,7 +18,6 @@ struct message_match;
 struct merged_class;
 struct outcome;
 struct participant;
-class block_table;
 class merge_book;
 
 // What the explanation tells the virtual clocks (ledger/virtual_clocks.hpp), so that a program which does not ask for
@@ -47,11 +46,11 @@ struct block_time {
 /// What is known about one location after the forward pass.
 struct explained_location {
   const std::vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
-  block_table* blocks = nullptr;                   ///< of its rank; borrowed
   std::vector<caused_wait> caused;                 ///< who waited for it, by record
   std::vector<wait_note> notes;                    ///< by record
+  std::int64_t startup_ns = 0;                     ///< before recording began, since the first rank's began
   std::int64_t end_ns = INT64_MIN;
-  std::vector<block_time> path, spent;  ///< its causal path into its end; what it did itself (visits 0)
+  std::vector<block_time> path;                    ///< its causal path into its end
 };
 
 /// The virtual clocks of one rank, as its engine sees them, in the order of the calls.

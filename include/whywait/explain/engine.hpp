@@ -267,7 +267,7 @@ class rank_engine {
     sort_meanings();
   }
   void sort_meanings() {
-    sort_rarely(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
+    sort_short(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
   }
 
   const rank_history* rank_;

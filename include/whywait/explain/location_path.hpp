@@ -74,7 +74,6 @@ class location_path {
   /// Its memory is needed soon: in `step` 0 what lies directly behind it, in 1 what lies behind that.
   void approach(int step) const noexcept {
     if (step == 0) {
-      core::approach(here_, sizeof *here_);
       core::approach(profile_.data(), profile_.size() * sizeof(path_use));
       core::approach(step_blocks_.data(), step_blocks_.size() * sizeof step_blocks_[0]);
       core::approach(call_blocks_.data(), call_blocks_.size() * sizeof call_blocks_[0]);
@@ -97,21 +96,16 @@ class location_path {
     log_.settle(*rank_, index_, *settings_, *blocks_, *classes_, *scratch_, settings_->clocks != nullptr ? &notes_ : nullptr);
   }
 
-  /// At the end, for the virtual clocks: the causal path profile, what the location itself did, where its waits went.
+  /// At the end, for the virtual clocks: the causal path profile, where its waits went.
   [[gnu::cold]] void report(explained_location& into) {
     settle();
-    keep_spent();
     into.arrivals = arrivals_;
-    into.blocks = blocks_;
+    into.startup_ns = rank_->begin_ns - earliest_ns_;
     into.notes = std::move(notes_);
     into.end_ns = now_ns_;
     into.path.reserve(profile_.size());
-    into.spent.reserve(spent_.size());
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
-    }
-    for (std::uint32_t b = 0; b != spent_.size(); ++b) {
-      if (spent_[b] != 0) into.spent.push_back({(*blocks_)[b].block, spent_[b], 0});
     }
   }
 
@@ -133,10 +127,9 @@ class location_path {
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       const path_use& u = profile_[b];
       if (u.nothing()) continue;
-      const block_table::name& name = (*blocks_)[b];
-      const snapshot_entry e{name.block, name.within, u.visits, u.ns, u.work, u.own_ns};
-      std::memcpy(out.data() + at, &e, sizeof e);
-      at += sizeof e;
+      std::memcpy(out.data() + at, &(*blocks_)[b], sizeof(block_table::name));
+      std::memcpy(out.data() + at + sizeof(block_table::name), &u, sizeof u);
+      at += sizeof(snapshot_entry);
     }
     out.resize(at);
     return static_cast<std::uint32_t>((at - begin) / sizeof(snapshot_entry));
@@ -166,15 +159,18 @@ class location_path {
       const snapshot_entry& e = path[i];
       std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
       const block_table::name& name = (*blocks_)[number];
-      if (name.block != e.block || name.within != e.within) number = blocks_->intern(e.block, e.within);
+      if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
       if (number >= incoming.size()) incoming.resize(number + 1);
       path_use& u = incoming[number];
-      u.visits += e.visits;
-      u.ns += e.ns;
-      u.work += e.work;
-      u.own_ns = e.own_ns;
+      if (base != nullptr) {
+        u.visits += e.use.visits;
+        u.ns += e.use.ns;
+        u.work += e.use.work;
+        u.own_ns = e.use.own_ns;
+      } else {
+        u = e.use;
+      }
     }
-    if (settings_->clocks != nullptr) keep_spent();
     profile_.resize(incoming.size());
     const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
@@ -247,12 +243,6 @@ class location_path {
     u.work += work;
     u.own_ns += ns;
     now_ns_ += ns;
-  }
-
-  // What the location did itself since it last took over a path, before that is forgotten.
-  [[gnu::cold]] void keep_spent() {
-    if (spent_.size() < profile_.size()) spent_.resize(profile_.size(), 0);
-    for (std::size_t b = 0; b != profile_.size(); ++b) spent_[b] += profile_[b].own_ns;
   }
 
   // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
@@ -378,7 +368,6 @@ class location_path {
   const std::vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
-  std::vector<std::int64_t> spent_;
   alignments aligned_;
   wait_log log_;
   std::vector<std::uint32_t> step_blocks_, call_blocks_;

@@ -20,8 +20,14 @@ struct merge_scratch {
     core::stable_key key;
     std::uint32_t slot, number;
   };
+  /// Of a shape: block number, part of the absolute differences.
+  struct share {
+    std::uint32_t block;
+    double part;
+  };
   std::vector<packet> leaders;     ///< those that all ranks have found in each round so far (merging.hpp)
-  std::vector<double> parts, own;  ///< shapes, by block; all 0 between two calls
+  std::vector<double> parts;       ///< a shape, by block; all 0 between two calls
+  std::vector<share> shape;
   std::vector<placed_class> placed;
   std::vector<std::uint32_t> order;
   std::vector<term_sums> terms;     ///< by block

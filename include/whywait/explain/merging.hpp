@@ -37,7 +37,7 @@ class merge_book {
         scratch_(&scratch),
         by_name_(blocks.size()) {
     for (std::uint32_t b = 0; b != by_name_.size(); ++b) by_name_[b] = b;
-    sort_rarely(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
+    sort_short(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
     list_uncovered();
     propose();
   }
@@ -136,40 +136,40 @@ class merge_book {
     for (std::uint32_t c = 0; c != classes_->size(); ++c) {
       if (classes_->kind(c) != class_book::shaped || classes_->slot(c) != open) continue;
       const core::stable_key key = classes_->key(c);
+      classes_->sort_shape(c, [this](std::uint32_t a, std::uint32_t b) { return (*blocks_)[a].before((*blocks_)[b]); });
       if (leaders_->size() != 0) classes_->place(c, slot_among_leaders(key, c));
       if (classes_->slot(c) != open) continue;
       if (open_.empty()) open_.reserve(classes_->size() - c);
       open_.push_back({key, c});
     }
-    sort_rarely(open_, [this](const candidate& a, const candidate& b) {
+    sort_short(open_, [this](const candidate& a, const candidate& b) {
       if (a.key != b.key) return a.key < b.key;
       const class_sums &x = classes_->sums(a.number), &y = classes_->sums(b.number);
       if (x.first_ns != y.first_ns) return x.first_ns < y.first_ns;
-      packet first, second;
-      write(first, a);
-      write(second, b);
-      return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+      return before(a, b);
     });
   }
+  [[gnu::cold]] bool before(const candidate& a, const candidate& b) const {
+    packet first, second;
+    write(first, a);
+    write(second, b);
+    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+  }
 
-  // As it travels.
+  // As it travels; the shape is by name.
   void write(packet& out, const candidate& c) const {
     const class_sums& sums = classes_->sums(c.number);
-    put(out, shape_leader{c.key, sums.first_ns, sums.wait_ns, sums.count, 0,
-                          static_cast<std::uint32_t>(classes_->shape_size(c.number))});
-    std::vector<double>& own = scratch_->own;
-    if (own.size() < by_name_.size()) own.resize(by_name_.size(), 0);
     const class_book::share* const shape = classes_->shape(c.number);
-    for (std::size_t i = 0; i != classes_->shape_size(c.number); ++i) own[shape[i].block] = shape[i].part;
-    for (const std::uint32_t b : by_name_) {
-      if (own[b] <= 0) continue;
-      put(out, shape_entry{(*blocks_)[b].block, (*blocks_)[b].within, own[b]});
-      own[b] = 0;
+    const std::size_t size = classes_->shape_size(c.number);
+    put(out, shape_leader{c.key, sums.first_ns, sums.wait_ns, sums.count, 0, static_cast<std::uint32_t>(size)});
+    for (std::size_t i = 0; i != size; ++i) {
+      const block_table::name& name = (*blocks_)[shape[i].block];
+      put(out, shape_entry{name.block, name.within, shape[i].part});
     }
   }
 
   // The first of an earlier epoch that covers it; with all slots taken that of the rest.
-  std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
+  [[gnu::cold]] std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
     packet named;
     write(named, {key, number});
     const leader_reader mine(named.data(), named.size());
@@ -184,9 +184,16 @@ class merge_book {
   void propose() {
     best_.clear();
     if (settled_ == settings_->classes_per_key) return;
-    for (std::size_t i = 0; i != open_.size(); ++i) {
-      if (i == 0 || open_[i].key != open_[i - 1].key) write(best_, open_[i]);
+    std::vector<std::uint32_t>& first = scratch_->order;
+    first.clear();
+    std::size_t size = 0;
+    for (std::uint32_t i = 0; i != open_.size(); ++i) {
+      if (i != 0 && open_[i].key == open_[i - 1].key) continue;
+      first.push_back(i);
+      size += sizeof(shape_leader) + classes_->shape_size(open_[i].number) * sizeof(shape_entry);
     }
+    best_.reserve(size);
+    for (const std::uint32_t i : first) write(best_, open_[i]);
   }
 
   // One round: each class that still looks for a leader joins that of its key, if it is near.
@@ -216,28 +223,28 @@ class merge_book {
     open_.resize(left);
   }
 
-  // A shape into the scratch, by number of the block; what is unknown here, is left out.
+  // A shape into the scratch, by number of the block; what is unknown here is left out.
   void spread(shape_view shape) {
     std::vector<double>& parts = scratch_->parts;
     std::vector<std::uint32_t>& blocks = scratch_->order;
-    if (parts.size() < by_name_.size()) parts.resize(by_name_.size(), 0);
+    if (parts.size() < blocks_->size()) parts.resize(blocks_->size(), 0);
     blocks.clear();
-    std::size_t at = 0;
     for (std::size_t i = 0; i != shape.size(); ++i) {
       const shape_entry e = shape[i];
-      const block_table::name name{e.block, e.within};
-      while (at != by_name_.size() && (*blocks_)[by_name_[at]].before(name)) ++at;
-      if (at == by_name_.size()) break;
-      if (name.before((*blocks_)[by_name_[at]])) continue;
-      parts[by_name_[at]] = e.share;
-      blocks.push_back(by_name_[at]);
+      const std::uint32_t b = blocks_->find(e.block, e.within);
+      if (b == key_map::none) continue;
+      parts[b] = e.share;
+      blocks.push_back(b);
     }
   }
+
   // Is its shape near that of the leader, which is spread out? The order in which the ranks met the blocks could decide
   // by its rounding what is just at the limit: there they are compared by name.
   bool near(const leader_reader& leader, const candidate& c) const {
     const double more = classes_->distance(c.number) - settings_->class_distance;
-    if (std::fabs(more) > 1e-6 && leader.shape().size() != 0) return more < 0;
+    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
+  }
+  [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
     packet named;
     write(named, c);
     return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
@@ -254,7 +261,7 @@ class merge_book {
       if (classes_->kind(c) == class_book::shaped) classes_->place(c, slot);
       if (classes_->sums(c).count != 0) all.push_back({classes_->key(c), slot, c});
     }
-    sort_rarely(all, [](const placed_class& a, const placed_class& b) {
+    sort_short(all, [](const placed_class& a, const placed_class& b) {
       return a.key != b.key ? a.key < b.key : a.slot < b.slot;
     });
     out.reserve(out.size() + all.size() * (sizeof(packed_class) + sizeof(location_share)) +

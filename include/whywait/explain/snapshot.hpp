@@ -1,7 +1,8 @@
 #ifndef WHYWAIT_EXPLAIN_SNAPSHOT_HPP
 #define WHYWAIT_EXPLAIN_SNAPSHOT_HPP
 
-#include <whywait/core/stable_key.hpp>
+#include <whywait/explain/blocks.hpp>
+#include <whywait/explain/path_profile.hpp>
 
 #include <cstdint>
 
@@ -37,10 +38,10 @@ struct snapshot_head {
 
 /// One block of a causal path profile on its way.
 struct snapshot_entry {
-  core::stable_key block, within;
-  std::int64_t visits, ns, work;
-  std::int64_t own_ns;  ///< part executed by the causer itself since it last took over a path
+  block_table::name name;
+  path_use use;
 };
+static_assert(sizeof(snapshot_entry) == sizeof(block_table::name) + sizeof(path_use), "it is written in two parts");
 
 }  // namespace explain
 }  // namespace v0

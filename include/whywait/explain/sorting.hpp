@@ -95,6 +95,18 @@ template <class T>
   sort_rarely(list, [](const T& a, const T& b) { return a < b; });
 }
 
+/// The same where time matters and lists are short mostly: up to 32 elements are sorted at once, each by insertion.
+template <class T, class Before>
+void sort_short(std::vector<T>& list, Before before) {
+  if (list.size() > 32) return sort_rarely(list, before);
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    const T moving = list[i];
+    std::size_t at = i;
+    for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
+    list[at] = moving;
+  }
+}
+
 }  // namespace explain
 }  // namespace v0
 }  // namespace whywait

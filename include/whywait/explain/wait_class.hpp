@@ -1,10 +1,12 @@
 #ifndef WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
 #define WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
 
+#include <whywait/core/approach.hpp>
 #include <whywait/explain/class_sums.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/merge_scratch.hpp>
 #include <whywait/explain/options.hpp>
+#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -26,16 +28,22 @@ class class_book {
   enum kind_t : std::uint8_t { shaped, rest, shapeless };
   /// No leader yet, for `slot`.
   static constexpr std::uint32_t open = 0xffffffffu;
-  /// Block number, part of the absolute differences.
-  struct share {
-    std::uint32_t block;
-    double part;
-  };
+  using share = merge_scratch::share;
 
   /// The settings of the next epoch, before the first wait, too; all borrowed.
   void use(const options& settings, merge_scratch& scratch) noexcept {
     settings_ = &settings;
     scratch_ = &scratch;
+  }
+
+  /// Before many waits are added: asks for the memory of all classes.
+  void approach() const noexcept {
+    core::approach(heads_.data(), heads_.size() * sizeof(head));
+    core::approach(shapes_.data(), shapes_.size() * sizeof(share));
+    core::approach(entries_.data(), entries_.size() * sizeof(entry));
+    core::approach(terms_.data(), terms_.size() * sizeof(term_node));
+    core::approach(causers_.data(), causers_.size() * sizeof(causer_node));
+    numbers_.approach();
   }
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`, each once; least work if they ascend. All
@@ -84,6 +92,15 @@ class class_book {
 
   std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
+  /// Puts it into the order of `before(block number, block number)`.
+  template <class Before>
+  void sort_shape(std::size_t number, Before before) {
+    const auto first = shapes_.begin() + heads_[number].first;
+    std::vector<share>& some = scratch_->shape;
+    some.assign(first, first + heads_[number].count);
+    sort_short(some, [&before](const share& a, const share& b) { return before(a.block, b.block); });
+    std::copy(some.begin(), some.end(), first);
+  }
   /// Total variation distance from the shape of a class to that whose parts of 1 lie in the scratch by block, or are of
   /// blocks that are unknown here.
   double distance(std::size_t number) const noexcept {

@@ -20,7 +20,7 @@ namespace explain {
 /// The waits of one location between the forward pass, which only sees that they are there, and the classes, to which
 /// they go some at a time: the classes are more memory than all else that a wait touches, and where one process hosts
 /// many ranks they would have to be fetched anew for each. One cache line for a wait and one for each block in which its
-/// two sides differ; at most 64 lines, or those of one wait. Not thread safe.
+/// two sides differ; at most 128 lines, or those of one wait. Not thread safe.
 class wait_log {
  public:
   struct wait {
@@ -62,6 +62,9 @@ class wait_log {
   /// Each wait in its order to `classes`, to the observer and, if `notes` is not null, to the notes of the virtual clocks.
   void settle(const rank_history& rank, std::uint16_t location, const options& settings, const block_table& blocks,
               class_book& classes, forward_scratch& scratch, std::vector<wait_note>* notes) {
+    if (used_ == 0) return;
+    classes.approach();
+    core::approach(lines_.data(), used_ * sizeof(line));
     const location_history& here = rank.locations[location];
     wait_instance& instance = scratch.instance;
     instance.rank = rank.rank;
@@ -98,7 +101,7 @@ class wait_log {
   }
 
  private:
-  static constexpr std::size_t most = 64;
+  static constexpr std::size_t most = 128;
   union line {
     line() noexcept : head() {}
     wait head;

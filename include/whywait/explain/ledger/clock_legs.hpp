@@ -74,7 +74,9 @@ class clock_legs {
         if (r != nullptr) put(static_cast<double>(r->overhead) * rank.clock.ns_per_tick, 0);  // timed, not estimated
         put(after_ns, after_uncertain);
         put(cost.before_ns, o.uncertain);
-        put(marks_ns(rank, here, step, steps_end), here.mark_overheads.error);
+        if (here.mark_overheads.step_ns != 0 || here.mark_overheads.region_ns != 0) {
+          put(marks_ns(rank, here, step, steps_end), here.mark_overheads.error);
+        }
       }
       o.inside_ns = cut(cost.inside_ns, leave_ns - begin_ns);
       o.back_ns = std::max<std::int64_t>(0, nearest(cost.back_ns));
@@ -133,11 +135,10 @@ class clock_legs {
 
   // What the marks of some steps cost. A place that comes again at once (whywait::next) is counted without a reading, so
   // that no more visits were timed than the readings would have taken.
-  static double marks_ns(const rank_history& rank, const location_history& here, std::uint64_t first,
+  [[gnu::cold]] static double marks_ns(const rank_history& rank, const location_history& here, std::uint64_t first,
                          std::uint64_t end) noexcept {
     const core::mark_overhead& each = here.mark_overheads;
     double sum_ns = 0;
-    if (each.step_ns == 0 && each.region_ns == 0) return 0;
     for (std::uint64_t s = first; s < end; ++s) {
       const core::path_step& step = here.steps[s];
       if (step.block == 0 || step.block >= rank.blocks.size()) continue;

@@ -26,6 +26,7 @@ class clock_stage final : public rank_clocks {
   clock_stage(const rank_history& rank, const options& settings, clock_scratch& scratch, cost_scratch& cost)
       : rank_(&rank),
         settings_(&settings),
+        scratch_(&scratch),
         needs_(rank),
         meetings_(rank.rank),
         cost_pass_(rank, cost),
@@ -48,13 +49,8 @@ class clock_stage final : public rank_clocks {
     needs_.messages(location, matches, count, arrivals);
   }
   void explained(std::uint16_t location, explained_location what) override {
-    cost_pass_.expect(location, *what.arrivals, what.caused);
+    path_.add(what.end_ns, std::move(what.path), cost_pass_.expect(location, what));
     notes_.push_back(std::move(what.notes));
-    critical_path path;
-    path.end_ns = what.end_ns;
-    path.path = std::move(what.path);
-    path.spent = std::move(what.spent);
-    path_.merge(std::move(path));
   }
   const rank_history& rank() const noexcept { return *rank_; }
   cost_pass& costs() noexcept { return cost_pass_; }
@@ -89,7 +85,7 @@ class clock_stage final : public rank_clocks {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
     blocks.resize(std::min(blocks.size(), settings_->savings));
-    std::vector<block_time> path = path_.path;
+    std::vector<block_time> path = critical_path::joined(path_.path);
     sort_rarely(path, [](const block_time& a, const block_time& b) {
       return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
     });
@@ -119,7 +115,7 @@ class clock_stage final : public rank_clocks {
   /// Begins the next pass, for the questions up to `asked` of all, of which the first are `ideal` networks; borrowed.
   void begin_pass(const clock_plan& plan, const std::vector<what_if>& questions, std::size_t asked,
                   std::size_t ideal, const node_map& nodes) {
-    if (asked_ == 0) needs_.seal();
+    if (asked_ == 0) needs_.seal(scratch_->asked);
     plan_ = &plan;
     questions_ = &questions;
     ideal_ = ideal;
@@ -178,7 +174,6 @@ class clock_stage final : public rank_clocks {
       result.without_overhead.calibrated = result.without_overhead.calibrated || !l.call_overheads.empty();
     }
     result.efficiency = efficiency_;
-    path_.join();
     result.critical_path = path_.present(locations_);
     result.costs = costs_.present();
     for (std::size_t q = ideal_; q < ends_.size(); ++q) {
@@ -227,6 +222,7 @@ class clock_stage final : public rank_clocks {
 
   const rank_history* rank_;
   const options* settings_;
+  clock_scratch* scratch_;
   need_book needs_;
   meeting_book meetings_;
   cost_pass cost_pass_;

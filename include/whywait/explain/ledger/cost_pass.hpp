@@ -66,8 +66,8 @@ struct cost_scratch {
   std::vector<charge> charges;
   std::vector<std::uint32_t> free;  ///< of charges; what was used last comes first, as it is in the cache
   std::vector<std::uint32_t> order;
-  own_time::numbers numbers;
-  own_time::profile until;
+  own_time::room time;
+  std::vector<own_time::part> more;
   alignment aligned;
   packet out;
 };
@@ -88,12 +88,14 @@ class cost_pass {
     lanes_.reserve(rank.locations.size());
   }
 
-  /// `arrivals`: who this location waited for; `services`: who waited for it; both by record. Locations in turn.
-  void expect(std::uint16_t location, const std::vector<arrival>& arrivals, const std::vector<caused_wait>& services) {
+  /// Locations in turn. Returns what the location did itself, by block, ascending.
+  std::vector<block_time> expect(std::uint16_t location, const explained_location& what) {
+    const std::vector<arrival>& arrivals = *what.arrivals;
+    const std::vector<caused_wait>& services = what.caused;
     const location_history& here = rank_->locations[location];
-    own_time::numbers& numbers = scratch_->numbers;
+    own_time::room& room = scratch_->time;
     alignment& aligned = scratch_->aligned;
-    lanes_.emplace_back(*rank_, here, numbers);
+    lanes_.emplace_back(*rank_, here, room);
     lane& l = lanes_.back();
     l.waits.reserve(arrivals.size());
     l.expected.reserve(services.size());
@@ -103,7 +105,7 @@ class cost_pass {
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
       walk.step(r);
-      l.time.begin(r, walk, numbers);
+      l.time.begin(r, walk, room);
       for (; s != services.size() && services[s].record == i; ++s) {
         if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, nobody, 0, 0, 0});
         ++l.expected.back().count;
@@ -111,25 +113,27 @@ class cost_pass {
         l.expected.back().since_ns = latest;
         latest = walk.begin_ns();
       }
-      std::int64_t go = walk.begin_ns();
-      for (; a != arrivals.size() && arrivals[a].record == i; ++a) {
+      std::int64_t go = walk.begin_ns(), adopted = go;
+      for (const std::size_t first = a; a != arrivals.size() && arrivals[a].record == i; ++a) {
         const arrival& w = arrivals[a];
         const std::int64_t wait_ns = std::min(w.need_ns, walk.leave_ns()) - walk.begin_ns();
         if (wait_ns > 0) go = std::max(go, walk.begin_ns() + wait_ns);
         if (!w.has(arrival_flag::adopt)) continue;
         if (!w.has(arrival_flag::last)) {
+          if (a == first) adopted = std::max(adopted, w.need_ns);  // of several it takes over the first one's path
           wait k;  // also one of no length: the causer counts on being told
           k.begin_ns = walk.begin_ns();
           k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
           k.before_ns = l.waited_ns;
           l.waited_ns += k.ns;
-          k.since_ns = last_aligned(aligned, w);
+          std::int64_t& latest = aligned.at(partner(w.causer_rank, w.causer_location));
+          k.since_ns = last_aligned(aligned, latest, w);
+          latest = w.need_ns;
           k.record = i;
           k.causer_record = w.causer_record;
           k.causer_rank = w.causer_rank;
           k.causer_location = w.causer_location;
           l.waits.push_back(k);
-          aligned.at(partner(w.causer_rank, w.causer_location)) = w.need_ns;
         }
         if (w.has(arrival_flag::all)) {
           const auto group = std::find_if(aligned.groups.begin(), aligned.groups.end(),
@@ -141,9 +145,10 @@ class cost_pass {
           }
         }
       }
-      l.time.end(go, numbers);
+      l.time.end(go, go - adopted, room);
     }
-    l.time.seal(numbers);
+    std::vector<block_time> own;
+    l.time.seal(what.startup_ns, room, own);
     // The parts are looked up now, while the records are in the cache.
     for (wait& k : l.waits) {
       k.from = l.time.part_at(k.since_ns, k.record);
@@ -156,6 +161,7 @@ class cost_pass {
     l.costs.resize(l.time.blocks().size());
     l.left = l.waits.size();
     l.open = l.expected.size();
+    return own;
   }
 
   /// Runs every location back as far as it gets. True when all have come to their beginning.
@@ -236,8 +242,7 @@ class cost_pass {
     std::uint32_t from, to;
   };
   struct lane {
-    lane(const rank_history& rank, const location_history& here, own_time::numbers& numbers)
-        : time(rank, here, numbers) {}
+    lane(const rank_history& rank, const location_history& here, own_time::room& room) : time(rank, here, room) {}
     std::vector<wait> waits;     ///< by record
     std::vector<told> expected;  ///< by record
     std::size_t left = 0, open = 0;
@@ -251,8 +256,8 @@ class cost_pass {
     return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 16) | location;
   }
 
-  std::int64_t last_aligned(alignment& aligned, const arrival& w) const {
-    std::int64_t latest = aligned.at(partner(w.causer_rank, w.causer_location));
+  // `latest`: as partners.
+  std::int64_t last_aligned(const alignment& aligned, std::int64_t latest, const arrival& w) const {
     for (const auto& g : aligned.groups) {
       if (g.second <= latest) continue;
       const communicator& comm = rank_->communicators[g.first];
@@ -301,21 +306,17 @@ class cost_pass {
   void tell(lane& l, const wait& k, Post&& post) {
     const double received = std::max(0.0, l.rate * k.ns);
     (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
-    own_time::profile& until = scratch_->until;
-    l.time.between(k.from, k.to, until);
+    l.time.between(k.from, k.to, scratch_->time);
+    const std::vector<own_time::part>& until = scratch_->time.found();
     packet& out = scratch_->out;
     out.resize(sizeof(notice) + until.size() * sizeof(spent));
-    std::size_t at = sizeof(notice);
-    for (std::size_t b = 0; b != until.size(); ++b) {
-      if (until[b] == 0) continue;
-      const spent s{l.time.blocks()[b], until[b]};
-      std::memcpy(out.data() + at, &s, sizeof s);
-      at += sizeof s;
-    }
-    out.resize(at);
-    const notice n{k.causer_location, k.causer_record, k.record,
-                   static_cast<std::uint32_t>((at - sizeof(notice)) / sizeof(spent)), k.ns, received, k.since_ns};
+    const notice n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.ns, received,
+                   k.since_ns};
     std::memcpy(out.data(), &n, sizeof n);
+    for (std::size_t i = 0; i != until.size(); ++i) {
+      const spent s{l.time.blocks()[until[i].block], until[i].ns};
+      std::memcpy(out.data() + sizeof n + i * sizeof s, &s, sizeof s);
+    }
     if (k.causer_rank == rank_->rank) {
       receive(rank_->rank, out.data(), out.size());
     } else {
@@ -326,19 +327,18 @@ class cost_pass {
   void take(lane& l, const told& t, const charge& c) {
     const double wait_ns = c.what.wait_ns, received_ns = c.what.received_ns;
     const std::int64_t since_ns = c.what.since_ns;
-    own_time::profile& until = scratch_->until;
-    l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, until);
-    const std::vector<core::stable_key>& blocks = l.time.blocks();
-    std::size_t at = 0;  // both lists are ascending; what this location has not done cannot become less
-    for (const spent& s : c.rest) {
-      while (at != blocks.size() && blocks[at] < s.block) ++at;
-      if (at == blocks.size()) break;
-      if (blocks[at] == s.block) until[at] -= s.ns;
-    }
+    l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, scratch_->time);
+    std::vector<own_time::part>& more = scratch_->more;
+    more.clear();
     std::int64_t more_ns = 0;
-    for (std::int64_t& ns : until) {
-      ns = std::max<std::int64_t>(ns, 0);
-      more_ns += ns;
+    auto theirs = c.rest.begin();  // both lists are ascending
+    for (own_time::part p : scratch_->time.found()) {
+      const core::stable_key block = l.time.blocks()[p.block];
+      while (theirs != c.rest.end() && theirs->block < block) ++theirs;
+      if (theirs != c.rest.end() && theirs->block == block) p.ns -= theirs->ns;
+      if (p.ns <= 0) continue;
+      more.push_back(p);
+      more_ns += p.ns;
     }
     const std::size_t from = first_wait(l, since_ns);
     const double waited =
@@ -348,11 +348,10 @@ class cost_pass {
       sums_.nobody_ns += wait_ns + received_ns;
       return;
     }
-    for (std::size_t b = 0; b != until.size(); ++b) {
-      if (until[b] == 0) continue;
-      const double share = static_cast<double>(until[b]) / whole;
-      l.costs[b].first += wait_ns * share;
-      l.costs[b].second += received_ns * share;
+    for (const own_time::part& p : more) {
+      const double share = static_cast<double>(p.ns) / whole;
+      l.costs[p.block].first += wait_ns * share;
+      l.costs[p.block].second += received_ns * share;
     }
     sums_.indirect_ns += wait_ns * waited / whole;
     sums_.direct_ns += wait_ns * static_cast<double>(more_ns) / whole;

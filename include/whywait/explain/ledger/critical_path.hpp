@@ -22,31 +22,30 @@ namespace explain {
 struct critical_path {
   using entry = block_time;
   std::int64_t end_ns = INT64_MIN;
-  std::vector<entry> path, spent;  ///< by block once joined
+  std::vector<entry> path;   ///< in any order
+  std::vector<entry> spent;  ///< by block
 
-  [[gnu::cold]] void merge(critical_path&& o) {
-    if (o.end_ns > end_ns) {  // on a tie the lower rank stays
-      end_ns = o.end_ns;
-      path = std::move(o.path);
+  /// What is known of one location; `own`: what it did itself, ascending.
+  void add(std::int64_t own_end_ns, std::vector<entry>&& own_path, std::vector<entry>&& own) {
+    if (own_end_ns > end_ns) {  // on a tie the lower rank stays
+      end_ns = own_end_ns;
+      path = std::move(own_path);
     }
-    spent.insert(spent.end(), o.spent.begin(), o.spent.end());
-    join();
+    join_ascending(spent, std::move(own), before, add_entry);
   }
-  /// Steps of one block in several regions become one.
-  [[gnu::cold]] void join() {
-    for (std::vector<entry>* list : {&path, &spent}) {
-      sort_rarely(*list, [](const entry& a, const entry& b) { return a.block < b.block; });
-      std::size_t kept = 0;
-      for (std::size_t i = 0; i != list->size(); ++i) {
-        if (kept != 0 && (*list)[kept - 1].block == (*list)[i].block) {
-          (*list)[kept - 1].ns += (*list)[i].ns;
-          (*list)[kept - 1].visits += (*list)[i].visits;
-        } else {
-          (*list)[kept++] = (*list)[i];
-        }
+  /// The path by block: steps of one block in several regions become one.
+  [[gnu::cold]] static std::vector<entry> joined(std::vector<entry> path) {
+    sort_rarely(path, before);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i != path.size(); ++i) {
+      if (kept != 0 && path[kept - 1].block == path[i].block) {
+        add_entry(path[kept - 1], path[i]);
+      } else {
+        path[kept++] = path[i];
       }
-      list->resize(kept);
     }
+    path.resize(kept);
+    return path;
   }
 
   void write(packet& out) const {
@@ -54,7 +53,7 @@ struct critical_path {
     put_all(out, path);
     put_all(out, spent);
   }
-  /// What another rank's `write` wrote; both are joined.
+  /// What another rank's `write` wrote.
   void merge(packet_reader& in) {
     const auto end = in.get<std::int64_t>();
     if (end > end_ns) {
@@ -63,18 +62,13 @@ struct critical_path {
     } else {
       in.skip(in.get_count(sizeof(entry)) * sizeof(entry));
     }
-    join_ascending(
-        spent, in, [](const entry& x, const entry& y) { return x.block < y.block; },
-        [](entry& to, const entry& e) {
-          to.ns += e.ns;
-          to.visits += e.visits;
-        });
+    join_ascending(spent, in, before, add_entry);
   }
 
   /// Largest first. `imbalance_ns`: what the path has more of a block than the mean of all locations.
   [[gnu::cold]] std::vector<critical_block> present(std::int64_t locations) const {
     std::vector<critical_block> result;
-    for (const entry& e : path) {
+    for (const entry& e : joined(path)) {
       const auto at = std::lower_bound(spent.begin(), spent.end(), e.block,
                                        [](const entry& s, core::stable_key block) { return s.block < block; });
       const std::int64_t all = at != spent.end() && at->block == e.block ? at->ns : 0;
@@ -85,6 +79,13 @@ struct critical_path {
       return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
     });
     return result;
+  }
+
+ private:
+  static bool before(const entry& a, const entry& b) noexcept { return a.block < b.block; }
+  static void add_entry(entry& to, const entry& e) noexcept {
+    to.ns += e.ns;
+    to.visits += e.visits;
   }
 };
 

@@ -11,14 +11,14 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Joins a list that put_all put to another; both are ascending and without equals. What both have is added up where it
-/// stands, which is all of it where every rank runs the same code. O(both).
+/// Joins a list to another; both are ascending and without equals. What both have is added up where it stands, which is
+/// all of it where every rank runs the same code. O(both).
 template <class T, class Before, class Add>
-void join_ascending(std::vector<T>& into, packet_reader& in, Before before, Add add) {
+void join_ascending(std::vector<T>& into, std::vector<T>&& from, Before before, Add add) {
+  if (into.empty()) into.swap(from);
   std::vector<T> fresh;
   std::size_t at = 0;
-  for (std::size_t left = in.get_count(sizeof(T)); left != 0; --left) {
-    const T e = in.get<T>();
+  for (const T& e : from) {
     while (at != into.size() && before(into[at], e)) ++at;
     if (at == into.size() || before(e, into[at])) {
       fresh.push_back(e);
@@ -36,6 +36,14 @@ void join_ascending(std::vector<T>& into, packet_reader& in, Before before, Add 
   }
   for (; a != into.size(); ++a) all.push_back(into[a]);
   into = std::move(all);
+}
+
+/// The same for one that put_all put.
+template <class T, class Before, class Add>
+void join_ascending(std::vector<T>& into, packet_reader& in, Before before, Add add) {
+  std::vector<T> from;
+  get_all(in, from);
+  join_ascending(into, std::move(from), before, add);
 }
 
 }  // namespace explain

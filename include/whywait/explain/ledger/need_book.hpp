@@ -98,12 +98,12 @@ class need_book {
     }
   }
 
-  /// Brings everything into the order of the records. Call once, after the exchange.
-  void seal() {
-    for (lane& l : lanes_) {
-      const auto by_record = [](const auto& a, const auto& b) { return a.record < b.record; };
-      if (!std::is_sorted(l.gives.begin(), l.gives.end(), by_record)) sort_rarely(l.gives, by_record);
-      if (!std::is_sorted(l.needs.begin(), l.needs.end(), by_record)) sort_rarely(l.needs, by_record);
+  /// Brings everything into the order of the records. Call once, after the exchange. `room`: for this call only.
+  void seal(std::vector<std::uint32_t>& room) {
+    for (std::size_t i = 0; i != lanes_.size(); ++i) {
+      lane& l = lanes_[i];
+      by_record(l.gives, rank_->locations[i].records.size(), room);
+      by_record(l.needs, rank_->locations[i].records.size(), room);
       std::size_t kept = 0;
       for (const clock_need& n : l.needs) {
         if (kept != 0 && l.needs[kept - 1].record == n.record) {
@@ -131,11 +131,25 @@ class need_book {
     std::uint16_t causer_location, location;
   };
 
+  // Stable, in O(list + records): each place is counted.
+  template <class T>
+  static void by_record(std::vector<T>& list, std::size_t records, std::vector<std::uint32_t>& room) {
+    const auto before = [](const T& a, const T& b) { return a.record < b.record; };
+    if (std::is_sorted(list.begin(), list.end(), before)) return;
+    room.assign(records + 1, 0);
+    for (const T& x : list) ++room[std::min<std::size_t>(x.record, records)];
+    std::uint32_t places = 0;
+    for (std::uint32_t& r : room) r = std::exchange(places, places + r);
+    std::vector<T> sorted(list.size());
+    for (const T& x : list) sorted[room[std::min<std::size_t>(x.record, records)]++] = x;
+    list = std::move(sorted);
+  }
+
   struct receive {
     std::uint32_t completion, posting;
   };
   // By the record that completed them, if that is of the same location.
-  static std::vector<receive> receives_of(const location_history& here, std::uint16_t location) {
+  [[gnu::cold]] static std::vector<receive> receives_of(const location_history& here, std::uint16_t location) {
     std::vector<receive> all;
     all.reserve(here.records.size());
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
@@ -160,12 +174,11 @@ class need_book {
     const message_match* earliest = nullptr;
     bool buffered = false;
     const bool any = role == core::call_role::complete_any;
-    const std::int64_t given_ns = given_at(rank_->locations[location], record, walk);
     for (const message_match* m = first; m != last; ++m) {
       const bool sure = m->receiving || (m->partner.flags & endpoint_flag::synchronous) != 0;
       const bool blamed = cause != nullptr && cause->causer_rank == m->rank &&
                           cause->causer_record == m->partner.record &&
-                          cause->causer_location == m->partner.location && m->partner.begin_ns > given_ns;
+                          cause->causer_location == m->partner.location && m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
       if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged by what is known here
       if (!sure && !blamed && size(*m) < least_waiting_) {
         buffered = true;

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_LEDGER_OWN_TIME_HPP
 
 #include <whywait/explain/blocks.hpp>
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -19,30 +19,21 @@ namespace explain {
 
 /// What one location itself did in each block between two instants, without waiting. Instants are beginnings of calls and
 /// ends of waits. Memory: 24 bytes per record, 8 per record and block in it; once an interval of more than 64 of the
-/// latter is asked for, one profile per 64. A question costs O(blocks + 64), or what was done in between if that is less.
-/// Not thread safe.
+/// latter is asked for, one profile per 64. A question costs O(what was done in between), or O(blocks + 64) if that is
+/// less. Not thread safe.
 class own_time {
  public:
-  using profile = std::vector<std::int64_t>;  ///< ns by number of the block
+  struct part {
+    std::uint32_t block;  ///< number of the block, see `blocks`
+    std::int64_t ns;
+  };
 
-  /// Numbers the blocks of one location after the other. Shared by all of a process, so that it stays in the cache.
-  class numbers {
+  /// Numbers the blocks of one location after the other, and holds what `between` found. Shared by all of a process, so
+  /// that it stays in the cache.
+  class room {
    public:
-    void next_location() {
-      ++location_;
-      here_.clear();
-    }
-    std::uint32_t operator()(core::stable_key block) {
-      const auto fresh = static_cast<std::uint32_t>(known_.size());
-      const std::uint32_t at = all_.intern(block, fresh);
-      if (at == fresh) known_.emplace_back();
-      seen& s = known_[at];
-      if (s.location != location_) {
-        s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.emplace_back(block, s.number);
-      }
-      return s.number;
-    }
+    /// Without equals, ascending, none of 0 ns.
+    const std::vector<part>& found() const noexcept { return found_; }
 
    private:
     friend class own_time;
@@ -50,15 +41,54 @@ class own_time {
       std::uint64_t location = 0;
       std::uint32_t number = 0;
     };
+    struct name {
+      core::stable_key block;
+      std::uint32_t number;
+      std::int64_t spent_ns;
+    };
+    // What was asked for lately: a step, a call or the code between two calls.
+    struct recent {
+      std::uint32_t from, to;
+      std::uint64_t location;
+      std::uint32_t number;
+    };
+    static constexpr std::uint32_t step = 0xffffffffu, call = 0xfffffffeu;
+
+    void next_location() {
+      ++location_;
+      here_.clear();
+    }
+    template <class Key>
+    std::uint32_t number(std::uint32_t from, std::uint32_t to, Key&& key) {
+      recent& r = recent_[((from * 0x9e3779b1u) ^ (to * 0x85ebca6bu)) >> 24];
+      if (r.location == location_ && r.from == from && r.to == to) return r.number;
+      r = {from, to, location_, number_of(key())};
+      return r.number;
+    }
+    std::uint32_t number_of(core::stable_key block) {
+      const auto fresh = static_cast<std::uint32_t>(known_.size());
+      const std::uint32_t at = all_.intern(block, fresh);
+      if (at == fresh) known_.emplace_back();
+      seen& s = known_[at];
+      if (s.location != location_) {
+        s = {location_, static_cast<std::uint32_t>(here_.size())};
+        here_.push_back({block, s.number, 0});
+      }
+      return s.number;
+    }
+
     key_map all_;
     std::vector<seen> known_;
     std::uint64_t location_ = 0;
-    std::vector<std::pair<core::stable_key, std::uint32_t>> here_;
+    recent recent_[256] = {};
+    std::vector<name> here_;
     std::vector<std::uint32_t> sorted_;
+    std::vector<std::int64_t> sums_;  ///< by number of the block; 0 but within `between`
+    std::vector<part> found_;
   };
 
   /// Begins a location; `known` serves it until `seal`.
-  own_time(const rank_history& rank, const location_history& here, numbers& known)
+  own_time(const rank_history& rank, const location_history& here, room& known)
       : rank_(&rank), here_(&here), left_ns_(rank.begin_ns) {
     known.next_location();
     instants_.reserve(here.records.size());
@@ -66,40 +96,36 @@ class own_time {
   }
 
   /// The next record, which `walk` has come to: what was computed before it.
-  void begin(const core::sync_record& r, const location_walk& walk, numbers& known) {
-    std::int64_t room_ns = walk.begin_ns() - left_ns_;
-    const std::uint64_t end = std::min<std::uint64_t>(r.steps, here_->steps.size());
-    for (; steps_ < end; ++steps_) {
-      const core::path_step& step = here_->steps[steps_];
-      if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
-      const std::int64_t ns = std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
-      room_ns -= ns;
-      if (ns > 0) add(known(rank_->blocks[step.block]), ns);
-    }
-    steps_ = r.steps;
-    const core::stable_key site = site_of(*here_, r);
-    if (room_ns > 0) add(known(between_key(site_, site)), room_ns);
-    site_ = site;
+  void begin(const core::sync_record& r, const location_walk& walk, room& known) {
+    compute(r.steps, walk.begin_ns(), r.site, known);
     left_ns_ = walk.leave_ns();
     const auto at = static_cast<std::uint32_t>(parts_.size());
     instants_.push_back({walk.begin_ns(), walk.leave_ns(), at, at});
   }
-  /// The rest of it. `go_ns`: when it was no longer blocked.
-  void end(std::int64_t go_ns, numbers& known) {
-    if (left_ns_ <= go_ns) return;
-    add(known(call_key(site_)), left_ns_ - go_ns);
+  /// The rest of it. `go_ns`: when it was no longer blocked. `unexplained_ns`: how long it was although nobody's path
+  /// explains that; that is `spent` too.
+  void end(std::int64_t go_ns, std::int64_t unexplained_ns, room& known) {
+    if (left_ns_ <= go_ns && unexplained_ns == 0) return;
+    const std::uint32_t call = known.number(room::call, site_, [this] { return call_key(key_of(site_)); });
+    known.here_[call].spent_ns += unexplained_ns;
+    if (left_ns_ > go_ns) add(call, left_ns_ - go_ns, known);
     instants_.back().done = static_cast<std::uint32_t>(parts_.size());
   }
-  /// After the last one: numbers the blocks in the order of their keys.
-  void seal(numbers& known) {
-    sort_rarely(known.here_, [](const auto& a, const auto& b) { return a.first < b.first; });
+  /// After the last one: takes the last steps and numbers the blocks in the order of their keys. `spent` gets what was
+  /// done in each, in that order; of it `startup_ns` before recording began.
+  void seal(std::int64_t startup_ns, room& known, std::vector<block_time>& spent) {
+    compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), 0xffffffffu, known);
+    if (startup_ns != 0) known.here_[known.number_of(startup_key())].spent_ns += startup_ns;
+    sort_rarely(known.here_, [](const auto& a, const auto& b) { return a.block < b.block; });
     known.sorted_.resize(known.here_.size());
     blocks_.reserve(known.here_.size());
-    for (std::uint32_t i = 0; i != known.here_.size(); ++i) {
-      known.sorted_[known.here_[i].second] = i;
-      blocks_.push_back(known.here_[i].first);
+    spent.reserve(known.here_.size());
+    for (const auto& n : known.here_) {
+      known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
+      blocks_.push_back(n.block);
+      if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
     }
-    for (part& p : parts_) p.block = known.sorted_[p.block];
+    for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
 
   /// The meaning of the numbers; ascending.
@@ -125,19 +151,43 @@ class own_time {
     return time_ns != i.begin_ns && time_ns >= i.leave_ns ? i.done : i.at;
   }
 
-  /// All parts from the first number up to, not with, the second.
-  void between(std::uint32_t from, std::uint32_t to, profile& sum) {
-    sum.assign(blocks_.size(), 0);
-    if (from <= to && to - from <= spacing) return add(from, to, 1, sum);
+  /// All parts from the first number up to, not with, the second; in `into.found()`.
+  void between(std::uint32_t from, std::uint32_t to, room& into) {
+    std::vector<std::int64_t>& sums = into.sums_;
+    std::vector<part>& found = into.found_;
+    found.clear();
+    if (sums.size() < blocks_.size()) sums.resize(blocks_.size(), 0);
+    if (from <= to && to - from <= spacing) {
+      for (; from != to; ++from) {
+        const piece& p = parts_[from];
+        std::int64_t& sum = sums[p.block];
+        if (sum == 0) {  // in order; mostly there are few
+          std::size_t at = found.size();
+          found.push_back({p.block, 0});
+          for (; at != 0 && found[at - 1].block > p.block; --at) found[at] = found[at - 1];
+          found[at].block = p.block;
+        }
+        sum += p.ns;
+      }
+      for (part& f : found) {
+        f.ns = sums[f.block];
+        sums[f.block] = 0;
+      }
+      return;
+    }
     if (kept_.empty()) keep();
-    add_prefix(to, 1, sum);
-    add_prefix(from, -1, sum);
+    add_prefix(to, 1, sums);
+    add_prefix(from, -1, sums);
+    for (std::uint32_t b = 0; b != blocks_.size(); ++b) {
+      if (sums[b] != 0) found.push_back({b, sums[b]});
+      sums[b] = 0;
+    }
   }
 
  private:
   static constexpr std::uint32_t spacing = 64;
 
-  struct part {
+  struct piece {
     std::uint32_t block, ns;
   };
   // A record: how many parts were done when it began, and when it left.
@@ -146,21 +196,43 @@ class own_time {
     std::uint32_t at, done;
   };
 
-  void add(std::uint32_t block, std::int64_t ns) {
+  // As location_path does it: what does not fit is cut. `site` beyond the table: the end of recording.
+  void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, room& known) {
+    std::int64_t room_ns = until_ns - left_ns_;
+    for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here_->steps.size()); steps_ < end; ++steps_) {
+      const core::path_step& step = here_->steps[steps_];
+      if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
+      const std::int64_t ns = std::min(nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
+      room_ns -= ns;
+      if (ns > 0) add(known.number(room::step, step.block, [&] { return rank_->blocks[step.block]; }), ns, known);
+    }
+    steps_ = steps_end;
+    const std::uint32_t from = site_;
+    site_ = site + 1;
+    if (room_ns <= 0) return;
+    add(known.number(from, site, [&] { return between_key(key_of(from), key_of(site_)); }), room_ns, known);
+  }
+
+  void add(std::uint32_t block, std::int64_t ns, room& known) {
+    known.here_[block].spent_ns += ns;
     for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // hardly ever more than 4.3 s
     parts_.push_back({block, static_cast<std::uint32_t>(ns)});
   }
 
-  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign, profile& sum) const noexcept {
+  core::stable_key key_of(std::uint32_t site_and_one) const noexcept {
+    return site_and_one - 1 < here_->call_sites.size() ? here_->call_sites[site_and_one - 1] : 0;
+  }
+
+  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign, std::vector<std::int64_t>& sum) const noexcept {
     for (; from != to; ++from) sum[parts_[from].block] += sign * std::int64_t{parts_[from].ns};
   }
-  void add_prefix(std::uint32_t to, std::int64_t sign, profile& sum) const noexcept {
-    const std::int64_t* const near = kept_.data() + to / spacing * sum.size();
-    for (std::size_t b = 0; b != sum.size(); ++b) sum[b] += sign * near[b];
+  void add_prefix(std::uint32_t to, std::int64_t sign, std::vector<std::int64_t>& sum) const noexcept {
+    const std::int64_t* const near = kept_.data() + to / spacing * blocks_.size();
+    for (std::size_t b = 0; b != blocks_.size(); ++b) sum[b] += sign * near[b];
     add(to / spacing * spacing, to, sign, sum);
   }
-  void keep() {
-    profile sum(blocks_.size(), 0);
+  [[gnu::cold]] void keep() {
+    std::vector<std::int64_t> sum(blocks_.size(), 0);
     kept_.reserve((parts_.size() / spacing + 1) * sum.size());
     for (std::uint32_t from = 0;; from += spacing) {
       kept_.insert(kept_.end(), sum.begin(), sum.end());
@@ -172,11 +244,11 @@ class own_time {
   const rank_history* rank_;
   const location_history* here_;
   std::vector<instant> instants_;
-  std::vector<part> parts_;
+  std::vector<piece> parts_;
   std::vector<core::stable_key> blocks_;
   std::vector<std::int64_t> kept_;  ///< what the first 0, 64, 128 ... parts add up to
   std::uint64_t steps_ = 0;         ///< while records come: how many steps were seen,
-  core::stable_key site_ = 0;       ///< site of the record before,
+  std::uint32_t site_ = 0;          ///< site of the record before and 1, 0: none,
   std::int64_t left_ns_;            ///< when it left
 };
 
