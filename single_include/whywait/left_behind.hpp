@@ -563,15 +563,15 @@ class transport_calls_of final : public transport_calls {
   [[gnu::cold]] std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override {
     return transport_->minimum(value);
   }
-  [[gnu::cold]] void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce,
+  void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce,
                               receive_call consume) override {
     transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); },
                          consume);
   }
-  [[gnu::cold]] void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
+  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
     transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
   }
-  [[gnu::cold]] void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
+  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
                              borrowed<void(std::int32_t, int)> approach, int steps) override {
     forward_near(advance, receive, approach, steps, *transport_);
   }
@@ -6305,14 +6305,14 @@ class simulated_transport {
 
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
-    constexpr std::uint32_t none = 0xffffffffu;
-    std::vector<std::uint32_t> place(static_cast<std::size_t>(ranks_), none);  // of the packet for each rank
+    constexpr std::uint32_t nothing = 0xffffffffu;
+    std::vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), nothing);  // of the packet for each rank
     std::deque<packet> packets;  // they are referred to; used again by the next rank
     std::vector<std::int32_t> receivers;
     const auto to = [&](std::int32_t rank) -> packet& {
       if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
-      std::uint32_t& at = place[static_cast<std::size_t>(rank)];
-      if (at == none) {
+      std::uint32_t& at = slots[static_cast<std::size_t>(rank)];
+      if (at == nothing) {
         at = static_cast<std::uint32_t>(receivers.size());
         receivers.push_back(rank);
         if (packets.size() == at) packets.emplace_back();
@@ -6325,7 +6325,7 @@ class simulated_transport {
         produce(i, to, room_);
         for (std::size_t k = 0; k != receivers.size(); ++k) {
           packet& out = packets[k];
-          place[static_cast<std::size_t>(receivers[k])] = none;
+          slots[static_cast<std::size_t>(receivers[k])] = nothing;
           if (out.empty()) continue;
           consume(receivers[k], i, out.data(), out.size());
           out.clear();

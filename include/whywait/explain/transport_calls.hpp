@@ -74,15 +74,15 @@ class transport_calls_of final : public transport_calls {
   [[gnu::cold]] std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override {
     return transport_->minimum(value);
   }
-  [[gnu::cold]] void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce,
+  void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce,
                               receive_call consume) override {
     transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); },
                          consume);
   }
-  [[gnu::cold]] void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
+  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
     transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
   }
-  [[gnu::cold]] void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
+  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
                              borrowed<void(std::int32_t, int)> approach, int steps) override {
     forward_near(advance, receive, approach, steps, *transport_);
   }
