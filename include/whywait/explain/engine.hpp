@@ -171,6 +171,12 @@ class rank_engine {
     forward_.reset();
   }
 
+  // Before stage 5 of another rank: asks for what this one will need.
+  void approach() const noexcept {
+    if (forward_ != nullptr) forward_->approach(0);
+    memory_->classes.approach();
+  }
+
   // Stage 5: merging.
   void begin_merging() {
     if (forward_ != nullptr) forward_->settle();

@@ -59,7 +59,10 @@ namespace detail {
     for (std::size_t i = 0; i != count; ++i) engines[i].report();
     clocks->charge_delays(transport);
   }
-  for (std::size_t i = 0; i != count; ++i) engines[i].begin_merging();
+  for (std::size_t i = 0; i != count; ++i) {
+    if (i + 2 < count) engines[i + 2].approach();
+    engines[i].begin_merging();
+  }
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
     transport.reduce(
         [&](std::int32_t i) { return at(i).merging().pack(); },

@@ -189,6 +189,7 @@ class forward_pass {
       links_.approach();
       return core::approach(lanes_.data(), sizeof(lane));
     }
+    if (lanes_.empty()) return;  // nothing is left of that rank
     const lane& l = lanes_.front();
     if (step == 2) core::approach(l.services.data() + l.served, sizeof(service));
     l.path.approach(step - 2);

@@ -64,6 +64,7 @@ class location_path {
     }
     const core::sync_record& r = records_[next_];
     walk_.step(r);
+    leave_ns_ = walk_.leave_ns();
     compute(r.steps, walk_.begin_ns(), r.site);
     return true;
   }
@@ -85,6 +86,7 @@ class location_path {
     }
     if (next_ < records_.size()) core::approach(&records_[next_], 2 * sizeof(core::sync_record));
     if (previous_steps_ < steps_.size()) core::approach(&steps_[previous_steps_], 2 * sizeof(core::path_step));
+    if (log_.nearly_full()) classes_->approach();
     if (at_ == arrivals_->size()) return;
     const arrival& a = (*arrivals_)[at_];
     aligned_.approach([&](std::uint64_t who) { return applies(who, a); });
@@ -172,7 +174,7 @@ class location_path {
       }
     }
     profile_.resize(incoming.size());
-    const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
+    const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       profile_[b] = incoming[b];
@@ -197,7 +199,7 @@ class location_path {
         if (a.has(arrival_flag::adopt)) align_all(now_ns_);
         continue;
       }
-      const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
+      const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
       if (wait_ns <= 0) continue;
       if (!log_.has_room(0)) settle();
       wait_log::wait& w = log_.add(a, 0);
@@ -205,7 +207,7 @@ class location_path {
       w.wait_ns = wait_ns;
       w.site = r.site;
     }
-    const std::int64_t rest_ns = walk_.leave_ns() - now_ns_;
+    const std::int64_t rest_ns = leave_ns_ - now_ns_;
     if (r.duration != 0) spend(call_block(r.site), 1, rest_ns, 0);
     previous_site_ = static_cast<std::int64_t>(r.site);
     previous_steps_ = r.steps;
@@ -362,7 +364,7 @@ class location_path {
   class_book* classes_;
   forward_scratch* scratch_;
   location_walk walk_;
-  std::int64_t earliest_ns_, now_ns_;
+  std::int64_t earliest_ns_, now_ns_, leave_ns_ = 0;
   std::uint64_t next_ = 0, previous_steps_ = 0;
   std::int64_t previous_site_ = -1;
   const std::vector<arrival>* arrivals_ = nullptr;

@@ -44,6 +44,7 @@ class wait_log {
 
   /// Whether a wait of at most `terms` terms finds room.
   bool has_room(std::size_t terms) const noexcept { return used_ == 0 || used_ + 1 + terms <= most; }
+  bool nearly_full() const noexcept { return used_ + most / 8 > most; }
   /// A wait; its terms follow.
   wait& add(const arrival& a, std::size_t most_terms) {
     if (lines_.size() < used_ + 1 + most_terms) lines_.resize(std::max(most, used_ + 1 + most_terms));
