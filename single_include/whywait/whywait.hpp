@@ -4410,6 +4410,7 @@ class wait_log {
 
   /// Whether a wait of at most `terms` terms finds room.
   bool has_room(std::size_t terms) const noexcept { return used_ == 0 || used_ + 1 + terms <= most; }
+  bool nearly_full() const noexcept { return used_ + most / 8 > most; }
   /// A wait; its terms follow.
   wait& add(const arrival& a, std::size_t most_terms) {
     if (lines_.size() < used_ + 1 + most_terms) lines_.resize(std::max(most, used_ + 1 + most_terms));
@@ -4556,6 +4557,7 @@ class location_path {
     }
     const core::sync_record& r = records_[next_];
     walk_.step(r);
+    leave_ns_ = walk_.leave_ns();
     compute(r.steps, walk_.begin_ns(), r.site);
     return true;
   }
@@ -4577,6 +4579,7 @@ class location_path {
     }
     if (next_ < records_.size()) core::approach(&records_[next_], 2 * sizeof(core::sync_record));
     if (previous_steps_ < steps_.size()) core::approach(&steps_[previous_steps_], 2 * sizeof(core::path_step));
+    if (log_.nearly_full()) classes_->approach();
     if (at_ == arrivals_->size()) return;
     const arrival& a = (*arrivals_)[at_];
     aligned_.approach([&](std::uint64_t who) { return applies(who, a); });
@@ -4664,7 +4667,7 @@ class location_path {
       }
     }
     profile_.resize(incoming.size());
-    const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
+    const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
     if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       profile_[b] = incoming[b];
@@ -4689,7 +4692,7 @@ class location_path {
         if (a.has(arrival_flag::adopt)) align_all(now_ns_);
         continue;
       }
-      const std::int64_t wait_ns = std::min(a.need_ns, walk_.leave_ns()) - now_ns_;
+      const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
       if (wait_ns <= 0) continue;
       if (!log_.has_room(0)) settle();
       wait_log::wait& w = log_.add(a, 0);
@@ -4697,7 +4700,7 @@ class location_path {
       w.wait_ns = wait_ns;
       w.site = r.site;
     }
-    const std::int64_t rest_ns = walk_.leave_ns() - now_ns_;
+    const std::int64_t rest_ns = leave_ns_ - now_ns_;
     if (r.duration != 0) spend(call_block(r.site), 1, rest_ns, 0);
     previous_site_ = static_cast<std::int64_t>(r.site);
     previous_steps_ = r.steps;
@@ -4854,7 +4857,7 @@ class location_path {
   class_book* classes_;
   forward_scratch* scratch_;
   location_walk walk_;
-  std::int64_t earliest_ns_, now_ns_;
+  std::int64_t earliest_ns_, now_ns_, leave_ns_ = 0;
   std::uint64_t next_ = 0, previous_steps_ = 0;
   std::int64_t previous_site_ = -1;
   const std::vector<arrival>* arrivals_ = nullptr;
@@ -5050,6 +5053,7 @@ class forward_pass {
       links_.approach();
       return core::approach(lanes_.data(), sizeof(lane));
     }
+    if (lanes_.empty()) return;  // nothing is left of that rank
     const lane& l = lanes_.front();
     if (step == 2) core::approach(l.services.data() + l.served, sizeof(service));
     l.path.approach(step - 2);
@@ -5833,6 +5837,12 @@ class rank_engine {
     forward_.reset();
   }
 
+  // Before stage 5 of another rank: asks for what this one will need.
+  void approach() const noexcept {
+    if (forward_ != nullptr) forward_->approach(0);
+    memory_->classes.approach();
+  }
+
   // Stage 5: merging.
   void begin_merging() {
     if (forward_ != nullptr) forward_->settle();
@@ -6008,7 +6018,10 @@ namespace detail {
     for (std::size_t i = 0; i != count; ++i) engines[i].report();
     clocks->charge_delays(transport);
   }
-  for (std::size_t i = 0; i != count; ++i) engines[i].begin_merging();
+  for (std::size_t i = 0; i != count; ++i) {
+    if (i + 2 < count) engines[i + 2].approach();
+    engines[i].begin_merging();
+  }
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
     transport.reduce(
         [&](std::int32_t i) { return at(i).merging().pack(); },
