@@ -29825,7 +29825,7 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Hosts all ranks in one process and delivers at once: for tests, for thousands of simulated ranks, for a
+/// Hosts all ranks in one process and delivers in the order of sending: for tests, for thousands of simulated ranks, for a
 /// program without MPI. Memory: the packets that one rank fills in a round of an exchange. Deterministic.
 class simulated_transport {
  public:

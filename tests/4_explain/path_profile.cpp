@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 using namespace whywait::explain;
 
 TEST_CASE("the most recent alignment that applies is taken; one of all ranks ends the older ones") {
@@ -33,4 +38,26 @@ TEST_CASE("only the 16 most recent alignments are kept") {
   CHECK(latest(4) == 0);
   CHECK(latest(5) == 5);
   CHECK(latest(20) == 20);
+}
+
+TEST_CASE("alignments keep their profiles when others come and when profiles grow") {
+  alignments a;
+  std::vector<path_profile> kept;
+  std::uint64_t random = 3;
+  for (std::size_t i = 0; i != 40; ++i) {
+    path_profile p(1 + i);  // each has one block more than the one before
+    for (path_use& u : p) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      u.ns = static_cast<std::int64_t>(random >> 40);
+    }
+    a.remember(i % 13, static_cast<std::int64_t>(i), p);
+    kept.push_back(p);
+    for (std::size_t who = 0; who <= std::min<std::size_t>(i, 12); ++who) {
+      std::size_t last = i;
+      while (last % 13 != who) --last;
+      const alignments::view found = a.latest([who](std::uint64_t w) { return w == who; });
+      CHECK(found.at_ns == static_cast<std::int64_t>(last));
+      for (std::size_t b = 0; b != 44; ++b) CHECK(found[b].ns == (b < kept[last].size() ? kept[last][b].ns : 0));
+    }
+  }
 }

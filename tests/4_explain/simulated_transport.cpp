@@ -136,3 +136,33 @@ TEST_CASE("the result does not depend on how much fits into the packets of an ex
     }
   }
 }
+
+TEST_CASE("before a rank advances its memory is asked for, step by step, and then its letters come in their order") {
+  constexpr int ranks = 150, steps = 3, rounds = 4;  // more than two blocks
+  simulated_transport t(ranks);
+  std::vector<int> asked(ranks, 0), sent(ranks, 0), heard(ranks, 0);
+  std::uint64_t random = 7;
+  t.forward(
+      [&](std::int32_t i, auto&& post) {
+        CHECK(asked[static_cast<std::size_t>(i)] == steps);
+        asked[static_cast<std::size_t>(i)] = 0;
+        // A round when all of the round before have come: two letters to the next rank, one to any other.
+        int& mine = sent[static_cast<std::size_t>(i)];
+        for (; mine != rounds && heard[static_cast<std::size_t>(i)] >= 2 * mine; ++mine) {
+          for (int k = 0; k != 2; ++k) {
+            post((i + 1) % ranks, packet{static_cast<unsigned char>(2 * mine + k), 1});
+          }
+          random = random * 6364136223846793005u + 1442695040888963407u;
+          post(static_cast<std::int32_t>((random >> 33) % ranks), packet{0});
+        }
+        return mine == rounds && heard[static_cast<std::size_t>(i)] == 2 * rounds;
+      },
+      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+        CHECK(asked[static_cast<std::size_t>(i)] == steps);
+        if (size == 1) return;
+        CHECK(source == (i + ranks - 1) % ranks);
+        CHECK(int(data[0]) == heard[static_cast<std::size_t>(i)]++);
+      },
+      [&](std::int32_t i, int step) { CHECK(step == asked[static_cast<std::size_t>(i)]++); }, steps);
+  for (const int h : heard) CHECK(h == 2 * rounds);
+}

@@ -21,9 +21,9 @@ def run(folder, program, launcher, memory):
     begin = time.monotonic()
     environment = dict(os.environ, WHYWAIT_MEMORY=memory, WHYWAIT_OUTPUT=str(prefix), WHYWAIT_REPORT="none")
     done = subprocess.run([*launcher, program, str(STEPS), str(MESSAGES)], env=environment, timeout=60,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
-        sys.exit(f"{program} with {memory} ended with {done.returncode}:\n{done.stdout}")
+        sys.exit(f"{program} with {memory} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     with open(f"{prefix}.json", encoding="utf-8") as file:
         return json.load(file), json.loads(done.stdout), time.monotonic() - begin
 
