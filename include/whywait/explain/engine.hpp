@@ -171,6 +171,12 @@ class rank_engine {
     forward_.reset();
   }
 
+  // Before stage 3, rank after rank, in steps.
+  static constexpr int approach_steps = 1 + forward_pass::approach_steps;
+  void approach(int step) const noexcept {
+    if (step == 0) return core::approach(&forward_, sizeof forward_);
+    forward_->approach(step - 1);
+  }
   // Before stage 5 of another rank: asks for what this one will need.
   void approach() const noexcept {
     if (forward_ != nullptr) forward_->approach(0);

@@ -53,7 +53,7 @@ namespace detail {
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive(source, data, size);
                     },
-                    [&](std::int32_t i, int step) { at(i).forward().approach(step); }, forward_pass::approach_steps);
+                    [&](std::int32_t i, int step) { at(i).approach(step); }, rank_engine::approach_steps);
 
   if (clocks != nullptr) {
     for (std::size_t i = 0; i != count; ++i) engines[i].report();

@@ -78,7 +78,10 @@ class location_path {
       core::approach(profile_.data(), profile_.size() * sizeof(path_use));
       core::approach(step_blocks_.data(), step_blocks_.size() * sizeof step_blocks_[0]);
       core::approach(call_blocks_.data(), call_blocks_.size() * sizeof call_blocks_[0]);
-      core::approach(arrivals_, sizeof *arrivals_);
+      if (at_ < arrivals_->size()) core::approach(&(*arrivals_)[at_], sizeof(arrival));
+      if (next_ < records_.size()) core::approach(records_.entry_of(next_), sizeof(void*));
+      if (previous_steps_ < steps_.size()) core::approach(steps_.entry_of(previous_steps_), sizeof(void*));
+      if (log_.nearly_full()) core::approach(classes_, sizeof *classes_);
       between_blocks_.approach();
       aligned_.approach();
       log_.approach();
