@@ -44,6 +44,11 @@ class location_path {
         walk_(rank),
         earliest_ns_(earliest_ns),
         now_ns_(earliest_ns) {
+    // What it will need stands together, and apart from that of other ranks.
+    step_blocks_.resize(rank.blocks.size(), key_map::none);
+    call_blocks_.resize(here_->call_sites.size(), key_map::none);
+    profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
+    if (classes_ != nullptr) aligned_.reserve(profile_.capacity());
     spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
     if (rank.continued && rank.locations.size() == 1) aligned_.world(rank.begin_ns, profile_);
   }
@@ -285,7 +290,6 @@ class location_path {
     if (step.ticks == 0 && step.within != 0 && step.within < rank_->blocks.size()) {
       return blocks_->intern(rank_->blocks[step.block], rank_->blocks[step.within]);
     }
-    if (step_blocks_.empty()) step_blocks_.resize(rank_->blocks.size(), key_map::none);
     std::uint32_t& number = step_blocks_[step.block];
     if (number == key_map::none) number = blocks_->intern(rank_->blocks[step.block]);
     return number;
@@ -293,7 +297,6 @@ class location_path {
 
   std::uint32_t call_block(std::uint32_t site) {
     if (site >= here_->call_sites.size()) return blocks_->call(0);
-    if (call_blocks_.empty()) call_blocks_.resize(here_->call_sites.size(), key_map::none);
     std::uint32_t& number = call_blocks_[site];
     if (number == key_map::none) number = blocks_->call(here_->call_sites[site]);
     return number;

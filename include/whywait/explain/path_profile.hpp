@@ -55,6 +55,12 @@ class alignments {
     }
   };
 
+  /// For the first few of them, of as many blocks.
+  void reserve(std::size_t blocks) {
+    recent_.reserve(4);
+    uses_.reserve(3 * blocks);
+  }
+
   /// All ranks took over `profile`.
   void world(std::int64_t at_ns, const path_profile& profile) {
     used_ = 0;

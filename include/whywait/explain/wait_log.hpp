@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace whywait {
@@ -47,7 +48,7 @@ class wait_log {
   bool nearly_full() const noexcept { return used_ + most / 8 > most; }
   /// A wait; its terms follow.
   wait& add(const arrival& a, std::size_t most_terms) {
-    if (lines_.size() < used_ + 1 + most_terms) lines_.resize(std::max(most, used_ + 1 + most_terms));
+    if (room_ < used_ + 1 + most_terms) reserve(used_ + 1 + most_terms);
     wait& w = lines_[used_++].head;
     w = wait{0, 0, INT64_MIN, a.site, a.record, a.causer_record, a.causer_rank, 0, 0, a.causer_location, a.why, a.trust,
              false, a.has(arrival_flag::wrong_order)};
@@ -58,14 +59,14 @@ class wait_log {
     return lines_[used_++].part;
   }
 
-  void approach() const noexcept { core::approach(lines_.data() + used_, used_ < lines_.size() ? 4 * sizeof(line) : 0); }
+  void approach() const noexcept { core::approach(lines_.get() + used_, used_ < room_ ? 4 * sizeof(line) : 0); }
 
   /// Each wait in its order to `classes`, to the observer and, if `notes` is not null, to the notes of the virtual clocks.
   void settle(const rank_history& rank, std::uint16_t location, const options& settings, const block_table& blocks,
               class_book& classes, forward_scratch& scratch, std::vector<wait_note>* notes) {
     if (used_ == 0) return;
     classes.approach();
-    core::approach(lines_.data(), used_ * sizeof(line));
+    core::approach(lines_.get(), used_ * sizeof(line));
     const location_history& here = rank.locations[location];
     wait_instance& instance = scratch.instance;
     instance.rank = rank.rank;
@@ -104,7 +105,7 @@ class wait_log {
  private:
   static constexpr std::size_t most = 128;
   union line {
-    line() noexcept : head() {}
+    line() noexcept {}
     wait head;
     term part;
   };
@@ -129,8 +130,17 @@ class wait_log {
     into.waiter_ns = waiter.ns;
   }
 
-  std::vector<line> lines_;
-  std::size_t used_ = 0;
+  // Nothing is written where nothing will be: of most ranks only a part.
+  [[gnu::noinline]] void reserve(std::size_t lines) {
+    const std::size_t room = std::max(most, lines);
+    std::unique_ptr<line[]> larger(new line[room]);
+    std::copy(lines_.get(), lines_.get() + used_, larger.get());
+    lines_.swap(larger);
+    room_ = room;
+  }
+
+  std::unique_ptr<line[]> lines_;
+  std::size_t room_ = 0, used_ = 0;
 };
 
 }  // namespace explain
