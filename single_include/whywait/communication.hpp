@@ -1351,6 +1351,8 @@ class chunked_view {
     return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)];
   }
   uint64_t size() const noexcept { return size_; }
+  /// Where it is said in which chunk an element lies.
+  const void* entry_of(uint64_t index) const noexcept { return chunks_ + (index >> shift_); }
   bool empty() const noexcept { return size_ == 0; }
 
  private:

@@ -459,6 +459,8 @@ class chunked_view {
     return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)];
   }
   uint64_t size() const noexcept { return size_; }
+  /// Where it is said in which chunk an element lies.
+  const void* entry_of(uint64_t index) const noexcept { return chunks_ + (index >> shift_); }
   bool empty() const noexcept { return size_ == 0; }
 
  private:
@@ -18966,6 +18968,12 @@ class alignments {
     }
   };
 
+  /// For the first few of them, of as many blocks.
+  void reserve(std::size_t blocks) {
+    recent_.reserve(4);
+    uses_.reserve(3 * blocks);
+  }
+
   /// All ranks took over `profile`.
   void world(std::int64_t at_ns, const path_profile& profile) {
     used_ = 0;
@@ -19352,7 +19360,7 @@ class wait_log {
   bool nearly_full() const noexcept { return used_ + most / 8 > most; }
   /// A wait; its terms follow.
   wait& add(const arrival& a, std::size_t most_terms) {
-    if (lines_.size() < used_ + 1 + most_terms) lines_.resize(std::max(most, used_ + 1 + most_terms));
+    if (room_ < used_ + 1 + most_terms) reserve(used_ + 1 + most_terms);
     wait& w = lines_[used_++].head;
     w = wait{0, 0, INT64_MIN, a.site, a.record, a.causer_record, a.causer_rank, 0, 0, a.causer_location, a.why, a.trust,
              false, a.has(arrival_flag::wrong_order)};
@@ -19363,14 +19371,14 @@ class wait_log {
     return lines_[used_++].part;
   }
 
-  void approach() const noexcept { core::approach(lines_.data() + used_, used_ < lines_.size() ? 4 * sizeof(line) : 0); }
+  void approach() const noexcept { core::approach(lines_.get() + used_, used_ < room_ ? 4 * sizeof(line) : 0); }
 
   /// Each wait in its order to `classes`, to the observer and, if `notes` is not null, to the notes of the virtual clocks.
   void settle(const rank_history& rank, std::uint16_t location, const options& settings, const block_table& blocks,
               class_book& classes, forward_scratch& scratch, std::vector<wait_note>* notes) {
     if (used_ == 0) return;
     classes.approach();
-    core::approach(lines_.data(), used_ * sizeof(line));
+    core::approach(lines_.get(), used_ * sizeof(line));
     const location_history& here = rank.locations[location];
     wait_instance& instance = scratch.instance;
     instance.rank = rank.rank;
@@ -19409,7 +19417,7 @@ class wait_log {
  private:
   static constexpr std::size_t most = 128;
   union line {
-    line() noexcept : head() {}
+    line() noexcept {}
     wait head;
     term part;
   };
@@ -19434,8 +19442,17 @@ class wait_log {
     into.waiter_ns = waiter.ns;
   }
 
-  std::vector<line> lines_;
-  std::size_t used_ = 0;
+  // Nothing is written where nothing will be: of most ranks only a part.
+  [[gnu::noinline]] void reserve(std::size_t lines) {
+    const std::size_t room = std::max(most, lines);
+    std::unique_ptr<line[]> larger(new line[room]);
+    std::copy(lines_.get(), lines_.get() + used_, larger.get());
+    lines_.swap(larger);
+    room_ = room;
+  }
+
+  std::unique_ptr<line[]> lines_;
+  std::size_t room_ = 0, used_ = 0;
 };
 
 }  // namespace explain
@@ -19476,6 +19493,11 @@ class location_path {
         walk_(rank),
         earliest_ns_(earliest_ns),
         now_ns_(earliest_ns) {
+    // What it will need stands together, and apart from that of other ranks.
+    step_blocks_.resize(rank.blocks.size(), key_map::none);
+    call_blocks_.resize(here_->call_sites.size(), key_map::none);
+    profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
+    if (classes_ != nullptr) aligned_.reserve(profile_.capacity());
     spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
     if (rank.continued && rank.locations.size() == 1) aligned_.world(rank.begin_ns, profile_);
   }
@@ -19510,7 +19532,10 @@ class location_path {
       core::approach(profile_.data(), profile_.size() * sizeof(path_use));
       core::approach(step_blocks_.data(), step_blocks_.size() * sizeof step_blocks_[0]);
       core::approach(call_blocks_.data(), call_blocks_.size() * sizeof call_blocks_[0]);
-      core::approach(arrivals_, sizeof *arrivals_);
+      if (at_ < arrivals_->size()) core::approach(&(*arrivals_)[at_], sizeof(arrival));
+      if (next_ < records_.size()) core::approach(records_.entry_of(next_), sizeof(void*));
+      if (previous_steps_ < steps_.size()) core::approach(steps_.entry_of(previous_steps_), sizeof(void*));
+      if (log_.nearly_full()) core::approach(classes_, sizeof *classes_);
       between_blocks_.approach();
       aligned_.approach();
       log_.approach();
@@ -19714,7 +19739,6 @@ class location_path {
     if (step.ticks == 0 && step.within != 0 && step.within < rank_->blocks.size()) {
       return blocks_->intern(rank_->blocks[step.block], rank_->blocks[step.within]);
     }
-    if (step_blocks_.empty()) step_blocks_.resize(rank_->blocks.size(), key_map::none);
     std::uint32_t& number = step_blocks_[step.block];
     if (number == key_map::none) number = blocks_->intern(rank_->blocks[step.block]);
     return number;
@@ -19722,7 +19746,6 @@ class location_path {
 
   std::uint32_t call_block(std::uint32_t site) {
     if (site >= here_->call_sites.size()) return blocks_->call(0);
-    if (call_blocks_.empty()) call_blocks_.resize(here_->call_sites.size(), key_map::none);
     std::uint32_t& number = call_blocks_[site];
     if (number == key_map::none) number = blocks_->call(here_->call_sites[site]);
     return number;
@@ -20776,6 +20799,12 @@ class rank_engine {
     forward_.reset();
   }
 
+  // Before stage 3, rank after rank, in steps.
+  static constexpr int approach_steps = 1 + forward_pass::approach_steps;
+  void approach(int step) const noexcept {
+    if (step == 0) return core::approach(&forward_, sizeof forward_);
+    forward_->approach(step - 1);
+  }
   // Before stage 5 of another rank: asks for what this one will need.
   void approach() const noexcept {
     if (forward_ != nullptr) forward_->approach(0);
@@ -20951,7 +20980,7 @@ namespace detail {
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive(source, data, size);
                     },
-                    [&](std::int32_t i, int step) { at(i).forward().approach(step); }, forward_pass::approach_steps);
+                    [&](std::int32_t i, int step) { at(i).approach(step); }, rank_engine::approach_steps);
 
   if (clocks != nullptr) {
     for (std::size_t i = 0; i != count; ++i) engines[i].report();
