@@ -5,6 +5,7 @@
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/forward_scratch.hpp>
+#include <whywait/explain/history.hpp>
 #include <whywait/explain/path_profile.hpp>
 #include <whywait/explain/wait_class.hpp>
 
