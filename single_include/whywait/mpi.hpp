@@ -16515,14 +16515,15 @@ class transport_calls {
   using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
   using receive_call = borrowed<void(std::int32_t, std::int32_t, const unsigned char*, std::size_t)>;
   using pack_call = borrowed<packet(std::int32_t)>;
+  using approach_call = borrowed<void(std::int32_t, int)>;
 
   virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
   virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
   virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
   /// The same for ranks whose memory is far: `approach(i, step)`, steps from 0 to `steps` - 1, may be called before
   /// rank i advances, and only asks for it.
-  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
-                       borrowed<void(std::int32_t, int)> approach, int steps) = 0;
+  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, approach_call approach,
+                       int steps) = 0;
   virtual void reduce(pack_call pack, take_call merge) = 0;
   virtual void broadcast(pack_call pack, take_call take) = 0;
 
@@ -16544,30 +16545,29 @@ class transport_calls_of final : public transport_calls {
   [[gnu::cold]] std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override {
     return transport_->minimum(value);
   }
-  void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce,
-                              receive_call consume) override {
+  void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) override {
     transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); },
                          consume);
   }
   void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
     transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
   }
-  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
-                             borrowed<void(std::int32_t, int)> approach, int steps) override {
-    forward_near(advance, receive, approach, steps, *transport_);
+  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, approach_call approach,
+               int steps) override {
+    forward_near(*transport_, advance, receive, approach, steps);
   }
   [[gnu::cold]] void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
   [[gnu::cold]] void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
 
  private:
   // Only a transport that hosts many ranks knows which of them is next.
-  template <class T, class = decltype(&T::block)>
-  void forward_near(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
-                    borrowed<void(std::int32_t, int)> approach, int steps, const T& transport) {
+  template <class T>
+  auto forward_near(T& transport, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
+                    approach_call approach, int steps) -> decltype(transport.forward(advance, receive, approach, steps)) {
     transport.forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive, approach, steps);
   }
-  void forward_near(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, borrowed<void(std::int32_t, int)>,
-                    int, ...) {
+  void forward_near(Transport&, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, const approach_call&,
+                    ...) {
     forward(advance, receive);
   }
 
@@ -21027,6 +21027,8 @@ namespace detail {
 ///                                         to(rank) is the empty packet for that rank, to be filled up to about
 ///                                         `room` bytes; what was consumed may lead to more in the next round
 ///   forward(advance(i, post) -> finished, receive(i, source, data, size))   until all are finished
+///                                         with many ranks it may take approach(i, step) and the number of steps, too:
+///                                         see transport_calls.hpp
 ///   reduce(pack(i), merge(i, data, size)) binomial tree to rank 0
 ///   broadcast(pack(i) on rank 0, take(i, data, size) on all)
 template <class Transport>
@@ -29858,8 +29860,6 @@ namespace explain {
 /// program without MPI. Memory: the packets that one rank fills in a round of an exchange. Deterministic.
 class simulated_transport {
  public:
-  static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
-
   /// `room`: bytes per packet of an exchange; results do not depend on it.
   explicit simulated_transport(std::int32_t ranks, std::size_t room = std::size_t{16} << 10)
       : ranks_(ranks), room_(room) {}
@@ -30000,6 +30000,7 @@ class simulated_transport {
   }
 
  private:
+  static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
   static constexpr std::uint32_t none = 0xffffffffu;
   struct letter {
     std::int32_t source = 0;

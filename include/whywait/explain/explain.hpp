@@ -100,6 +100,8 @@ namespace detail {
 ///                                         to(rank) is the empty packet for that rank, to be filled up to about
 ///                                         `room` bytes; what was consumed may lead to more in the next round
 ///   forward(advance(i, post) -> finished, receive(i, source, data, size))   until all are finished
+///                                         with many ranks it may take approach(i, step) and the number of steps, too:
+///                                         see transport_calls.hpp
 ///   reduce(pack(i), merge(i, data, size)) binomial tree to rank 0
 ///   broadcast(pack(i) on rank 0, take(i, data, size) on all)
 template <class Transport>

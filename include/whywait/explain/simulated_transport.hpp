@@ -19,8 +19,6 @@ namespace explain {
 /// program without MPI. Memory: the packets that one rank fills in a round of an exchange. Deterministic.
 class simulated_transport {
  public:
-  static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
-
   /// `room`: bytes per packet of an exchange; results do not depend on it.
   explicit simulated_transport(std::int32_t ranks, std::size_t room = std::size_t{16} << 10)
       : ranks_(ranks), room_(room) {}
@@ -161,6 +159,7 @@ class simulated_transport {
   }
 
  private:
+  static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
   static constexpr std::uint32_t none = 0xffffffffu;
   struct letter {
     std::int32_t source = 0;
