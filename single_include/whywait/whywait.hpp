@@ -3738,6 +3738,7 @@ namespace explain {
 /// call sites, however long the run.
 struct epoch_memory {
   block_table blocks;  ///< of all ranks that the process hosts, in the memory of the first
+  bool own_blocks = false;  ///< in that memory: of each rank instead, because they have little in common
   class_book classes;
   shape_leaders leaders;              ///< of all ranks' classes: by key, then by slot
   std::vector<merged_class> merged;   ///< on rank 0: all waits so far
@@ -4672,12 +4673,13 @@ class location_path {
       incoming.assign(base->begin(), base->end());
       for (path_use& u : incoming) u.own_ns = 0;
     }
-    incoming.resize(std::max({incoming.size(), profile_.size(), blocks_->size()}));
+    incoming.resize(std::max(incoming.size(), profile_.size()));
     std::vector<std::uint32_t>& numbers = scratch_->numbers;
     if (numbers.size() < path.size()) numbers.resize(path.size(), 0);
     for (std::size_t i = 0; i != path.size(); ++i) {
       const snapshot_entry& e = path[i];
       std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
+      if (number >= blocks_->size()) number = 0;
       const block_table::name& name = (*blocks_)[number];
       if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
       if (number >= incoming.size()) incoming.resize(number + 1);
@@ -6005,6 +6007,26 @@ namespace explain {
 
 namespace detail {
 
+// Whether all ranks together have far more blocks and call sites than any of them. Then one numbering for all would make
+// the profile of each as long as what all others ran.
+[[gnu::cold]] inline bool little_in_common(const rank_history* histories, std::size_t count) {
+  key_map all;
+  std::size_t most = 0;
+  for (std::size_t i = 0; i != count; ++i) {
+    std::size_t mine = 0;
+    const auto take = [&](const std::vector<core::stable_key>& keys) {
+      for (const core::stable_key key : keys) {
+        if (key != 0) all.intern(key, 0);
+      }
+      mine += keys.size();
+    };
+    take(histories[i].blocks);
+    for (const location_history& l : histories[i].locations) take(l.call_sites);
+    most = std::max(most, mine);
+  }
+  return all.size() > 2 * most + 64;
+}
+
 [[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
                                           const options& settings, epoch_memory* memories) {
   const std::unique_ptr<run_clocks> clocks =
@@ -6013,9 +6035,10 @@ namespace detail {
   rank_engine::scratch first_pass;
   std::vector<rank_engine> engines;
   engines.reserve(count);
+  if (count > 1 && !histories[0].continued) memories[0].own_blocks = little_in_common(histories, count);
   for (std::size_t i = 0; i != count; ++i) {
     engines.emplace_back(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i), memories[i],
-                         memories[0].blocks, scratch);
+                         memories[memories[0].own_blocks ? i : 0].blocks, scratch);
   }
   const auto at = [&engines](std::int32_t i) -> rank_engine& { return engines[static_cast<std::size_t>(i)]; };
 

@@ -323,3 +323,38 @@ TEST_CASE("4,096 ranks are explained in one process") {
   CHECK(waited == out.waits[0].wait_ns);
   CHECK(total(out.waits[0].residual, "work") == out.waits[0].wait_ns);
 }
+
+TEST_CASE("ranks of one process that have few blocks in common are explained as those that share them") {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    CAPTURE(seed);
+    reference::shape shape;
+    shape.ranks = 3 + static_cast<int>(seed % 5);
+    reference::program program(seed, shape);
+    run& r = program.histories();
+    const auto expected = r.explain();
+    auto all = r.views();
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      for (std::uint64_t k = 0; k != 300; ++k) all[i].blocks.push_back(core::combine(i + 1, k + 1));  // which it never ran
+    }
+    REQUIRE(explain::detail::little_in_common(all.data(), all.size()));
+    explain::simulated_transport t(r.ranks());
+    const auto found = explain::explain(t, all, run::exact());
+    CHECK(found.waiting_ns == expected.waiting_ns);
+    REQUIRE(found.waits.size() == expected.waits.size());
+    for (std::size_t i = 0; i != found.waits.size(); ++i) {
+      const auto &a = found.waits[i], &b = expected.waits[i];
+      CHECK(a.operation == b.operation);
+      CHECK(a.cause == b.cause);
+      CHECK(a.count == b.count);
+      CHECK(a.wait_ns == b.wait_ns);
+      CHECK(a.indirect_ns == b.indirect_ns);
+      REQUIRE(a.residual.size() == b.residual.size());
+      for (std::size_t k = 0; k != a.residual.size(); ++k) {
+        CHECK(a.residual[k].block == b.residual[k].block);
+        CHECK(a.residual[k].total_ns == b.residual[k].total_ns);
+        CHECK(a.residual[k].visits_ns == b.residual[k].visits_ns);
+      }
+    }
+    CHECK(found.meanings.size() == expected.meanings.size());
+  }
+}

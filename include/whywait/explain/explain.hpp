@@ -4,6 +4,7 @@
 #include <whywait/explain/engine.hpp>
 #include <whywait/explain/transport_calls.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,26 @@ namespace explain {
 
 namespace detail {
 
+// Whether all ranks together have far more blocks and call sites than any of them. Then one numbering for all would make
+// the profile of each as long as what all others ran.
+[[gnu::cold]] inline bool little_in_common(const rank_history* histories, std::size_t count) {
+  key_map all;
+  std::size_t most = 0;
+  for (std::size_t i = 0; i != count; ++i) {
+    std::size_t mine = 0;
+    const auto take = [&](const std::vector<core::stable_key>& keys) {
+      for (const core::stable_key key : keys) {
+        if (key != 0) all.intern(key, 0);
+      }
+      mine += keys.size();
+    };
+    take(histories[i].blocks);
+    for (const location_history& l : histories[i].locations) take(l.call_sites);
+    most = std::max(most, mine);
+  }
+  return all.size() > 2 * most + 64;
+}
+
 [[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
                                           const options& settings, epoch_memory* memories) {
   const std::unique_ptr<run_clocks> clocks =
@@ -25,9 +46,10 @@ namespace detail {
   rank_engine::scratch first_pass;
   std::vector<rank_engine> engines;
   engines.reserve(count);
+  if (count > 1 && !histories[0].continued) memories[0].own_blocks = little_in_common(histories, count);
   for (std::size_t i = 0; i != count; ++i) {
     engines.emplace_back(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i), memories[i],
-                         memories[0].blocks, scratch);
+                         memories[memories[0].own_blocks ? i : 0].blocks, scratch);
   }
   const auto at = [&engines](std::int32_t i) -> rank_engine& { return engines[static_cast<std::size_t>(i)]; };
 

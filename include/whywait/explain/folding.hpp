@@ -26,6 +26,7 @@ namespace explain {
 /// call sites, however long the run.
 struct epoch_memory {
   block_table blocks;  ///< of all ranks that the process hosts, in the memory of the first
+  bool own_blocks = false;  ///< in that memory: of each rank instead, because they have little in common
   class_book classes;
   shape_leaders leaders;              ///< of all ranks' classes: by key, then by slot
   std::vector<merged_class> merged;   ///< on rank 0: all waits so far

@@ -162,12 +162,13 @@ class location_path {
       incoming.assign(base->begin(), base->end());
       for (path_use& u : incoming) u.own_ns = 0;
     }
-    incoming.resize(std::max({incoming.size(), profile_.size(), blocks_->size()}));
+    incoming.resize(std::max(incoming.size(), profile_.size()));
     std::vector<std::uint32_t>& numbers = scratch_->numbers;
     if (numbers.size() < path.size()) numbers.resize(path.size(), 0);
     for (std::size_t i = 0; i != path.size(); ++i) {
       const snapshot_entry& e = path[i];
       std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
+      if (number >= blocks_->size()) number = 0;
       const block_table::name& name = (*blocks_)[number];
       if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
       if (number >= incoming.size()) incoming.resize(number + 1);
