@@ -19,7 +19,7 @@ namespace rules = sample::rules;
 namespace core = sample::core;
 using core::mpi_call;
 
-using packet = std::vector<unsigned char>;
+using packet = rules::own_packet;
 
 /// As the transport does it: rounds of packets until nobody has anything to say. Then the uses of all ranks, added up.
 std::vector<rules::site_use> uses_of(std::vector<sample::rank>& ranks, std::int64_t least_ns, std::size_t room) {

@@ -22,7 +22,7 @@ rules::site_use use(std::uint64_t site, std::int64_t calls, std::int64_t ns) {
 }
 
 rules::contribution passed_on(const rules::contribution& c) {
-  const std::vector<unsigned char> bytes = rules::pack(c);
+  const rules::own_packet bytes = rules::pack(c);
   return rules::unpack_contribution(bytes.data(), bytes.size());
 }
 
@@ -56,7 +56,8 @@ TEST_CASE("what ranks give arrives as it was, whatever tree it comes through") {
       }
       if (random() % 2 == 0) {
         packets.push_back(std::to_string(r) + std::string(random() % 50, 'x'));
-        all[r].events.emplace_back(packets.back().begin(), packets.back().end());
+        const auto* const bytes = reinterpret_cast<const unsigned char*>(packets.back().data());
+        all[r].events.emplace_back(bytes, bytes + packets.back().size());
         all[r].ranks.push_back(static_cast<std::int32_t>(r));
       }
     }
@@ -98,7 +99,7 @@ TEST_CASE("a contribution that is cut off is read as far as it goes") {
   c.texts = {{"a", "b"}};
   c.events = {{1, 2, 3}};
   c.ranks = {0};
-  const std::vector<unsigned char> whole = rules::pack(c);
+  const rules::own_packet whole = rules::pack(c);
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const rules::contribution part = rules::unpack_contribution(whole.data(), size);
     CHECK(part.uses.size() <= 1);

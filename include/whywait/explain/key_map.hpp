@@ -2,10 +2,10 @@
 #define WHYWAIT_EXPLAIN_KEY_MAP_HPP
 
 #include <whywait/core/approach.hpp>
+#include <whywait/core/plain_vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -71,8 +71,9 @@ class key_map {
   }
 
   void grow() {
-    std::vector<slot> old(slots_.empty() ? 16 : slots_.size() * 2);
+    core::plain_vector<slot> old = slots_.sibling();
     old.swap(slots_);
+    slots_.resize(old.empty() ? 16 : old.size() * 2);
     for (const slot& s : old) {
       if (s.key == 0) continue;
       std::size_t i = start(s.key);
@@ -81,7 +82,7 @@ class key_map {
     }
   }
 
-  std::vector<slot> slots_;
+  core::plain_vector<slot> slots_;
   std::size_t count_ = 0;
 };
 

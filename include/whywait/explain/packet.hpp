@@ -1,20 +1,21 @@
 #ifndef WHYWAIT_EXPLAIN_PACKET_HPP
 #define WHYWAIT_EXPLAIN_PACKET_HPP
 
+#include <whywait/core/plain_vector.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace explain {
 
 /// What travels between ranks. All ranks of a run share one architecture, so plain values are copied as they are.
-using packet = std::vector<unsigned char>;
+using packet = core::plain_vector<unsigned char>;
 
 /// What a packet of the first exchanges holds next; a std::uint32_t before each part.
 namespace packet_part {
@@ -33,10 +34,8 @@ namespace detail {
   out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
 }
 [[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
-  const std::size_t at = out.size();
-  if (out.capacity() - at < size) make_room(out, size);
-  out.resize(at + size);
-  if (size != 0) std::memcpy(out.data() + at, from, size);
+  if (out.capacity() - out.size() < size) make_room(out, size);
+  out.append(static_cast<const unsigned char*>(from), size);
 }
 }  // namespace detail
 
@@ -45,16 +44,15 @@ template <class T>
 void put(packet& out, const T& value) {
   static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
   if (out.capacity() - out.size() < sizeof(T)) detail::make_room(out, sizeof(T));
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(&value);
-  out.insert(out.end(), bytes, bytes + sizeof(T));
+  out.append(reinterpret_cast<const unsigned char*>(&value), sizeof(T));
 }
 
 /// Appends a list of plain values, with its length.
-template <class T>
-void put_all(packet& out, const std::vector<T>& values) {
-  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+template <class List>
+void put_all(packet& out, const List& values) {
+  static_assert(std::is_trivially_copyable<typename List::value_type>::value, "only plain values travel");
   put(out, static_cast<std::uint64_t>(values.size()));
-  detail::put_bytes(out, values.data(), values.size() * sizeof(T));
+  detail::put_bytes(out, values.data(), values.size() * sizeof(typename List::value_type));
 }
 
 /// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
@@ -97,10 +95,11 @@ class packet_reader {
 };
 
 /// Reads a list that put_all put, over what `values` holds.
-template <class T>
-void get_all(packet_reader& in, std::vector<T>& values) {
-  values.resize(in.get_count(sizeof(T)));
-  const std::size_t size = values.size() * sizeof(T);
+template <class List>
+void get_all(packet_reader& in, List& values) {
+  constexpr std::size_t each = sizeof(typename List::value_type);
+  values.resize(in.get_count(each));
+  const std::size_t size = values.size() * each;
   if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
 }
 

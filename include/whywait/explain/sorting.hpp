@@ -1,10 +1,11 @@
 #ifndef WHYWAIT_EXPLAIN_SORTING_HPP
 #define WHYWAIT_EXPLAIN_SORTING_HPP
 
+#include <whywait/core/plain_vector.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -23,10 +24,10 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 }
 
 // Bottom-up merge sort, compiled once for all lists; std::stable_sort is 2 to 10 KB of code for each of them.
-[[gnu::cold, gnu::noinline]] inline void sort_numbers(std::vector<std::uint32_t>& numbers, number_before before,
+[[gnu::cold, gnu::noinline]] inline void sort_numbers(core::plain_vector<std::uint32_t>& numbers, number_before before,
                                                       const void* context) {
   const std::size_t n = numbers.size();
-  std::vector<std::uint32_t> other(n);
+  core::plain_vector<std::uint32_t> other(n);
   for (std::size_t width = 1; width < n; width *= 2) {
     for (std::size_t begin = 0; begin < n; begin += 2 * width) {
       const std::size_t middle = begin + width < n ? begin + width : n;
@@ -46,7 +47,7 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 [[gnu::cold, gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before,
                                                    const void* context, number_swap swap) {
   if (in_order(size, before, context)) return;
-  std::vector<std::uint32_t> order(size);
+  core::plain_vector<std::uint32_t> order(size);
   for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
   sort_numbers(order, before, context);
   // Each cycle of the permutation is moved round once: what stood at its begin goes along to its end.
@@ -84,23 +85,24 @@ template <class T, class Before>
   };
   detail::sort_list(list, size, by_number, &context, &detail::swap_numbers<T>);
 }
-template <class T, class Before>
-[[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
+template <class List, class Before>
+[[gnu::cold]] void sort_rarely(List& list, Before before) {
   sort_rarely(list.data(), list.size(), before);
 }
 
 /// The same by operator<.
-template <class T>
-[[gnu::cold]] void sort_rarely(std::vector<T>& list) {
-  sort_rarely(list, [](const T& a, const T& b) { return a < b; });
+template <class List>
+[[gnu::cold]] void sort_rarely(List& list) {
+  using element = typename List::value_type;
+  sort_rarely(list, [](const element& a, const element& b) { return a < b; });
 }
 
 /// The same where time matters and lists are short mostly: up to 32 elements are sorted at once, each by insertion.
-template <class T, class Before>
-void sort_short(std::vector<T>& list, Before before) {
+template <class List, class Before>
+void sort_short(List& list, Before before) {
   if (list.size() > 32) return sort_rarely(list, before);
   for (std::size_t i = 1; i < list.size(); ++i) {
-    const T moving = list[i];
+    const typename List::value_type moving = list[i];
     std::size_t at = i;
     for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
     list[at] = moving;

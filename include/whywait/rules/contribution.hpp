@@ -51,11 +51,10 @@ struct contribution {
 namespace detail {
 
 struct contribution_writer {
-  std::vector<unsigned char> bytes;
+  own_packet bytes;
 
   [[gnu::cold]] void put(const void* from, std::size_t size) {
-    const auto* const begin = static_cast<const unsigned char*>(from);
-    bytes.insert(bytes.end(), begin, begin + size);
+    bytes.append(static_cast<const unsigned char*>(from), size);
   }
   [[gnu::cold]] void count(std::size_t n) {
     const auto number = static_cast<std::uint32_t>(n);
@@ -70,7 +69,7 @@ struct contribution_writer {
 }  // namespace detail
 
 /// As bytes, for another rank of the same kind of machine.
-[[gnu::cold]] inline std::vector<unsigned char> pack(const contribution& c) {
+[[gnu::cold]] inline own_packet pack(const contribution& c) {
   detail::contribution_writer out;
   out.sized(c.uses.data(), c.uses.size() * sizeof(site_use));
   out.count(c.texts.size());
@@ -100,7 +99,8 @@ struct contribution_writer {
   for (auto n = from.value<std::uint32_t>(); n-- > 0 && from.good();) {
     out.ranks.push_back(from.value<std::int32_t>());
     const std::string packet = from.text();
-    out.events.emplace_back(packet.begin(), packet.end());
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(packet.data());
+    out.events.emplace_back(bytes, bytes + packet.size());
   }
   return out;
 }

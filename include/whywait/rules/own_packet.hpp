@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_OWN_PACKET_HPP
 #define WHYWAIT_RULES_OWN_PACKET_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/own_state.hpp>
 
@@ -19,7 +20,7 @@ namespace rules {
 
 /// Own events and their types of one rank, as bytes to send to the rank that runs the rules: count and list of the types,
 /// how many events were dropped, the events, each with its size before it.
-using own_packet = std::vector<unsigned char>;
+using own_packet = core::plain_vector<unsigned char>;
 
 /// The types inside a packet, as declarations: "declare simple event solver_restart parameters (residual = number);".
 struct own_declaration {

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_SYNC_MPI_TEAM_HPP
 #define WHYWAIT_SYNC_MPI_TEAM_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/sync/mpi/failure.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
 
@@ -39,7 +40,7 @@ class peer_failed : public std::exception {
 /// communicator (tags 2, 3) if nothing else is said, PMPI calls only, from one thread.
 class team {
  public:
-  using packet = std::vector<unsigned char>;
+  using packet = core::plain_vector<unsigned char>;
 
   /// `comm`: of nobody else, its errors return. `name`: this rank in MPI_COMM_WORLD, if it has another one here.
   team(MPI_Comm comm, std::int32_t name = -1) noexcept : comm_(comm) {
