@@ -23,6 +23,7 @@ struct forward_scratch {
     snapshot_head head{};
     std::vector<snapshot_entry> entries;
   };
+  merge_scratch merging;  ///< first: its memory pool outlives what takes from it
   std::vector<slot> slots;
   std::vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
 
@@ -33,7 +34,6 @@ struct forward_scratch {
   std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
   std::vector<std::uint32_t> places;       ///< where the services of each record begin
   packet out;
-  merge_scratch merging;
 };
 
 }  // namespace explain

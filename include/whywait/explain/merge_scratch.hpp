@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_MERGE_SCRATCH_HPP
 #define WHYWAIT_EXPLAIN_MERGE_SCRATCH_HPP
 
+#include <whywait/core/memory_pool.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/class_sums.hpp>
 #include <whywait/explain/packet.hpp>
@@ -25,6 +26,7 @@ struct merge_scratch {
     std::uint32_t block;
     double part;
   };
+  core::memory_pool memory;        ///< of the run: where the ranks' own lists of this and of the forward pass stand
   std::vector<packet> leaders;     ///< those that all ranks have found in each round so far (merging.hpp)
   std::vector<double> parts;       ///< a shape, by block; all 0 between two calls
   std::vector<share> shape;
