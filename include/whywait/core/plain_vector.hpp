@@ -150,7 +150,8 @@ class plain_vector : private detail::plain_memory {
   void resize(size_t count, const T& value) {
     const T copy = value;
     if (count > capacity_) grow(count - size_, sizeof(T));
-    for (size_t at = size_; at < count; ++at) ::new (static_cast<void*>(data() + at)) T(copy);
+    T* const end = data() + count;  // where nothing else can be written, bytes become a memset
+    for (T* to = data() + size_; to < end; ++to) ::new (static_cast<void*>(to)) T(copy);
     size_ = static_cast<uint32_t>(count);
   }
   void assign(size_t count, const T& value) {

@@ -31,9 +31,9 @@ namespace mpi {
 /// savings that the report prints by itself are one number. The others imagine another program: the log answers them.
 struct asked_questions {
   std::vector<predict::question> all;
-  std::vector<explain::what_if> clocks;   ///< for explain::options::questions; in each epoch the same ones
-  core::plain_vector<std::size_t> clock_of;      ///< of each of those: index in `all`
-  core::plain_vector<bool> known;                ///< of each of those: whether it meant anything in any epoch
+  std::vector<explain::what_if> clocks;  ///< for explain::options::questions; in each epoch the same ones
+  core::plain_vector<std::size_t> clock_of;  ///< of each of those: index in `all`
+  core::plain_vector<bool> known;  ///< of each of those: whether it meant anything in any epoch
   bool read = false;
 
   /// What the clocks said, for `predict::ask`.
@@ -80,7 +80,7 @@ struct meant_block {
 
 /// What the blocks that any rank knows by the names in `asked` are called on all of them, sorted. Collective.
 [[gnu::cold]] inline core::plain_vector<meant_block> find_blocks(const std::vector<predict::question>& asked,
-                                                          const process_history& own, const sync::team& all) {
+                                                                 const process_history& own, const sync::team& all) {
   core::plain_vector<meant_block> mine;
   for (std::size_t q = 0; q != asked.size(); ++q)
     for (std::size_t c = 0; c != 1 + asked[q].also.size(); ++c) {
