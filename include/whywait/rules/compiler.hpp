@@ -73,7 +73,7 @@ class compiler {
         const std::size_t found = problem_named_.find(name);
         if (found != declaration_names::none) {
           if (syntax_.declarations[found].where.source == source)
-            out_.log.report(code::duplicate, d.where, "a problem '" + detail::clean(name) + "' is declared above already");
+            out_.log.report(code::duplicate, d.where, {"a problem '", name, "' is declared above already"});
           gone_[found] = true;
         }
         problem_named_.put(index);
@@ -85,7 +85,7 @@ class compiler {
         if (found == declaration_names::none) {
           detail::nearest_name near(d.name.text);
           for (const std::size_t known : problem_named_) near.offer(problem_named_.name_of(known));
-          out_.log.report(code::unknown_problem, d.name.where, "there is no problem '" + detail::clean(d.name.text) + "'", near.hint());
+          out_.log.report(code::unknown_problem, d.name.where, {"there is no problem '", d.name.text, "'"}, near);
           return;
         }
         gone_[found] = true;
@@ -112,10 +112,10 @@ class compiler {
 
   [[gnu::cold]] void enter_event(std::size_t index, std::uint32_t source) {
     const declaration& d = syntax_.declarations[index];
-    const std::string& name = d.name.text;
+    const std::string_view name = d.name.text;
     const std::uint32_t fact = out_.find(name);
     if (fact != knowledge::none) {
-      out_.log.report(code::duplicate, d.name.where, "'" + name + "' is an event of the analysis itself");
+      out_.log.report(code::duplicate, d.name.where, {"'", name, "' is an event of the analysis itself"});
       return;
     }
     const std::size_t found = event_named_.find(name);
@@ -126,12 +126,11 @@ class compiler {
     if (found != declaration_names::none) {
       const declaration& other = syntax_.declarations[found];
       if (other.where.source == source) {
-        out_.log.report(code::duplicate, d.name.where, "an event '" + detail::clean(name) + "' is declared above already");
+        out_.log.report(code::duplicate, d.name.where, {"an event '", name, "' is declared above already"});
         return;
       }
       if (other.kind == kind::own && d.kind == kind::own && !same_own(other, d)) {
-        out_.log.report(code::clash, d.name.where, "the own event '" + detail::clean(name) + "' has other parameters in " +
-                                                       detail::clean(out_.log.source(other.where.source).name));
+        out_.log.report(code::clash, d.name.where, {"the own event '", name, "' has other parameters in ", out_.log.source(other.where.source).name});
         return;
       }
       gone_[found] = true;
@@ -155,7 +154,7 @@ class compiler {
     detail::nearest_name near(name.text);
     for (const event_type& t : out_.types) near.offer(t.name);
     for (const std::size_t known : event_named_) near.offer(event_named_.name_of(known));
-    out_.log.report(code::unknown_event, name.where, "there is no event type '" + detail::clean(name.text) + "'", near.hint());
+    out_.log.report(code::unknown_event, name.where, {"there is no event type '", name.text, "'"}, near);
   }
 
   /// The type of that name, compiled if it was not yet; `none` if there is none or it is wrong.
@@ -168,11 +167,11 @@ class compiler {
       return knowledge::none;
     }
     if (state_[found] == 1) {
-      out_.log.report(code::cycle, name.where, "'" + detail::clean(name.text) + "' is made of itself");
+      out_.log.report(code::cycle, name.where, {"'", name.text, "' is made of itself"});
       return knowledge::none;
     }
     if (++nested_ <= 64) event(found);
-    else if (state_[found] == 0) out_.log.report(code::too_deep, name.where, "composite events nested deeper than 64");
+    else if (state_[found] == 0) out_.log.report(code::too_deep, name.where, {"composite events nested deeper than 64"});
     --nested_;
     return out_.find(name.text);
   }
@@ -197,7 +196,7 @@ class compiler {
   [[gnu::cold]] bool fresh(const event_type& t, const name_at& name, std::size_t from = 0) {
     for (std::size_t i = from; i < t.columns.size(); ++i)
       if (t.columns[i].name == name.text) {
-        out_.log.report(code::duplicate, name.where, "'" + detail::clean(name.text) + "' is given above already");
+        out_.log.report(code::duplicate, name.where, {"'", name.text, "' is given above already"});
         return false;
       }
     return true;
@@ -216,7 +215,7 @@ class compiler {
     }
     expression_compiler expressions(out_, syntax_);
     scope calls;
-    calls.rows = {{"", &call_columns(), call_columns().size()}};
+    calls.rows.push_back({"", &call_columns(), call_columns().size()});
     calls.subject = "call";
     for (const parameter_syntax& p : d.parameters) {
       good = fresh(t, p.name) && good;
@@ -224,7 +223,7 @@ class compiler {
       program value;
       const type what = settled(expressions.compile(p.value, calls, value));
       good = good && !what.is(type::kind::wrong);
-      t.columns.push_back({p.name.text, what, !calls.at_entry});
+      t.columns.push_back({std::string(p.name.text), what, !calls.at_entry});
       rule.values.push_back(std::move(value));
     }
     std::size_t count = 0;
@@ -233,7 +232,7 @@ class compiler {
       if (t.find(names[i]) != t.columns.size()) continue;
       std::size_t c = 0;
       while (call_columns()[c].name != names[i]) ++c;
-      t.columns.push_back(call_columns()[c]);
+      t.columns.push_back(column(call_columns()[c]));
       program load;
       load.steps.push_back({op::load, 0, static_cast<std::uint32_t>(c), 0});
       load.where = d.name.where;
@@ -257,7 +256,7 @@ class compiler {
       if (name.text == core::name_of(call)) return call;
       near.offer(core::name_of(call));
     }
-    out_.log.report(code::unknown_mpi, name.where, "whywait does not observe a function '" + detail::clean(name.text) + "'", near.hint());
+    out_.log.report(code::unknown_mpi, name.where, {"whywait does not observe a function '", name.text, "'"}, near);
     return core::mpi_call::none;
   }
 
@@ -273,10 +272,10 @@ class compiler {
       if (what.is(type::kind::wrong)) {
         detail::nearest_name near(n.text);
         for (const char* word : {"number", "seconds", "bytes", "text", "boolean"}) near.offer(word);
-        out_.log.report(code::unknown_unit, n.where, "a parameter of an own event is number, seconds, bytes, text or boolean", near.hint());
+        out_.log.report(code::unknown_unit, n.where, {"a parameter of an own event is number, seconds, bytes, text or boolean"}, near);
         good = false;
       }
-      t.columns.push_back({p.name.text, what, false});
+      t.columns.push_back({std::string(p.name.text), what, false});
     }
     for (const char* name : {"rank", "line"})
       if (t.find(name) == t.columns.size()) t.columns.push_back({name, type::number(), false});
@@ -305,7 +304,7 @@ class compiler {
       member_types.push_back(member);
       for (const auto& before : t.members)
         if (before.first == m.name.text) {
-          out_.log.report(code::duplicate, m.name.where, "there is a member '" + detail::clean(m.name.text) + "' already");
+          out_.log.report(code::duplicate, m.name.where, {"there is a member '", m.name.text, "' already"});
           good = false;
         }
       t.members.emplace_back(m.name.text, member);
@@ -313,15 +312,15 @@ class compiler {
       if (m.all) t.source = event_source::gathered;
     }
     if (d.members.empty()) {
-      out_.log.report(code::missing, d.name.where, "a composite event needs a member");
+      out_.log.report(code::missing, d.name.where, {"a composite event needs a member"});
       return;
     }
     if (t.source == event_source::gathered && d.members.size() != 1) {
-      out_.log.report(code::wrong_count, d.members[1].event.where, "an event that gathers ('all') has this one member only");
+      out_.log.report(code::wrong_count, d.members[1].event.where, {"an event that gathers ('all') has this one member only"});
       return;
     }
     if (t.source != event_source::gathered && !d.by.empty()) {
-      out_.log.report(code::aggregate, syntax_.nodes[d.by[0]].where, "'by' belongs to events that gather: mark the member 'all'");
+      out_.log.report(code::aggregate, syntax_.nodes[d.by[0]].where, {"'by' belongs to events that gather: mark the member 'all'"});
       good = false;
     }
     if (!good) {
@@ -347,7 +346,6 @@ class compiler {
     }
     // Parameters may use those before them: they are one more row.
     if (t.source == event_source::gathered) names.aggregates = &rule.aggregates;
-    t.columns.reserve(d.parameters.size());
     names.rows.push_back({"", &t.columns, 0});
     for (const parameter_syntax& p : d.parameters) {
       good = fresh(t, p.name) && good;
@@ -355,7 +353,7 @@ class compiler {
       program value;
       const type what = settled(expressions.compile(p.value, names, value));
       good = good && !what.is(type::kind::wrong);
-      t.columns.push_back({p.name.text, what, false});
+      t.columns.push_back({std::string(p.name.text), what, false});
       rule.values.push_back(std::move(value));
     }
     if (!good) {
@@ -374,7 +372,7 @@ class compiler {
     }
     detail::nearest_name near(d.name.text);
     near.offer("threshold");
-    out_.log.report(code::unknown_field, d.name.where, "there is no setting '" + detail::clean(d.name.text) + "'", near.hint());
+    out_.log.report(code::unknown_field, d.name.where, {"there is no setting '", d.name.text, "'"}, near);
   }
 
   knowledge out_;

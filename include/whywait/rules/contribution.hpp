@@ -29,8 +29,11 @@ struct contribution {
   /// Adds what ranks after these gave. Linear in both.
   [[gnu::cold]] void merge(contribution&& others) {
     merge_uses(uses, others.uses);
-    for (rule_text& t : others.texts)
-      if (std::find(texts.begin(), texts.end(), t) == texts.end()) texts.push_back(std::move(t));
+    for (rule_text& t : others.texts) {
+      bool known = false;
+      for (const rule_text& mine : texts) known = known || mine == t;
+      if (!known) texts.push_back(std::move(t));
+    }
     for (own_packet& p : others.events) events.push_back(std::move(p));
     ranks.insert(ranks.end(), others.ranks.begin(), others.ranks.end());
   }

@@ -47,7 +47,7 @@ class evaluator {
       if (a.seconds != b.seconds) return a.seconds > b.seconds;
       return a.rule != b.rule ? a.rule < b.rule : a.wait < b.wait;
     });
-    out.troubles = log_.list();
+    out.troubles = log_.take();
     return out;
   }
 
@@ -168,7 +168,7 @@ class evaluator {
       parent = std::max(row[wait.find("duration")], row[wait.find("all_shapes")]) / whole;
     }
     out.matters = !(whole > 0) || parent >= (rule.threshold >= 0 ? rule.threshold : rules_.threshold);
-    for (std::uint32_t i = 0; i < key.count; ++i) out.actions.push_back(store_.action_of(key.actions[i]));
+    for (std::uint32_t i = 0; i < key.count; ++i) out.actions.push_back(action(store_.action_of(key.actions[i])));
     const double extras[] = {found.instances, found.seconds, out.share};
     const double* const* const rows = rows_of(rules_.types[rule.type], rule.type, found.row).data();
     out.description = text(rule.description, rows, extras);

@@ -31,7 +31,7 @@ class join_planner {
       const type t = check.compile(d.when, *names_, whole);
       if (t.is(type::kind::wrong)) return false;
       if (!t.is(type::kind::boolean)) {
-        out_->log.report(code::wrong_type, from_->nodes[d.when].where, "'when' needs a condition, this is " + t.words());
+        out_->log.report(code::wrong_type, from_->nodes[d.when].where, {"'when' needs a condition, this is ", t.words()});
         return false;
       }
       cut(d.when);
@@ -47,10 +47,7 @@ class join_planner {
       if (next == d.members.size()) {
         std::size_t loose = 0;
         while (placed[loose]) ++loose;
-        out_->log.report(code::untied, d.members[loose].name.where,
-                         "nothing ties the member '" + detail::clean(d.members[loose].name.text) +
-                             "' to the others: 'when' needs an equality such as " +
-                             detail::clean(d.members[loose].name.text) + ".x = " + detail::clean(d.members[0].name.text) + ".y");
+        out_->log.report(code::untied, d.members[loose].name.where, {"nothing ties the member '", d.members[loose].name.text, "' to the others: 'when' needs an equality such as ", d.members[loose].name.text, ".x = ", d.members[0].name.text, ".y"});
         return false;
       }
       placed[next] = true;
@@ -119,9 +116,9 @@ class join_planner {
       if ((p.members & ~(1u << member)) == 0) {
         filter.push_back(p.node);
       } else if (key(p, member, bound, own, other)) {
-        out.own.emplace_back();
+        out.own.push_back(program());
         expressions.compile(own, *names_, out.own.back());
-        out.others.emplace_back();
+        out.others.push_back(program());
         expressions.compile(other, *names_, out.others.back());
       } else {
         rest.push_back(p.node);

@@ -32,7 +32,7 @@ namespace detail {
   return std::min(old[b.size()], far);
 }
 
-/// Collects candidates and keeps the one nearest to a word that is not known; ties keep the first.
+/// Collects candidates and keeps the one nearest to a word that is not known; ties keep the first. All borrowed.
 class nearest_name {
  public:
   explicit nearest_name(std::string_view word)
@@ -47,12 +47,12 @@ class nearest_name {
   }
 
   /// "did you mean send_start_time?", or nothing if no candidate is near.
-  std::string hint() const { return name_.empty() ? std::string() : "did you mean " + name_ + "?"; }
+  [[gnu::cold]] std::string hint() const { return name_.empty() ? std::string() : "did you mean " + std::string(name_) + "?"; }
 
  private:
   std::string_view word_;
   std::size_t best_;
-  std::string name_;
+  std::string_view name_;
 };
 
 }  // namespace detail
