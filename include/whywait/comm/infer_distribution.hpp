@@ -72,7 +72,7 @@ constexpr std::uint64_t most_samples = 4096;
 /// the length of the first run, blocks of several sizes; the first with 99 % of the cells. A dimension that everybody touches alike
 /// is not distributed. Else irregular: as seen, an element of several ranks belongs to the lowest. The sets must be settled; up to
 /// 4096 elements of each rank are compared, all if there are no more. Empty sets say nothing.
-[[gnu::cold]] inline inferred_distribution infer_distribution(const index_space& space, std::vector<rank_set> sets) {
+[[gnu::cold]] inline inferred_distribution infer_distribution(const index_space& space, core::plain_vector<rank_set> sets) {
   constexpr double enough = 0.99;
   inferred_distribution out;
   sets.erase(std::remove_if(sets.begin(), sets.end(), [](const rank_set& s) { return s.set->empty(); }), sets.end());
