@@ -31,8 +31,8 @@ class rank_engine {
   struct scratch {
     posting_lists::scratch postings;
     key_map communicators;
-    std::vector<std::uint32_t> places;
-    std::vector<message_match> matches;
+    core::plain_vector<std::uint32_t> places;
+    core::plain_vector<message_match> matches;
     arrival_rule::scratch rule;
   };
 
@@ -42,12 +42,14 @@ class rank_engine {
               block_table& blocks, forward_scratch& forward)
       : rank_(&rank),
         settings_(&settings),
-        messages_(rank, clocks != nullptr),
-        collectives_(rank),
+        messages_(rank, clocks != nullptr, forward.merging.memory),
+        collectives_(rank, forward.merging.memory),
         memory_(&memory),
         blocks_(&blocks),
         clocks_(clocks),
-        scratch_(&forward) {
+        scratch_(&forward),
+        replies_(forward.merging.memory),
+        reply_bytes_(forward.merging.memory) {
     memory_->classes.use(settings, forward.merging);
   }
 
@@ -76,7 +78,7 @@ class rank_engine {
     messages_.seal(s.postings);
     collectives_.seal(s.communicators);
     if (collectives == 0) return;
-    answers_.resize(rank_->locations.size());
+    make_answers();
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
 
@@ -139,17 +141,17 @@ class rank_engine {
     totals_.unmatched = messages_.unmatched();
     messages_.matches(s.places, s.matches);
     messages_.release();
-    answers_.resize(rank_->locations.size());
+    make_answers();
     forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, *blocks_, memory_->classes, *scratch_));
     std::size_t first = 0;
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
       while (last != s.matches.size() && s.matches[last].location == l) ++last;
       const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
-      std::vector<arrival>& answers = answers_[l];
+      core::plain_vector<arrival>& answers = answers_[l];
       if (!std::is_sorted(answers.begin(), answers.end(), earlier)) sort_rarely(answers, earlier);
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, s.rule);
-      const std::vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
+      const core::plain_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
         clocks_->messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
@@ -158,41 +160,38 @@ class rank_engine {
       first = last;
     }
     answers_ = {};
-    reply_bytes_ = {};
-    replies_ = {};
+    reply_bytes_.release();
+    replies_.release();
   }
 
   // Stages 3 and 4.
   forward_pass& forward() noexcept { return *forward_; }
 
-  /// Afterwards: what the virtual clocks want to know.
-  void report() {
-    forward_->report(*clocks_);
-    forward_.reset();
-  }
-
   // Before stage 3, rank after rank, in steps.
   static constexpr int approach_steps = 1 + forward_pass::approach_steps;
   void approach(int step) const noexcept {
     if (step == 0) return core::approach(&forward_, sizeof forward_);
-    forward_->approach(step - 1);
-  }
-  // Before stage 5 of another rank: asks for what this one will need.
-  void approach() const noexcept {
-    if (forward_ != nullptr) forward_->approach(0);
-    memory_->classes.approach();
+    if (forward_ != nullptr) forward_->approach(step - 1);
   }
 
-  // Stage 5: merging.
-  void begin_merging() {
-    if (forward_ != nullptr) forward_->settle();
+  /// After stages 3 and 4, when nothing is left to do for it or for others: tells the virtual clocks what they want to know
+  /// and hands its classes over to `merging`, which is borrowed, as the rank with that number among those of the process.
+  void finish(merge_book& merging, std::size_t number) {
+    if (clocks_ != nullptr) {
+      forward_->report(*clocks_);
+    } else {
+      forward_->settle();
+    }
     forward_.reset();
+    merging_ = &merging;
+    number_ = number;
     class_book& classes = memory_->classes;
     for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sums(c).wait_ns;
-    merging_.reset(new merge_book(*settings_, *rank_, *blocks_, classes, memory_->leaders, scratch_->merging));
+    merging.take(number, *rank_, *blocks_, classes);
   }
-  merge_book& merging() noexcept { return *merging_; }
+  bool finished() const noexcept { return merging_ != nullptr; }
 
+  // Stage 5: merging.
   packet pack_result() {
     take_meanings();
     packet out;
@@ -201,7 +200,7 @@ class rank_engine {
       put(out, v);
     }
     put_all(out, meanings_);
-    merging_->write(out);
+    merging_->write(number_, out);
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
@@ -222,14 +221,12 @@ class rank_engine {
       if (at == known || meanings_[at].key != m.key) meanings_.push_back(m);
     }
     if (meanings_.size() != known) sort_meanings();
-    merging_->add(in.rest(), in.left());
+    merging_->add(number_, in.rest(), in.left());
   }
   const outcome& totals() const noexcept { return totals_; }
 
   void sum_classes() {
-    if (clocks_ == nullptr) return;
-    merging_->catch_up();
-    clocks_->classes(*merging_);
+    if (clocks_ != nullptr) clocks_->classes(*merging_, number_);
   }
 
   outcome present_result() {
@@ -270,6 +267,12 @@ class rank_engine {
     std::size_t end;  ///< in reply_bytes_
   };
 
+  // One list for each location.
+  void make_answers() {
+    answers_.reserve(rank_->locations.size());
+    while (answers_.size() < rank_->locations.size()) answers_.emplace_back(scratch_->merging.memory);
+  }
+
   // By key, each once; those that others bring join them. The first rank speaks for all of its process.
   void take_meanings() {
     if (meant_) return;
@@ -291,10 +294,11 @@ class rank_engine {
   rank_clocks* clocks_;
   forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
-  std::unique_ptr<merge_book> merging_;
-  std::vector<reply> replies_;
+  merge_book* merging_ = nullptr;
+  std::size_t number_ = 0;  ///< in `merging_`
+  core::plain_vector<reply> replies_;
   packet reply_bytes_;
-  std::vector<std::vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
+  std::vector<core::plain_vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
   std::vector<block_meaning> meanings_;
   bool meant_ = false;
   outcome totals_;

@@ -12,9 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -43,7 +41,14 @@ class location_path {
         scratch_(&scratch),
         walk_(rank),
         earliest_ns_(earliest_ns),
-        now_ns_(earliest_ns) {
+        now_ns_(earliest_ns),
+        profile_(scratch.merging.memory),
+        aligned_(scratch.merging.memory),
+        log_(scratch.merging.memory),
+        step_blocks_(scratch.merging.memory),
+        call_blocks_(scratch.merging.memory),
+        between_blocks_(scratch.merging.memory),
+        notes_(scratch.merging.memory) {
     // What it will need stands together, and apart from that of other ranks.
     step_blocks_.resize(rank.blocks.size(), key_map::none);
     call_blocks_.resize(here_->call_sites.size(), key_map::none);
@@ -54,11 +59,11 @@ class location_path {
   }
 
   /// Who it waits for, by record; borrowed.
-  void expect(const std::vector<arrival>& arrivals) {
+  void expect(const core::plain_vector<arrival>& arrivals) {
     arrivals_ = &arrivals;
     if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
   }
-  const std::vector<arrival>& arrivals() const noexcept { return *arrivals_; }
+  const core::plain_vector<arrival>& arrivals() const noexcept { return *arrivals_; }
   const path_profile& profile() const noexcept { return profile_; }
 
   /// Goes to the beginning of the next record. At the end: takes the last steps, reports, returns false.
@@ -131,18 +136,16 @@ class location_path {
 
   /// Appends all of the profile that is not zero; returns how many entries that are.
   std::uint32_t write(packet& out) const {
-    const std::size_t begin = out.size();
-    out.resize(begin + profile_.size() * sizeof(snapshot_entry));
-    std::size_t at = begin;
+    out.reserve(out.size() + profile_.size() * sizeof(snapshot_entry));
+    std::uint32_t count = 0;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       const path_use& u = profile_[b];
       if (u.nothing()) continue;
-      std::memcpy(out.data() + at, &(*blocks_)[b], sizeof(block_table::name));
-      std::memcpy(out.data() + at + sizeof(block_table::name), &u, sizeof u);
-      at += sizeof(snapshot_entry);
+      const snapshot_entry e{(*blocks_)[b], u};
+      put(out, e);
+      ++count;
     }
-    out.resize(at);
-    return static_cast<std::uint32_t>((at - begin) / sizeof(snapshot_entry));
+    return count;
   }
 
   /// A scout takes over an unknown path: begins to count anew.
@@ -152,20 +155,21 @@ class location_path {
     ++at_;
   }
 
-  /// Explains the current record's wait by the causer's path (scratch.entries) and takes that over. `base`: what a
+  /// Explains the current record's wait by the causer's path (forward_scratch::taken) and takes that over. `base`: what a
   /// relative snapshot adds to, else null.
-  void adopt(const arrival& a, const path_profile* base, bool partial_path) {
+  void adopt(const arrival& a, const path_profile* base) {
     path_profile& incoming = scratch_->incoming;
-    const std::vector<snapshot_entry>& path = scratch_->entries;
+    const snapshot_entry* const path = scratch_->taken.entries;
+    const std::size_t count = scratch_->taken.head.entries;
     incoming.clear();
     if (base != nullptr) {
-      incoming.assign(base->begin(), base->end());
+      incoming = *base;
       for (path_use& u : incoming) u.own_ns = 0;
     }
     incoming.resize(std::max(incoming.size(), profile_.size()));
-    std::vector<std::uint32_t>& numbers = scratch_->numbers;
-    if (numbers.size() < path.size()) numbers.resize(path.size(), 0);
-    for (std::size_t i = 0; i != path.size(); ++i) {
+    core::plain_vector<std::uint32_t>& numbers = scratch_->numbers;
+    if (numbers.size() < count) numbers.resize(count, 0);
+    for (std::size_t i = 0; i != count; ++i) {
       const snapshot_entry& e = path[i];
       std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
       if (number >= blocks_->size()) number = 0;
@@ -184,7 +188,7 @@ class location_path {
     }
     profile_.resize(incoming.size());
     const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
-    if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
+    if (wait_ns > 0) explain_wait(a, wait_ns, scratch_->taken.head.partial != 0);
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       profile_[b] = incoming[b];
       profile_[b].own_ns = 0;
@@ -330,7 +334,7 @@ class location_path {
     for (std::uint32_t b = 0; b != incoming.size(); ++b) {
       const path_use &mine = profile_[b], &theirs = incoming[b];
       if (mine.same(theirs)) continue;
-      const path_use& common = base[b];
+      const block_use& common = base[b];
       wait_log::term& t = log_.add_term(w);
       t.waiter = mine.since(common);
       t.causer = theirs.since(common);
@@ -374,14 +378,14 @@ class location_path {
   std::int64_t earliest_ns_, now_ns_, leave_ns_ = 0;
   std::uint64_t next_ = 0, previous_steps_ = 0;
   std::int64_t previous_site_ = -1;
-  const std::vector<arrival>* arrivals_ = nullptr;
+  const core::plain_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
   alignments aligned_;
   wait_log log_;
-  std::vector<std::uint32_t> step_blocks_, call_blocks_;
+  core::plain_vector<std::uint32_t> step_blocks_, call_blocks_;
   key_map between_blocks_;
-  std::vector<wait_note> notes_;
+  core::plain_vector<wait_note> notes_;
 };
 
 }  // namespace explain

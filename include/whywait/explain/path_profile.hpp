@@ -2,12 +2,12 @@
 #define WHYWAIT_EXPLAIN_PATH_PROFILE_HPP
 
 #include <whywait/core/approach.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/interval_diff.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -21,9 +21,9 @@ struct path_use {
 
   bool nothing() const noexcept { return (visits | ns | work) == 0; }
   bool same(const path_use& o) const noexcept { return ((visits ^ o.visits) | (ns ^ o.ns) | (work ^ o.work)) == 0; }
-  block_use since(const path_use& o) const noexcept { return {visits - o.visits, ns - o.ns, work - o.work}; }
+  block_use since(const block_use& o) const noexcept { return {visits - o.visits, ns - o.ns, work - o.work}; }
 };
-using path_profile = std::vector<path_use>;
+using path_profile = core::plain_vector<path_use>;
 
 /// Two sides relative to a common base: one that has since taken over a third path may lie before it, and only the
 /// difference counts, so both are moved up until none is negative.
@@ -46,14 +46,17 @@ class alignments {
   /// One of them; valid until the next change.
   struct view {
     std::int64_t at_ns;  ///< INT64_MIN: never
-    const path_use* uses;
+    const block_use* uses;
     std::size_t size;
 
-    const path_use& operator[](std::size_t block) const noexcept {
-      static constexpr path_use nothing{};
+    const block_use& operator[](std::size_t block) const noexcept {
+      static constexpr block_use nothing{};
       return block < size ? uses[block] : nothing;
     }
   };
+
+  alignments() noexcept = default;
+  explicit alignments(core::memory_pool& pool) noexcept : recent_(pool), uses_(pool) {}
 
   /// For the first few of them, of as many blocks.
   void reserve(std::size_t blocks) {
@@ -105,7 +108,7 @@ class alignments {
   template <class Applies>
   void approach(Applies&& applies) const noexcept {
     const view found = latest(applies);
-    core::approach(found.uses, found.size * sizeof(path_use));
+    core::approach(found.uses, found.size * sizeof(block_use));
   }
 
  private:
@@ -117,8 +120,9 @@ class alignments {
 
   void write(std::size_t row, const path_profile& profile) {
     if (row >= rows_ || profile.size() > stride_) grow(row, profile.size());
-    path_use* const to = uses_.data() + row * stride_;
-    std::fill(std::copy(profile.begin(), profile.end(), to), to + stride_, path_use{});
+    block_use* to = uses_.data() + row * stride_;
+    for (const path_use& u : profile) *to++ = {u.visits, u.ns, u.work};
+    for (block_use* const end = uses_.data() + (row + 1) * stride_; to != end; ++to) *to = {};
   }
   // Rows one after the other, all equally long: for one more row, or for more blocks.
   void grow(std::size_t row, std::size_t blocks) {
@@ -126,11 +130,10 @@ class alignments {
     if (stride == stride_) {
       uses_.resize(rows * stride);
     } else {
-      std::vector<path_use> wider(rows * stride);
+      core::plain_vector<block_use> wider = uses_.sibling();
+      wider.resize(rows * stride);
       for (std::size_t r = 0; r != rows_; ++r) {
-        std::copy(uses_.begin() + static_cast<std::ptrdiff_t>(r * stride_),
-                  uses_.begin() + static_cast<std::ptrdiff_t>((r + 1) * stride_),
-                  wider.begin() + static_cast<std::ptrdiff_t>(r * stride));
+        std::copy(uses_.data() + r * stride_, uses_.data() + (r + 1) * stride_, wider.data() + r * stride);
       }
       uses_.swap(wider);
     }
@@ -139,9 +142,9 @@ class alignments {
   }
 
   std::int64_t world_ns_ = INT64_MIN;
-  std::vector<entry> recent_;
+  core::plain_vector<entry> recent_;
   std::size_t used_ = 0;
-  std::vector<path_use> uses_;  ///< of all ranks, then of each of the recent ones
+  core::plain_vector<block_use> uses_;  ///< of all ranks, then of each of the recent ones
   std::size_t rows_ = 0, stride_ = 0;
 };
 

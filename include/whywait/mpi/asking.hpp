@@ -31,9 +31,9 @@ namespace mpi {
 /// savings that the report prints by itself are one number. The others imagine another program: the log answers them.
 struct asked_questions {
   std::vector<predict::question> all;
-  std::vector<explain::what_if> clocks;   ///< for explain::options::questions; in each epoch the same ones
+  std::vector<explain::what_if> clocks;  ///< for explain::options::questions; in each epoch the same ones
   core::plain_vector<std::size_t> clock_of;  ///< of each of those: index in `all`
-  core::plain_vector<bool> known;         ///< of each of those: whether it meant anything in any epoch
+  core::plain_vector<bool> known;  ///< of each of those: whether it meant anything in any epoch
   bool read = false;
 
   /// What the clocks said, for `predict::ask`.
@@ -92,7 +92,7 @@ struct meant_block {
   all.gather(mine.data(), mine.size() * sizeof(meant_block), [&](const unsigned char* data, std::size_t size) {
     const std::size_t before = found.size();
     found.resize(before + size / sizeof(meant_block));
-    std::memcpy(&found[before], data, size);
+    if (size != 0) std::memcpy(&found[before], data, size);
   });
   explain::sort_rarely(found);
   found.erase(std::unique(found.begin(), found.end()), found.end());

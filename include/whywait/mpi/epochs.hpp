@@ -40,7 +40,7 @@ namespace mpi {
 /// WHYWAIT_WHATIF learns from: those of the first epoch.
 struct explained_so_far {
   explain::epoch_memory memory;
-  std::vector<rules::site_use> uses;    ///< on rank 0
+  core::plain_vector<rules::site_use> uses;    ///< on rank 0
   std::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: of all epochs that came to their end
   data_so_far data;
