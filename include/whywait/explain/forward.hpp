@@ -68,6 +68,7 @@ class forward_pass {
         if (!takes_over(a)) continue;
         packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
+        links_.of(a.causer_rank);
         put(out,
             snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
                              static_cast<std::uint16_t>(a.flags & arrival_flag::all),
@@ -154,11 +155,13 @@ class forward_pass {
     if (!ready_) {
       ready_ = true;
       for (lane& l : lanes_) {
+        l.path.begin(links_.size() + 1);
         if (!l.keep.empty()) sort_rarely(l.keep);
         if (!l.scouted) continue;
         l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
                                         *blocks_, nullptr, *scratch_));
         l.scout->expect(l.arrivals);
+        l.scout->begin(0);
         l.scout_at = between_records;
       }
     }
