@@ -54,7 +54,10 @@ class plain_memory {
     size_ = static_cast<uint32_t>(size_ + to - from);
   }
   void give_back(size_t element) noexcept {
-    if (data_ == nullptr) return;
+    if (data_ != nullptr) free_all(element);
+  }
+  // Out of line: every list has an end, and few ends are hot.
+  [[gnu::noinline]] void free_all(size_t element) noexcept {
     if (pool_ != nullptr) return pool_->give(data_, capacity_ * element);
     ::operator delete(data_);
   }

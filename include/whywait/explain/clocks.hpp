@@ -68,8 +68,8 @@ class rank_clocks {
                         const core::plain_vector<arrival>& arrivals) = 0;
   /// Every location in turn, after the forward pass.
   virtual void explained(std::uint16_t location, explained_location what) = 0;
-  /// Before the classes are summed; borrowed.
-  virtual void classes(merge_book& merging) = 0;
+  /// Before the classes are summed; borrowed. `number`: of this rank in it.
+  virtual void classes(merge_book& merging, std::size_t number) = 0;
   /// On rank 0: before the classes are presented, and after that.
   virtual void report(outcome& result, std::vector<merged_class>& merged) = 0;
   virtual void mark_savings(outcome& result) const = 0;

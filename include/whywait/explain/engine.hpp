@@ -167,34 +167,31 @@ class rank_engine {
   // Stages 3 and 4.
   forward_pass& forward() noexcept { return *forward_; }
 
-  /// Afterwards: what the virtual clocks want to know.
-  void report() {
-    forward_->report(*clocks_);
-    forward_.reset();
-  }
-
   // Before stage 3, rank after rank, in steps.
   static constexpr int approach_steps = 1 + forward_pass::approach_steps;
   void approach(int step) const noexcept {
     if (step == 0) return core::approach(&forward_, sizeof forward_);
-    forward_->approach(step - 1);
-  }
-  // Before stage 5 of another rank: asks for what this one will need.
-  void approach() const noexcept {
-    if (forward_ != nullptr) forward_->approach(0);
-    memory_->classes.approach();
+    if (forward_ != nullptr) forward_->approach(step - 1);
   }
 
-  // Stage 5: merging.
-  void begin_merging() {
-    if (forward_ != nullptr) forward_->settle();
+  /// After stages 3 and 4, when nothing is left to do for it or for others: tells the virtual clocks what they want to know
+  /// and hands its classes over to `merging`, which is borrowed, as the rank with that number among those of the process.
+  void finish(merge_book& merging, std::size_t number) {
+    if (clocks_ != nullptr) {
+      forward_->report(*clocks_);
+    } else {
+      forward_->settle();
+    }
     forward_.reset();
+    merging_ = &merging;
+    number_ = number;
     class_book& classes = memory_->classes;
     for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sums(c).wait_ns;
-    merging_.reset(new merge_book(*settings_, *rank_, *blocks_, classes, memory_->leaders, scratch_->merging));
+    merging.take(number, *rank_, *blocks_, classes);
   }
-  merge_book& merging() noexcept { return *merging_; }
+  bool finished() const noexcept { return merging_ != nullptr; }
 
+  // Stage 5: merging.
   packet pack_result() {
     take_meanings();
     packet out;
@@ -203,7 +200,7 @@ class rank_engine {
       put(out, v);
     }
     put_all(out, meanings_);
-    merging_->write(out);
+    merging_->write(number_, out);
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
@@ -224,14 +221,12 @@ class rank_engine {
       if (at == known || meanings_[at].key != m.key) meanings_.push_back(m);
     }
     if (meanings_.size() != known) sort_meanings();
-    merging_->add(in.rest(), in.left());
+    merging_->add(number_, in.rest(), in.left());
   }
   const outcome& totals() const noexcept { return totals_; }
 
   void sum_classes() {
-    if (clocks_ == nullptr) return;
-    merging_->catch_up();
-    clocks_->classes(*merging_);
+    if (clocks_ != nullptr) clocks_->classes(*merging_, number_);
   }
 
   outcome present_result() {
@@ -299,7 +294,8 @@ class rank_engine {
   rank_clocks* clocks_;
   forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
-  std::unique_ptr<merge_book> merging_;
+  merge_book* merging_ = nullptr;
+  std::size_t number_ = 0;  ///< in `merging_`
   core::plain_vector<reply> replies_;
   packet reply_bytes_;
   std::vector<core::plain_vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives

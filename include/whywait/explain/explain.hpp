@@ -43,6 +43,8 @@ namespace detail {
   forward_scratch scratch;  // first: its memory pool outlives what takes from it
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
+  shape_leaders none;
+  merge_book merging(settings, count, count == 0 ? none : memories[0].leaders, scratch.merging);
   rank_engine::scratch first_pass;
   std::vector<rank_engine> engines;
   engines.reserve(count);
@@ -71,32 +73,36 @@ namespace detail {
                      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
                        at(i).forward().take_promises(packet_reader(data, size));
                      });
-  transport.forward([&](std::int32_t i, post_call post) { return at(i).forward().advance(post); },
-                    [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                      at(i).forward().receive(source, data, size);
-                    },
-                    [&](std::int32_t i, int step) { at(i).approach(step); }, rank_engine::approach_steps);
-
-  if (clocks != nullptr) {
-    for (std::size_t i = 0; i != count; ++i) engines[i].report();
-    clocks->charge_delays(transport);
-  }
+  // Where a process hosts many ranks, each goes on to its classes at once, while it is in the cache.
+  transport.forward(
+      [&](std::int32_t i, post_call post) {
+        if (at(i).finished()) return true;
+        const bool all = at(i).forward().advance(post);
+        if (all && count > 1) at(i).finish(merging, static_cast<std::size_t>(i));
+        return all;
+      },
+      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+        if (!at(i).finished()) at(i).forward().receive(source, data, size);
+      },
+      [&](std::int32_t i, int step) { at(i).approach(step); }, rank_engine::approach_steps);
   for (std::size_t i = 0; i != count; ++i) {
-    if (i + 2 < count) engines[i + 2].approach();
-    engines[i].begin_merging();
+    if (!engines[i].finished()) engines[i].finish(merging, i);
   }
+
+  if (clocks != nullptr) clocks->charge_delays(transport);
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
-    transport.reduce(
-        [&](std::int32_t i) { return at(i).merging().pack(); },
-        [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
+    merging.propose();
+    transport.reduce([&](std::int32_t) { return merging.pack(); },
+                     [&](std::int32_t, const unsigned char* data, std::size_t size) { merging.merge(data, size); });
     packet leaders;
-    transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
+    transport.broadcast([&](std::int32_t) { return merging.pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
                           if (i == 0) leaders.assign(data, data + size);  // the same for all
                         });
     if (leaders.empty()) break;
-    scratch.merging.leaders.push_back(std::move(leaders));
+    merging.settle(leaders);
   }
+  merging.close();
   for (std::size_t i = 0; i != count; ++i) engines[i].sum_classes();
   transport.reduce(
       [&](std::int32_t i) { return at(i).pack_result(); },

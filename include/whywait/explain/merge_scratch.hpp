@@ -2,10 +2,14 @@
 #define WHYWAIT_EXPLAIN_MERGE_SCRATCH_HPP
 
 #include <whywait/core/memory_pool.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/class_sums.hpp>
 #include <whywait/explain/packet.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,7 +18,7 @@ inline namespace v0 {
 namespace explain {
 
 /// What making and merging classes needs for a short time only: room that all ranks of a process share, so that it stays
-/// in the cache and does not grow with them. But for the leaders nothing in it means anything from one call to the next.
+/// in the cache and does not grow with them. Nothing in it means anything from one call to the next.
 struct merge_scratch {
   /// A class on its way into the canonical order.
   struct placed_class {
@@ -26,16 +30,25 @@ struct merge_scratch {
     std::uint32_t block;
     double part;
   };
-  core::memory_pool memory;        ///< of the run: where the ranks' own lists of this and of the forward pass stand
-  std::vector<packet> leaders;     ///< those that all ranks have found in each round so far (merging.hpp)
-  std::vector<double> parts;       ///< a shape, by block; all 0 between two calls
-  std::vector<share> shape;
-  std::vector<placed_class> placed;
-  std::vector<std::uint32_t> order;
-  std::vector<term_sums> terms;     ///< by block
-  std::vector<unsigned char> used;  ///< by block: whether it has a term; all 0 between two calls
+  core::memory_pool memory;                 ///< of the run: where the ranks' own lists of the passes before stand
+  core::plain_vector<double> parts;         ///< a shape, by block; all 0 between two calls
+  core::plain_vector<std::uint32_t> order;  ///< the blocks of that shape
+  core::plain_vector<placed_class> placed;
+  core::plain_vector<term_sums> terms;      ///< by place of the block among all
+  core::plain_vector<std::uint64_t> used;   ///< by place of the block, a bit: has it a term? all 0 between two calls
   std::vector<location_share> waiters, causers, shares;
   packet joined;
+
+  /// Total variation distance from a shape to that whose parts of 1 lie in `parts`, or are of blocks that are unknown here.
+  double distance(const share* shape, std::size_t size) const noexcept {
+    if (size == 0) return 1;
+    double apart = 0, met = 0;
+    for (const share* s = shape; s != shape + size; ++s) {
+      apart += std::fabs(s->part - parts[s->block]);
+      met += parts[s->block];
+    }
+    return (apart + std::max(0.0, 1 - met)) / 2;
+  }
 };
 
 }  // namespace explain

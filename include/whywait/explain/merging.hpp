@@ -1,17 +1,22 @@
 #ifndef WHYWAIT_EXPLAIN_MERGING_HPP
 #define WHYWAIT_EXPLAIN_MERGING_HPP
 
+#include <whywait/core/approach.hpp>
+#include <whywait/core/memory_pool.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/history.hpp>
+#include <whywait/explain/leader_search.hpp>
 #include <whywait/explain/merge_scratch.hpp>
 #include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/rank_classes.hpp>
 #include <whywait/explain/shape_leaders.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/explain/wait_class.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -23,32 +28,52 @@ namespace explain {
 /// becomes the next leader, on all ranks alike: one reduction and one broadcast per round, at most
 /// `classes_per_key` rounds. Every class then goes to the first leader within `class_distance`, and the rest
 /// is addition. So the outcome depends neither on rank numbers nor on the shape of the tree.
+///
+/// One for all ranks that a process hosts. Each hands over its classes when it has all its waits; from then on they lie in
+/// a row, what the rounds need apart from the rest. Calls in this order:
+/// `take` for each rank; in each round `propose`, `pack`, `merge`, `settle`; `close`; `write`, `add` and `merged`.
 class merge_book {
  public:
-  /// `leaders`: those of earlier epochs, by key and slot; they come first, and if the run goes on new ones join them.
-  /// `scratch`: of the process. All borrowed.
-  merge_book(const options& settings, const rank_history& rank, const block_table& blocks, class_book& classes,
-             shape_leaders& leaders, merge_scratch& scratch)
+  /// For `hosted` ranks. `leaders`: those of earlier epochs, by key and slot; they come first, and if the run goes on new
+  /// ones join them. `scratch`: of the process. All borrowed.
+  merge_book(const options& settings, std::size_t hosted, shape_leaders& leaders, merge_scratch& scratch)
       : settings_(&settings),
-        rank_(&rank),
-        blocks_(&blocks),
-        classes_(&classes),
         leaders_(&leaders),
         scratch_(&scratch),
-        by_name_(blocks.size()) {
-    for (std::uint32_t b = 0; b != by_name_.size(); ++b) by_name_[b] = b;
-    sort_short(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
-    list_uncovered();
-    propose();
+        search_(settings, leaders, scratch),
+        parts_(new part[hosted]),
+        hosted_(hosted) {}
+
+  /// All classes of the rank with that number among the hosted ones. If the run does not go on, the class book is empty then.
+  void take(std::size_t number, const rank_history& rank, const block_table& blocks, class_book& classes) {
+    part& mine = parts_[number];
+    mine.rank = &rank;
+    mine.blocks = &blocks;
+    mine.book = rank.continues ? &classes : nullptr;
+    mine.first = search_.size();
+    mine.all = rank_classes(classes, pool_);
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+      if (classes.kind(c) == class_book::shapeless) {
+        search_.add(settings_->classes_per_key + 1);
+      } else if (classes.kind(c) == class_book::rest || classes.slot(c) != class_book::open) {
+        search_.add(classes.kind(c) == class_book::rest ? settings_->classes_per_key : classes.slot(c));
+      } else {
+        search_.add(classes.key(c), classes.sums(c), classes.shape(c), classes.shape_size(c), blocks);
+      }
+    }
+    if (rank.continues) {
+      classes.begin_anew();
+    } else {
+      classes = {};
+    }
   }
 
-  /// What this rank and those whose proposals were merged propose in this round; once.
-  packet pack() {
-    catch_up();
-    return std::move(best_);
-  }
+  /// A round begins.
+  void propose() { search_.propose(best_); }
+  /// What is proposed here in this round and what came from others, but for what was packed before.
+  packet pack() noexcept { return std::move(best_); }
   void merge(const unsigned char* data, std::size_t size) {
-    catch_up();
+    if (size == 0) return;
     leader_reader mine(best_.data(), best_.size()), other(data, size);
     packet& both = scratch_->joined;
     both.clear();
@@ -63,39 +88,49 @@ class merge_book {
     }
     best_.swap(both);
   }
-
-  /// Goes on to the round after the last one whose leaders are known (merge_scratch::leaders): a rank does so when it is
-  /// its turn in what comes next, and is read only once for both.
-  void catch_up() {
-    if (settled_ == scratch_->leaders.size()) return;
-    while (settled_ != scratch_->leaders.size()) settle();
-    propose();
+  /// And ends: with the leaders that all ranks have found.
+  void settle(const packet& leaders) {
+    search_.settle(leaders);
+    detail::put_bytes(found_, leaders.data(), leaders.size());
+    ends_.push_back(found_.size());
   }
 
-  /// After the rounds and `catch_up`, before `write`: where class `number` of this rank belongs.
-  class_clock placed(std::size_t number) const noexcept {
-    class_clock c;
-    c.key = classes_->key(number);
-    c.slot = slot_of(number);
-    return c;
+  /// After the last round: every class has its place.
+  void close() {
+    search_.close();
+    if (hosted_ == 0 || parts_[0].book == nullptr) return;
+    std::size_t begin = 0;
+    for (const std::size_t end : ends_) {
+      leaders_->join({found_.data() + begin, end - begin});
+      begin = end;
+    }
   }
-  std::size_t entries() const noexcept { return classes_->size(); }
+  /// f(number of a class in its class book, class_clock) for each of one rank.
+  template <class F>
+  void each_place(std::size_t number, F&& f) const {
+    const part& mine = parts_[number];
+    for (std::uint32_t c = 0; c != mine.all.size(); ++c) f(c, class_clock{mine.all[c].key, slot(mine.first + c)});
+  }
 
-  /// After the rounds: appends the sums of this rank and of everything that `add` brought, as in class_packet.hpp. Once.
-  void write(packet& out) {
-    if (!summed_) return sum(out);
-    detail::put_bytes(out, sums_.data(), sums_.size());
+  /// Appends the sums of one rank and of everything that `add` brought it, as in class_packet.hpp. Once.
+  void write(std::size_t number, packet& out) {
+    part& mine = parts_[number];
+    if (!mine.summed) return sum(number, out);
+    detail::put_bytes(out, mine.sums.data(), mine.sums.size());
+    mine.sums = {};
   }
   /// What another rank wrote.
-  void add(const unsigned char* data, std::size_t size) {
-    if (!summed_) sum(sums_);
-    join_classes(sums_, data, size, *scratch_);
+  void add(std::size_t number, const unsigned char* data, std::size_t size) {
+    part& mine = parts_[number];
+    if (!mine.summed) sum(number, mine.sums);
+    join_classes(mine.sums, data, size, *scratch_);
   }
   /// On rank 0: all classes, by key and slot.
   [[gnu::cold]] std::vector<merged_class>& merged() {
-    if (!summed_) sum(sums_);
-    for (class_reader in(sums_.data(), sums_.size()); !in.done(); in.next()) merged_.emplace_back(in);
-    sums_.clear();
+    part& mine = parts_[0];
+    if (!mine.summed) sum(0, mine.sums);
+    for (class_reader in(mine.sums.data(), mine.sums.size()); !in.done(); in.next()) merged_.emplace_back(in);
+    mine.sums = {};
     return merged_;
   }
 
@@ -116,176 +151,58 @@ class merge_book {
   }
 
  private:
-  static constexpr std::uint32_t open = class_book::open;
-
-  // A class that looks for a leader.
-  struct candidate {
-    core::stable_key key;
-    std::uint32_t number;
+  // One rank.
+  struct part {
+    const rank_history* rank = nullptr;
+    const block_table* blocks = nullptr;
+    class_book* book = nullptr;  ///< if the run goes on
+    rank_classes all;
+    std::uint32_t first = 0;     ///< number of its first class in the search
+    bool summed = false;
+    packet sums;                 ///< as in class_packet.hpp
   };
 
   // The rest if there was no leader.
-  std::uint32_t slot_of(std::size_t number) const noexcept {
-    if (classes_->kind(number) == class_book::shapeless) return settings_->classes_per_key + 1;
-    const std::uint32_t slot = classes_->slot(number);
-    return slot == open ? settings_->classes_per_key : slot;
+  std::uint32_t slot(std::size_t number) const noexcept {
+    const std::uint32_t found = search_.slot(number);
+    return found == leader_search::open ? settings_->classes_per_key : found;
   }
 
-  // Those that no leader of an earlier epoch covers, in canonical order.
-  void list_uncovered() {
-    for (std::uint32_t c = 0; c != classes_->size(); ++c) {
-      if (classes_->kind(c) != class_book::shaped || classes_->slot(c) != open) continue;
-      const core::stable_key key = classes_->key(c);
-      classes_->sort_shape(c, [this](std::uint32_t a, std::uint32_t b) { return (*blocks_)[a].before((*blocks_)[b]); });
-      if (leaders_->size() != 0) classes_->place(c, slot_among_leaders(key, c));
-      if (classes_->slot(c) != open) continue;
-      if (open_.empty()) open_.reserve(classes_->size() - c);
-      open_.push_back({key, c});
+  void sum(std::size_t number, packet& out) {
+    part& mine = parts_[number];
+    mine.summed = true;
+    for (std::size_t next : {number + 2, number + 4}) {
+      if (next < hosted_) core::approach(&parts_[next], next == number + 2 ? 0 : sizeof(part));
+      if (next == number + 2 && next < hosted_) parts_[next].all.approach();
     }
-    sort_short(open_, [this](const candidate& a, const candidate& b) {
-      if (a.key != b.key) return a.key < b.key;
-      const class_sums &x = classes_->sums(a.number), &y = classes_->sums(b.number);
-      if (x.first_ns != y.first_ns) return x.first_ns < y.first_ns;
-      return before(a, b);
-    });
-  }
-  [[gnu::cold]] bool before(const candidate& a, const candidate& b) const {
-    packet first, second;
-    write(first, a);
-    write(second, b);
-    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
-  }
-
-  // As it travels; the shape is by name.
-  void write(packet& out, const candidate& c) const {
-    const class_sums& sums = classes_->sums(c.number);
-    const class_book::share* const shape = classes_->shape(c.number);
-    const std::size_t size = classes_->shape_size(c.number);
-    put(out, shape_leader{c.key, sums.first_ns, sums.wait_ns, sums.count, 0, static_cast<std::uint32_t>(size)});
-    for (std::size_t i = 0; i != size; ++i) {
-      const block_table::name& name = (*blocks_)[shape[i].block];
-      put(out, shape_entry{name.block, name.within, shape[i].part});
-    }
-  }
-
-  // The first of an earlier epoch that covers it; with all slots taken that of the rest.
-  [[gnu::cold]] std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
-    packet named;
-    write(named, {key, number});
-    const leader_reader mine(named.data(), named.size());
-    std::uint32_t slot = 0;
-    for (std::size_t i = leaders_->first_of(key); i != leaders_->size() && (*leaders_)[i].key == key; ++i, ++slot) {
-      if (distance(leaders_->shape(i), mine.shape()) <= settings_->class_distance) return slot;
-    }
-    return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
-  }
-
-  // The earliest of every key that is still uncovered.
-  void propose() {
-    best_.clear();
-    if (settled_ == settings_->classes_per_key) return;
-    std::vector<std::uint32_t>& first = scratch_->order;
-    first.clear();
-    std::size_t size = 0;
-    for (std::uint32_t i = 0; i != open_.size(); ++i) {
-      if (i != 0 && open_[i].key == open_[i - 1].key) continue;
-      first.push_back(i);
-      size += sizeof(shape_leader) + classes_->shape_size(open_[i].number) * sizeof(shape_entry);
-    }
-    best_.reserve(size);
-    for (const std::uint32_t i : first) write(best_, open_[i]);
-  }
-
-  // One round: each class that still looks for a leader joins that of its key, if it is near.
-  void settle() {
-    const std::uint32_t round = settled_++;
-    if (open_.empty()) return;
-    const packet& leaders = scratch_->leaders[round];
-    std::size_t left = 0, at = 0;
-    for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
-      for (; at != open_.size() && open_[at].key < leader.head().key; ++at) open_[left++] = open_[at];
-      if (at == open_.size() || open_[at].key != leader.head().key) continue;
-      const std::uint32_t place = leaders_->count_of(leader.head().key) + round;
-      spread(leader.shape());
-      for (; at != open_.size() && open_[at].key == leader.head().key; ++at) {
-        const candidate& c = open_[at];
-        if (near(leader, c)) {
-          classes_->place(c.number, place);
-        } else if (place + 1 >= settings_->classes_per_key) {
-          classes_->place(c.number, settings_->classes_per_key);  // no room for one more
-        } else {
-          open_[left++] = c;
-        }
-      }
-      for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
-    }
-    for (; at != open_.size(); ++at) open_[left++] = open_[at];
-    open_.resize(left);
-  }
-
-  // A shape into the scratch, by number of the block; what is unknown here is left out.
-  void spread(shape_view shape) {
-    std::vector<double>& parts = scratch_->parts;
-    std::vector<std::uint32_t>& blocks = scratch_->order;
-    if (parts.size() < blocks_->size()) parts.resize(blocks_->size(), 0);
-    blocks.clear();
-    for (std::size_t i = 0; i != shape.size(); ++i) {
-      const shape_entry e = shape[i];
-      const std::uint32_t b = blocks_->find(e.block, e.within);
-      if (b == key_map::none) continue;
-      parts[b] = e.share;
-      blocks.push_back(b);
-    }
-  }
-
-  // Is its shape near that of the leader, which is spread out? The order in which the ranks met the blocks could decide
-  // by its rounding what is just at the limit: there they are compared by name.
-  bool near(const leader_reader& leader, const candidate& c) const {
-    const double more = classes_->distance(c.number) - settings_->class_distance;
-    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
-  }
-  [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
-    packet named;
-    write(named, c);
-    return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
-  }
-
-  void sum(packet& out) {
-    catch_up();
-    summed_ = true;
+    names_.of(*mine.blocks);
     using placed_class = merge_scratch::placed_class;
-    std::vector<placed_class>& all = scratch_->placed;
-    all.clear();
-    for (std::uint32_t c = 0; c != classes_->size(); ++c) {
-      const std::uint32_t slot = slot_of(c);
-      if (classes_->kind(c) == class_book::shaped) classes_->place(c, slot);
-      if (classes_->sums(c).count != 0) all.push_back({classes_->key(c), slot, c});
+    core::plain_vector<placed_class>& placed = scratch_->placed;
+    placed.clear();
+    for (std::uint32_t c = 0; c != mine.all.size(); ++c) {
+      const std::uint32_t place = slot(mine.first + c);
+      if (mine.book != nullptr && mine.book->kind(c) == class_book::shaped) mine.book->place(c, place);
+      if (mine.all[c].sums.count != 0) placed.push_back({mine.all[c].key, place, c});
     }
-    sort_short(all, [](const placed_class& a, const placed_class& b) {
+    sort_short(placed, [](const placed_class& a, const placed_class& b) {
       return a.key != b.key ? a.key < b.key : a.slot < b.slot;
     });
-    out.reserve(out.size() + all.size() * (sizeof(packed_class) + sizeof(location_share)) +
-                classes_->terms() * sizeof(packed_term) + classes_->causers() * sizeof(location_share));
-    for (std::size_t i = 0, j = 0; i != all.size(); i = j) {
-      for (j = i + 1; j != all.size() && all[j].key == all[i].key && all[j].slot == all[i].slot;) ++j;
-      write_class(out, i, j);
+    out.reserve(out.size() + placed.size() * (sizeof(packed_class) + sizeof(location_share)) +
+                mine.all.terms() * sizeof(packed_term) + mine.all.causers() * sizeof(location_share));
+    for (std::size_t i = 0, j = 0; i != placed.size(); i = j) {
+      for (j = i + 1; j != placed.size() && placed[j].key == placed[i].key && placed[j].slot == placed[i].slot;) ++j;
+      write_class(mine, out, i, j);
     }
-    if (rank_->continues) {
-      for (const packet& leaders : scratch_->leaders) leaders_->join({leaders.data(), leaders.size()});
-      classes_->begin_anew();
-    } else {
-      *classes_ = {};
-    }
-    open_ = {};
+    mine.all = {};
   }
 
   // Classes of this rank that are one now: some of scratch_->placed.
-  void write_class(packet& out, std::size_t first, std::size_t last) {
-    std::vector<term_sums>& terms = scratch_->terms;
-    std::vector<unsigned char>& used = scratch_->used;
-    if (used.size() < by_name_.size()) {
-      used.resize(by_name_.size(), 0);
-      terms.resize(by_name_.size());
+  void write_class(const part& mine, packet& out, std::size_t first, std::size_t last) {
+    core::plain_vector<term_sums>& terms = scratch_->terms;
+    core::plain_vector<std::uint64_t>& used = scratch_->used;
+    if (terms.size() < names_.size()) {
+      terms.resize(names_.size());
+      used.resize(names_.size() / 64 + 1, 0);
     }
     scratch_->waiters.clear();
     scratch_->causers.clear();
@@ -293,44 +210,50 @@ class merge_book {
     head.key = scratch_->placed[first].key;
     head.slot = scratch_->placed[first].slot;
     for (std::size_t i = first; i != last; ++i) {
-      const std::uint32_t c = scratch_->placed[i].number;
-      const class_sums& sums = classes_->sums(c);
+      const rank_classes::one& c = mine.all[scratch_->placed[i].number];
       if (i == first) {
-        head.sums = sums;
+        head.sums = c.sums;
       } else {
-        head.sums.add(sums);
+        head.sums.add(c.sums);
       }
-      add_share(scratch_->waiters, {rank_->rank, static_cast<std::int32_t>(classes_->location(c)), sums.wait_ns});
-      classes_->each_causer(c, [this](const location_share& share) { add_share(scratch_->causers, share); });
-      classes_->each_term(c, [&](std::uint32_t block, const term_sums& t) {
-        if (used[block] == 0) terms[block] = {};
-        used[block] = 1;
-        terms[block].add(t);
-      });
+      add_share(scratch_->waiters, {mine.rank->rank, static_cast<std::int32_t>(c.location), c.sums.wait_ns});
+      for (const location_share& share : mine.all.causers_of(c)) add_share(scratch_->causers, share);
+      for (const rank_classes::term& t : mine.all.terms_of(c)) {
+        const std::uint32_t place = names_.place(t.block);
+        const std::uint64_t bit = std::uint64_t{1} << place % 64;
+        if ((used[place / 64] & bit) == 0) {
+          used[place / 64] |= bit;
+          terms[place] = t.sums;
+          ++head.terms;
+        } else {
+          terms[place].add(t.sums);
+        }
+      }
     }
     const std::size_t at = out.size();
     put(out, head);
-    for (const std::uint32_t b : by_name_) {
-      if (used[b] == 0) continue;
-      used[b] = 0;
-      put(out, packed_term{(*blocks_)[b].block, (*blocks_)[b].within, terms[b]});
-      ++head.terms;
+    for (std::size_t word = 0; word * 64 < names_.size(); ++word) {
+      for (std::uint64_t left = used[word]; left != 0; left &= left - 1) {
+        const std::size_t place = word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
+        const block_table::name& name = (*mine.blocks)[names_.block(place)];
+        put(out, packed_term{name.block, name.within, terms[place]});
+      }
+      used[word] = 0;
     }
     detail::finish_class(out, at, head, *scratch_);
   }
 
   const options* settings_;
-  const rank_history* rank_;
-  const block_table* blocks_;
-  class_book* classes_;
-  shape_leaders* leaders_;              ///< of earlier epochs
+  shape_leaders* leaders_;  ///< of earlier epochs
   merge_scratch* scratch_;
-  std::vector<std::uint32_t> by_name_;  ///< the numbers of all blocks
-  std::vector<candidate> open_;         ///< classes that have found no leader yet, in canonical order
-  packet best_;                         ///< what is proposed: by key, one each
-  std::uint32_t settled_ = 0;           ///< rounds
-  packet sums_;                         ///< as in class_packet.hpp
-  bool summed_ = false;
+  core::memory_pool pool_;  ///< of the parts
+  leader_search search_;
+  std::unique_ptr<part[]> parts_;
+  std::size_t hosted_;
+  packet best_;                          ///< what is proposed: by key, one each
+  packet found_;                         ///< the leaders of all rounds
+  core::plain_vector<std::size_t> ends_;  ///< of each round in found_
+  name_order names_;
   std::vector<merged_class> merged_;
 };
 

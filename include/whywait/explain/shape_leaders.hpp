@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_SHAPE_LEADERS_HPP
 #define WHYWAIT_EXPLAIN_SHAPE_LEADERS_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/packet.hpp>
 
@@ -11,7 +12,6 @@
 #include <cstring>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -28,8 +28,8 @@ class shape_view {
  public:
   shape_view() = default;
   shape_view(const unsigned char* bytes, std::size_t size) noexcept : bytes_(bytes), size_(size) {}
-  shape_view(const std::vector<shape_entry>& all) noexcept
-      : shape_view(reinterpret_cast<const unsigned char*>(all.data()), all.size()) {}
+  template <class List>
+  shape_view(const List& all) noexcept : shape_view(reinterpret_cast<const unsigned char*>(all.data()), all.size()) {}
 
   std::size_t size() const noexcept { return size_; }
   const unsigned char* bytes() const noexcept { return bytes_; }
@@ -151,8 +151,8 @@ class shape_leaders {
   }
 
  private:
-  std::vector<shape_leader> heads_;
-  std::vector<shape_entry> shapes_;
+  core::plain_vector<shape_leader> heads_;
+  core::plain_vector<shape_entry> shapes_;
 };
 
 }  // namespace explain

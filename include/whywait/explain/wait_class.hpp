@@ -2,14 +2,13 @@
 #define WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
 
 #include <whywait/core/approach.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/class_sums.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/merge_scratch.hpp>
 #include <whywait/explain/options.hpp>
-#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -50,7 +49,7 @@ class class_book {
   /// are below `block_count`. Returns the number of its class.
   std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
                     const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
-    std::vector<double>& parts = scratch_->parts;
+    core::plain_vector<double>& parts = scratch_->parts;
     if (parts.size() < block_count) parts.resize(block_count, 0);
     double whole = 0;
     for (const residual_term& t : wait.terms) whole += static_cast<double>(std::abs(t.total_ns));
@@ -92,29 +91,6 @@ class class_book {
 
   std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
-  /// Puts it into the order of `before(block number, block number)`.
-  template <class Before>
-  void sort_shape(std::size_t number, Before before) {
-    const auto first = shapes_.begin() + heads_[number].first;
-    std::vector<share>& some = scratch_->shape;
-    some.assign(first, first + heads_[number].count);
-    sort_short(some, [&before](const share& a, const share& b) { return before(a.block, b.block); });
-    std::copy(some.begin(), some.end(), first);
-  }
-  /// Total variation distance from the shape of a class to that whose parts of 1 lie in the scratch by block, or are of
-  /// blocks that are unknown here.
-  double distance(std::size_t number) const noexcept {
-    const head& c = heads_[number];
-    if (c.count == 0) return 1;
-    const double* parts = scratch_->parts.data();
-    double apart = 0, met = 0;
-    const share* const end = shapes_.data() + c.first + c.count;
-    for (const share* s = shapes_.data() + c.first; s != end; ++s) {
-      apart += std::fabs(s->part - parts[s->block]);
-      met += parts[s->block];
-    }
-    return (apart + std::max(0.0, 1 - met)) / 2;
-  }
 
   /// What its waits have in each block, in no certain order: f(block number, term_sums).
   template <class F>
@@ -221,7 +197,9 @@ class class_book {
     }
   }
 
-  bool near(std::uint32_t number) const noexcept { return distance(number) <= settings_->class_distance; }
+  bool near(std::uint32_t number) const noexcept {
+    return scratch_->distance(shape(number), shape_size(number)) <= settings_->class_distance;
+  }
 
   // The first class of a key, made as `kind` if there is none: the head of a list in the order in which they were made.
   std::uint32_t first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
@@ -291,11 +269,11 @@ class class_book {
   const options* settings_ = nullptr;
   merge_scratch* scratch_ = nullptr;
   key_map numbers_;  ///< of a key and a location: its first class
-  std::vector<head> heads_;
-  std::vector<share> shapes_;
-  std::vector<entry> entries_;
-  std::vector<term_node> terms_;      ///< of each class a list by block
-  std::vector<causer_node> causers_;  ///< of each class a list
+  core::plain_vector<head> heads_;
+  core::plain_vector<share> shapes_;
+  core::plain_vector<entry> entries_;
+  core::plain_vector<term_node> terms_;      ///< of each class a list by block
+  core::plain_vector<causer_node> causers_;  ///< of each class a list
 };
 
 }  // namespace explain

@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_RULES_COMPILER_HPP
 #define WHYWAIT_RULES_COMPILER_HPP
 
+#include <whywait/core/plain_vector.hpp>
+#include <whywait/rules/declaration_names.hpp>
 #include <whywait/rules/expression_compiler.hpp>
 #include <whywait/rules/fact_types.hpp>
 #include <whywait/rules/join_planner.hpp>
@@ -10,11 +12,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -26,6 +26,8 @@ namespace rules {
 class compiler {
  public:
   compiler() { add_fact_types(out_); }
+  compiler(const compiler&) = delete;
+  compiler& operator=(const compiler&) = delete;
 
   /// Adds a text. `built_in` marks its problems in the listing.
   [[gnu::cold]] void add(std::string name, std::string text, bool built_in = false) {
@@ -63,43 +65,43 @@ class compiler {
       case kind::own:
       case kind::composite: return enter_event(index, source);
       case kind::problem: {
-        const std::string name = problem_name(d);
+        const std::string_view name = declaration_names::problem_name(syntax_, d);
         if (d.bad || name.empty()) {
           if (!d.bad) problems_.push_back(index);  // its missing or wrong name is reported with the rest of it
           return;
         }
-        const auto found = problem_named_.find(name);
-        if (found != problem_named_.end()) {
-          if (syntax_.declarations[found->second].where.source == source)
+        const std::size_t found = problem_named_.find(name);
+        if (found != declaration_names::none) {
+          if (syntax_.declarations[found].where.source == source)
             out_.log.report(code::duplicate, d.where, "a problem '" + detail::clean(name) + "' is declared above already");
-          gone_[found->second] = true;
+          gone_[found] = true;
         }
-        problem_named_[name] = index;
+        problem_named_.put(index);
         problems_.push_back(index);
         return;
       }
       case kind::remove_problem: {
-        const auto found = problem_named_.find(d.name.text);
-        if (found == problem_named_.end()) {
+        const std::size_t found = problem_named_.find(d.name.text);
+        if (found == declaration_names::none) {
           detail::nearest_name near(d.name.text);
-          for (const auto& known : problem_named_) near.offer(known.first);
+          for (const std::size_t known : problem_named_) near.offer(problem_named_.name_of(known));
           out_.log.report(code::unknown_problem, d.name.where, "there is no problem '" + detail::clean(d.name.text) + "'", near.hint());
           return;
         }
-        gone_[found->second] = true;
-        problem_named_.erase(found);
+        gone_[found] = true;
+        problem_named_.drop(d.name.text);
         return;
       }
       case kind::remove_problems:
-        for (const auto& known : problem_named_) gone_[known.second] = true;
+        for (const std::size_t known : problem_named_) gone_[known] = true;
         problem_named_.clear();
         return;
       case kind::remove_event: {
-        const auto found = event_named_.find(d.name.text);
-        if (found == event_named_.end()) return unknown_event(d.name);
-        gone_[found->second] = true;
-        removed_.insert(d.name.text);
-        event_named_.erase(found);
+        const std::size_t found = event_named_.find(d.name.text);
+        if (found == declaration_names::none) return unknown_event(d.name);
+        gone_[found] = true;
+        removed_.put(index);
+        event_named_.drop(d.name.text);
         return;
       }
       case kind::setting:
@@ -116,13 +118,13 @@ class compiler {
       out_.log.report(code::duplicate, d.name.where, "'" + name + "' is an event of the analysis itself");
       return;
     }
-    const auto found = event_named_.find(name);
+    const std::size_t found = event_named_.find(name);
     if (d.bad) {  // reported; whatever uses it stays silent, unless there is an older one
-      if (found == event_named_.end()) removed_.insert(name);
+      if (found == declaration_names::none) removed_.put(index);
       return;
     }
-    if (found != event_named_.end()) {
-      const declaration& other = syntax_.declarations[found->second];
+    if (found != declaration_names::none) {
+      const declaration& other = syntax_.declarations[found];
       if (other.where.source == source) {
         out_.log.report(code::duplicate, d.name.where, "an event '" + detail::clean(name) + "' is declared above already");
         return;
@@ -132,10 +134,10 @@ class compiler {
                                                        detail::clean(out_.log.source(other.where.source).name));
         return;
       }
-      gone_[found->second] = true;
+      gone_[found] = true;
     }
-    removed_.erase(name);
-    event_named_[name] = index;
+    removed_.drop(name);
+    event_named_.put(index);
     order_.push_back(index);
   }
 
@@ -149,10 +151,10 @@ class compiler {
   }
 
   [[gnu::cold]] void unknown_event(const name_at& name) {
-    if (removed_.count(name.text) != 0) return;
+    if (removed_.find(name.text) != declaration_names::none) return;
     detail::nearest_name near(name.text);
     for (const event_type& t : out_.types) near.offer(t.name);
-    for (const auto& known : event_named_) near.offer(known.first);
+    for (const std::size_t known : event_named_) near.offer(event_named_.name_of(known));
     out_.log.report(code::unknown_event, name.where, "there is no event type '" + detail::clean(name.text) + "'", near.hint());
   }
 
@@ -160,17 +162,17 @@ class compiler {
   [[gnu::cold]] std::uint32_t type_named(const name_at& name) {
     const std::uint32_t known = out_.find(name.text);
     if (known != knowledge::none) return known;
-    const auto found = event_named_.find(name.text);
-    if (found == event_named_.end()) {
+    const std::size_t found = event_named_.find(name.text);
+    if (found == declaration_names::none) {
       unknown_event(name);
       return knowledge::none;
     }
-    if (state_[found->second] == 1) {
+    if (state_[found] == 1) {
       out_.log.report(code::cycle, name.where, "'" + detail::clean(name.text) + "' is made of itself");
       return knowledge::none;
     }
-    if (++nested_ <= 64) event(found->second);
-    else if (state_[found->second] == 0) out_.log.report(code::too_deep, name.where, "composite events nested deeper than 64");
+    if (++nested_ <= 64) event(found);
+    else if (state_[found] == 0) out_.log.report(code::too_deep, name.where, "composite events nested deeper than 64");
     --nested_;
     return out_.find(name.text);
   }
@@ -240,7 +242,7 @@ class compiler {
       rule.values.push_back(std::move(load));
     }
     if (!good) {
-      removed_.insert(d.name.text);
+      removed_.put(d);
       return;
     }
     rule.type = static_cast<std::uint32_t>(out_.types.size());
@@ -281,7 +283,7 @@ class compiler {
     if (t.find("time") == t.columns.size()) t.columns.push_back({"time", type::duration(), false});
     if (t.find("file") == t.columns.size()) t.columns.push_back({"file", type::text(), false});
     if (good) out_.types.push_back(std::move(t));
-    else removed_.insert(d.name.text);
+    else removed_.put(d);
   }
 
   /// A stored value has one unit: the literal 0 alone is a plain number.
@@ -296,7 +298,7 @@ class compiler {
     t.source = event_source::composite;
     composite_rule rule;
     bool good = true;
-    std::vector<std::uint32_t> member_types;
+    core::plain_vector<std::uint32_t> member_types;
     for (const member_syntax& m : d.members) {
       const std::uint32_t member = type_named(m.event);
       good = good && member != knowledge::none;
@@ -323,7 +325,7 @@ class compiler {
       good = false;
     }
     if (!good) {
-      removed_.insert(d.name.text);
+      removed_.put(d);
       return;
     }
     scope names;
@@ -357,19 +359,12 @@ class compiler {
       rule.values.push_back(std::move(value));
     }
     if (!good) {
-      removed_.insert(d.name.text);
+      removed_.put(d);
       return;
     }
     rule.type = static_cast<std::uint32_t>(out_.types.size());
     out_.types.push_back(std::move(t));
     out_.composites.push_back(std::move(rule));
-  }
-
-  /// The name of a problem if it is a plain text, else empty.
-  [[gnu::cold]] std::string problem_name(const declaration& d) const {
-    for (const parameter_syntax& p : d.parameters)
-      if (p.name.text == "name") return syntax_.nodes[p.value].kind == node_kind::text ? syntax_.nodes[p.value].text : std::string();
-    return {};
   }
 
   [[gnu::cold]] void setting(const declaration& d) {
@@ -384,12 +379,12 @@ class compiler {
 
   knowledge out_;
   syntax syntax_;
-  std::vector<char> built_in_;
-  std::vector<char> gone_;            ///< by declaration: replaced or removed
-  std::vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
-  std::vector<std::size_t> order_, problems_, settings_;
-  std::map<std::string, std::size_t> event_named_, problem_named_;
-  std::set<std::string> removed_;     ///< events that are gone on purpose or wrong: what needs them is silent
+  core::plain_vector<bool> built_in_;
+  core::plain_vector<bool> gone_;            ///< by declaration: replaced or removed
+  core::plain_vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
+  core::plain_vector<std::size_t> order_, problems_, settings_;
+  declaration_names event_named_{syntax_}, problem_named_{syntax_};
+  declaration_names removed_{syntax_};  ///< events that are gone on purpose or wrong: what needs them is silent
   int nested_ = 0;
 };
 

@@ -1,12 +1,12 @@
 #ifndef WHYWAIT_RULES_DIAGNOSTIC_HPP
 #define WHYWAIT_RULES_DIAGNOSTIC_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/detail/utf8.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -162,8 +162,8 @@ class diagnostics {
     return out;
   }
 
-  std::deque<source_text> sources_;  // views into the texts stay valid while sources are added
-  std::vector<std::size_t> counts_;
+  std::vector<source_text> sources_;
+  core::plain_vector<std::size_t> counts_;
   std::vector<diagnostic> list_;
 };
 

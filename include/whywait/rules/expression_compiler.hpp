@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_EXPRESSION_COMPILER_HPP
 #define WHYWAIT_RULES_EXPRESSION_COMPILER_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/detail/nearest.hpp>
 #include <whywait/rules/knowledge.hpp>
 #include <whywait/rules/lexer.hpp>
@@ -51,7 +52,7 @@ class expression_compiler {
   }
 
   /// The same for the conjunction of several conditions; nothing for none of them.
-  [[gnu::cold]] type compile_all(const std::vector<std::uint32_t>& conditions, const scope& names, program& result) {
+  [[gnu::cold]] type compile_all(const core::plain_vector<std::uint32_t>& conditions, const scope& names, program& result) {
     result = program();
     type found = type::boolean();
     for (const std::uint32_t condition : conditions) {
@@ -370,10 +371,10 @@ class expression_compiler {
 
   knowledge* out_;
   const syntax* from_;
-  std::vector<instruction>* steps_ = nullptr;
+  core::plain_vector<instruction>* steps_ = nullptr;
   const scope* names_ = nullptr;
   std::size_t depth_ = 0, deepest_ = 0;
-  std::vector<std::uint32_t> joints_;
+  core::plain_vector<std::uint32_t> joints_;
 };
 
 }  // namespace rules

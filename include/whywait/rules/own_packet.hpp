@@ -106,7 +106,7 @@ struct own_shape {
   };
   const own_state_lock held(*state);
   if (state->type_count != 0) {
-    std::vector<const own_type*> types(state->type_count);
+    core::plain_vector<const own_type*> types(state->type_count);
     for (const own_type* t = state->types; t != nullptr; t = t->next) types[t->index] = t;
     put(&state->type_count, sizeof state->type_count);
     for (const own_type* t : types) {

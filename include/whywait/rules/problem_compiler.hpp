@@ -5,8 +5,8 @@
 #include <whywait/rules/expression_compiler.hpp>
 
 #include <cstdint>
-#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace whywait {
@@ -32,10 +32,14 @@ class problem_compiler {
       for (const auto& m : t.members) names.rows.push_back({m.first, &out_.types[m.second].columns, out_.types[m.second].columns.size()});
     expression_compiler expressions(out_, syntax_);
     bool good = d.when == 0 || expressions.condition(d.when, names, rule.when);
-    std::set<std::string> given;
+    const auto given = [&d](std::string_view field, const parameter_syntax* before) {
+      const parameter_syntax* p = d.parameters.data();
+      while (p != before && p->name.text != field) ++p;
+      return p != before;
+    };
     for (const parameter_syntax& p : d.parameters) {
       const std::string& field = p.name.text;
-      if (!given.insert(field).second) {
+      if (given(field, &p)) {
         out_.log.report(code::duplicate, p.name.where, "'" + detail::clean(field) + "' is given above already");
         good = false;
         continue;
@@ -70,7 +74,7 @@ class problem_compiler {
       }
     }
     for (const char* needed : {"name", "duration"})
-      if (given.count(needed) == 0) {
+      if (!given(needed, d.parameters.data() + d.parameters.size())) {
         out_.log.report(code::missing, d.name.where, "this problem has no '" + std::string(needed) + "'");
         good = false;
       }

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_SYNTAX_HPP
 #define WHYWAIT_RULES_SYNTAX_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/diagnostic.hpp>
 #include <whywait/rules/type.hpp>
 
@@ -38,7 +39,7 @@ struct node {
   type unit;
   std::string text;
   std::string qualifier;
-  std::vector<std::uint32_t> parts;
+  core::plain_vector<std::uint32_t> parts;
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   node() = default;
@@ -79,7 +80,7 @@ struct declaration {
   span where;
   std::vector<name_at> functions;      ///< simple
   std::vector<member_syntax> members;  ///< composite
-  std::vector<std::uint32_t> by;       ///< composite with `all`: what its instances share
+  core::plain_vector<std::uint32_t> by;       ///< composite with `all`: what its instances share
   std::uint32_t when = 0;
   std::vector<parameter_syntax> parameters;
   bool bad = false;                    ///< did not parse completely: names are known, nothing more is checked

@@ -58,9 +58,9 @@ class clock_stage final : public rank_clocks {
     costs_ = cost_pass_.result();
   }
   need_book& needs() noexcept { return needs_; }
-  void classes(merge_book& merging) override {
+  void classes(merge_book& merging, std::size_t number) override {
     merging_ = &merging;
-    for (std::size_t i = 0; i != merging.entries(); ++i) placed_.push_back(merging.placed(i));
+    merging.each_place(number, [this](std::uint32_t, const class_clock& c) { placed_.push_back(c); });
   }
 
   /// On rank 0: the blocks to be asked about, those that explain most, then half as many others on its own path.

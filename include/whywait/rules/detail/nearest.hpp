@@ -1,11 +1,12 @@
 #ifndef WHYWAIT_RULES_DETAIL_NEAREST_HPP
 #define WHYWAIT_RULES_DETAIL_NEAREST_HPP
 
+#include <whywait/core/plain_vector.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -17,7 +18,7 @@ namespace detail {
 [[gnu::cold]] inline std::size_t edits(std::string_view a, std::string_view b, std::size_t most) {
   const std::size_t far = most + 1;
   if ((a.size() > b.size() ? a.size() - b.size() : b.size() - a.size()) > most) return far;
-  std::vector<std::size_t> older(b.size() + 1), old(b.size() + 1), now(b.size() + 1);
+  core::plain_vector<std::size_t> older(b.size() + 1), old(b.size() + 1), now(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) old[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     now[0] = i;
