@@ -110,7 +110,7 @@ function(whywait_mpi_test name)
   endif()
   add_executable(mpi_${name} ${arg_SOURCES})
   if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O2")
-    target_compile_options(mpi_${name} PRIVATE -O1)  # the programs; what observes them is compiled as users do
+    target_compile_options(mpi_${name} PRIVATE -O0)  # the programs; what observes them is compiled as users do
   endif()
   target_link_libraries(mpi_${name} PRIVATE whywait_dev whywait::mpi ${arg_LIBRARIES}
                         $<TARGET_NAME_IF_EXISTS:nlohmann_json::nlohmann_json>)
