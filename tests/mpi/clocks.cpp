@@ -5,9 +5,12 @@
 
 #include "checks.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <ctime>
 #include <unistd.h>
+#include <vector>
 
 using namespace checks;
 
@@ -29,9 +32,25 @@ double now_ns() {
 }
 
 struct own_clock {
-  static std::uint64_t now() { return ticks_of(rank, whywait::core::cycle_clock::now()); }
+  static inline std::vector<std::uint64_t> readings;  // all since somebody cleared them
+  static std::uint64_t now() {
+    readings.push_back(ticks_of(rank, whywait::core::cycle_clock::now()));
+    return readings.back();
+  }
   static bool invariant() { return false; }  // so nobody shares it
 };
+
+// The bracket of the instant that was read on both clocks: the ticks between the two readings of the closest pair. The last
+// readings are those of the round trips; rank 0, which made one for each of others', read its own clock beside another before.
+std::uint64_t closest_pair(int ranks) {
+  constexpr std::size_t rounds = whywait::sync::mpi::clock_sync<own_clock>::rounds;
+  const std::vector<std::uint64_t>& all = own_clock::readings;
+  const std::size_t begin = rank == 0 ? 0 : all.size() - 2 * rounds;
+  const std::size_t end = rank == 0 ? all.size() - rounds * static_cast<std::size_t>(ranks - 1) : all.size();
+  std::uint64_t closest = ~std::uint64_t(0);
+  for (std::size_t i = begin; i + 1 < end; i += 2) closest = std::min(closest, all[i + 1] - all[i]);
+  return closest;
+}
 
 struct one_clock {
   static std::uint64_t now() { return whywait::core::cycle_clock::now(); }
@@ -43,6 +62,8 @@ struct one_clock {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   using whywait::sync::mpi::clock_sync;
   using whywait::sync::mpi::shared_clock;
   if (whywait::core::cycle_clock::invariant()) {
@@ -50,6 +71,8 @@ int main(int argc, char** argv) {
     double begin = now_ns();
     clocks.start(MPI_COMM_WORLD);
     double longest = now_ns() - begin;  // that a comparison took
+    std::uint64_t bracket = closest_pair(ranks);
+    own_clock::readings.clear();
     CHECK(clocks.same_as_reference() == (rank == 0));
     usleep(400000);
     const std::uint64_t between = whywait::core::cycle_clock::now();
@@ -57,12 +80,16 @@ int main(int argc, char** argv) {
     begin = now_ns();
     const shared_clock mine = clocks.finish(MPI_COMM_WORLD);
     longest = std::fmax(longest, now_ns() - begin);
+    if (rank != 0) bracket = std::max(bracket, closest_pair(ranks));  // rank 0's time begins with its first reading
     clocks.release();
     shared_clock reference = mine;
     PMPI_Bcast(&reference, static_cast<int>(sizeof reference), MPI_BYTE, 0, MPI_COMM_WORLD);
     const double wrong = mine(ticks_of(rank, between)) - reference(ticks_of(0, between));
     if (!CHECK(std::fabs(wrong) <= mine.error_ns + reference.error_ns + 1000))
       std::fprintf(stderr, "wrong by %.0f ns, stated %.0f ns\n", wrong, mine.error_ns);
+    const double error = static_cast<double>(bracket) / 2 * mine.ns_per_tick;
+    if (!CHECK(std::fabs(mine.error_ns - error) <= 1e-9 * error))
+      std::fprintf(stderr, "stated %.3f ns, half of the bracket is %.3f ns\n", mine.error_ns, error);
     // half of the fastest of the round trips in it, on rank 0 of one reading
     CHECK(mine.error_ns > 0 && 2 * mine.error_ns * (rank == 0 ? 1 : clock_sync<own_clock>::rounds) < longest);
   }

@@ -109,8 +109,6 @@ class transfer_book {
     return true;
   }
 
-  std::size_t class_count() const noexcept { return classes_.size(); }
-
   /// Whether the record names things that the rank knows; others are left out and counted.
   bool valid(const core::data_record& r) const noexcept {
     if (r.op == core::data_op::iterations || r.op == core::data_op::synchronise) return true;
