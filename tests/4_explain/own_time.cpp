@@ -52,7 +52,7 @@ TEST_CASE("what a location did between two instants is the sum of what it did in
     time.begin(here.records[record], walk, known);
     time.end(go_ns[record], 0, known);
   }
-  std::vector<explain::block_time> spent;
+  core::plain_vector<explain::block_time> spent;
   time.seal(7, known, spent);
   std::int64_t asked = 0;
   for (std::size_t record = 0; record != go_ns.size(); record += 3) {

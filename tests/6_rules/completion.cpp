@@ -22,7 +22,7 @@ using core::mpi_call;
 using packet = rules::own_packet;
 
 /// As the transport does it: rounds of packets until nobody has anything to say. Then the uses of all ranks, added up.
-std::vector<rules::site_use> uses_of(std::vector<sample::rank>& ranks, std::int64_t least_ns, std::size_t room) {
+core::plain_vector<rules::site_use> uses_of(std::vector<sample::rank>& ranks, std::int64_t least_ns, std::size_t room) {
   std::vector<rules::completion> all;
   for (sample::rank& r : ranks) all.emplace_back(r.done(), least_ns);
   for (bool more = true; more;) {
@@ -34,9 +34,9 @@ std::vector<rules::site_use> uses_of(std::vector<sample::rank>& ranks, std::int6
       all[r].hear(in[r].data(), in[r].size());
     }
   }
-  std::vector<rules::site_use> sum;
+  core::plain_vector<rules::site_use> sum;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    std::vector<rules::site_use> one = rules::uses_of(ranks[r].done());
+    core::plain_vector<rules::site_use> one = rules::uses_of(ranks[r].done());
     all[r].add_to(one);
     rules::merge_uses(sum, one);
   }

@@ -85,7 +85,7 @@ TEST_CASE("what ranks give arrives as it was, whatever tree it comes through") {
 }
 
 TEST_CASE("of many call sites the most costly are kept") {
-  std::vector<rules::site_use> uses;
+  whywait::core::plain_vector<rules::site_use> uses;
   for (std::uint64_t site = 0; site < 100; ++site) uses.push_back(use(site, 1, static_cast<std::int64_t>(site * 37 % 100)));
   rules::keep_most_costly(uses, 10);
   REQUIRE(uses.size() == 10);

@@ -14,7 +14,7 @@ using sample::core::mpi_call;
 using sample::rank;
 namespace flag = sample::core::sync_flag;
 
-rules::evaluation evaluate(const sample::explain::outcome& o, const std::vector<rules::site_use>& uses) {
+rules::evaluation evaluate(const sample::explain::outcome& o, const whywait::core::plain_vector<rules::site_use>& uses) {
   const sample::names names;
   return sample::evaluate_with(o, [&](rules::event_store& store, auto& facts) { rules::add_uses(store, uses, names, facts); });
 }

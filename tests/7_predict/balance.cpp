@@ -60,7 +60,7 @@ TEST_CASE("a block is balanced over the ranks whatever call follows it") {
 TEST_CASE("work that one rank does alone stays with it") {
   // prepare is entered by both; the second finds nothing to do
   const run_log log = lines_of({{part(0, 8, {{1, 8}}), part(1, 2, {{0, 2}})}, {part(0, 1e-6, {{1, 1e-6}}), part(1, 6, {{0, 6}})}});
-  CHECK(serial_blocks(log) == std::vector<char>{0, 1, 0});
+  CHECK(serial_blocks(log) == whywait::core::plain_vector<char>{0, 1, 0});
   for (const bool steps : {false, true}) {
     const run_log even = evened(log, steps);
     CHECK(even.lines[0][0].work_seconds == doctest::Approx(8));
@@ -72,9 +72,9 @@ TEST_CASE("work that one rank does alone stays with it") {
 
 TEST_CASE("a share of a hundredth of a block is not serial work") {
   const run_log log = lines_of({{part(0, 98, {{0, 98}})}, {part(0, 2, {{0, 2}})}});
-  CHECK(serial_blocks(log) == std::vector<char>{0, 0, 0});
+  CHECK(serial_blocks(log) == whywait::core::plain_vector<char>{0, 0, 0});
   CHECK(evened(log, true).lines[1][0].work_seconds == doctest::Approx(50));
-  CHECK(serial_blocks(lines_of({{part(0, 98, {{0, 98}})}})) == std::vector<char>{0, 0, 0});  // alone it shares with nobody
+  CHECK(serial_blocks(lines_of({{part(0, 98, {{0, 98}})}})) == whywait::core::plain_vector<char>{0, 0, 0});  // alone it shares with nobody
 }
 
 TEST_CASE("a block that is not entered in every step goes with the call it ends by") {

@@ -117,8 +117,8 @@ TEST_CASE("a question to the records: the sender's block twice as fast") {
 
 TEST_CASE("lines survive the way through bytes, damaged bytes are refused") {
   const std::vector<traced_line> lines = two_ranks(3);
-  std::vector<char> bytes = pack({lines[0]});
-  const std::vector<char> more = pack({lines[1]});
+  core::plain_vector<char> bytes = pack({lines[0]});
+  const core::plain_vector<char> more = pack({lines[1]});
   bytes.insert(bytes.end(), more.begin(), more.end());
   std::vector<traced_line> back;
   unpack(bytes, back);
@@ -126,7 +126,7 @@ TEST_CASE("lines survive the way through bytes, damaged bytes are refused") {
   CHECK(near(replay(join(back, name)).seconds, replay(join(lines, name)).seconds));
   for (const std::size_t cut : {bytes.size() - 1, std::size_t(20), std::size_t(60)}) {
     std::vector<traced_line> ignored;
-    const std::vector<char> part(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(cut));
+    const core::plain_vector<char> part(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(cut));
     CHECK(test::number_of_error([&] { unpack(part, ignored); }) == "whywait-P022");
   }
 }

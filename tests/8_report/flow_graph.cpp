@@ -78,7 +78,7 @@ TEST_CASE("inner loops are deeper") {
   f.arcs = {{0, 2, true, false}, {2, 3, false, false}, {3, 4, true, false}, {3, 6, false, false},
             {4, 4, true, false}, {4, 5, false, false}, {5, 3, false, false}, {6, 1, false, false}};
   const report::detail::loop_depths depths(f);
-  CHECK(depths.depth == std::vector<std::uint32_t>{0, 0, 0, 1, 2, 1, 0});
+  CHECK(depths.depth == report::detail::number_list{0, 0, 0, 1, 2, 1, 0});
 }
 
 TEST_CASE("random flow graphs: every block's form gives what a random walk did") {

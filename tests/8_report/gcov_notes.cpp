@@ -91,7 +91,7 @@ TEST_CASE("a notes file of g++ or clang gives blocks, arcs and lines") {
     CHECK(f.file == "a.cpp");
     CHECK(f.line == 3);
     REQUIRE(f.flow.blocks.size() == 4);
-    CHECK(f.flow.blocks[2].lines == std::vector<int>{3, 4});
+    CHECK(f.flow.blocks[2].lines == whywait::core::plain_vector<int>{3, 4});
     REQUIRE(f.flow.arcs.size() == 4);
     CHECK(f.flow.arcs[0].counted);
     CHECK_FALSE(f.flow.arcs[1].counted);

@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     l.calls.push_back(c);
   }
   for (traced_line& l : lines) l.end_ns = now;
-  std::vector<char> bytes = pack(lines);
+  auto bytes = pack(lines);
   std::vector<traced_line> back;
   unpack(bytes, back);
   if (back.size() != lines.size()) std::abort();

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_ARRIVALS_HPP
 #define WHYWAIT_EXPLAIN_ARRIVALS_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/options.hpp>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -27,8 +27,8 @@ class arrival_rule {
       std::int64_t sent_ns;
       std::size_t at;
     };
-    std::vector<remembered> late;
-    std::vector<arrival> result;
+    core::plain_vector<remembered> late;
+    core::plain_vector<arrival> result;
   };
 
   arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings, scratch& s)
@@ -36,8 +36,8 @@ class arrival_rule {
 
   /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record. The result is
   /// scratch.
-  const std::vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
-                                         const std::vector<arrival>& collectives) {
+  const core::plain_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
+                                         const core::plain_vector<arrival>& collectives) {
     late_.clear();
     result_.clear();
     const location_history& location = rank_->locations[here_];
@@ -175,8 +175,8 @@ class arrival_rule {
   const rank_history* rank_;
   std::uint16_t here_;
   const options* settings_;
-  std::vector<scratch::remembered>& late_;
-  std::vector<arrival>& result_;
+  core::plain_vector<scratch::remembered>& late_;
+  core::plain_vector<arrival>& result_;
   std::int64_t latest_ns_ = INT64_MIN;
 };
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -23,7 +22,8 @@ namespace explain {
 /// and at home the instances that are not complete. Not thread safe.
 class collective_book {
  public:
-  explicit collective_book(const rank_history& rank) : rank_(&rank) {}
+  collective_book(const rank_history& rank, core::memory_pool& pool)
+      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool) {}
 
   /// Collectives whose order the explanation counts. Comm_create_group is called by the group only, freeing a
   /// communicator may come at any time, MPI_Init synchronises before recording began.
@@ -115,7 +115,7 @@ class collective_book {
         put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k]);
       }
     }
-    own_ = {};
+    own_.release();
     told_ = 0;
   }
 
@@ -139,7 +139,7 @@ class collective_book {
       return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.rank < b.rank;
     });
     std::size_t kept = 0;
-    std::vector<std::int32_t> needs;
+    core::plain_vector<std::int32_t> needs = needs_.sibling();
     for (std::size_t i = 0; i != here_.size();) {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
@@ -157,9 +157,9 @@ class collective_book {
       for (; i != j; ++i) {
         participant& p = here_[kept++];
         p = here_[i];
-        const auto first = needs_.begin() + static_cast<std::ptrdiff_t>(p.needs_first);
+        const std::int32_t* const first = needs_.data() + p.needs_first;
         p.needs_first = static_cast<std::uint32_t>(needs.size());
-        needs.insert(needs.end(), first, first + static_cast<std::ptrdiff_t>(p.needs_count));
+        needs.append(first, p.needs_count);
       }
     }
     if (clocks != nullptr) clocks->tell(to);
@@ -183,12 +183,12 @@ class collective_book {
   };
 
   const rank_history* rank_;
-  std::vector<ordinal> ordinals_;
-  std::vector<call> own_;
+  core::plain_vector<ordinal> ordinals_;
+  core::plain_vector<call> own_;
   std::size_t told_ = 0;  ///< of own_
-  std::vector<participant> here_;
+  core::plain_vector<participant> here_;
   std::size_t seen_ = 0;  ///< of here_: sorted, of instances that are not complete
-  std::vector<std::int32_t> needs_;
+  core::plain_vector<std::int32_t> needs_;
 };
 
 }  // namespace explain

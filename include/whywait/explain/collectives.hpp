@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_COLLECTIVES_HPP
 #define WHYWAIT_EXPLAIN_COLLECTIVES_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/packet.hpp>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -38,7 +38,7 @@ struct participant {
 /// sorted by rank; answers are made with `answer(participant, arrival)`. O(n log n), sparse ones + needs.
 class collective_rule {
  public:
-  collective_rule(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs,
+  collective_rule(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs,
                   std::int64_t threshold_ns)
       : all_(all), count_(count), needs_(&needs), threshold_ns_(threshold_ns) {}
 
@@ -163,13 +163,14 @@ class collective_rule {
     if (root == nullptr) return;
     // A library may hand the data on through other ranks. If one of them came between the root and the end
     // of p's call, p may have waited for it as well; its part is not in w, so say that the tree is hidden.
-    std::vector<std::int64_t> enters(count_);
-    for (std::size_t i = 0; i != count_; ++i) enters[i] = all_[i].enter_ns;
+    core::plain_vector<std::int64_t> enters;
+    enters.reserve(count_);
+    for (std::size_t i = 0; i != count_; ++i) enters.push_back(all_[i].enter_ns);
     sort_rarely(enters);
     for (std::size_t i = 0; i != count_; ++i) {
       const participant& p = all_[i];
       if (&p == root || !has(p, core::sync_flag::consumes)) continue;
-      const auto later = std::upper_bound(enters.begin(), enters.end(), root->enter_ns);
+      const std::int64_t* const later = std::upper_bound(enters.begin(), enters.end(), root->enter_ns);
       const bool hidden = later != enters.end() && *later <= p.leave_ns && root->enter_ns > p.enter_ns;
       wait(p, root, pattern::late_broadcast, hidden ? quality::hidden_tree : quality::exact, answer);
     }
@@ -216,7 +217,7 @@ class collective_rule {
 
   const participant* all_;
   std::size_t count_;
-  const std::vector<std::int32_t>* needs_;
+  const core::plain_vector<std::int32_t>* needs_;
   std::int64_t threshold_ns_;
 };
 

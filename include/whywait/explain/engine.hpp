@@ -31,8 +31,8 @@ class rank_engine {
   struct scratch {
     posting_lists::scratch postings;
     key_map communicators;
-    std::vector<std::uint32_t> places;
-    std::vector<message_match> matches;
+    core::plain_vector<std::uint32_t> places;
+    core::plain_vector<message_match> matches;
     arrival_rule::scratch rule;
   };
 
@@ -42,12 +42,14 @@ class rank_engine {
               block_table& blocks, forward_scratch& forward)
       : rank_(&rank),
         settings_(&settings),
-        messages_(rank, clocks != nullptr),
-        collectives_(rank),
+        messages_(rank, clocks != nullptr, forward.merging.memory),
+        collectives_(rank, forward.merging.memory),
         memory_(&memory),
         blocks_(&blocks),
         clocks_(clocks),
-        scratch_(&forward) {
+        scratch_(&forward),
+        replies_(forward.merging.memory),
+        reply_bytes_(forward.merging.memory) {
     memory_->classes.use(settings, forward.merging);
   }
 
@@ -76,7 +78,7 @@ class rank_engine {
     messages_.seal(s.postings);
     collectives_.seal(s.communicators);
     if (collectives == 0) return;
-    answers_.resize(rank_->locations.size());
+    make_answers();
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
 
@@ -139,17 +141,17 @@ class rank_engine {
     totals_.unmatched = messages_.unmatched();
     messages_.matches(s.places, s.matches);
     messages_.release();
-    answers_.resize(rank_->locations.size());
+    make_answers();
     forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, *blocks_, memory_->classes, *scratch_));
     std::size_t first = 0;
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
       while (last != s.matches.size() && s.matches[last].location == l) ++last;
       const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
-      std::vector<arrival>& answers = answers_[l];
+      core::plain_vector<arrival>& answers = answers_[l];
       if (!std::is_sorted(answers.begin(), answers.end(), earlier)) sort_rarely(answers, earlier);
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, s.rule);
-      const std::vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
+      const core::plain_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
         clocks_->messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
@@ -158,8 +160,8 @@ class rank_engine {
       first = last;
     }
     answers_ = {};
-    reply_bytes_ = {};
-    replies_ = {};
+    reply_bytes_.release();
+    replies_.release();
   }
 
   // Stages 3 and 4.
@@ -241,7 +243,7 @@ class rank_engine {
     }
     result.waits = present(presented, *settings_);
     take_meanings();
-    std::vector<core::stable_key> used;
+    core::plain_vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {
         used.push_back(t.block);
@@ -264,6 +266,12 @@ class rank_engine {
     std::int32_t rank;
     std::size_t end;  ///< in reply_bytes_
   };
+
+  // One list for each location.
+  void make_answers() {
+    answers_.reserve(rank_->locations.size());
+    while (answers_.size() < rank_->locations.size()) answers_.emplace_back(scratch_->merging.memory);
+  }
 
   // By key, each once; those that others bring join them. The first rank speaks for all of its process.
   void take_meanings() {
@@ -288,9 +296,9 @@ class rank_engine {
   std::unique_ptr<forward_pass> forward_;
   merge_book* merging_ = nullptr;
   std::size_t number_ = 0;  ///< in `merging_`
-  std::vector<reply> replies_;
+  core::plain_vector<reply> replies_;
   packet reply_bytes_;
-  std::vector<std::vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
+  std::vector<core::plain_vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
   std::vector<block_meaning> meanings_;
   bool meant_ = false;
   outcome totals_;

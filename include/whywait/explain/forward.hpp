@@ -45,12 +45,13 @@ class forward_pass {
     lanes_.reserve(rank.locations.size());  // they are referred to
     for (std::size_t i = 0; i != rank.locations.size(); ++i) {
       lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes,
-                                        scratch));
+                                        scratch),
+                          scratch.merging.memory);
     }
   }
 
   /// What this location has to wait for. Call before `request`.
-  void expect(std::uint16_t location, const std::vector<arrival>& arrivals) {
+  void expect(std::uint16_t location, const core::plain_vector<arrival>& arrivals) {
     lane& l = lanes_[location];
     l.arrivals = arrivals;
     l.path.expect(l.arrivals);
@@ -61,12 +62,13 @@ class forward_pass {
   template <class Outbox>
   void request(Outbox&& to, std::size_t room) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
-      const std::vector<arrival>& arrivals = lanes_[l].arrivals;
+      const core::plain_vector<arrival>& arrivals = lanes_[l].arrivals;
       for (std::size_t& at = lanes_[l].asked; at != arrivals.size(); ++at) {
         const arrival& a = arrivals[at];
         if (!takes_over(a)) continue;
         packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
+        links_.of(a.causer_rank);
         put(out,
             snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
                              static_cast<std::uint16_t>(a.flags & arrival_flag::all),
@@ -80,7 +82,7 @@ class forward_pass {
     while (!in.empty()) {
       const auto r = in.get<snapshot_request>();
       if (r.causer_location >= lanes_.size()) continue;
-      std::vector<service>& services = lanes_[r.causer_location].services;
+      core::plain_vector<service>& services = lanes_[r.causer_location].services;
       if (services.empty()) services.reserve(16);
       services.emplace_back();  // not copied there: what was just written piece by piece is slow to read as a whole
       service& wish = services.back();
@@ -113,7 +115,7 @@ class forward_pass {
       }
     }
     for (lane& l : lanes_) {
-      const std::vector<arrival>& arrivals = l.arrivals;
+      const core::plain_vector<arrival>& arrivals = l.arrivals;
       for (; l.promised != l.services.size(); ++l.promised) {
         service& s = l.services[l.promised];
         for (; l.passed != arrivals.size() && arrivals[l.passed].record < s.record; ++l.passed) {
@@ -153,11 +155,13 @@ class forward_pass {
     if (!ready_) {
       ready_ = true;
       for (lane& l : lanes_) {
+        l.path.begin(links_.size() + 1);
         if (!l.keep.empty()) sort_rarely(l.keep);
         if (!l.scouted) continue;
         l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
                                         *blocks_, nullptr, *scratch_));
         l.scout->expect(l.arrivals);
+        l.scout->begin(0);
         l.scout_at = between_records;
       }
     }
@@ -187,7 +191,10 @@ class forward_pass {
     if (step == 0) return core::approach(this, sizeof *this);
     if (step == 1) {
       links_.approach();
-      return core::approach(lanes_.data(), sizeof(lane));
+      if (lanes_.empty()) return;
+      const lane& l = lanes_.front();
+      const auto* const begin = reinterpret_cast<const char*>(&l);
+      return core::approach(begin, static_cast<std::size_t>(reinterpret_cast<const char*>(&l.scout) - begin));
     }
     if (lanes_.empty()) return;  // nothing is left of that rank
     const lane& l = lanes_.front();
@@ -222,30 +229,34 @@ class forward_pass {
     snapshot_mode mode;
   };
   struct kept_path {
+    explicit kept_path(core::memory_pool& pool) : profile(pool) {}
     std::uint32_t uses = 0;
     path_profile profile;
   };
   struct lane {
-    explicit lane(location_path p) : path(std::move(p)) {}
-    location_path path;
-    std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
+    lane(location_path p, core::memory_pool& pool)
+        : arrivals(pool), services(pool), keep(pool), path(std::move(p)), paths(pool), free(pool) {}
     state path_at = between_records, scout_at = done;
     bool scouted = false;
-    std::vector<arrival> arrivals;
-    std::vector<service> services;  ///< by record
+    std::size_t served = 0;
+    core::plain_vector<arrival> arrivals;
+    core::plain_vector<service> services;    ///< by record
+    core::plain_vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
+    std::size_t kept = 0;
+    location_path path;
+    // From here on what is not needed again and again.
+    std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
+    std::size_t scout_served = 0;
     std::size_t asked = 0, promised = 0;   ///< how many arrivals, how many services the exchanges have done
     std::size_t passed = 0;                ///< arrivals before the services that are done
     const arrival* last = nullptr;         ///< the last of those that takes over a path
-    std::size_t served = 0, scout_served = 0;
-    std::vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
-    std::size_t kept = 0;
     key_map paths;  ///< record + 1 -> place of the path that is kept
     std::vector<kept_path> places;
-    std::vector<std::uint32_t> free;
+    core::plain_vector<std::uint32_t> free;
   };
 
   // Stable, into a list that is as long as it has to be. Whose record does not exist is left to the other sort.
-  void sort_by_record(std::vector<service>& services, std::uint64_t records) {
+  void sort_by_record(core::plain_vector<service>& services, std::uint64_t records) {
     bool sorted = true;
     std::uint32_t latest = 0;
     for (const service& s : services) {
@@ -254,11 +265,12 @@ class forward_pass {
       latest = s.record;
     }
     if (sorted) return;
-    std::vector<std::uint32_t>& places = scratch_->places;
+    core::plain_vector<std::uint32_t>& places = scratch_->places;
     places.assign(static_cast<std::size_t>(records) + 1, 0);
     for (const service& s : services) ++places[s.record + 1];
     for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
-    std::vector<service> all(services.size());
+    core::plain_vector<service> all = services.sibling();
+    all.resize(services.size());
     for (const service& s : services) all[places[s.record]++] = s;
     services.swap(all);
   }
@@ -274,14 +286,14 @@ class forward_pass {
   }
 
   // `uses`: of the path as it is now.
-  static void keep(lane& l, std::uint32_t uses) {
+  void keep(lane& l, std::uint32_t uses) {
     if (l.free.empty()) {
       l.free.push_back(static_cast<std::uint32_t>(l.places.size()));
-      l.places.emplace_back();
+      l.places.emplace_back(scratch_->merging.memory);
     }
     kept_path& k = l.places[l.free.back()];
     k.uses = uses;
-    k.profile.assign(l.path.profile().begin(), l.path.profile().end());
+    k.profile = l.path.profile();
     l.paths.intern(std::uint64_t{l.path.record()} + 1, l.free.back());
     l.free.pop_back();
   }
@@ -340,19 +352,19 @@ class forward_pass {
       }
       const arrival* a = path.due();
       if (a != nullptr && takes_over(*a)) {
-        snapshot_head head;
-        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record, head, scratch_->entries)) return moved;
+        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record)) return moved;
+        const snapshot_head& head = scratch_->taken.head;
         const std::int32_t causer = a->causer_rank;
         if (head.mode == snapshot_mode::relative) {
           const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
           if (base == key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
-          path.adopt(*a, &l.places[base].profile, head.partial != 0);
+          path.adopt(*a, &l.places[base].profile);
           if (--l.places[base].uses == 0) {
             l.paths.erase(std::uint64_t{head.base} + 1);
             l.free.push_back(base);
           }
         } else {
-          path.adopt(*a, nullptr, head.partial != 0);
+          path.adopt(*a, nullptr);
         }
         links_.used(causer, head.mode, post);
       }

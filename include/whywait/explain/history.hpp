@@ -4,6 +4,7 @@
 #include <whywait/core/chunked_view.hpp>
 #include <whywait/core/overhead.hpp>
 #include <whywait/core/path_order.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/explain/nearest.hpp>
@@ -80,10 +81,10 @@ class counted_code {
 
   /// Numbers must come in ascending order, each once. `line`: for the order of the path, the first number that is of the
   /// same line; 0: not for it.
-  void add(std::uint32_t number, const std::vector<term>& terms, std::uint32_t line = 0) {
+  void add(std::uint32_t number, const core::plain_vector<term>& terms, std::uint32_t line = 0) {
     numbers_.push_back(number);
     lines_.push_back(line);
-    terms_.insert(terms_.end(), terms.begin(), terms.end());
+    terms_.append(terms.data(), terms.size());
     ends_.push_back(terms_.size());
   }
   /// What a step stands for; nothing if it is not known. O(log numbers).
@@ -104,10 +105,10 @@ class counted_code {
     return found == numbers_.end() || *found != number ? numbers_.size() : static_cast<std::size_t>(found - numbers_.begin());
   }
 
-  std::vector<std::uint32_t> lines_;
-  std::vector<std::uint32_t> numbers_;
-  std::vector<std::size_t> ends_;
-  std::vector<term> terms_;
+  core::plain_vector<std::uint32_t> lines_;
+  core::plain_vector<std::uint32_t> numbers_;
+  core::plain_vector<std::size_t> ends_;
+  core::plain_vector<term> terms_;
 };
 
 /// What one rank brings to the explanation.

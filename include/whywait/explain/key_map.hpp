@@ -17,6 +17,9 @@ class key_map {
  public:
   static constexpr std::uint32_t none = 0xffffffffu;
 
+  key_map() noexcept = default;
+  explicit key_map(core::memory_pool& pool) noexcept : slots_(pool) {}
+
   /// The number of `key`, or `none`.
   std::uint32_t find(std::uint64_t key) const noexcept {
     if (slots_.empty()) return none;

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -42,17 +41,34 @@ class link_book {
   };
 
   /// `scratch`: room for packets and for what was not used yet; borrowed.
-  link_book(std::int32_t own_rank, forward_scratch& scratch) : own_(own_rank), out_(&scratch.out), scratch_(&scratch) {}
+  link_book(std::int32_t own_rank, forward_scratch& scratch)
+      : own_(own_rank),
+        numbers_(scratch.merging.memory),
+        links_(scratch.merging.memory),
+        full_(scratch.merging.memory),
+        inbox_(scratch.merging.memory),
+        out_(&scratch.out),
+        scratch_(&scratch) {}
 
   std::uint32_t of(std::int32_t rank) {
     const auto fresh = static_cast<std::uint32_t>(links_.size());
-    const std::uint32_t number = numbers_.intern(static_cast<std::uint64_t>(rank) + 1, fresh);
-    if (number == fresh) {
-      links_.emplace_back();
-      links_.back().rank = rank;
+    if (numbers_.size() == 0) {
+      for (std::uint32_t i = 0; i != fresh; ++i) {
+        if (links_[i].rank == rank) return i;
+      }
+      if (fresh == few) {
+        for (std::uint32_t i = 0; i != fresh; ++i) numbers_.intern(key(links_[i].rank), i);
+      }
     }
-    return number;
+    if (fresh >= few) {
+      const std::uint32_t number = numbers_.intern(key(rank), fresh);
+      if (number != fresh) return number;
+    }
+    links_.emplace_back();
+    links_.back().rank = rank;
+    return fresh;
   }
+  std::size_t size() const noexcept { return links_.size(); }
   link& operator[](std::uint32_t number) noexcept { return links_[number]; }
 
   bool may_send(std::uint32_t number, snapshot_mode mode) noexcept {
@@ -93,16 +109,19 @@ class link_book {
     }
   }
 
-  /// Moves the snapshot for a record of this rank into `into`; false if it has not come yet.
-  bool arrived(std::uint16_t location, std::uint32_t record, snapshot_head& head, std::vector<snapshot_entry>& into) {
-    const std::uint64_t key = inbox_key(location, record);
-    const std::uint32_t found = inbox_.find(key);
-    if (found == key_map::none) return false;
-    forward_scratch::slot& s = scratch_->slots[found];
-    into.swap(s.entries);
-    head = s.head;
-    scratch_->free.push_back(found);
-    inbox_.erase(key);
+  /// The snapshot for a record of this rank, until the next call, in forward_scratch::taken; false if it has not come yet.
+  bool arrived(std::uint16_t location, std::uint32_t record) {
+    const std::uint64_t wanted = inbox_key(location, record);
+    std::uint32_t found = latest_;
+    if (wanted == latest_key_) {
+      latest_key_ = 0;
+    } else {
+      if (inbox_.size() == 0) return false;
+      found = inbox_.find(wanted);
+      if (found == key_map::none) return false;
+      inbox_.erase(wanted);
+    }
+    scratch_->take(found);
     return true;
   }
 
@@ -126,8 +145,8 @@ class link_book {
   }
 
   void approach() const noexcept {
-    numbers_.approach();
-    inbox_.approach();
+    if (numbers_.size() != 0) numbers_.approach();
+    if (inbox_.size() != 0) inbox_.approach();
     core::approach(links_.data(), links_.size() * sizeof(link));
   }
 
@@ -142,22 +161,17 @@ class link_book {
  private:
   static constexpr std::uint32_t snapshot_kind = 1, whole_used = 2, ahead_used = 3;
 
+  static constexpr std::uint32_t few = 8;  ///< links that are found without a map
+
+  static std::uint64_t key(std::int32_t rank) noexcept { return static_cast<std::uint64_t>(rank) + 1; }
   static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
     return ((static_cast<std::uint64_t>(location) << 32) | record) + 1;
   }
 
   void keep(const snapshot_head& head, const unsigned char* data) {
-    std::vector<std::uint32_t>& free = scratch_->free;
-    if (free.empty()) {
-      free.push_back(static_cast<std::uint32_t>(scratch_->slots.size()));
-      scratch_->slots.emplace_back();
-    }
-    const std::uint32_t number = inbox_.intern(inbox_key(head.location, head.record), free.back());
-    if (number == free.back()) free.pop_back();
-    forward_scratch::slot& s = scratch_->slots[number];
-    s.entries.resize(head.entries);
-    if (head.entries != 0) std::memcpy(s.entries.data(), data, head.entries * sizeof(snapshot_entry));
-    s.head = head;
+    if (latest_key_ != 0) inbox_.intern(latest_key_, latest_);
+    latest_ = scratch_->keep(head, data);
+    latest_key_ = inbox_key(head.location, head.record);
   }
 
   template <class Post>
@@ -169,10 +183,12 @@ class link_book {
   }
 
   std::int32_t own_;
-  key_map numbers_;
-  std::vector<link> links_;
-  std::vector<std::uint32_t> full_;
-  key_map inbox_;  ///< the slot of each snapshot that was not used yet
+  key_map numbers_;  ///< by rank, if there are more than a few
+  core::plain_vector<link> links_;
+  core::plain_vector<std::uint32_t> full_;
+  std::uint64_t latest_key_ = 0;  ///< of the snapshot that came last, if it was not used yet: mostly there is no other
+  std::uint32_t latest_ = 0;      ///< its slot
+  key_map inbox_;                 ///< the slot of each other one that was not used yet
   packet* out_;  ///< what is being sent
   forward_scratch* scratch_;
 };

@@ -12,9 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -43,22 +41,34 @@ class location_path {
         scratch_(&scratch),
         walk_(rank),
         earliest_ns_(earliest_ns),
-        now_ns_(earliest_ns) {
+        now_ns_(earliest_ns),
+        profile_(scratch.merging.memory),
+        aligned_(scratch.merging.memory),
+        log_(scratch.merging.memory),
+        step_blocks_(scratch.merging.memory),
+        call_blocks_(scratch.merging.memory),
+        between_blocks_(scratch.merging.memory),
+        notes_(scratch.merging.memory) {
+  }
+
+  /// Before the first record, when as many ranks of the process as possible have met their blocks. `others`: with about so
+  /// many locations it will have something in common.
+  void begin(std::size_t others) {
     // What it will need stands together, and apart from that of other ranks.
-    step_blocks_.resize(rank.blocks.size(), key_map::none);
-    call_blocks_.resize(here_->call_sites.size(), key_map::none);
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
-    if (classes_ != nullptr) aligned_.reserve(profile_.capacity());
-    spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
-    if (rank.continued && rank.locations.size() == 1) aligned_.world(rank.begin_ns, profile_);
+    if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
+    step_blocks_.resize(marked_blocks_, key_map::none);
+    call_blocks_.resize(here_->call_sites.size(), key_map::none);
+    spend(blocks_->startup(), 1, rank_->begin_ns - earliest_ns_, 0);
+    if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
   /// Who it waits for, by record; borrowed.
-  void expect(const std::vector<arrival>& arrivals) {
+  void expect(const core::plain_vector<arrival>& arrivals) {
     arrivals_ = &arrivals;
     if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
   }
-  const std::vector<arrival>& arrivals() const noexcept { return *arrivals_; }
+  const core::plain_vector<arrival>& arrivals() const noexcept { return *arrivals_; }
   const path_profile& profile() const noexcept { return profile_; }
 
   /// Goes to the beginning of the next record. At the end: takes the last steps, reports, returns false.
@@ -131,18 +141,16 @@ class location_path {
 
   /// Appends all of the profile that is not zero; returns how many entries that are.
   std::uint32_t write(packet& out) const {
-    const std::size_t begin = out.size();
-    out.resize(begin + profile_.size() * sizeof(snapshot_entry));
-    std::size_t at = begin;
+    out.reserve(out.size() + profile_.size() * sizeof(snapshot_entry));
+    std::uint32_t count = 0;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       const path_use& u = profile_[b];
       if (u.nothing()) continue;
-      std::memcpy(out.data() + at, &(*blocks_)[b], sizeof(block_table::name));
-      std::memcpy(out.data() + at + sizeof(block_table::name), &u, sizeof u);
-      at += sizeof(snapshot_entry);
+      const snapshot_entry e{(*blocks_)[b], u};
+      put(out, e);
+      ++count;
     }
-    out.resize(at);
-    return static_cast<std::uint32_t>((at - begin) / sizeof(snapshot_entry));
+    return count;
   }
 
   /// A scout takes over an unknown path: begins to count anew.
@@ -152,20 +160,21 @@ class location_path {
     ++at_;
   }
 
-  /// Explains the current record's wait by the causer's path (scratch.entries) and takes that over. `base`: what a
+  /// Explains the current record's wait by the causer's path (forward_scratch::taken) and takes that over. `base`: what a
   /// relative snapshot adds to, else null.
-  void adopt(const arrival& a, const path_profile* base, bool partial_path) {
+  void adopt(const arrival& a, const path_profile* base) {
     path_profile& incoming = scratch_->incoming;
-    const std::vector<snapshot_entry>& path = scratch_->entries;
+    const snapshot_entry* const path = scratch_->taken.entries;
+    const std::size_t count = scratch_->taken.head.entries;
     incoming.clear();
     if (base != nullptr) {
-      incoming.assign(base->begin(), base->end());
+      incoming = *base;
       for (path_use& u : incoming) u.own_ns = 0;
     }
     incoming.resize(std::max(incoming.size(), profile_.size()));
-    std::vector<std::uint32_t>& numbers = scratch_->numbers;
-    if (numbers.size() < path.size()) numbers.resize(path.size(), 0);
-    for (std::size_t i = 0; i != path.size(); ++i) {
+    core::plain_vector<std::uint32_t>& numbers = scratch_->numbers;
+    if (numbers.size() < count) numbers.resize(count, 0);
+    for (std::size_t i = 0; i != count; ++i) {
       const snapshot_entry& e = path[i];
       std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
       if (number >= blocks_->size()) number = 0;
@@ -184,7 +193,7 @@ class location_path {
     }
     profile_.resize(incoming.size());
     const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
-    if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
+    if (wait_ns > 0) explain_wait(a, wait_ns, scratch_->taken.head.partial != 0);
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       profile_[b] = incoming[b];
       profile_[b].own_ns = 0;
@@ -247,7 +256,7 @@ class location_path {
   }
 
   void spend(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) {
-    if (block >= profile_.size()) profile_.resize(block + 1);
+    if (block >= profile_.size()) profile_.resize(blocks_->size());
     path_use& u = profile_[block];
     u.visits += visits;
     u.ns += ns;
@@ -297,7 +306,7 @@ class location_path {
   }
 
   std::uint32_t call_block(std::uint32_t site) {
-    if (site >= here_->call_sites.size()) return blocks_->call(0);
+    if (site >= call_blocks_.size()) return blocks_->call(0);
     std::uint32_t& number = call_blocks_[site];
     if (number == key_map::none) number = blocks_->call(here_->call_sites[site]);
     return number;
@@ -330,7 +339,7 @@ class location_path {
     for (std::uint32_t b = 0; b != incoming.size(); ++b) {
       const path_use &mine = profile_[b], &theirs = incoming[b];
       if (mine.same(theirs)) continue;
-      const path_use& common = base[b];
+      const block_use& common = base[b];
       wait_log::term& t = log_.add_term(w);
       t.waiter = mine.since(common);
       t.causer = theirs.since(common);
@@ -374,14 +383,14 @@ class location_path {
   std::int64_t earliest_ns_, now_ns_, leave_ns_ = 0;
   std::uint64_t next_ = 0, previous_steps_ = 0;
   std::int64_t previous_site_ = -1;
-  const std::vector<arrival>* arrivals_ = nullptr;
+  const core::plain_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
   alignments aligned_;
   wait_log log_;
-  std::vector<std::uint32_t> step_blocks_, call_blocks_;
+  core::plain_vector<std::uint32_t> step_blocks_, call_blocks_;
   key_map between_blocks_;
-  std::vector<wait_note> notes_;
+  core::plain_vector<wait_note> notes_;
 };
 
 }  // namespace explain

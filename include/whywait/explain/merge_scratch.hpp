@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_MERGE_SCRATCH_HPP
 #define WHYWAIT_EXPLAIN_MERGE_SCRATCH_HPP
 
+#include <whywait/core/memory_pool.hpp>
 #include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/class_sums.hpp>
@@ -29,6 +30,7 @@ struct merge_scratch {
     std::uint32_t block;
     double part;
   };
+  core::memory_pool memory;                 ///< of the run: where the ranks' own lists of the passes before stand
   core::plain_vector<double> parts;         ///< a shape, by block; all 0 between two calls
   core::plain_vector<std::uint32_t> order;  ///< the blocks of that shape
   core::plain_vector<placed_class> placed;

@@ -32,8 +32,8 @@ struct carried_posting {
 class message_book {
  public:
   /// `all_synchronous`: a send that is synchronous, or large, hears of its receive even if that was posted in time.
-  explicit message_book(const rank_history& rank, bool all_synchronous = false)
-      : rank_(&rank), posted_(rank, all_synchronous) {}
+  message_book(const rank_history& rank, bool all_synchronous, core::memory_pool& pool)
+      : rank_(&rank), posted_(rank, all_synchronous), answers_(pool), open_(pool) {}
 
   posting_lists& postings() noexcept { return posted_; }
   /// Call once, when all postings are noted.
@@ -175,7 +175,7 @@ class message_book {
   std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
 
   /// All that met, by location and record; valid after the exchange. `places` is scratch: 4 bytes per record. O(records).
-  void matches(std::vector<std::uint32_t>& places, std::vector<message_match>& found) const {
+  void matches(core::plain_vector<std::uint32_t>& places, core::plain_vector<message_match>& found) const {
     std::size_t records = 0;
     for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
     places.assign(records + 1, 0);
@@ -190,8 +190,8 @@ class message_book {
   /// Gives its memory back.
   void release() noexcept {
     posted_ = posting_lists(*rank_, false);
-    open_ = {};
-    answers_ = {};
+    open_.release();
+    answers_.release();
   }
 
  private:
@@ -264,8 +264,8 @@ class message_book {
 
   const rank_history* rank_;
   posting_lists posted_;
-  std::vector<message_match> answers_;  ///< for own sends; and what met in an earlier epoch
-  std::vector<std::uint32_t> open_;     ///< channels with sends that the receiver has not been told of
+  core::plain_vector<message_match> answers_;  ///< for own sends; and what met in an earlier epoch
+  core::plain_vector<std::uint32_t> open_;     ///< channels with sends that the receiver has not been told of
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool packing_ = false;
 };

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_WAIT_LOG_HPP
 #define WHYWAIT_EXPLAIN_WAIT_LOG_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/clocks.hpp>
@@ -12,8 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -22,7 +21,7 @@ namespace explain {
 /// The waits of one location between the forward pass, which only sees that they are there, and the classes, to which
 /// they go some at a time: the classes are more memory than all else that a wait touches, and where one process hosts
 /// many ranks they would have to be fetched anew for each. One cache line for a wait and one for each block in which its
-/// two sides differ; at most 128 lines, or those of one wait. Not thread safe.
+/// two sides differ; at most 127 lines, or those of one wait. Not thread safe.
 class wait_log {
  public:
   struct wait {
@@ -44,6 +43,8 @@ class wait_log {
     std::uint32_t block;
   };
 
+  explicit wait_log(core::memory_pool& pool) noexcept : memory_(pool) {}
+
   /// Whether a wait of at most `terms` terms finds room.
   bool has_room(std::size_t terms) const noexcept { return used_ == 0 || used_ + 1 + terms <= most; }
   bool nearly_full() const noexcept { return used_ + most / 8 > most; }
@@ -60,14 +61,14 @@ class wait_log {
     return lines_[used_++].part;
   }
 
-  void approach() const noexcept { core::approach(lines_.get() + used_, used_ < room_ ? 4 * sizeof(line) : 0); }
+  void approach() const noexcept { core::approach(lines_ + used_, used_ < room_ ? 4 * sizeof(line) : 0); }
 
   /// Each wait in its order to `classes`, to the observer and, if `notes` is not null, to the notes of the virtual clocks.
   void settle(const rank_history& rank, std::uint16_t location, const options& settings, const block_table& blocks,
-              class_book& classes, forward_scratch& scratch, std::vector<wait_note>* notes) {
+              class_book& classes, forward_scratch& scratch, core::plain_vector<wait_note>* notes) {
     if (used_ == 0) return;
     classes.approach();
-    core::approach(lines_.get(), used_ * sizeof(line));
+    core::approach(lines_, used_ * sizeof(line));
     const location_history& here = rank.locations[location];
     wait_instance& instance = scratch.instance;
     instance.rank = rank.rank;
@@ -104,7 +105,7 @@ class wait_log {
   }
 
  private:
-  static constexpr std::size_t most = 128;
+  static constexpr std::size_t most = 127;  // what comes before the first full cache line is not used
   union line {
     line() noexcept {}
     wait head;
@@ -134,13 +135,18 @@ class wait_log {
   // Nothing is written where nothing will be: of most ranks only a part.
   [[gnu::noinline]] void reserve(std::size_t lines) {
     const std::size_t room = std::max(most, lines);
-    std::unique_ptr<line[]> larger(new line[room]);
-    std::copy(lines_.get(), lines_.get() + used_, larger.get());
-    lines_.swap(larger);
+    core::plain_vector<line> larger = memory_.sibling();
+    larger.reserve(room + 1);
+    const auto at = reinterpret_cast<std::uintptr_t>(larger.data());
+    line* const first = reinterpret_cast<line*>((at + sizeof(line) - 1) / sizeof(line) * sizeof(line));
+    std::copy(lines_, lines_ + used_, first);
+    memory_.swap(larger);
+    lines_ = first;
     room_ = room;
   }
 
-  std::unique_ptr<line[]> lines_;
+  core::plain_vector<line> memory_;
+  line* lines_ = nullptr;
   std::size_t room_ = 0, used_ = 0;
 };
 

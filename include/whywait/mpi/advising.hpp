@@ -1,8 +1,10 @@
 #ifndef WHYWAIT_MPI_ADVISING_HPP
 #define WHYWAIT_MPI_ADVISING_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
+#include <whywait/explain/key_map.hpp>
 #include <whywait/report/cpp_name.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/names.hpp>
@@ -17,7 +19,6 @@
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -53,9 +54,9 @@ namespace mpi {
 }
 
 /// Adds what an epoch has to what earlier ones had.
-[[gnu::cold]] inline void fold_uses(std::vector<rules::site_use>& so_far, std::vector<rules::site_use>& epoch) {
+[[gnu::cold]] inline void fold_uses(core::plain_vector<rules::site_use>& so_far, core::plain_vector<rules::site_use>& epoch) {
   constexpr std::size_t most_sites = 256;
-  std::vector<std::int64_t> ranks;  // of both, the more, not the sum
+  core::plain_vector<std::int64_t> ranks;  // of both, the more, not the sum
   for (std::size_t i = 0, j = 0; i < so_far.size() || j < epoch.size();) {
     const bool a = j == epoch.size() || (i < so_far.size() && so_far[i].site <= epoch[j].site);
     const bool b = i == so_far.size() || (j < epoch.size() && epoch[j].site <= so_far[i].site);
@@ -82,13 +83,19 @@ namespace detail {
 class rule_places {
  public:
   explicit rule_places(const report::names& known) : known_(known) {}
+  rule_places(const rule_places&) = delete;
+  rule_places& operator=(const rule_places&) = delete;
+  ~rule_places() {
+    for (const rules::place* p : made_) delete p;
+  }
 
   [[gnu::cold]] const rules::place* operator()(core::stable_key key) const {
     const report::place* const from = known_.find(key);
     if (from == nullptr) return nullptr;
-    const auto [found, fresh] = made_.try_emplace(key);
-    rules::place& to = found->second;
-    if (fresh) {
+    const std::uint32_t fresh = static_cast<std::uint32_t>(made_.size()), number = numbers_.intern(key, fresh);
+    if (number == fresh) {
+      made_.push_back(nullptr);
+      rules::place& to = *(made_.back() = new rules::place);
       to.call = from->call;
       to.name = from->name;
       to.kind = from->kind;
@@ -99,12 +106,13 @@ class rule_places {
       to.module = from->module;
       to.offset = from->offset;
     }
-    return &to;
+    return made_[number];
   }
 
  private:
   const report::names& known_;
-  mutable std::unordered_map<core::stable_key, rules::place> made_;
+  mutable explain::key_map numbers_;                     // in made_
+  mutable core::plain_vector<rules::place*> made_;
 };
 
 [[gnu::cold]] inline void print_lines(const std::string& text) {

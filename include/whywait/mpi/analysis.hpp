@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_ANALYSIS_HPP
 
 #include <whywait/core/complaint.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/mpi/advising.hpp>
 #include <whywait/mpi/asking.hpp>
 #include <whywait/mpi/data_analysis.hpp>
@@ -40,7 +41,7 @@ namespace mpi {
   explain::outcome found = now.explain();
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
-  const std::vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
+  const core::plain_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
   std::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
   const report::names names = gather_names(keys_to_name(found, std::move(keys)), now.history(), now.team());

@@ -2,7 +2,9 @@
 #define WHYWAIT_MPI_ASKING_HPP
 
 #include <whywait/core/complaint.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/explanation.hpp>
+#include <whywait/explain/sorting.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/predict/ask.hpp>
 #include <whywait/predict/question.hpp>
@@ -29,9 +31,9 @@ namespace mpi {
 /// savings that the report prints by itself are one number. The others imagine another program: the log answers them.
 struct asked_questions {
   std::vector<predict::question> all;
-  std::vector<explain::what_if> clocks;   ///< for explain::options::questions; in each epoch the same ones
-  std::vector<std::size_t> clock_of;      ///< of each of those: index in `all`
-  std::vector<bool> known;                ///< of each of those: whether it meant anything in any epoch
+  std::vector<explain::what_if> clocks;  ///< for explain::options::questions; in each epoch the same ones
+  core::plain_vector<std::size_t> clock_of;  ///< of each of those: index in `all`
+  core::plain_vector<bool> known;  ///< of each of those: whether it meant anything in any epoch
   bool read = false;
 
   /// What the clocks said, for `predict::ask`.
@@ -77,22 +79,22 @@ struct meant_block {
 };
 
 /// What the blocks that any rank knows by the names in `asked` are called on all of them, sorted. Collective.
-[[gnu::cold]] inline std::vector<meant_block> find_blocks(const std::vector<predict::question>& asked,
-                                                          const process_history& own, const sync::team& all) {
-  std::vector<meant_block> mine;
+[[gnu::cold]] inline core::plain_vector<meant_block> find_blocks(const std::vector<predict::question>& asked,
+                                                                 const process_history& own, const sync::team& all) {
+  core::plain_vector<meant_block> mine;
   for (std::size_t q = 0; q != asked.size(); ++q)
     for (std::size_t c = 0; c != 1 + asked[q].also.size(); ++c) {
       const predict::question& one = c == 0 ? asked[q] : asked[q].also[c - 1];
       if (one.what != predict::question::kind::block) continue;
       for (const core::stable_key key : own.blocks_called(one.name)) mine.push_back({q, c, key});
     }
-  std::vector<meant_block> found = mine;
+  core::plain_vector<meant_block> found = mine;
   all.gather(mine.data(), mine.size() * sizeof(meant_block), [&](const unsigned char* data, std::size_t size) {
     const std::size_t before = found.size();
     found.resize(before + size / sizeof(meant_block));
-    std::memcpy(&found[before], data, size);
+    if (size != 0) std::memcpy(&found[before], data, size);
   });
-  std::sort(found.begin(), found.end());
+  explain::sort_rarely(found);
   found.erase(std::unique(found.begin(), found.end()), found.end());
   all.share(found);
   return found;
@@ -113,7 +115,7 @@ struct meant_block {
     asked.read = true;
   }
   if (asked.all.empty()) return;
-  const std::vector<detail::meant_block> blocks = detail::find_blocks(asked.all, own, all);
+  const core::plain_vector<detail::meant_block> blocks = detail::find_blocks(asked.all, own, all);
   asked.clocks.clear();
   asked.clock_of.clear();
   for (std::size_t q = 0; q != asked.all.size(); ++q) {

@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_CODE_LINES_HPP
 
 #include <whywait/core/code_source.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/report/code_blocks.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -21,9 +21,9 @@ inline namespace v0 {
 namespace mpi {
 
 /// The blocks of code that ran in this process, one number each.
-[[gnu::cold]] inline std::vector<std::uint32_t> code_that_ran(const sync::mpi::collected_process& all) {
-  std::vector<std::uint32_t> ran;
-  std::vector<bool> known;
+[[gnu::cold]] inline core::plain_vector<std::uint32_t> code_that_ran(const sync::mpi::collected_process& all) {
+  core::plain_vector<std::uint32_t> ran;
+  core::plain_vector<bool> known;
   for (const sync::mpi::collected_location& l : all.locations) {
     for (std::uint64_t i = 0; i != l.steps.size(); ++i) {
       const std::uint32_t block = l.steps[i].block;

@@ -3,6 +3,7 @@
 
 #include <whywait/core/clock.hpp>
 #include <whywait/core/mpi_calls.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/collective_book.hpp>
 #include <whywait/explain/explain.hpp>
 #include <whywait/explain/simulated_transport.hpp>
@@ -205,7 +206,7 @@ class dead_job {
 
   [[gnu::cold]] static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
                                        std::vector<report::place_total>& out) {
-    std::vector<core::path_step> sums(p.sites().size());
+    core::plain_vector<core::path_step> sums(p.sites().size());
     const auto count = [&](const core::path_step& step) {
       if (step.block >= sums.size()) return;
       core::path_step& sum = sums[step.block];

@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_DEAD_MEMORY_HPP
 
 #include <whywait/core/kept_layout.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
@@ -165,7 +166,7 @@ class dead_memory {
   char* content_ = nullptr;
   std::uint64_t bytes_ = 0;
   core::kept_header header_;
-  std::vector<core::kept_extent> extents_;  // by address
+  core::plain_vector<core::kept_extent> extents_;  // by address
   mutable std::vector<std::unique_ptr<std::uint64_t[]>> joined_;
   state state_ = state::damaged;
   const char* problem_ = "";

@@ -3,6 +3,7 @@
 
 #include <whywait/core/clock.hpp>
 #include <whywait/core/kept_modules.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/explain/collective_book.hpp>
@@ -47,9 +48,9 @@ struct dead_thread {
   sync::mpi::thread_facts calls{};  ///< valid if `calls_mpi`
   std::uint64_t last_ticks = 0;     ///< last sign of life
   std::uint64_t torn = 0, cut = 0;  ///< events that had only begun; events that were not kept or are damaged
-  std::vector<core::sync_record*> sync_chunks;
-  std::vector<core::path_step*> step_chunks;
-  std::vector<std::int32_t*> need_chunks;
+  core::plain_vector<core::sync_record*> sync_chunks;
+  core::plain_vector<core::path_step*> step_chunks;
+  core::plain_vector<std::int32_t*> need_chunks;
 };
 
 /// A process that is gone, read from its file: copies of its tables, its records where the file is mapped. All that is
@@ -77,8 +78,8 @@ class dead_process {
   const sync::mpi::collected_process& records() const noexcept { return records_; }
   /// Number of a communicator by its handle; `none` if it is not known.
   [[gnu::cold]] std::uint32_t communicator_of(std::uint64_t handle) const {
-    for (const auto& h : handles_)
-      if (h.first == handle) return h.second;
+    for (const known_handle& h : handles_)
+      if (h.handle == handle) return h.number;
     return sync::mpi::communicator_table::none;
   }
   /// How many collective operations of the communicator `id` it has left.
@@ -91,6 +92,11 @@ class dead_process {
   std::uint64_t cut() const noexcept { return cut_; }
 
  private:
+  struct known_handle {
+    std::uint64_t handle;
+    std::uint32_t number;  // of the communicator
+  };
+
   // No run is so long: what lies beyond is damage.
   static constexpr std::uint64_t most_ticks = std::uint64_t(1) << 54;
 
@@ -164,7 +170,7 @@ class dead_process {
       records_.communicators.push_back(std::move(to));
     });
     facts_.communicators.visit_kept_handles(*file_, [&](std::uint64_t handle, std::uint32_t number) {
-      if (number < records_.communicators.size()) handles_.emplace_back(handle, number);
+      if (number < records_.communicators.size()) handles_.push_back({handle, number});
     });
     collectives_.resize(records_.communicators.size());
     // Not yet running: it ended in MPI_Init, and nothing was recorded.
@@ -177,7 +183,7 @@ class dead_process {
     const std::uint64_t most = std::min<std::uint64_t>(remote.location_count, most_threads);
     const core::location_base* next = remote.locations;
     std::vector<std::unique_ptr<dead_thread>> found;
-    std::vector<const record::location*> addresses;
+    core::plain_vector<const record::location*> addresses;
     while (next != nullptr && found.size() < most) {
       const record::location* const l = static_cast<const record::location*>(next);
       const char* const begin = reinterpret_cast<const char*>(l);
@@ -281,14 +287,14 @@ class dead_process {
   std::string problem_;
   bool other_version_ = false;
   core::site_table sites_;
-  std::vector<core::site_info> infos_;
+  core::plain_vector<core::site_info> infos_;
   report::module_list modules_;
   sync::mpi::process_facts facts_{};
   bool has_mpi_ = false;
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> handles_;
-  std::vector<std::uint64_t> collectives_;  // by number of the communicator
+  core::plain_vector<known_handle> handles_;
+  core::plain_vector<std::uint64_t> collectives_;  // by number of the communicator
   std::vector<std::unique_ptr<dead_thread>> threads_;
-  std::vector<const record::location*> addresses_;  // in that process
+  core::plain_vector<const record::location*> addresses_;  // in that process
   sync::mpi::collected_process records_;
   std::uint64_t torn_ = 0, cut_ = 0;
 };

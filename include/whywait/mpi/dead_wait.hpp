@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_DEAD_WAIT_HPP
 
 #include <whywait/core/mpi_calls.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/collective_book.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/mpi/dead_process.hpp>
@@ -37,7 +38,7 @@ namespace detail {
   for (const auto& p : processes) {
     // by number of the communicator; ids are apart, but for 0, which matches nothing
     const std::vector<sync::mpi::collected_communicator>& comms = p->records().communicators;
-    std::vector<std::uint64_t> complete, seen(comms.size());
+    core::plain_vector<std::uint64_t> complete, seen(comms.size());
     for (const sync::mpi::collected_communicator& c : comms) {
       std::uint64_t least = ~std::uint64_t(0);
       for (std::int32_t i = 0; i < c.size; ++i) {
@@ -48,7 +49,7 @@ namespace detail {
       complete.push_back(least);
     }
     // in the order in which the process called MPI, whichever thread did
-    std::vector<core::sync_record*> order;
+    core::plain_vector<core::sync_record*> order;
     for (const auto& t : p->threads())
       for (std::uint64_t i = 0, n = p->records().locations[t->where.index].records.size(); i < n; ++i) {
         core::sync_record& r = t->where.syncs[i];

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_MPI_EPOCHS_HPP
 #define WHYWAIT_MPI_EPOCHS_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/explain.hpp>
 #include <whywait/explain/ledger/virtual_clocks.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -23,7 +24,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <new>
 #include <string>
@@ -40,13 +40,13 @@ namespace mpi {
 /// WHYWAIT_WHATIF learns from: those of the first epoch.
 struct explained_so_far {
   explain::epoch_memory memory;
-  std::vector<rules::site_use> uses;    ///< on rank 0
+  core::plain_vector<rules::site_use> uses;    ///< on rank 0
   std::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: of all epochs that came to their end
   data_so_far data;
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
-  std::vector<std::uint32_t> ran;       ///< code that the compiler counts, sorted
+  core::plain_vector<std::uint32_t> ran;  ///< code that the compiler counts, sorted
   std::unique_ptr<report::code_blocks> code;
   run_so_far run;
   std::int32_t node = -1;               ///< the machine, once an epoch has begun
@@ -173,12 +173,12 @@ class epoch {
   }
 
   void find_code() {
-    std::vector<std::uint32_t> now = code_that_ran(all_);
-    std::sort(now.begin(), now.end());
+    core::plain_vector<std::uint32_t> ran = code_that_ran(all_);
+    ran.append(so_far_.ran.data(), so_far_.ran.size());
+    explain::sort_rarely(ran);
+    ran.erase(std::unique(ran.begin(), ran.end()), ran.end());
     const std::size_t before = so_far_.ran.size();
-    std::vector<std::uint32_t> both;
-    std::set_union(now.begin(), now.end(), so_far_.ran.begin(), so_far_.ran.end(), std::back_inserter(both));
-    so_far_.ran = std::move(both);
+    so_far_.ran = std::move(ran);
     const report::code_filter filter = common_filter(process_.registry->config, team_);
     if (so_far_.code == nullptr || so_far_.ran.size() != before)
       so_far_.code.reset(new report::code_blocks(process_.registry->sources, so_far_.ran, filter));
@@ -194,7 +194,7 @@ class epoch {
   void carry_over(sync::mpi::thread_state& thread, const sync::mpi::meeting_point* end) {
     constexpr std::size_t most_buffered = 4096;  // that nobody has received for how long ever
     record::location& here = *thread.location;
-    std::vector<kept> all;
+    core::plain_vector<kept> all;
     for (const explain::carried_posting& c : so_far_.memory.carried)
       if (c.location == here.index) all.push_back({c.record, c.met, true, nullptr});
     process_.requests.each([&](sync::mpi::pending& p) {
@@ -203,8 +203,8 @@ class epoch {
     explain::sort_rarely(all, [](const kept& a, const kept& b) {
       return a.record != b.record ? a.record < b.record : a.told && !b.told;
     });
-    std::vector<core::sync_record> records;
-    std::vector<sync::mpi::pending*> requests;
+    core::plain_vector<core::sync_record> records;
+    core::plain_vector<sync::mpi::pending*> requests;
     std::size_t buffered = 0;
     for (std::size_t i = 0; i != all.size(); ++i) {
       kept k = all[i];

@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_HISTORY_HPP
 
 #include <whywait/core/code_source.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
@@ -184,10 +185,10 @@ class process_history {
   const core::site_table& sites_;
   const report::code_blocks* code_;
   const report::module_list* modules_;
-  std::vector<std::uintptr_t> functions_;  // by site number: what the compiler made a region of, or 0
+  core::plain_vector<std::uintptr_t> functions_;  // by site number: what the compiler made a region of, or 0
   explain::rank_history history_;
   explain::key_map known_;  // numbers in meanings_
-  std::vector<meaning> meanings_;
+  core::plain_vector<meaning> meanings_;
 };
 
 }  // namespace mpi

@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_LEFT_BEHIND_HPP
 
 #include <whywait/core/complaint.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/mpi/dead_job.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/text.hpp>
@@ -101,7 +102,7 @@ namespace detail {
   explain::sort_rarely(names, [](const std::string& a, const std::string& b) { return a < b; });
 
   std::vector<mpi::dead_job> jobs;
-  std::vector<std::uint64_t> running;
+  core::plain_vector<std::uint64_t> running;
   for (const std::string& name : names) {
     const std::string path = directory + "/" + name;
     if (mpi::detail::ends_with(name, ".new")) mpi::detail::remove_unborn(path, name);

@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_MESSAGE_ORDERS_HPP
 
 #include <whywait/core/mpi_calls.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/explain/history.hpp>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -64,7 +64,7 @@ class message_orders {
     bool over;            // with the part at hand
     bool operator<(const message& o) const noexcept { return posting < o.posting; }
   };
-  using place = std::vector<message>::const_iterator;
+  using place = const message*;
 
   place find(std::uint32_t posting) const noexcept {
     const place at = std::lower_bound(known_.begin(), known_.end(), message{posting, 0, false, false});
@@ -126,7 +126,7 @@ class message_orders {
     const auto by_posting = [](const message& a, const message& b) { return a.posting < b.posting; };
     explain::sort_rarely(earlier_, by_posting);
     explain::sort_rarely(probed_);
-    std::vector<std::uint8_t> reached(counts_.size(), 0);
+    core::plain_vector<std::uint8_t> reached(counts_.size(), 0);
     const auto look_back = [&reached](std::uint32_t& entry) {
       if (entry == 0) return;
       std::uint8_t& later = reached[(entry >> number_shift) - 1];
@@ -156,11 +156,11 @@ class message_orders {
   }
 
   explain::key_map channels_;
-  std::vector<std::uint32_t> counts_;   // by channel: settled so far
-  std::vector<message> known_;          // of earlier parts, and those of this one that stay
-  std::vector<message> earlier_;        // posted in earlier parts, not settled there
-  std::vector<std::uint32_t> probed_;
-  std::vector<std::uint32_t> fresh_;    // by posting of this part: entry, then order
+  core::plain_vector<std::uint32_t> counts_;   // by channel: settled so far
+  core::plain_vector<message> known_;          // of earlier parts, and those of this one that stay
+  core::plain_vector<message> earlier_;        // posted in earlier parts, not settled there
+  core::plain_vector<std::uint32_t> probed_;
+  core::plain_vector<std::uint32_t> fresh_;    // by posting of this part: entry, then order
   std::uint32_t base_ = 0;
   bool first_ = true;
 };

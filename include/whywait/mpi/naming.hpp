@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_MPI_NAMING_HPP
 #define WHYWAIT_MPI_NAMING_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/report/names.hpp>
@@ -27,7 +28,7 @@ namespace mpi {
                                                 const sync::team& all) {
   all.share(keys);
 
-  std::vector<int> owner(keys.size(), all.size());
+  core::plain_vector<int> owner(keys.size(), all.size());
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (own.knows(keys[i])) owner[i] = all.rank();
   all.all_reduce(owner.data(), static_cast<int>(owner.size()), MPI_INT, MPI_MIN);

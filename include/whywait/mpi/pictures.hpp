@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_MPI_PICTURES_HPP
 #define WHYWAIT_MPI_PICTURES_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
@@ -52,7 +53,7 @@ namespace detail {
 [[gnu::cold]] inline void gather_pictures(explain::outcome& found, const explain::rank_history& own, bool wanted,
                                           const sync::team& all) {
   constexpr std::size_t most = 8;
-  std::vector<explain::wait_sample> samples;
+  core::plain_vector<explain::wait_sample> samples;
   if (wanted)
     for (std::size_t i = 0; i < std::min(most, found.waits.size()); ++i) {
       samples.push_back(found.waits[i].longest);

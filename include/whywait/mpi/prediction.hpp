@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_PREDICTION_HPP
 
 #include <whywait/core/complaint.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/mpi/asking.hpp>
 #include <whywait/mpi/history.hpp>
 #include <whywait/mpi/naming.hpp>
@@ -55,7 +56,7 @@ struct label_namer final : predict::key_namer {
     }
     all.all_reduce(&until, 1, MPI_INT64_T, MPI_MIN);
   }
-  std::vector<char> packed;
+  core::plain_vector<char> packed;
   bool good = true;
   try {
     std::vector<predict::traced_line> mine = predict::trace(own, SIZE_MAX, until);
@@ -70,7 +71,7 @@ struct label_namer final : predict::key_namer {
   if (all.lowest_of(!good) >= 0) return false;
   all.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) {
     const char* const bytes = reinterpret_cast<const char*>(data);
-    predict::unpack(std::vector<char>(bytes, bytes + size), lines);
+    predict::unpack(core::plain_vector<char>(bytes, bytes + size), lines);
   });
   return true;
 }

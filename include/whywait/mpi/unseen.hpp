@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_MPI_UNSEEN_HPP
 #define WHYWAIT_MPI_UNSEEN_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
@@ -30,7 +31,7 @@ struct unseen_block {
 
 namespace detail {
 /// Adds up those of one key and sorts by key.
-[[gnu::cold]] inline void add_up(std::vector<unseen_block>& all) {
+[[gnu::cold]] inline void add_up(core::plain_vector<unseen_block>& all) {
   explain::sort_rarely(all, [](const unseen_block& a, const unseen_block& b) { return a.key < b.key; });
   std::size_t kept = 0;
   for (std::size_t i = 0; i != all.size(); ++i) {
@@ -48,10 +49,10 @@ namespace detail {
 
 /// The sums of all ranks and threads, most time first, the 32 largest, on rank 0. Collective; one agreement if there was
 /// memory for everything.
-[[gnu::cold]] inline std::vector<unseen_block> gather_unseen(const sync::mpi::collected_process& own,
-                                                             const core::site_table& sites, const sync::team& all) {
+[[gnu::cold]] inline core::plain_vector<unseen_block> gather_unseen(const sync::mpi::collected_process& own,
+                                                                    const core::site_table& sites, const sync::team& all) {
   constexpr std::size_t most = 32;
-  std::vector<unseen_block> found;
+  core::plain_vector<unseen_block> found;
   for (const sync::mpi::collected_location& l : own.locations)
     for (std::uint32_t site = 1; l.folded != nullptr && site < sites.size(); ++site) {
       const core::path_step& sum = l.folded[site];
@@ -81,7 +82,7 @@ namespace detail {
 }
 
 /// The same with their names, for the report.
-[[gnu::cold]] inline std::vector<report::place_total> named(const std::vector<unseen_block>& found,
+[[gnu::cold]] inline std::vector<report::place_total> named(const core::plain_vector<unseen_block>& found,
                                                             const report::names& names) {
   std::vector<report::place_total> out;
   for (const unseen_block& b : found)

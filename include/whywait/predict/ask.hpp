@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_PREDICT_ASK_HPP
 #define WHYWAIT_PREDICT_ASK_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/predict/answer.hpp>
 #include <whywait/predict/change.hpp>
@@ -49,8 +50,8 @@ namespace detail {
 
 /// Lengths of steps, and of what kind each is.
 struct step_list {
-  std::vector<double> seconds;
-  std::vector<std::uint32_t> kind;
+  core::plain_vector<double> seconds;
+  core::plain_vector<std::uint32_t> kind;
 };
 
 // Between collectives of all lines, by the collective that ends them; without enough of them between equal parts of the
@@ -58,7 +59,7 @@ struct step_list {
 [[gnu::cold]] inline step_list steps_of(const replayed& r) {
   step_list steps;
   const bool parts = r.step_end.size() < 8;
-  const std::vector<double>& ends = parts ? r.part_end : r.step_end;
+  const core::plain_vector<double>& ends = parts ? r.part_end : r.step_end;
   double before = 0.0;
   for (std::size_t i = 0; i != ends.size(); ++i) {
     steps.seconds.push_back(std::max(0.0, ends[i] - before));
@@ -72,10 +73,10 @@ struct step_list {
 /// among their kind (Efron 1979) stand for one run; the other one varies as much, hence the root of 2.
 [[gnu::cold]] inline double run_to_run(const step_list& steps, double all, int resamples, std::uint64_t seed) {
   random_source random(seed);
-  std::vector<std::uint32_t> order(steps.seconds.size());
+  core::plain_vector<std::uint32_t> order(steps.seconds.size());
   for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
   explain::sort_rarely(order, [&steps](std::uint32_t a, std::uint32_t b) { return steps.kind[a] < steps.kind[b]; });
-  std::vector<double> apart;
+  core::plain_vector<double> apart;
   for (int k = 0; k != resamples; ++k) {
     double difference = 0.0;
     for (std::size_t begin = 0, end; begin != order.size(); begin = end) {

@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_PREDICT_BALANCE_HPP
 #define WHYWAIT_PREDICT_BALANCE_HPP
 
+#include <whywait/core/plain_vector.hpp>
+#include <whywait/explain/transport_calls.hpp>
 #include <whywait/predict/run_log.hpp>
 #include <whywait/predict/serial_blocks.hpp>
 
@@ -24,8 +26,8 @@ class balancer {
 
   /// Every line that has work of a kind does the mean of its total, spread over the line as it was.
   [[gnu::cold]] void totals(run_log& into) const {
-    std::vector<double> sum(kinds_, 0.0), mine;
-    std::vector<std::size_t> lines(kinds_, 0), instances;
+    core::plain_vector<double> sum(kinds_, 0.0), mine;
+    core::plain_vector<std::size_t> lines(kinds_, 0), instances;
     const auto count = [&](const std::vector<activity>& line) {
       mine.assign(kinds_, 0.0);
       instances.assign(kinds_, 0);
@@ -56,10 +58,10 @@ class balancer {
   /// The k-th instances of a kind on all lines that have it do their mean each. False with a reason where lines have
   /// different numbers of them.
   [[gnu::cold]] bool steps(run_log& into, std::string& why_not) {
-    std::vector<std::vector<double>> sum(kinds_);
-    std::vector<std::size_t> at, lines, instances;
+    std::vector<core::plain_vector<double>> sum(kinds_);
+    core::plain_vector<std::size_t> at, lines, instances;
     const auto add = [&] {
-      sum.assign(kinds_, {});
+      sum = std::vector<core::plain_vector<double>>(kinds_);
       lines.assign(kinds_, 0);
       instances.assign(kinds_, 0);
       for (const auto& line : log_.lines) {
@@ -96,8 +98,7 @@ class balancer {
 
  private:
   /// Gives each part of an activity, by its kind, the seconds that becomes(kind, seconds) says.
-  template <class Becomes>
-  [[gnu::cold]] void change(activity& a, Becomes&& becomes) const {
+  [[gnu::cold]] void change(activity& a, explain::borrowed<double(std::size_t, double)> becomes) const {
     const auto apart = [this](const block_time& b) { return serial_[b.block] != 0 || unnamed_[b.block] == 0; };
     double rest = a.work_seconds;
     for (const block_time& b : a.blocks)
@@ -117,8 +118,8 @@ class balancer {
 
   const run_log& log_;
   std::size_t kinds_;
-  std::vector<char> serial_;
-  std::vector<char> unnamed_;  // blocks that count as if they had no name
+  core::plain_vector<char> serial_;
+  core::plain_vector<char> unnamed_;  // blocks that count as if they had no name
 };
 
 }  // namespace detail

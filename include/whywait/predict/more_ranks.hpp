@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_PREDICT_MORE_RANKS_HPP
 #define WHYWAIT_PREDICT_MORE_RANKS_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -56,10 +57,11 @@ class rank_changer {
 
  private:
   enum class shape : char { shift, ring, gather, scatter };
+  static constexpr std::uint32_t none = 0xffffffff;
   // All messages of one pair of call sites between one pair of ranks, in order.
   struct pair_of_ranks {
     std::uint32_t way = 0, from = 0, to = 0;
-    std::vector<std::uint32_t> messages;
+    std::uint32_t messages = 0, first = none, last = none;  // a chain through `next_`
   };
   // All that goes over one pair of call sites to the same distance.
   struct way {
@@ -85,8 +87,9 @@ class rank_changer {
     if (old_ < 3) return no(why_not, "on fewer than 3 ranks neighbours cannot be told from a root");
     // what goes over each pair of sites: all to rank 0, rank 0 to all, or neighbours
     explain::key_map known;
-    std::vector<char> to_root, from_root;
-    std::vector<std::uint32_t> order(log_.messages.size());
+    core::plain_vector<char> to_root, from_root;
+    next_.assign(log_.messages.size(), none);
+    core::plain_vector<std::uint32_t> order(log_.messages.size());
     for (std::uint32_t m = 0; m != order.size(); ++m) {
       order[m] = m;
       const message_edge& e = log_.messages[m];
@@ -117,7 +120,10 @@ class rank_changer {
           sites, w.as == shape::shift ? static_cast<std::uint64_t>(static_cast<std::int64_t>(w.distance)) : 1000003);
       const std::uint32_t number = ways_by_key_.intern(key, static_cast<std::uint32_t>(ways_.size()));
       if (number == ways_.size()) ways_.push_back(w);
-      pair(number, e.from.line, e.to.line, true)->messages.push_back(m);
+      pair_of_ranks& p = *pair(number, e.from.line, e.to.line, true);
+      (p.first == none ? p.first : next_[p.last]) = m;
+      p.last = m;
+      ++p.messages;
     }
     for (const pair_of_ranks& p : pairs_) ++ways_[p.way].pairs;
     for (way& w : ways_) {
@@ -164,7 +170,7 @@ class rank_changer {
       fresh.way = way_number;
       fresh.from = from;
       fresh.to = to;
-      pairs_.push_back(std::move(fresh));
+      pairs_.push_back(fresh);
     }
     return &pairs_[found];
   }
@@ -199,7 +205,7 @@ class rank_changer {
     for (const pair_of_ranks& p : pairs_) {
       const shape as = ways_[p.way].as;
       if ((as != shape::gather || p.from != old_ - 1) && (as != shape::scatter || p.to != old_ - 1)) continue;
-      for (const std::uint32_t m : p.messages) {
+      for (std::uint32_t m = p.first; m != none; m = next_[m]) {
         const message_edge& e = log_.messages[m];
         if (as == shape::scatter)
           inserted_.push_back(e.from.index);
@@ -261,7 +267,7 @@ class rank_changer {
     }
   }
   [[gnu::cold]] void shuffle(std::vector<activity>& line) {
-    std::vector<std::uint32_t> order(line.size());
+    core::plain_vector<std::uint32_t> order(line.size());
     for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
     explain::sort_rarely(order, [&line](std::uint32_t a, std::uint32_t b) { return line[a].label < line[b].label; });
     for (std::size_t begin = 0, end; begin != order.size(); begin = end) {
@@ -295,10 +301,10 @@ class rank_changer {
         const pair_of_ranks* in = neighbours ? pair(n, static_cast<std::uint32_t>((static_cast<int>(b) - d + size) % size), b)
                                   : w.as == shape::gather ? pair(n, old_q, 0)
                                                           : pair(n, 0, b);
-        if (out == nullptr || in == nullptr || out->messages.size() != in->messages.size())
+        if (out == nullptr || in == nullptr || out->messages != in->messages)
           return no(why_not, "ranks send different numbers of messages" + at(w));
-        for (std::size_t k = 0; k != out->messages.size(); ++k) {
-          const message_edge &s = log_.messages[out->messages[k]], &r = log_.messages[in->messages[k]];
+        for (std::uint32_t o = out->first, i = in->first; o != none; o = next_[o], i = next_[i]) {
+          const message_edge &s = log_.messages[o], &r = log_.messages[i];
           const bool copied_out = w.as == shape::scatter && q >= old_, copied_in = w.as == shape::gather && q >= old_;
           message_edge m;
           m.bytes = s.bytes;
@@ -319,7 +325,7 @@ class rank_changer {
   }
 
   [[gnu::cold]] bool syncs(run_log& into, std::string& why_not) {
-    std::vector<std::uint32_t> where(old_);
+    core::plain_vector<std::uint32_t> where(old_);
     for (const sync_edge& s : log_.syncs) {
       sync_edge x;
       x.label = s.label;
@@ -351,13 +357,14 @@ class rank_changer {
   const question& q_;
   random_source random_;
   std::uint32_t old_ = 0, new_ = 0;
-  std::vector<way> ways_;
-  std::vector<pair_of_ranks> pairs_;
+  core::plain_vector<way> ways_;
+  core::plain_vector<pair_of_ranks> pairs_;
+  core::plain_vector<std::uint32_t> next_;  // of each message: the next of its pair
   explain::key_map ways_by_key_, pairs_by_key_;
-  std::vector<std::uint32_t> role_, first_;
-  std::vector<char> serial_;
-  std::vector<std::uint32_t> inserted_;  // calls of rank 0 that are repeated for each further rank
-  std::vector<std::uint32_t> arrivals_;
+  core::plain_vector<std::uint32_t> role_, first_;
+  core::plain_vector<char> serial_;
+  core::plain_vector<std::uint32_t> inserted_;  // calls of rank 0 that are repeated for each further rank
+  core::plain_vector<std::uint32_t> arrivals_;
 };
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_PREDICT_QUESTION_HPP
 #define WHYWAIT_PREDICT_QUESTION_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/predict/error.hpp>
 
 #include <algorithm>
@@ -114,7 +115,7 @@ namespace detail {
     std::size_t end = text.find(';', at);
     if (end == std::string::npos) end = text.size();
     std::vector<std::string> words;
-    std::vector<std::size_t> columns;
+    core::plain_vector<std::size_t> columns;
     for (std::size_t i = at; i < end;) {
       if (text[i] == ' ' || text[i] == '\t' || text[i] == '\n') {
         ++i;

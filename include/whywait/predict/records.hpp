@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_PREDICT_RECORDS_HPP
 #define WHYWAIT_PREDICT_RECORDS_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/predict/run_log.hpp>
@@ -42,6 +43,11 @@ class log_joiner {
     std::uint64_t key;
     std::uint64_t order;
     place where;
+    bool operator<(const end_point& o) const noexcept { return key != o.key ? key < o.key : order < o.order; }
+  };
+  struct transfer {
+    double bytes, seconds;
+    bool operator<(const transfer& o) const noexcept { return bytes != o.bytes ? bytes < o.bytes : seconds < o.seconds; }
   };
   static constexpr std::uint64_t receives = std::uint64_t(1) << 63;
 
@@ -79,8 +85,7 @@ class log_joiner {
 
   [[gnu::cold]] std::uint32_t label_of(const traced_call& c) {
     const std::uint32_t fresh = static_cast<std::uint32_t>(log_.labels.size());
-    const std::uint32_t label =
-        labels_.intern(core::combine(c.site, static_cast<std::uint64_t>(c.call) + 1), fresh);
+    const std::uint32_t label = labels_.intern(core::combine(c.site, static_cast<std::uint64_t>(c.call) + 1), fresh);
     if (label == fresh) log_.labels.push_back(name_(c.site));
     return label;
   }
@@ -92,8 +97,7 @@ class log_joiner {
   }
 
   [[gnu::cold]] void add_line(std::uint32_t l) {
-    std::int64_t before = origin_;
-    std::int64_t polls_since = -1;
+    std::int64_t before = origin_, polls_since = -1;
     log_.lines[l].reserve(t_[l].calls.size() + 1);
     for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
       const traced_call& c = t_[l].calls[i];
@@ -124,15 +128,9 @@ class log_joiner {
 
   const traced_call& call(const place& p) const { return t_[p.line].calls[p.index]; }
 
-  [[gnu::cold]] static void sort(std::vector<end_point>& all) {
-    explain::sort_rarely(all, [](const end_point& a, const end_point& b) {
-      return a.key != b.key ? a.key < b.key : a.order < b.order;
-    });
-  }
-
   // The k-th send matches the k-th receive posted, per communicator, pair of ranks and tag.
   [[gnu::cold]] void match_messages() {
-    std::vector<end_point> ends;
+    core::plain_vector<end_point> ends;
     for (std::uint32_t l = 0; l != t_.size(); ++l) {
       std::int32_t asked = -1;
       for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
@@ -156,7 +154,7 @@ class log_joiner {
         }
       }
     }
-    sort(ends);
+    explain::sort_rarely(ends);
     std::size_t unmatched = 0;
     for (std::size_t begin = 0, middle = 0, end; begin != ends.size(); begin = middle = end) {
       while (middle != ends.size() && ends[middle].key == ends[begin].key && ends[middle].order < receives) ++middle;
@@ -191,9 +189,7 @@ class log_joiner {
   // From which size on do sends wait for late receivers? Then latency and time per byte where a receiver waited and the
   // whole way was seen: the median line through small and large messages. None takes longer than it took.
   [[gnu::cold]] void fit_messages() {
-    const auto for_one = [](core::mpi_call c) {
-      return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait;
-    };
+    const auto for_one = [](core::mpi_call c) { return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait; };
     double most_buffered = -1.0, least_waiting = 1e300, largest = 0.0;
     for (const message_edge& m : log_.messages) {
       const traced_call& done = call(m.done);
@@ -212,20 +208,20 @@ class log_joiner {
     if (least_waiting > largest && largest > std::max(most_buffered, 4096.0))
       log_.doubts.push_back("no receiver of a large message came late: sends are assumed not to wait for receivers");
 
-    std::vector<std::pair<double, double>> seen;  // bytes, seconds
+    core::plain_vector<transfer> seen;
     for (const message_edge& m : log_.messages)
       if (left(m) >= call(m.to).enter_ns && call(m.to).leave_ns > left(m))
-        seen.emplace_back(m.bytes, static_cast<double>(call(m.to).leave_ns - left(m)) * 1e-9);
+        seen.push_back({m.bytes, static_cast<double>(call(m.to).leave_ns - left(m)) * 1e-9});
     double latency = 0.0, per_byte = 0.0;
     if (!seen.empty()) {
       explain::sort_rarely(seen);
       const std::size_t half = seen.size() / 2;
-      std::vector<double> small, large, rest;
-      for (std::size_t i = 0; i != seen.size(); ++i) (i < half ? small : large).push_back(seen[i].second);
-      const double small_bytes = seen[half / 2].first, large_bytes = seen[half + (seen.size() - half) / 2].first;
+      core::plain_vector<double> small, large, rest;
+      for (std::size_t i = 0; i != seen.size(); ++i) (i < half ? small : large).push_back(seen[i].seconds);
+      const double small_bytes = seen[half / 2].bytes, large_bytes = seen[half + (seen.size() - half) / 2].bytes;
       if (half != 0 && large_bytes > small_bytes * 1.5)
         per_byte = std::max(0.0, (median(large) - median(small)) / (large_bytes - small_bytes));
-      for (const auto& x : seen) rest.push_back(x.second - per_byte * x.first);
+      for (const transfer& x : seen) rest.push_back(x.seconds - per_byte * x.bytes);
       latency = std::max(0.0, median(rest));
     }
     for (message_edge& m : log_.messages) {
@@ -233,7 +229,7 @@ class log_joiner {
       m.seconds = std::min(took, latency + per_byte * m.bytes);
     }
   }
-  [[gnu::cold, gnu::noinline]] static double median(std::vector<double>& v) {  // of at least one
+  [[gnu::cold, gnu::noinline]] static double median(core::plain_vector<double>& v) {  // of at least one
     explain::sort_rarely(v);
     return v[v.size() / 2];
   }
@@ -245,10 +241,10 @@ class log_joiner {
 
   // The k-th collective of a communicator on one rank belongs to the k-th on the others.
   [[gnu::cold]] void match_collectives() {
-    std::vector<end_point> ends;
+    core::plain_vector<end_point> ends;
     for (std::uint32_t l = 0; l != t_.size(); ++l) {
       explain::key_map known;
-      std::vector<std::uint64_t> ordinal;
+      core::plain_vector<std::uint64_t> ordinal;
       for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
         const traced_call& c = t_[l].calls[i];
         if (!collective(c)) continue;
@@ -257,7 +253,7 @@ class log_joiner {
         ends.push_back({core::combine(c.communicator, ++ordinal[comm]), static_cast<std::uint32_t>(c.comm_rank), {l, i}});
       }
     }
-    sort(ends);
+    explain::sort_rarely(ends);
     std::size_t partial = 0;
     for (std::size_t begin = 0, end; begin != ends.size(); begin = end) {
       for (end = begin; end != ends.size() && ends[end].key == ends[begin].key;) ++end;
@@ -320,13 +316,14 @@ class log_joiner {
 
   // What a call took after everything that it needed was there.
   [[gnu::cold]] void attribute_calls() {
-    std::vector<std::vector<std::int64_t>> ready(t_.size());
-    for (std::size_t l = 0; l != t_.size(); ++l) {
-      ready[l].reserve(t_[l].calls.size());
-      for (const traced_call& c : t_[l].calls) ready[l].push_back(c.enter_ns);
+    core::plain_vector<std::int64_t> ready;
+    core::plain_vector<std::size_t> first;  // by line, in `ready`
+    for (const traced_line& line : t_) {
+      first.push_back(ready.size());
+      for (const traced_call& c : line.calls) ready.push_back(c.enter_ns);
     }
     auto arrive = [&](const place& p, std::int64_t begin, double seconds) {
-      std::int64_t& r = ready[p.line][p.index];
+      std::int64_t& r = ready[first[p.line] + p.index];
       r = std::max(r, begin + static_cast<std::int64_t>(seconds * 1e9));
     };
     for (const message_edge& m : log_.messages) {
@@ -343,21 +340,22 @@ class log_joiner {
       }
     }
     // Who did not wait shows what a call takes when all is there; what others take more, they noticed late.
-    std::vector<std::vector<double>> usual(log_.labels.size());
+    std::vector<core::plain_vector<double>> usual(log_.labels.size());
     for (const bool waited : {false, true})
       for (std::size_t l = 0; l != t_.size(); ++l)
         for (std::size_t i = 0; i != t_[l].calls.size(); ++i) {
           const traced_call& c = t_[l].calls[i];
           activity& a = log_.lines[l][i];
-          if (waited != (ready[l][i] > c.enter_ns)) continue;
-          a.call_seconds = static_cast<double>(std::max<std::int64_t>(0, c.leave_ns - ready[l][i])) * 1e-9;
-          std::vector<double>& of = usual[a.label];
+          const std::int64_t can = ready[first[l] + i];
+          if (waited != (can > c.enter_ns)) continue;
+          a.call_seconds = static_cast<double>(std::max<std::int64_t>(0, c.leave_ns - can)) * 1e-9;
+          core::plain_vector<double>& of = usual[a.label];
           if (!waited) {
             if (of.size() < 1000) of.push_back(a.call_seconds);
             continue;
           }
           if (of.size() > 1) of.assign(1, median(of));
-          a.waited_seconds = static_cast<double>(ready[l][i] - c.enter_ns) * 1e-9;
+          a.waited_seconds = static_cast<double>(can - c.enter_ns) * 1e-9;
           a.wake_seconds = std::max(0.0, a.call_seconds - (of.empty() ? 0.0 : of[0]));
           a.call_seconds -= a.wake_seconds;
         }

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_PREDICT_REPLAY_HPP
 #define WHYWAIT_PREDICT_REPLAY_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/predict/run_log.hpp>
 
@@ -17,9 +18,9 @@ namespace predict {
 struct replayed {
   double seconds = 0.0;          ///< end of the last line
   double waiting_seconds = 0.0;  ///< over all lines
-  std::vector<double> step_end;  ///< release of every collective of all lines, in order
-  std::vector<std::uint32_t> step_label;  ///< and its label
-  std::vector<double> part_end;  ///< mean over the lines of the end of each 32nd of their activities; short logs: empty
+  core::plain_vector<double> step_end;  ///< release of every collective of all lines, in order
+  core::plain_vector<std::uint32_t> step_label;  ///< and its label
+  core::plain_vector<double> part_end;  ///< mean over the lines of the end of each 32nd of their activities; short logs: empty
 };
 
 namespace detail {
@@ -35,7 +36,7 @@ class place_numbers {
   std::size_t operator()(std::size_t line, std::size_t index) const noexcept { return first_[line] + index; }
 
  private:
-  std::vector<std::size_t> first_;
+  core::plain_vector<std::size_t> first_;
 };
 
 /// Edges by the place at one of their ends.
@@ -48,13 +49,16 @@ class edge_lists {
   }
   template <class F>
   void each(std::size_t at, F&& f) const {
-    for (std::uint32_t i = head_[at]; i != none; i = next_[i].second) f(next_[i].first);
+    for (std::uint32_t i = head_[at]; i != none; i = next_[i].next) f(next_[i].edge);
   }
 
  private:
   static constexpr std::uint32_t none = 0xffffffffu;
-  std::vector<std::uint32_t> head_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> next_;
+  core::plain_vector<std::uint32_t> head_;
+  struct link {
+    std::uint32_t edge, next;
+  };
+  core::plain_vector<link> next_;
 };
 
 }  // namespace detail
@@ -95,15 +99,20 @@ class player {
     if (done_ != at_.size())
       throw prediction_error(fault::log, "the log waits for itself: a message or collective lies in its own past");
     explain::sort_rarely(steps_);
-    for (const auto& s : steps_) {
-      r_.step_end.push_back(s.first);
-      r_.step_label.push_back(s.second);
+    for (const step& s : steps_) {
+      r_.step_end.push_back(s.end);
+      r_.step_label.push_back(s.label);
     }
     if (!parts_) r_.part_end.clear();
     return std::move(r_);
   }
 
  private:
+  struct step {
+    double end;
+    std::uint32_t label;
+    bool operator<(const step& o) const noexcept { return end != o.end ? end < o.end : label < o.label; }
+  };
   struct cursor {
     std::uint32_t next = 0;
     bool in_call = false, queued = true;
@@ -150,8 +159,8 @@ class player {
       if (--sync_missing_[s] == 0) release(s);
       return;
     }
-    if (begun_.empty()) begun_.resize(log_.syncs.size());
-    std::vector<double>& begun = begun_[s];
+    if (begun_.empty()) begun_ = std::vector<core::plain_vector<double>>(log_.syncs.size());
+    core::plain_vector<double>& begun = begun_[s];
     begun.resize(x.in.size(), -1.0);
     for (std::size_t i = 0; i != x.in.size(); ++i)
       if (x.in[i].line == l) begun[i] = now;
@@ -166,7 +175,7 @@ class player {
     const sync_edge& x = log_.syncs[s];
     const double when = sync_ready_[s] + x.seconds;
     if (x.out.size() == log_.lines.size() && x.in.size() == log_.lines.size())
-      steps_.emplace_back(when, x.label);
+      steps_.push_back({when, x.label});
     for (const place& p : x.out) arrive(p, when);
   }
 
@@ -205,17 +214,17 @@ class player {
   bool late_;
   bool parts_ = true;
   place_numbers at_;
-  std::vector<double> ready_;           // what the call needs is there
-  std::vector<std::uint32_t> missing_;  // edges into the call that have not come
-  std::vector<double> left_;            // of each message: all that it needs to leave has begun
-  std::vector<char> halves_;
-  std::vector<double> sync_ready_;
-  std::vector<std::size_t> sync_missing_;
-  std::vector<std::vector<double>> begun_;  // of each scan: when its members began
+  core::plain_vector<double> ready_;           // what the call needs is there
+  core::plain_vector<std::uint32_t> missing_;  // edges into the call that have not come
+  core::plain_vector<double> left_;            // of each message: all that it needs to leave has begun
+  core::plain_vector<char> halves_;
+  core::plain_vector<double> sync_ready_;
+  core::plain_vector<std::size_t> sync_missing_;
+  std::vector<core::plain_vector<double>> begun_;  // of each scan: when its members began
   edge_lists messages_, syncs_;
-  std::vector<cursor> lines_;
-  std::vector<std::uint32_t> work_;
-  std::vector<std::pair<double, std::uint32_t>> steps_;
+  core::plain_vector<cursor> lines_;
+  core::plain_vector<std::uint32_t> work_;
+  core::plain_vector<step> steps_;
   std::size_t done_ = 0;
   replayed r_;
 };

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_PREDICT_SUPERSTEPS_HPP
 #define WHYWAIT_PREDICT_SUPERSTEPS_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/predict/detail/special.hpp>
@@ -23,7 +24,7 @@ struct superstep_model {
   /// Steps that end with the same collective after the same code.
   struct group {
     std::size_t steps = 0;
-    std::vector<double> mean, variance;  ///< of the work of each line in such a step
+    core::plain_vector<double> mean, variance;  ///< of the work of each line in such a step
     double sync_seconds = 0.0;           ///< mean cost of the collective
   };
   bool valid = false;
@@ -39,14 +40,18 @@ struct superstep_model {
   if (!log.messages.empty()) m.why_not = "messages between lines make the program more than forks and joins";
   if (!m.why_not.empty()) return m;
   // syncs are met in the same order by all lines: each must lie later on every line than the one before it
-  std::vector<std::vector<std::uint32_t>> meets(lines);
+  constexpr std::uint32_t nowhere = 0xffffffff;
+  core::plain_vector<std::uint32_t> meets;  // by step and line
   for (const sync_edge& x : log.syncs) {
+    const std::size_t now = meets.size();
+    meets.resize(now + lines, nowhere);
     bool fits = x.in.size() == lines && x.out.size() == lines && !x.prefix;
     for (std::size_t i = 0; fits && i != lines; ++i) {
       const place &in = x.in[i], &out = x.out[i];
-      fits = in.line == out.line && in.index == out.index &&
-             (meets[in.line].empty() || meets[in.line].back() < in.index);
-      meets[in.line].push_back(in.index);
+      std::uint32_t& here = meets[now + in.line];
+      fits = in.line == out.line && in.index == out.index && here == nowhere &&
+             (now == 0 || meets[now - lines + in.line] < in.index);
+      here = in.index;
     }
     if (!fits) {
       m.why_not = "a collective does not synchronise all lines with all, at one call of each";
@@ -55,14 +60,14 @@ struct superstep_model {
   }
   explain::key_map number;
   const std::size_t steps = log.syncs.size();
-  std::vector<double> carried(lines, 0.0), work(lines, 0.0);  // the end of the last call belongs to the next step
-  std::vector<std::size_t> at(lines, 0);
+  core::plain_vector<double> carried(lines, 0.0), work(lines, 0.0);  // the end of the last call belongs to the next step
+  core::plain_vector<std::size_t> at(lines, 0);
   for (std::size_t step = 0; step <= steps; ++step) {
     const bool last = step == steps;
     std::uint64_t key = last ? 1 : log.syncs[step].label + 2u;
     double sum = 0.0;
     for (std::size_t l = 0; l != lines; ++l) {
-      const std::size_t end = last ? log.lines[l].size() : meets[l][step] + 1u;
+      const std::size_t end = last ? log.lines[l].size() : meets[step * lines + l] + 1u;
       work[l] = carried[l];
       carried[l] = 0.0;
       for (; at[l] < end; ++at[l]) {
@@ -106,7 +111,7 @@ namespace detail {
 
 /// Mean of the longest of independent gamma distributed times: the variance-aware parallel rule (docs/predict.md) where
 /// every task has a processor of its own. Integral of 1 - product of the distribution functions by Simpson's rule.
-[[gnu::cold]] inline double mean_of_longest(const std::vector<double>& mean, const std::vector<double>& cv2) noexcept {
+[[gnu::cold]] inline double mean_of_longest(const core::plain_vector<double>& mean, const core::plain_vector<double>& cv2) noexcept {
   double low = 0.0, high = 0.0;
   for (std::size_t i = 0; i != mean.size(); ++i) {
     const double deviation = mean[i] * std::sqrt(cv2[i]);
@@ -130,7 +135,7 @@ namespace detail {
 [[gnu::cold]] inline bool by_steps(const superstep_model& m, bool exponential, double& seconds, std::string& why_not) {
   seconds = 0.0;
   for (const superstep_model::group& g : m.groups) {
-    std::vector<double> mean, cv2;
+    core::plain_vector<double> mean, cv2;
     double variation = 0.0, sum = 0.0;
     for (std::size_t l = 0; l != g.mean.size(); ++l) {
       if (!(g.mean[l] > 0.0)) continue;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_PREDICT_TRACE_HPP
 #define WHYWAIT_PREDICT_TRACE_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/key_map.hpp>
@@ -45,8 +46,8 @@ struct traced_line {
   std::int32_t rank = 0, thread = 0;
   std::int64_t begin_ns = 0, end_ns = 0;
   std::uint64_t dropped = 0;  ///< calls beyond the limit, or lost by the recorder
-  std::vector<traced_call> calls;
-  std::vector<traced_block> blocks;
+  core::plain_vector<traced_call> calls;
+  core::plain_vector<traced_block> blocks;
 };
 
 /// The part of one rank, from its records: of each location the first `most_calls` calls (80 bytes each, and 16 for
@@ -108,12 +109,12 @@ static_assert(sizeof(traced_call) == 80, "without holes: its bytes are sent");
 
 namespace detail {
 
-[[gnu::cold, gnu::noinline]] inline void put_bytes(std::vector<char>& out, const void* data, std::size_t bytes) {
+[[gnu::cold, gnu::noinline]] inline void put_bytes(core::plain_vector<char>& out, const void* data, std::size_t bytes) {
   const std::size_t at = out.size();
   out.resize(at + bytes);
   if (bytes != 0) std::memcpy(out.data() + at, data, bytes);
 }
-[[gnu::cold, gnu::noinline]] inline bool get_bytes(const std::vector<char>& in, std::size_t& at, void* data,
+[[gnu::cold, gnu::noinline]] inline bool get_bytes(const core::plain_vector<char>& in, std::size_t& at, void* data,
                                                    std::size_t bytes) {
   if (bytes > in.size() - at) return false;
   if (bytes != 0) std::memcpy(data, in.data() + at, bytes);
@@ -124,8 +125,8 @@ namespace detail {
 }  // namespace detail
 
 /// Lines as bytes for a gather among processes of one build on machines of one kind.
-[[gnu::cold]] inline std::vector<char> pack(const std::vector<traced_line>& lines) {
-  std::vector<char> out;
+[[gnu::cold]] inline core::plain_vector<char> pack(const std::vector<traced_line>& lines) {
+  core::plain_vector<char> out;
   for (const traced_line& l : lines) {
     const std::int64_t head[7] = {l.rank,
                                   l.thread,
@@ -142,7 +143,7 @@ namespace detail {
 }
 
 /// Appends the lines of `pack`; bytes of several ranks may follow each other. Throws P022 for a damaged packet.
-[[gnu::cold]] inline void unpack(const std::vector<char>& bytes, std::vector<traced_line>& into) {
+[[gnu::cold]] inline void unpack(const core::plain_vector<char>& bytes, std::vector<traced_line>& into) {
   for (std::size_t at = 0; at != bytes.size();) {
     std::int64_t head[7];
     traced_line l;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_ASSEMBLE_HPP
 #define WHYWAIT_REPORT_ASSEMBLE_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/report/ledger_assemble.hpp>
@@ -71,7 +72,7 @@ namespace detail {
   out.run.clock_violations = found.clock_violations;
 
   const detail::name_resolver resolve(found, known);
-  std::vector<const explain::explanation*> order;
+  core::plain_vector<const explain::explanation*> order;
   for (const explain::explanation& e : found.waits) order.push_back(&e);
   explain::sort_rarely(order, [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
 

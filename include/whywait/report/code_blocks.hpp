@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_CODE_BLOCKS_HPP
 
 #include <whywait/core/code_source.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/history.hpp>
@@ -18,7 +19,6 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,7 +31,7 @@ namespace report {
 class code_blocks {
  public:
   /// `sources`: those of the process; `ran`: the numbers of the blocks that ran, in any order.
-  [[gnu::cold]] code_blocks(const core::code_source* sources, std::vector<std::uint32_t> ran, const code_filter& filter)
+  [[gnu::cold]] code_blocks(const core::code_source* sources, core::plain_vector<std::uint32_t> ran, const code_filter& filter)
       : filter_(filter) {
     for (const core::code_source* s = sources; s != nullptr; s = s->next) sources_.push_back(s);
     if (sources_.empty()) return;
@@ -51,16 +51,13 @@ class code_blocks {
 
   const explain::counted_code& code() const noexcept { return code_; }
   /// The place of a key, or null.
-  [[gnu::cold]] const place* find(core::stable_key key) const {
-    const auto found = places_.find(key);
-    return found == places_.end() ? nullptr : &found->second;
-  }
+  const place* find(core::stable_key key) const noexcept { return places_.find(key); }
   /// Why some of the code could not be named; empty if all could. Then no rank may use its counts: others would seem
   /// to have run what this one does not know.
   const std::string& problem() const noexcept { return problem_; }
 
  private:
-  using terms = std::vector<explain::counted_code::term>;
+  using terms = core::plain_vector<explain::counted_code::term>;
 
   [[gnu::cold]] const core::code_source& source_of(std::uint32_t number) const {
     return **(std::upper_bound(sources_.begin(), sources_.end(), number,
@@ -107,7 +104,7 @@ class code_blocks {
     if (!read_notes(source, notes, problem_)) return;
     explain::key_map noted;
     for (std::uint32_t f = 0; f != notes.functions.size(); ++f) noted.intern(notes.functions[f].ident + std::uint64_t(1), f);
-    std::vector<const core::counted_function*> functions;
+    core::plain_vector<const core::counted_function*> functions;
     for (std::uint32_t f = 0; f != source.function_count; ++f) functions.push_back(source.functions + f);
     explain::sort_rarely(functions, [](const auto* a, const auto* b) { return a->first < b->first; });
     for (std::size_t f = 0; f != functions.size() && from != to; ++f) {
@@ -138,7 +135,7 @@ class code_blocks {
       p.line = g.first_line;
       p.last_line = g.last_line;
       const core::stable_key block = core::combine(key, static_cast<std::uint64_t>(g.first_line));
-      places_.emplace(block, p);
+      places_.add(block, p);
       for (const auto& [counter, factor] : g.visits)
         if (counter < forms.size()) forms[counter].push_back({block, factor});
     }
@@ -165,15 +162,15 @@ class code_blocks {
     p.offset = code.offset;
     const core::stable_key line = core::combine(
         core::combine(core::key_of(p.file.c_str()), core::key_of(p.function.c_str())), static_cast<std::uint64_t>(p.line));
-    places_.emplace(key, std::move(p));
+    places_.add(key, std::move(p));
     code_.add(number, {{key, 1}}, lines_.intern(line, number));
   }
 
   code_filter filter_;
-  std::vector<const core::code_source*> sources_;
+  core::plain_vector<const core::code_source*> sources_;
   explain::counted_code code_;
   explain::key_map lines_;  // to the first number of each
-  std::unordered_map<core::stable_key, place> places_;
+  names places_;
   std::string problem_;
   symboliser symbols_;
 };

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_JSON_WRITER_HPP
 #define WHYWAIT_REPORT_JSON_WRITER_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/report/table.hpp>
 
 #include <charconv>
@@ -11,7 +12,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -139,7 +139,7 @@ class json_writer {
   }
 
   Sink sink_;
-  std::vector<std::size_t> members_;  ///< members written so far of each open object or array
+  core::plain_vector<std::size_t> members_;  ///< members written so far of each open object or array
   bool after_key_ = false;
   bool started_ = false;
 };

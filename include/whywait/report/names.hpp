@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_NAMES_HPP
 
 #include <whywait/core/stable_key.hpp>
+#include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/report/cpp_name.hpp>
 #include <whywait/report/table.hpp>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -58,26 +58,35 @@ struct place {
 /// that sorts first, so the result does not depend on the order of `add`.
 class names {
  public:
-  /// O(1) on average.
+  struct entry {
+    core::stable_key key;
+    place where;
+    bool operator==(const entry& o) const noexcept { return key == o.key && where == o.where; }
+  };
+
+  /// O(1) on average. The key 0 names nothing.
   [[gnu::cold]] void add(core::stable_key key, place where) {
-    const auto [found, inserted] = table_.try_emplace(key, where);
-    if (!inserted && better(where, found->second)) found->second = std::move(where);
+    if (key == 0) return;
+    const auto fresh = static_cast<std::uint32_t>(table_.size());
+    const std::uint32_t found = numbers_.intern(key, fresh);
+    if (found == fresh) table_.push_back({key, std::move(where)});
+    else if (better(where, table_[found].where)) table_[found].where = std::move(where);
   }
   void add(const names& others) {
-    for (const auto& [key, where] : others.table_) add(key, where);
+    for (const entry& e : others.table_) add(e.key, e.where);
   }
 
-  /// The place of a key, or null.
+  /// The place of a key, or null. Valid until something is added.
   [[gnu::cold]] const place* find(core::stable_key key) const noexcept {
-    const auto found = table_.find(key);
-    return found == table_.end() ? nullptr : &found->second;
+    const std::uint32_t found = numbers_.find(key);
+    return found == explain::key_map::none ? nullptr : &table_[found].where;
   }
   std::size_t size() const noexcept { return table_.size(); }
 
   /// All entries, sorted by key.
-  [[gnu::cold]] std::vector<std::pair<core::stable_key, place>> entries() const {
-    std::vector<std::pair<core::stable_key, place>> all(table_.begin(), table_.end());
-    explain::sort_rarely(all, [](const auto& a, const auto& b) { return a.first < b.first; });
+  [[gnu::cold]] std::vector<entry> entries() const {
+    std::vector<entry> all = table_;
+    explain::sort_rarely(all, [](const entry& a, const entry& b) { return a.key < b.key; });
     return all;
   }
 
@@ -99,7 +108,9 @@ class names {
     if (const int c = a.module.compare(b.module)) return c < 0;
     return a.offset < b.offset;
   }
-  std::unordered_map<core::stable_key, place> table_;
+
+  explain::key_map numbers_;  // in table_
+  std::vector<entry> table_;
 };
 
 /// Code location in a text: "halo.cpp:142", "halo.cpp:142-150", without debug information "app+0x1234", else "".

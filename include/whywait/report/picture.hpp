@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_PICTURE_HPP
 #define WHYWAIT_REPORT_PICTURE_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/names.hpp>
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -38,9 +38,9 @@ struct side_row {
 };
 
 /// The page of one side, at most `most` rows: of a longer one the end. `cut` becomes true then.
-[[gnu::cold]] inline std::vector<side_row> rows_of(const explain::picture_side& side, std::size_t most, bool& cut) {
-  std::vector<side_row> rows;
-  std::vector<std::size_t> ends;  // of the nodes around
+[[gnu::cold]] inline core::plain_vector<side_row> rows_of(const explain::picture_side& side, std::size_t most, bool& cut) {
+  core::plain_vector<side_row> rows;
+  core::plain_vector<std::size_t> ends;  // of the nodes around
   for (std::size_t i = 0; i != side.nodes.size(); ++i) {
     while (!ends.empty() && ends.back() <= i) ends.pop_back();
     rows.push_back({&side.nodes[i], static_cast<std::int64_t>(ends.size())});
@@ -76,7 +76,7 @@ struct side_row {
                                    const names& known) {
   constexpr std::size_t most = 600;
   picture out;
-  const std::vector<detail::side_row> a = detail::rows_of(sides.waiter, most, out.cut),
+  const core::plain_vector<detail::side_row> a = detail::rows_of(sides.waiter, most, out.cut),
                                       b = detail::rows_of(sides.causer, most, out.cut);
   out.waiter = {wait.rank, sides.waiter.thread, seconds_of(wait.wait_ns)};
   out.causer = {wait.causer_rank, sides.causer.thread, 0};
@@ -87,7 +87,7 @@ struct side_row {
 
   // best[i][j]: of what is left from rows i and j on
   const std::size_t width = b.size() + 1;
-  std::vector<int> best((a.size() + 1) * width, 0);
+  core::plain_vector<int> best((a.size() + 1) * width, 0);
   for (std::size_t i = a.size(); i-- != 0;)
     for (std::size_t j = b.size(); j-- != 0;) {
       int& here = best[i * width + j];

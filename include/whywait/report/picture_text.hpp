@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_PICTURE_TEXT_HPP
 #define WHYWAIT_REPORT_PICTURE_TEXT_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/report/json_writer.hpp>
 #include <whywait/report/model.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -119,14 +119,14 @@ class picture_writer {
     const std::size_t all = p_.rows.size();
     kept_.assign(all, all <= few_rows ? 1 : 0);
     if (all <= few_rows) return;
-    std::vector<std::size_t> order(all), around(all, all), open;
+    core::plain_vector<std::size_t> order(all), around(all, all), open;
     for (std::size_t i = 0; i != all; ++i) {
       order[i] = i;
       while (!open.empty() && p_.rows[open.back()].depth >= p_.rows[i].depth) open.pop_back();
       if (!open.empty()) around[i] = open.back();
       open.push_back(i);
     }
-    std::vector<char> differing(all);  // and the lines of a loop that does: they say which it is
+    core::plain_vector<char> differing(all);  // and the lines of a loop that does: they say which it is
     for (std::size_t i = 0; i != all; ++i)
       differing[i] = differs(p_.rows[i]) || (is_line(p_.rows[i]) && around[i] != all && differs(p_.rows[around[i]]));
     explain::sort_rarely(order, [this, &differing](std::size_t a, std::size_t b) {
@@ -135,7 +135,7 @@ class picture_writer {
       if (apart(x) != apart(y)) return apart(x) > apart(y);
       return seconds(x.causer) > seconds(y.causer);
     });
-    std::vector<char> trial;
+    core::plain_vector<char> trial;
     std::size_t tries = 0;
     for (const std::size_t row : order) {
       if (kept_[row] != 0) continue;
@@ -148,7 +148,7 @@ class picture_writer {
     for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
       if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;
   }
-  [[gnu::cold]] static std::size_t lines_of(const std::vector<char>& kept) {
+  [[gnu::cold]] static std::size_t lines_of(const core::plain_vector<char>& kept) {
     std::size_t lines = 0;
     for (std::size_t i = 0; i != kept.size(); ++i) lines += kept[i] != 0 || i == 0 || kept[i - 1] != 0 ? 1 : 0;
     return lines;
@@ -157,7 +157,7 @@ class picture_writer {
   const picture& p_;
   std::string margin_;
   std::size_t side_;
-  std::vector<char> kept_;
+  core::plain_vector<char> kept_;
   std::string out_;
 };
 

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_TEXT_HPP
 #define WHYWAIT_REPORT_TEXT_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/ledger_text.hpp>
@@ -146,19 +147,23 @@ class text_writer {
 
   /// How much each kind of wait takes, where there are several: "late sender 32 %, late receiver 1.5 % of rank time".
   [[gnu::cold]] void patterns(const std::vector<wait_group>& groups) {
-    std::vector<std::pair<std::string, double>> sums;
+    struct pattern_sum {
+      const std::string* pattern;
+      double seconds;
+    };
+    core::plain_vector<pattern_sum> sums;
     for (const wait_group& g : groups) {
       std::size_t same = 0;
-      while (same != sums.size() && sums[same].first != g.sum.pattern) ++same;
-      if (same == sums.size()) sums.emplace_back(g.sum.pattern, g.sum.seconds);
-      else sums[same].second += g.sum.seconds;
+      while (same != sums.size() && *sums[same].pattern != g.sum.pattern) ++same;
+      if (same == sums.size()) sums.push_back({&g.sum.pattern, g.sum.seconds});
+      else sums[same].seconds += g.sum.seconds;
     }
-    explain::sort_rarely(sums, [](const auto& a, const auto& b) { return a.second > b.second; });
+    explain::sort_rarely(sums, [](const pattern_sum& a, const pattern_sum& b) { return a.seconds > b.seconds; });
     std::string text;
     int several = 0;
     for (const auto& [pattern, seconds] : sums)
       if (seconds >= 0.1 * o_.quiet_below * r_.run.location_seconds)
-        text += (several++ == 0 ? "" : ", ") + pattern_words(pattern) + " " + percent(seconds / r_.run.location_seconds);
+        text += (several++ == 0 ? "" : ", ") + pattern_words(*pattern) + " " + percent(seconds / r_.run.location_seconds);
     if (several > 1) paragraph(text + " of rank time", "  ");
   }
 
@@ -258,7 +263,7 @@ class text_writer {
     std::vector<table_row> rows;
     double unlisted = 0;
     std::size_t timed = 0, more = 0, steps = 0, more_steps = 0;
-    std::vector<bool> told(w.residual.size());
+    core::plain_vector<bool> told(w.residual.size());
     const auto untimed = [](const residual_entry& r) { return r.kind == "step" && r.seconds == 0; };
     const auto add_step = [&](std::size_t i, bool under) {
       const residual_entry& r = w.residual[i];

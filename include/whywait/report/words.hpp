@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_WORDS_HPP
 #define WHYWAIT_REPORT_WORDS_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/units.hpp>
@@ -61,7 +62,7 @@ namespace report {
 /// Ranks of a list as ranges, "0-3, 5 and 7", and how many there are. Many ranges become a number: "12 ranks".
 struct rank_words {
   std::string text;                 ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
-  std::vector<std::int32_t> ranks;  ///< sorted, without repetition
+  core::plain_vector<std::int32_t> ranks;  ///< sorted, without repetition
   bool others = false;              ///< the list was bounded: more took part
 };
 

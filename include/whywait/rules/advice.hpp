@@ -45,7 +45,7 @@ namespace detail {
   diagnostics one;  // a copy of the source, so that the message gets its line and caret
   const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
   one.report(t.number, {source, t.where.begin, t.where.end},
-             t.message + "; what it concerns was skipped" + (t.times > 1 ? ", " + std::to_string(t.times) + " times" : ""));
+             {t.message, "; what it concerns was skipped", t.times > 1 ? ", " + std::to_string(t.times) + " times" : std::string()});
   return one.list()[0].text();
 }
 
@@ -76,16 +76,19 @@ template <class Find, class More>
     if (f.matters) w.list.push_back(std::move(f));
   }
   for (wait_advice& w : out.waits) {
-    std::vector<finding> kept;
+    core::plain_vector<bool> hidden;
     for (const finding& f : w.list) {
-      bool hidden = false;
-      for (const finding& other : w.list) hidden = hidden || detail::names(known.problems[other.rule].instead_of, f.problem);
-      if (!hidden) kept.push_back(f);
+      hidden.push_back(false);
+      for (const finding& other : w.list) hidden.back() = hidden.back() || detail::names(known.problems[other.rule].instead_of, f.problem);
     }
+    std::vector<finding> kept;
+    for (std::size_t i = 0; i < hidden.size(); ++i)
+      if (!hidden[i]) kept.push_back(std::move(w.list[i]));
     w.list = std::move(kept);
   }
-  for (const trouble::entry& t : log.list()) out.messages.push_back(detail::text_of(known, t));
-  for (const trouble::entry& t : all.troubles) out.messages.push_back(detail::text_of(known, t));
+  const std::vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
+  for (const auto* list : logs)
+    for (const trouble::entry& t : *list) out.messages.push_back(detail::text_of(known, t));
   return out;
 }
 

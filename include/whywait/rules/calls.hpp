@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_CALLS_HPP
 #define WHYWAIT_RULES_CALLS_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/fact_types.hpp>
 #include <whywait/rules/trouble.hpp>
@@ -34,17 +35,21 @@ struct call_values {
 /// Makes simple events of calls as the tracing rules say. About 50 ns for each event. Not thread safe.
 class call_feeder {
  public:
-  [[gnu::cold]] call_feeder(event_store& store, trouble& log) : store_(store), log_(log), by_call_(static_cast<std::size_t>(core::mpi_call::count_)) {
+  [[gnu::cold]] call_feeder(event_store& store, trouble& log) : store_(store), log_(log), first_(static_cast<std::size_t>(core::mpi_call::count_), none) {
     const std::vector<simple_rule>& rules = store.rules().simples;
-    for (std::uint32_t i = 0; i < rules.size(); ++i)
-      for (const core::mpi_call function : rules[i].functions) by_call_[static_cast<std::size_t>(function)].push_back(i);
+    for (auto i = static_cast<std::uint32_t>(rules.size()); i-- > 0;)
+      for (const core::mpi_call function : rules[i].functions) {
+        std::uint32_t& first = first_[static_cast<std::size_t>(function)];
+        uses_.push_back({i, first});
+        first = static_cast<std::uint32_t>(uses_.size() - 1);
+      }
   }
 
   /// `weight`: how many calls of this kind it stands for. `place`: the action that findings name.
   void feed(core::mpi_call function, const call_values& call, std::uint32_t place = event_table::none, double weight = 1) {
     if (function >= core::mpi_call::count_) return;
-    for (const std::uint32_t index : by_call_[static_cast<std::size_t>(function)]) {
-      const simple_rule& rule = store_.rules().simples[index];
+    for (std::uint32_t use = first_[static_cast<std::size_t>(function)]; use != none; use = uses_[use].next) {
+      const simple_rule& rule = store_.rules().simples[uses_[use].rule];
       const double* const rows[] = {call.values};
       values_.resize(rule.values.size());
       bool good = true;
@@ -61,10 +66,16 @@ class call_feeder {
   }
 
  private:
+  static constexpr std::uint32_t none = 0xffffffff;
+  struct use_of_call {
+    std::uint32_t rule, next;
+  };
+
   event_store& store_;
   trouble& log_;
-  std::vector<std::vector<std::uint32_t>> by_call_;
-  std::vector<double> values_;
+  core::plain_vector<std::uint32_t> first_;  ///< by call: number in `uses_`
+  core::plain_vector<use_of_call> uses_;     ///< of one call: its rules, in order
+  core::plain_vector<double> values_;
 };
 
 }  // namespace rules

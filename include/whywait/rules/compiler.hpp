@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_RULES_COMPILER_HPP
 #define WHYWAIT_RULES_COMPILER_HPP
 
+#include <whywait/core/plain_vector.hpp>
+#include <whywait/rules/declaration_names.hpp>
 #include <whywait/rules/expression_compiler.hpp>
 #include <whywait/rules/fact_types.hpp>
 #include <whywait/rules/join_planner.hpp>
@@ -10,11 +12,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -26,6 +26,8 @@ namespace rules {
 class compiler {
  public:
   compiler() { add_fact_types(out_); }
+  compiler(const compiler&) = delete;
+  compiler& operator=(const compiler&) = delete;
 
   /// Adds a text. `built_in` marks its problems in the listing.
   [[gnu::cold]] void add(std::string name, std::string text, bool built_in = false) {
@@ -63,43 +65,43 @@ class compiler {
       case kind::own:
       case kind::composite: return enter_event(index, source);
       case kind::problem: {
-        const std::string name = problem_name(d);
+        const std::string_view name = declaration_names::problem_name(syntax_, d);
         if (d.bad || name.empty()) {
           if (!d.bad) problems_.push_back(index);  // its missing or wrong name is reported with the rest of it
           return;
         }
-        const auto found = problem_named_.find(name);
-        if (found != problem_named_.end()) {
-          if (syntax_.declarations[found->second].where.source == source)
-            out_.log.report(code::duplicate, d.where, "a problem '" + detail::clean(name) + "' is declared above already");
-          gone_[found->second] = true;
+        const std::size_t found = problem_named_.find(name);
+        if (found != declaration_names::none) {
+          if (syntax_.declarations[found].where.source == source)
+            out_.log.report(code::duplicate, d.where, {"a problem '", name, "' is declared above already"});
+          gone_[found] = true;
         }
-        problem_named_[name] = index;
+        problem_named_.put(index);
         problems_.push_back(index);
         return;
       }
       case kind::remove_problem: {
-        const auto found = problem_named_.find(d.name.text);
-        if (found == problem_named_.end()) {
+        const std::size_t found = problem_named_.find(d.name.text);
+        if (found == declaration_names::none) {
           detail::nearest_name near(d.name.text);
-          for (const auto& known : problem_named_) near.offer(known.first);
-          out_.log.report(code::unknown_problem, d.name.where, "there is no problem '" + detail::clean(d.name.text) + "'", near.hint());
+          for (const std::size_t known : problem_named_) near.offer(problem_named_.name_of(known));
+          out_.log.report(code::unknown_problem, d.name.where, {"there is no problem '", d.name.text, "'"}, near);
           return;
         }
-        gone_[found->second] = true;
-        problem_named_.erase(found);
+        gone_[found] = true;
+        problem_named_.drop(d.name.text);
         return;
       }
       case kind::remove_problems:
-        for (const auto& known : problem_named_) gone_[known.second] = true;
+        for (const std::size_t known : problem_named_) gone_[known] = true;
         problem_named_.clear();
         return;
       case kind::remove_event: {
-        const auto found = event_named_.find(d.name.text);
-        if (found == event_named_.end()) return unknown_event(d.name);
-        gone_[found->second] = true;
-        removed_.insert(d.name.text);
-        event_named_.erase(found);
+        const std::size_t found = event_named_.find(d.name.text);
+        if (found == declaration_names::none) return unknown_event(d.name);
+        gone_[found] = true;
+        removed_.put(index);
+        event_named_.drop(d.name.text);
         return;
       }
       case kind::setting:
@@ -110,32 +112,31 @@ class compiler {
 
   [[gnu::cold]] void enter_event(std::size_t index, std::uint32_t source) {
     const declaration& d = syntax_.declarations[index];
-    const std::string& name = d.name.text;
+    const std::string_view name = d.name.text;
     const std::uint32_t fact = out_.find(name);
     if (fact != knowledge::none) {
-      out_.log.report(code::duplicate, d.name.where, "'" + name + "' is an event of the analysis itself");
+      out_.log.report(code::duplicate, d.name.where, {"'", name, "' is an event of the analysis itself"});
       return;
     }
-    const auto found = event_named_.find(name);
+    const std::size_t found = event_named_.find(name);
     if (d.bad) {  // reported; whatever uses it stays silent, unless there is an older one
-      if (found == event_named_.end()) removed_.insert(name);
+      if (found == declaration_names::none) removed_.put(index);
       return;
     }
-    if (found != event_named_.end()) {
-      const declaration& other = syntax_.declarations[found->second];
+    if (found != declaration_names::none) {
+      const declaration& other = syntax_.declarations[found];
       if (other.where.source == source) {
-        out_.log.report(code::duplicate, d.name.where, "an event '" + detail::clean(name) + "' is declared above already");
+        out_.log.report(code::duplicate, d.name.where, {"an event '", name, "' is declared above already"});
         return;
       }
       if (other.kind == kind::own && d.kind == kind::own && !same_own(other, d)) {
-        out_.log.report(code::clash, d.name.where, "the own event '" + detail::clean(name) + "' has other parameters in " +
-                                                       detail::clean(out_.log.source(other.where.source).name));
+        out_.log.report(code::clash, d.name.where, {"the own event '", name, "' has other parameters in ", out_.log.source(other.where.source).name});
         return;
       }
-      gone_[found->second] = true;
+      gone_[found] = true;
     }
-    removed_.erase(name);
-    event_named_[name] = index;
+    removed_.drop(name);
+    event_named_.put(index);
     order_.push_back(index);
   }
 
@@ -149,28 +150,28 @@ class compiler {
   }
 
   [[gnu::cold]] void unknown_event(const name_at& name) {
-    if (removed_.count(name.text) != 0) return;
+    if (removed_.find(name.text) != declaration_names::none) return;
     detail::nearest_name near(name.text);
     for (const event_type& t : out_.types) near.offer(t.name);
-    for (const auto& known : event_named_) near.offer(known.first);
-    out_.log.report(code::unknown_event, name.where, "there is no event type '" + detail::clean(name.text) + "'", near.hint());
+    for (const std::size_t known : event_named_) near.offer(event_named_.name_of(known));
+    out_.log.report(code::unknown_event, name.where, {"there is no event type '", name.text, "'"}, near);
   }
 
   /// The type of that name, compiled if it was not yet; `none` if there is none or it is wrong.
   [[gnu::cold]] std::uint32_t type_named(const name_at& name) {
     const std::uint32_t known = out_.find(name.text);
     if (known != knowledge::none) return known;
-    const auto found = event_named_.find(name.text);
-    if (found == event_named_.end()) {
+    const std::size_t found = event_named_.find(name.text);
+    if (found == declaration_names::none) {
       unknown_event(name);
       return knowledge::none;
     }
-    if (state_[found->second] == 1) {
-      out_.log.report(code::cycle, name.where, "'" + detail::clean(name.text) + "' is made of itself");
+    if (state_[found] == 1) {
+      out_.log.report(code::cycle, name.where, {"'", name.text, "' is made of itself"});
       return knowledge::none;
     }
-    if (++nested_ <= 64) event(found->second);
-    else if (state_[found->second] == 0) out_.log.report(code::too_deep, name.where, "composite events nested deeper than 64");
+    if (++nested_ <= 64) event(found);
+    else if (state_[found] == 0) out_.log.report(code::too_deep, name.where, {"composite events nested deeper than 64"});
     --nested_;
     return out_.find(name.text);
   }
@@ -195,7 +196,7 @@ class compiler {
   [[gnu::cold]] bool fresh(const event_type& t, const name_at& name, std::size_t from = 0) {
     for (std::size_t i = from; i < t.columns.size(); ++i)
       if (t.columns[i].name == name.text) {
-        out_.log.report(code::duplicate, name.where, "'" + detail::clean(name.text) + "' is given above already");
+        out_.log.report(code::duplicate, name.where, {"'", name.text, "' is given above already"});
         return false;
       }
     return true;
@@ -214,7 +215,7 @@ class compiler {
     }
     expression_compiler expressions(out_, syntax_);
     scope calls;
-    calls.rows = {{"", &call_columns(), call_columns().size()}};
+    calls.rows.push_back({"", &call_columns(), call_columns().size()});
     calls.subject = "call";
     for (const parameter_syntax& p : d.parameters) {
       good = fresh(t, p.name) && good;
@@ -222,7 +223,7 @@ class compiler {
       program value;
       const type what = settled(expressions.compile(p.value, calls, value));
       good = good && !what.is(type::kind::wrong);
-      t.columns.push_back({p.name.text, what, !calls.at_entry});
+      t.columns.push_back({std::string(p.name.text), what, !calls.at_entry});
       rule.values.push_back(std::move(value));
     }
     std::size_t count = 0;
@@ -231,7 +232,7 @@ class compiler {
       if (t.find(names[i]) != t.columns.size()) continue;
       std::size_t c = 0;
       while (call_columns()[c].name != names[i]) ++c;
-      t.columns.push_back(call_columns()[c]);
+      t.columns.push_back(column(call_columns()[c]));
       program load;
       load.steps.push_back({op::load, 0, static_cast<std::uint32_t>(c), 0});
       load.where = d.name.where;
@@ -240,7 +241,7 @@ class compiler {
       rule.values.push_back(std::move(load));
     }
     if (!good) {
-      removed_.insert(d.name.text);
+      removed_.put(d);
       return;
     }
     rule.type = static_cast<std::uint32_t>(out_.types.size());
@@ -255,7 +256,7 @@ class compiler {
       if (name.text == core::name_of(call)) return call;
       near.offer(core::name_of(call));
     }
-    out_.log.report(code::unknown_mpi, name.where, "whywait does not observe a function '" + detail::clean(name.text) + "'", near.hint());
+    out_.log.report(code::unknown_mpi, name.where, {"whywait does not observe a function '", name.text, "'"}, near);
     return core::mpi_call::none;
   }
 
@@ -271,17 +272,17 @@ class compiler {
       if (what.is(type::kind::wrong)) {
         detail::nearest_name near(n.text);
         for (const char* word : {"number", "seconds", "bytes", "text", "boolean"}) near.offer(word);
-        out_.log.report(code::unknown_unit, n.where, "a parameter of an own event is number, seconds, bytes, text or boolean", near.hint());
+        out_.log.report(code::unknown_unit, n.where, {"a parameter of an own event is number, seconds, bytes, text or boolean"}, near);
         good = false;
       }
-      t.columns.push_back({p.name.text, what, false});
+      t.columns.push_back({std::string(p.name.text), what, false});
     }
     for (const char* name : {"rank", "line"})
       if (t.find(name) == t.columns.size()) t.columns.push_back({name, type::number(), false});
     if (t.find("time") == t.columns.size()) t.columns.push_back({"time", type::duration(), false});
     if (t.find("file") == t.columns.size()) t.columns.push_back({"file", type::text(), false});
     if (good) out_.types.push_back(std::move(t));
-    else removed_.insert(d.name.text);
+    else removed_.put(d);
   }
 
   /// A stored value has one unit: the literal 0 alone is a plain number.
@@ -296,14 +297,14 @@ class compiler {
     t.source = event_source::composite;
     composite_rule rule;
     bool good = true;
-    std::vector<std::uint32_t> member_types;
+    core::plain_vector<std::uint32_t> member_types;
     for (const member_syntax& m : d.members) {
       const std::uint32_t member = type_named(m.event);
       good = good && member != knowledge::none;
       member_types.push_back(member);
       for (const auto& before : t.members)
         if (before.first == m.name.text) {
-          out_.log.report(code::duplicate, m.name.where, "there is a member '" + detail::clean(m.name.text) + "' already");
+          out_.log.report(code::duplicate, m.name.where, {"there is a member '", m.name.text, "' already"});
           good = false;
         }
       t.members.emplace_back(m.name.text, member);
@@ -311,19 +312,19 @@ class compiler {
       if (m.all) t.source = event_source::gathered;
     }
     if (d.members.empty()) {
-      out_.log.report(code::missing, d.name.where, "a composite event needs a member");
+      out_.log.report(code::missing, d.name.where, {"a composite event needs a member"});
       return;
     }
     if (t.source == event_source::gathered && d.members.size() != 1) {
-      out_.log.report(code::wrong_count, d.members[1].event.where, "an event that gathers ('all') has this one member only");
+      out_.log.report(code::wrong_count, d.members[1].event.where, {"an event that gathers ('all') has this one member only"});
       return;
     }
     if (t.source != event_source::gathered && !d.by.empty()) {
-      out_.log.report(code::aggregate, syntax_.nodes[d.by[0]].where, "'by' belongs to events that gather: mark the member 'all'");
+      out_.log.report(code::aggregate, syntax_.nodes[d.by[0]].where, {"'by' belongs to events that gather: mark the member 'all'"});
       good = false;
     }
     if (!good) {
-      removed_.insert(d.name.text);
+      removed_.put(d);
       return;
     }
     scope names;
@@ -345,7 +346,6 @@ class compiler {
     }
     // Parameters may use those before them: they are one more row.
     if (t.source == event_source::gathered) names.aggregates = &rule.aggregates;
-    t.columns.reserve(d.parameters.size());
     names.rows.push_back({"", &t.columns, 0});
     for (const parameter_syntax& p : d.parameters) {
       good = fresh(t, p.name) && good;
@@ -353,23 +353,16 @@ class compiler {
       program value;
       const type what = settled(expressions.compile(p.value, names, value));
       good = good && !what.is(type::kind::wrong);
-      t.columns.push_back({p.name.text, what, false});
+      t.columns.push_back({std::string(p.name.text), what, false});
       rule.values.push_back(std::move(value));
     }
     if (!good) {
-      removed_.insert(d.name.text);
+      removed_.put(d);
       return;
     }
     rule.type = static_cast<std::uint32_t>(out_.types.size());
     out_.types.push_back(std::move(t));
     out_.composites.push_back(std::move(rule));
-  }
-
-  /// The name of a problem if it is a plain text, else empty.
-  [[gnu::cold]] std::string problem_name(const declaration& d) const {
-    for (const parameter_syntax& p : d.parameters)
-      if (p.name.text == "name") return syntax_.nodes[p.value].kind == node_kind::text ? syntax_.nodes[p.value].text : std::string();
-    return {};
   }
 
   [[gnu::cold]] void setting(const declaration& d) {
@@ -379,17 +372,17 @@ class compiler {
     }
     detail::nearest_name near(d.name.text);
     near.offer("threshold");
-    out_.log.report(code::unknown_field, d.name.where, "there is no setting '" + detail::clean(d.name.text) + "'", near.hint());
+    out_.log.report(code::unknown_field, d.name.where, {"there is no setting '", d.name.text, "'"}, near);
   }
 
   knowledge out_;
   syntax syntax_;
-  std::vector<char> built_in_;
-  std::vector<char> gone_;            ///< by declaration: replaced or removed
-  std::vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
-  std::vector<std::size_t> order_, problems_, settings_;
-  std::map<std::string, std::size_t> event_named_, problem_named_;
-  std::set<std::string> removed_;     ///< events that are gone on purpose or wrong: what needs them is silent
+  core::plain_vector<bool> built_in_;
+  core::plain_vector<bool> gone_;            ///< by declaration: replaced or removed
+  core::plain_vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
+  core::plain_vector<std::size_t> order_, problems_, settings_;
+  declaration_names event_named_{syntax_}, problem_named_{syntax_};
+  declaration_names removed_{syntax_};  ///< events that are gone on purpose or wrong: what needs them is silent
   int nested_ = 0;
 };
 

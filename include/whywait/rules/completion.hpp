@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_COMPLETION_HPP
 #define WHYWAIT_RULES_COMPLETION_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/rules/traffic.hpp>
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -33,7 +33,7 @@ class completion {
   /// Shorter ones than `least_ns` are not told from the error of the clocks.
   [[gnu::cold]] completion(const explain::rank_history& rank, std::int64_t least_ns) : ranks_(rank.ranks), least_ns_(least_ns) {
     explain::key_map known;
-    std::vector<std::int64_t> instances;  // of each communicator
+    core::plain_vector<std::int64_t> instances;  // of each communicator
     for (const explain::location_history& location : rank.locations)
       for (std::uint64_t i = location.carried; i < location.records.size(); ++i) {
         const core::sync_record& r = location.records[i];
@@ -65,11 +65,11 @@ class completion {
   }
 
   /// Adds the late exits of the instances that this rank looked at to its uses, which stay sorted by site.
-  [[gnu::cold]] void add_to(std::vector<site_use>& uses) {
+  [[gnu::cold]] void add_to(core::plain_vector<site_use>& uses) {
     explain::sort_rarely(heard_, [](const collective_visit& a, const collective_visit& b) {
       return a.communicator != b.communicator ? a.communicator < b.communicator : a.instance < b.instance;
     });
-    std::vector<site_use> found;
+    core::plain_vector<site_use> found;
     for (std::size_t begin = 0, end = 0; begin < heard_.size(); begin = end) {
       std::int64_t last_begin = heard_[begin].begin_ns, first_end = heard_[begin].end_ns;
       for (end = begin; end < heard_.size() && heard_[end].communicator == heard_[begin].communicator &&
@@ -92,7 +92,7 @@ class completion {
 
  private:
   // Visits of one instance come from few sites: one after the other.
-  [[gnu::cold]] static site_use& of(std::vector<site_use>& found, core::stable_key site) {
+  [[gnu::cold]] static site_use& of(core::plain_vector<site_use>& found, core::stable_key site) {
     const auto at = std::lower_bound(found.begin(), found.end(), site,
                                      [](const site_use& a, core::stable_key k) { return a.site < k; });
     if (at != found.end() && at->site == site) return *at;
@@ -105,7 +105,7 @@ class completion {
 
   std::int32_t ranks_;
   std::int64_t least_ns_;
-  std::vector<collective_visit> own_, heard_;
+  core::plain_vector<collective_visit> own_, heard_;
   std::size_t told_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_CONTRIBUTION_HPP
 #define WHYWAIT_RULES_CONTRIBUTION_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/extend.hpp>
 #include <whywait/rules/own_packet.hpp>
 #include <whywait/rules/traffic.hpp>
@@ -20,16 +21,19 @@ namespace rules {
 
 /// What ranks give to the one that runs the rules: what their call sites did, texts given to `add`, own events.
 struct contribution {
-  std::vector<site_use> uses;    ///< sorted by site, those of several ranks added up
+  core::plain_vector<site_use> uses;    ///< sorted by site, those of several ranks added up
   std::vector<rule_text> texts;  ///< each once
   std::vector<own_packet> events;
-  std::vector<std::int32_t> ranks;  ///< of `events`
+  core::plain_vector<std::int32_t> ranks;  ///< of `events`
 
   /// Adds what ranks after these gave. Linear in both.
   [[gnu::cold]] void merge(contribution&& others) {
     merge_uses(uses, others.uses);
-    for (rule_text& t : others.texts)
-      if (std::find(texts.begin(), texts.end(), t) == texts.end()) texts.push_back(std::move(t));
+    for (rule_text& t : others.texts) {
+      bool known = false;
+      for (const rule_text& mine : texts) known = known || mine == t;
+      if (!known) texts.push_back(std::move(t));
+    }
     for (own_packet& p : others.events) events.push_back(std::move(p));
     ranks.insert(ranks.end(), others.ranks.begin(), others.ranks.end());
   }

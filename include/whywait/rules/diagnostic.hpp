@@ -1,12 +1,14 @@
 #ifndef WHYWAIT_RULES_DIAGNOSTIC_HPP
 #define WHYWAIT_RULES_DIAGNOSTIC_HPP
 
+#include <whywait/core/plain_vector.hpp>
+#include <whywait/rules/detail/nearest.hpp>
 #include <whywait/rules/detail/utf8.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,11 +62,16 @@ struct span {
   std::uint32_t end = 0;
 };
 
-/// One text of rules: its name in messages, and the text.
-struct source_text {
+/// A text and what it is called.
+struct named_text {
   std::string name;
   std::string text;
+
+  bool operator==(const named_text& o) const { return name == o.name && text == o.text; }
 };
+
+/// One text of rules: its name in messages, and the text.
+using source_text = named_text;
 
 /// One message, ready to print.
 struct diagnostic {
@@ -109,8 +116,8 @@ class diagnostics {
   }
   const source_text& source(std::uint32_t index) const noexcept { return sources_[index]; }
 
-  /// Adds a message about a piece of a source. Beyond `most` for one source it only counts.
-  [[gnu::cold]] void report(code number, span where, std::string message, std::string hint = {}) {
+  /// Adds a message about a piece of a source, `message` in pieces. Beyond `most` for one source it only counts.
+  [[gnu::cold]] void report(code number, span where, std::initializer_list<std::string_view> message, std::string_view hint = {}) {
     if (++counts_[where.source] > most) return;
     const source_text& from = sources_[where.source];
     const std::string_view text = from.text;
@@ -124,10 +131,14 @@ class diagnostics {
     out.source = detail::clean(from.name);
     out.line = 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n'));
     out.column = 1 + detail::columns_in(text.substr(line_begin, begin - line_begin));
-    out.message = std::move(message);
-    out.hint = std::move(hint);
+    out.message = detail::clean(detail::joined(message));
+    out.hint = hint;
     out.excerpt = excerpt(text, line_begin, line_end, begin, std::max<std::size_t>(where.end, begin + 1));
     list_.push_back(std::move(out));
+  }
+
+  [[gnu::cold]] void report(code number, span where, std::initializer_list<std::string_view> message, const detail::nearest_name& near) {
+    report(number, where, message, near.hint());
   }
 
   /// A message about a whole source, for example a file that cannot be read.
@@ -162,8 +173,8 @@ class diagnostics {
     return out;
   }
 
-  std::deque<source_text> sources_;  // views into the texts stay valid while sources are added
-  std::vector<std::size_t> counts_;
+  std::vector<source_text> sources_;
+  core::plain_vector<std::size_t> counts_;
   std::vector<diagnostic> list_;
 };
 

@@ -1,15 +1,16 @@
 #ifndef WHYWAIT_RULES_EVALUATOR_HPP
 #define WHYWAIT_RULES_EVALUATOR_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/rules/builder.hpp>
+#include <whywait/rules/detail/distinct_rows.hpp>
 #include <whywait/rules/gatherer.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,11 +39,15 @@ class evaluator {
     }
     for (std::uint32_t p = 0; p < rules_.problems.size(); ++p) look_for(p);
     findings out;
-    for (const auto& [key, total] : sums_) out.list.push_back(render(key, total));
+    explain::sort_rarely(sums_, [](const sum& a, const sum& b) { return a.of < b.of; });
+    out.list.reserve(sums_.size());
+    for (const sum& total : sums_) out.list.push_back(render(total.of, total));
     explain::sort_rarely(out.list, [](const finding& a, const finding& b) {
-      return std::make_tuple(-a.saving, -a.seconds, a.rule, a.wait) < std::make_tuple(-b.saving, -b.seconds, b.rule, b.wait);
+      if (a.saving != b.saving) return a.saving > b.saving;
+      if (a.seconds != b.seconds) return a.seconds > b.seconds;
+      return a.rule != b.rule ? a.rule < b.rule : a.wait < b.wait;
     });
-    out.troubles = log_.list();
+    out.troubles = log_.take();
     return out;
   }
 
@@ -51,10 +56,10 @@ class evaluator {
 
   /// What a problem is told apart by: rule, wait and actions.
   struct origin {
-    std::uint32_t rule = 0;
     std::int64_t wait = -1;
+    std::uint32_t rule = 0;
     std::uint32_t count = 0;
-    std::array<std::uint32_t, most_actions> actions{};
+    std::uint32_t actions[most_actions] = {};
 
     void add(std::uint32_t action) {
       if (action == event_table::none || count == most_actions) return;
@@ -65,19 +70,22 @@ class evaluator {
     bool operator<(const origin& o) const noexcept {
       if (rule != o.rule) return rule < o.rule;
       if (wait != o.wait) return wait < o.wait;
-      return count != o.count ? count < o.count : actions < o.actions;
+      if (count != o.count) return count < o.count;
+      std::size_t i = 0;
+      while (i + 1 != most_actions && actions[i] == o.actions[i]) ++i;
+      return actions[i] < o.actions[i];
     }
-    bool operator==(const origin& o) const noexcept {
-      return rule == o.rule && wait == o.wait && count == o.count && actions == o.actions;
-    }
+    bool operator==(const origin& o) const noexcept { return std::memcmp(this, &o, sizeof o) == 0; }
   };
+  static_assert(sizeof(origin) == 16 + 4 * most_actions, "without holes: compared as bytes");
   struct sum {
+    origin of;
     double seconds = 0, saving = 0, instances = 0;
     double longest = -1;
     std::uint32_t row = 0;  ///< the longest instance: templates show its values
   };
 
-  std::vector<const double*>& rows_of(const event_type& type, std::uint32_t type_index, std::uint32_t row) {
+  core::plain_vector<const double*>& rows_of(const event_type& type, std::uint32_t type_index, std::uint32_t row) {
     const event_table& table = store_.table(type_index);
     rows_.assign(1, table.row(row));
     for (std::size_t m = 0; m < type.members.size(); ++m)
@@ -90,7 +98,7 @@ class evaluator {
     const event_type& type = rules_.types[rule.type];
     const event_table& table = store_.table(rule.type);
     origin last;
-    sum* last_sum = nullptr;
+    std::uint32_t number = detail::distinct_rows::none;
     for (std::uint32_t row = 0; row < table.rows; ++row) {
       const double* const* const rows = rows_of(type, rule.type, row).data();
       if (!log_.holds(rule.when, rows, nullptr, store_.texts())) continue;
@@ -103,18 +111,20 @@ class evaluator {
       from.rule = index;
       descend(rule.type, row, from, 0);
       if (from.wait == several) from.wait = -1;
-      if (last_sum == nullptr || !(from == last)) {
-        if (sums_.size() >= most_findings && sums_.count(from) == 0) continue;
-        last_sum = &sums_[from];
+      if (number == detail::distinct_rows::none || !(from == last)) {
+        if (sums_.size() >= most_findings && !origins_.has(&from)) continue;
+        number = origins_.number_of(&from);
+        if (number == sums_.size()) sums_.push_back({from});
         last = from;
       }
+      sum& all = sums_[number];
       const double weight = table.weight(row);
-      last_sum->seconds += weight * duration;
-      last_sum->saving += weight * std::max(0.0, std::min(saving, duration));
-      last_sum->instances += weight;
-      if (duration > last_sum->longest) {
-        last_sum->longest = duration;
-        last_sum->row = row;
+      all.seconds += weight * duration;
+      all.saving += weight * std::max(0.0, std::min(saving, duration));
+      all.instances += weight;
+      if (duration > all.longest) {
+        all.longest = duration;
+        all.row = row;
       }
     }
   }
@@ -158,7 +168,7 @@ class evaluator {
       parent = std::max(row[wait.find("duration")], row[wait.find("all_shapes")]) / whole;
     }
     out.matters = !(whole > 0) || parent >= (rule.threshold >= 0 ? rule.threshold : rules_.threshold);
-    for (std::uint32_t i = 0; i < key.count; ++i) out.actions.push_back(store_.action_of(key.actions[i]));
+    for (std::uint32_t i = 0; i < key.count; ++i) out.actions.push_back(action(store_.action_of(key.actions[i])));
     const double extras[] = {found.instances, found.seconds, out.share};
     const double* const* const rows = rows_of(rules_.types[rule.type], rule.type, found.row).data();
     out.description = text(rule.description, rows, extras);
@@ -175,8 +185,9 @@ class evaluator {
   const knowledge& rules_;
   trouble log_;
   std::uint32_t wait_type_;
-  std::map<origin, sum> sums_;
-  std::vector<const double*> rows_;
+  detail::distinct_rows origins_{sizeof(origin) / sizeof(std::uint64_t)};  ///< numbers in `sums_`
+  core::plain_vector<sum> sums_;
+  core::plain_vector<const double*> rows_;
 };
 
 }  // namespace rules

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_EVENT_STORE_HPP
 #define WHYWAIT_RULES_EVENT_STORE_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/finding.hpp>
 #include <whywait/rules/knowledge.hpp>
 
@@ -22,10 +23,10 @@ struct event_table {
   std::size_t width = 0;         ///< values in a row
   std::size_t members_width = 0; ///< members in a row
   std::uint32_t rows = 0;
-  std::vector<double> cells;
-  std::vector<std::uint32_t> members;  ///< row of each member in the table of its type
-  std::vector<double> weights;         ///< how many real events a row stands for; empty: one each
-  std::vector<std::uint32_t> actions;  ///< two a row, `none` where there is none; empty: no row has any
+  core::plain_vector<double> cells;
+  core::plain_vector<std::uint32_t> members;  ///< row of each member in the table of its type
+  core::plain_vector<double> weights;         ///< how many real events a row stands for; empty: one each
+  core::plain_vector<std::uint32_t> actions;  ///< two a row, `none` where there is none; empty: no row has any
 
   const double* row(std::uint32_t index) const noexcept { return cells.data() + index * width; }
   double weight(std::uint32_t index) const noexcept { return weights.empty() ? 1.0 : weights[index]; }
@@ -85,7 +86,7 @@ class event_store {
     if (t.rows >= most_rows) return event_table::none;
     t.cells.resize(t.cells.size() + t.width, 0.0);
     if (!t.weights.empty()) t.weights.push_back(1.0);
-    if (!t.actions.empty()) t.actions.insert(t.actions.end(), 2, event_table::none);
+    if (!t.actions.empty()) t.actions.resize(t.actions.size() + 2, event_table::none);
     return t.rows++;
   }
   void set_weight(std::uint32_t type, std::uint32_t row, double weight) {
@@ -105,7 +106,7 @@ class event_store {
   text_pool texts_;
   std::vector<event_table> tables_;
   std::vector<action> actions_;
-  std::vector<std::uint32_t> by_action_;  ///< sorted
+  core::plain_vector<std::uint32_t> by_action_;  ///< sorted
 };
 
 /// Fills one row by the names of its parameters: `row_writer(store, "lock").set("utilisation", 0.9)`. For facts, of which

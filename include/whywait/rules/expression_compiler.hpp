@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_EXPRESSION_COMPILER_HPP
 #define WHYWAIT_RULES_EXPRESSION_COMPILER_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/detail/nearest.hpp>
 #include <whywait/rules/knowledge.hpp>
 #include <whywait/rules/lexer.hpp>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,8 +37,7 @@ class expression_compiler {
     const type found = visit(index);
     result.stack = static_cast<std::uint32_t>(deepest_);
     if (!found.is(type::kind::wrong) && deepest_ > machine_stack) {
-      report(code::too_deep, n, "this expression needs more than " + std::to_string(machine_stack) + " values at once");
-      return type::wrong();
+      return report(code::too_deep, n, {"this expression needs more than ", std::to_string(machine_stack), " values at once"});
     }
     result.plain = result.steps.size() == 1 && result.steps[0].what == op::load;
     return found;
@@ -46,12 +47,12 @@ class expression_compiler {
   [[gnu::cold]] bool condition(std::uint32_t index, const scope& names, program& result) {
     const type t = compile(index, names, result);
     if (t.is(type::kind::boolean)) return true;
-    if (!t.is(type::kind::wrong)) report(code::wrong_type, from_->nodes[index], "'when' needs a condition, this is " + t.words());
+    if (!t.is(type::kind::wrong)) report(code::wrong_type, from_->nodes[index], {"'when' needs a condition, this is ", t.words()});
     return false;
   }
 
   /// The same for the conjunction of several conditions; nothing for none of them.
-  [[gnu::cold]] type compile_all(const std::vector<std::uint32_t>& conditions, const scope& names, program& result) {
+  [[gnu::cold]] type compile_all(const core::plain_vector<std::uint32_t>& conditions, const scope& names, program& result) {
     result = program();
     type found = type::boolean();
     for (const std::uint32_t condition : conditions) {
@@ -92,11 +93,14 @@ class expression_compiler {
     deepest_ = std::max(deepest_, depth_);
   }
   std::uint32_t here() const noexcept { return static_cast<std::uint32_t>(steps_->size()); }
-  [[gnu::cold]] type report(code number, const node& n, std::string message, std::string hint = {}) {
-    out_->log.report(number, n.where, std::move(message), std::move(hint));
+  [[gnu::cold]] type report(code number, const node& n, std::initializer_list<std::string_view> message, std::string_view hint = {}) {
+    out_->log.report(number, n.where, message, hint);
     return type::wrong();
   }
-  static std::string quoted(const std::string& name) { return "'" + detail::clean(name) + "'"; }
+  [[gnu::cold]] type report(code number, const node& n, std::initializer_list<std::string_view> message, const detail::nearest_name& near) {
+    out_->log.report(number, n.where, message, near);
+    return type::wrong();
+  }
 
   [[gnu::cold]] type visit(std::uint32_t index) {
     const node& n = from_->nodes[index];
@@ -107,12 +111,12 @@ class expression_compiler {
       case node_kind::text: return text(n);
       case node_kind::name: return name(n);
       case node_kind::negative: {
-        const type t = numeric(n.parts[0], "'-'");
+        const type t = numeric(n.parts[0], "-");
         emit(op::negate, 0);
         return t;
       }
       case node_kind::negation: {
-        const type t = condition(n.parts[0], "'not'");
+        const type t = condition(n.parts[0], "not");
         emit(op::invert, 0);
         return t;
       }
@@ -125,25 +129,25 @@ class expression_compiler {
 
   [[gnu::cold]] type text(const node& n) {
     const std::uint32_t number = out_->texts.intern(n.text);
-    if (number == text_pool::none) return report(code::too_large, n, "too many texts");
+    if (number == text_pool::none) return report(code::too_large, n, {"too many texts"});
     emit(op::push, 1, 0, number);
     return type::text();
   }
 
   /// A part that must be a number, true or false.
-  [[gnu::cold]] type numeric(std::uint32_t index, const std::string& who) {
+  [[gnu::cold]] type numeric(std::uint32_t index, std::string_view who) {
     const type t = visit(index);
     if (t.is(type::kind::number) || t.is(type::kind::wrong)) return t;
-    return report(code::wrong_type, from_->nodes[index], who + " needs a number, this is " + t.words());
+    return report(code::wrong_type, from_->nodes[index], {"'", who, "' needs a number, this is ", t.words()});
   }
-  [[gnu::cold]] type condition(std::uint32_t index, const std::string& who) {
+  [[gnu::cold]] type condition(std::uint32_t index, std::string_view who) {
     const type t = visit(index);
     if (t.is(type::kind::boolean) || t.is(type::kind::wrong)) return t;
-    return report(code::wrong_type, from_->nodes[index], who + " needs a condition, this is " + t.words());
+    return report(code::wrong_type, from_->nodes[index], {"'", who, "' needs a condition, this is ", t.words()});
   }
 
   [[gnu::cold]] type name(const node& n) {
-    const std::vector<scope_row>& rows = names_->rows;
+    const core::plain_vector<scope_row>& rows = names_->rows;
     if (n.qualifier.empty() && names_->about_finding) {
       const char* const known[] = {"instances", "total", "share"};
       for (std::uint32_t i = 0; i < 3; ++i)
@@ -160,7 +164,7 @@ class expression_compiler {
         const column& found = (*rows[row].columns)[c];
         if (found.name != n.text) continue;
         if (names_->at_entry && found.at_exit)
-          return report(code::not_at_entry, n, quoted(n.text) + " is known only when the call has ended: make it an 'out' parameter");
+          return report(code::not_at_entry, n, {"'", n.text, "' is known only when the call has ended: make it an 'out' parameter"});
         emit(op::load, 1, static_cast<std::uint32_t>(c), 0, static_cast<std::uint8_t>(row));
         return found.what;
       }
@@ -169,23 +173,26 @@ class expression_compiler {
       detail::nearest_name near(n.qualifier);
       for (const scope_row& row : rows)
         if (!row.name.empty()) near.offer(row.name);
-      return report(code::unknown_member, n, "there is no member " + quoted(n.qualifier), near.hint());
+      return report(code::unknown_member, n, {"there is no member '", n.qualifier, "'"}, near);
     }
     detail::nearest_name near(n.text);
-    std::string hint;
+    const scope_row* owner = nullptr;
     for (const scope_row& row : rows)
       for (std::size_t c = 0; c < row.visible; ++c) {
         const std::string& candidate = (*row.columns)[c].name;
         if (row.name == n.qualifier) near.offer(candidate);
-        else if (candidate == n.text && n.qualifier.empty() && hint.empty()) hint = "did you mean " + row.name + "." + candidate + "?";
+        else if (candidate == n.text && n.qualifier.empty() && owner == nullptr) owner = &row;
       }
-    const std::string owner = n.qualifier.empty() ? std::string("the ") + names_->subject : "the member " + quoted(n.qualifier);
-    return report(code::unknown_parameter, n, owner + " has no parameter " + quoted(n.text), hint.empty() ? near.hint() : hint);
+    const std::initializer_list<std::string_view> of_member = {"the member '", n.qualifier, "' has no parameter '", n.text, "'"};
+    const std::initializer_list<std::string_view> of_subject = {"the ", names_->subject, " has no parameter '", n.text, "'"};
+    const auto message = n.qualifier.empty() ? of_subject : of_member;
+    if (owner == nullptr) return report(code::unknown_parameter, n, message, near);
+    return report(code::unknown_parameter, n, message, detail::joined({"did you mean ", owner->name, ".", n.text, "?"}));
   }
 
   [[gnu::cold]] type binary(const node& n) {
     if (n.op == operation::both || n.op == operation::either) {
-      const char* const who = n.op == operation::both ? "'and'" : "'or'";
+      const char* const who = n.op == operation::both ? "and" : "or";
       const type left = condition(n.parts[0], who);
       const std::uint32_t jump = here();
       emit(n.op == operation::both ? op::jump_if_false_keep : op::jump_if_true_keep, 0);
@@ -199,13 +206,13 @@ class expression_compiler {
     if (left.is(type::kind::wrong) || right.is(type::kind::wrong)) return type::wrong();
     const bool comparison = n.op >= operation::less;
     if (left.what != right.what)
-      return report(code::wrong_type, n, (comparison ? "cannot compare " : "cannot compute with ") + left.words() + " and " + right.words());
+      return report(code::wrong_type, n, {comparison ? "cannot compare " : "cannot compute with ", left.words(), " and ", right.words()});
     if (left.is(type::kind::text)) {
       if (n.op == operation::add) {
         emit(op::join, -1, 2);
         return left;
       }
-      if (!comparison) return report(code::wrong_type, n, "texts can be joined with '+' and compared, nothing else");
+      if (!comparison) return report(code::wrong_type, n, {"texts can be joined with '+' and compared, nothing else"});
       emit(n.op == operation::less ? op::text_less : n.op == operation::less_equal ? op::text_less_equal
          : n.op == operation::greater ? op::text_greater : n.op == operation::greater_equal ? op::text_greater_equal
          : n.op == operation::equal ? op::equal : op::not_equal, -1);
@@ -213,7 +220,7 @@ class expression_compiler {
     }
     if (left.is(type::kind::boolean)) {
       if (n.op != operation::equal && n.op != operation::not_equal)
-        return report(code::wrong_type, n, "conditions can only be compared with '=' and '!='");
+        return report(code::wrong_type, n, {"conditions can only be compared with '=' and '!='"});
       emit(n.op == operation::equal ? op::equal : op::not_equal, -1);
       return left;
     }
@@ -223,14 +230,13 @@ class expression_compiler {
     if (n.op == operation::multiply || n.op == operation::divide) {
       const int sign = n.op == operation::multiply ? 1 : -1;
       const int s = left.seconds + sign * right.seconds, b = left.bytes + sign * right.bytes;
-      if (s < -8 || s > 8 || b < -8 || b > 8) return report(code::wrong_unit, n, "this has a power of seconds or bytes above 8");
+      if (s < -8 || s > 8 || b < -8 || b > 8) return report(code::wrong_unit, n, {"this has a power of seconds or bytes above 8"});
       type product = type::number(s, b);
       product.zero = left.zero;
       return product;
     }
     if (!left.same_unit(right))
-      return report(code::wrong_unit, n, (comparison ? "cannot compare " : n.op == operation::add ? "cannot add " : "cannot subtract ") +
-                                             left.words() + " and " + right.words());
+      return report(code::wrong_unit, n, {comparison ? "cannot compare " : n.op == operation::add ? "cannot add " : "cannot subtract ", left.words(), " and ", right.words()});
     if (comparison) return type::boolean();
     type sum = left.zero ? right : left;
     sum.zero = left.zero && right.zero;
@@ -263,21 +269,20 @@ class expression_compiler {
     if (f == nullptr) {
       detail::nearest_name near(n.text);
       for_each_function([&near](const function& candidate) { near.offer(candidate.name); });
-      return report(code::unknown_function, n, "there is no function " + quoted(n.text), near.hint());
+      return report(code::unknown_function, n, {"there is no function '", n.text, "'"}, near);
     }
     if (n.parts.size() < f->least || n.parts.size() > f->most) {
-      const std::string wanted = f->least == f->most ? std::to_string(f->least) : std::to_string(f->least) + " to " + std::to_string(f->most);
-      return report(code::wrong_count, n, quoted(n.text) + " takes " + wanted + (f->most == 1 ? " argument" : " arguments") + ", not " + std::to_string(n.parts.size()));
+      return report(code::wrong_count, n, {"'", n.text, "' takes ", f->least == f->most ? std::string() : std::to_string(f->least) + " to ", std::to_string(f->most), f->most == 1 ? " argument" : " arguments", ", not ", std::to_string(n.parts.size())});
     }
     if (f->gathers) return aggregated(n);
-    const std::string who = quoted(n.text);
+    const std::string_view who = n.text;
     if (n.text == "min" || n.text == "max") {
       type result = numeric(n.parts[0], who);
       for (std::size_t i = 1; i < n.parts.size(); ++i) {
         const type t = numeric(n.parts[i], who);
         emit(n.text == "min" ? op::least : op::most, -1);
         if (t.is(type::kind::wrong) || result.is(type::kind::wrong)) result = type::wrong();
-        else if (!result.same_unit(t)) result = report(code::wrong_unit, n, who + " of " + result.words() + " and " + t.words());
+        else if (!result.same_unit(t)) result = report(code::wrong_unit, n, {"'", who, "' of ", result.words(), " and ", t.words()});
         else if (result.zero) result = t;
       }
       return result;
@@ -292,7 +297,7 @@ class expression_compiler {
       const type t = numeric(n.parts[0], who);
       emit(op::percent, 0);
       if (!t.is(type::kind::wrong) && !t.same_unit(type::number()))
-        return report(code::wrong_unit, n, who + " needs a number without unit, this is " + t.words());
+        return report(code::wrong_unit, n, {"'", who, "' needs a number without unit, this is ", t.words()});
       return t.is(type::kind::wrong) ? t : type::text();
     }
     if (n.text == "text") {
@@ -311,19 +316,19 @@ class expression_compiler {
       emit(op::join, -2, 3);
       if (count.is(type::kind::wrong) || t.is(type::kind::wrong) || words.is(type::kind::wrong)) return type::wrong();
       if (!count.same_unit(type::number()) || !words.is(type::kind::text))
-        return report(code::wrong_type, n, who + " needs a number and two texts");
+        return report(code::wrong_type, n, {"'", who, "' needs a number and two texts"});
       return words;
     }
     const type left = visit(n.parts[0]);
     const type right = visit(n.parts[1]);
     emit(n.text == "contains" ? op::contains : op::starts_with, -1);
     if (left.is(type::kind::wrong) || right.is(type::kind::wrong)) return type::wrong();
-    if (!left.is(type::kind::text) || !right.is(type::kind::text)) return report(code::wrong_type, n, who + " needs two texts");
+    if (!left.is(type::kind::text) || !right.is(type::kind::text)) return report(code::wrong_type, n, {"'", who, "' needs two texts"});
     return type::boolean();
   }
 
   [[gnu::cold]] type choice(const node& n, std::uint32_t then, std::uint32_t otherwise) {
-    const type asked = condition(n.parts[0], "'if'");
+    const type asked = condition(n.parts[0], "if");
     const type chosen = branches(n, then, otherwise);
     return asked.is(type::kind::wrong) ? asked : chosen;
   }
@@ -337,15 +342,15 @@ class expression_compiler {
     const type right = visit(otherwise);
     (*steps_)[leave].column = here();
     if (left.is(type::kind::wrong) || right.is(type::kind::wrong)) return type::wrong();
-    if (left.what != right.what) return report(code::wrong_type, n, "the two results of 'if' are " + left.words() + " and " + right.words());
+    if (left.what != right.what) return report(code::wrong_type, n, {"the two results of 'if' are ", left.words(), " and ", right.words()});
     if (left.is(type::kind::number) && !left.same_unit(right))
-      return report(code::wrong_unit, n, "the two results of 'if' are " + left.words() + " and " + right.words());
+      return report(code::wrong_unit, n, {"the two results of 'if' are ", left.words(), " and ", right.words()});
     return left.zero ? right : left;
   }
 
   [[gnu::cold]] type aggregated(const node& n) {
     if (names_->aggregates == nullptr)
-      return report(code::aggregate, n, quoted(n.text) + " needs a composite event that gathers: one member marked 'all'");
+      return report(code::aggregate, n, {"'", n.text, "' needs a composite event that gathers: one member marked 'all'"});
     aggregate a;
     static constexpr const char* words[] = {"count", "sum", "mean", "least", "most", "distinct"};
     for (std::size_t i = 0; i < 6; ++i)
@@ -359,9 +364,9 @@ class expression_compiler {
       t = one.compile(n.parts[0], inner, a.value);
       if (t.is(type::kind::wrong)) return t;
       if (a.kind == aggregate_kind::distinct) t = type::number();
-      else if (!t.is(type::kind::number)) return report(code::wrong_type, from_->nodes[n.parts[0]], quoted(n.text) + " needs a number, this is " + t.words());
+      else if (!t.is(type::kind::number)) return report(code::wrong_type, from_->nodes[n.parts[0]], {"'", n.text, "' needs a number, this is ", t.words()});
     }
-    if (names_->aggregates->size() >= 64) return report(code::too_large, n, "more than 64 aggregates in one event");
+    if (names_->aggregates->size() >= 64) return report(code::too_large, n, {"more than 64 aggregates in one event"});
     emit(op::extra, 1, static_cast<std::uint32_t>(names_->aggregates->size()));
     names_->aggregates->push_back(std::move(a));
     t.zero = false;
@@ -370,10 +375,10 @@ class expression_compiler {
 
   knowledge* out_;
   const syntax* from_;
-  std::vector<instruction>* steps_ = nullptr;
+  core::plain_vector<instruction>* steps_ = nullptr;
   const scope* names_ = nullptr;
   std::size_t depth_ = 0, deepest_ = 0;
-  std::vector<std::uint32_t> joints_;
+  core::plain_vector<std::uint32_t> joints_;
 };
 
 }  // namespace rules

@@ -49,12 +49,14 @@ class expression_parser {
   bool now_is_word(std::string_view word) const noexcept { return now_.kind == token_kind::name && now_.text == word; }
   bool take_mark(std::string_view mark) { return now_is_mark(mark) && (advance(), true); }
   bool take_word(std::string_view word) { return now_is_word(word) && (advance(), true); }
-  bool expect_mark(const char* mark) { return take_mark(mark) || expected(std::string("'") + mark + "'"); }
-  bool expect_word(const char* word) { return take_word(word) || expected_one_of((std::string("'") + word + "'").c_str(), {word}); }
+  [[gnu::cold]] bool expect_mark(std::string_view mark) { return take_mark(mark) || expected(detail::joined({"'", mark, "'"})); }
+  [[gnu::cold]] bool expect_word(const char* word) {
+    return take_word(word) || expected_one_of(detail::joined({"'", word, "'"}), {word});
+  }
 
   /// Reports what had to stand at the current token, once for each token. Always false.
-  bool expected(const std::string& what) { return expected_one_of(what.c_str(), {}); }
-  [[gnu::cold]] bool expected_one_of(const char* what, std::initializer_list<const char*> words) {
+  [[gnu::cold]] bool expected(std::string_view what) { return expected_one_of(what, {}); }
+  [[gnu::cold]] bool expected_one_of(std::string_view what, std::initializer_list<const char*> words) {
     wrong_ = true;
     if (complained_ && last_complaint_ == now_.where.begin) return false;
     complained_ = true;
@@ -62,7 +64,7 @@ class expression_parser {
     detail::nearest_name near(now_.text);
     if (now_.kind == token_kind::name)
       for (const char* word : words) near.offer(word);
-    log_->report(code::expected, now_.where, std::string("expected ") + what + ", found " + found(), near.hint());
+    log_->report(code::expected, now_.where, {"expected ", what, ", found ", found()}, near);
     return false;
   }
 
@@ -80,21 +82,22 @@ class expression_parser {
   [[gnu::cold]] std::string found() const {
     if (now_.kind == token_kind::end) return "the end";
     if (now_.kind == token_kind::string) return "a string";
-    return "'" + detail::clean(now_.text.substr(0, 60)) + "'";
+    return detail::joined({"'", now_.text.substr(0, 60), "'"});
   }
 
-  [[gnu::cold]] std::uint32_t add(node n) {
+  [[gnu::cold]] std::uint32_t add(node n, const std::uint32_t* parts = nullptr, std::size_t count = 0) {
+    n.parts = out_->keep(parts, count);
     for (const std::uint32_t part : n.parts) {
       n.depth = std::max(n.depth, out_->nodes[part].depth + 1);
       n.where.begin = std::min(n.where.begin, out_->nodes[part].where.begin);
       n.where.end = std::max(n.where.end, out_->nodes[part].where.end);
     }
     if (n.depth > limits::depth) return too_deep(n.where);
-    out_->nodes.push_back(std::move(n));
+    out_->nodes.push_back(n);
     return static_cast<std::uint32_t>(out_->nodes.size() - 1);
   }
   [[gnu::cold]] std::uint32_t too_deep(span where) {
-    if (!deep_) log_->report(code::too_deep, where, "this expression is nested deeper than " + std::to_string(limits::depth));
+    if (!deep_) log_->report(code::too_deep, where, {"this expression is nested deeper than ", std::to_string(limits::depth)});
     deep_ = wrong_ = true;
     return 0;
   }
@@ -103,9 +106,9 @@ class expression_parser {
     n.kind = node_kind::binary;
     n.op = op;
     n.where = out_->nodes[left].where;
-    n.parts = {left, right};
     if (left == 0 || right == 0) return 0;
-    return add(std::move(n));
+    const std::uint32_t parts[] = {left, right};
+    return add(n, parts, 2);
   }
 
   struct level {
@@ -130,18 +133,15 @@ class expression_parser {
     if (!now_is_word("not")) return comparison();
     const level here(depth_);
     if (depth_ > limits::depth) return too_deep(now_.where);
-    return unary(node_kind::negation, [this] { return negation(); });
+    return unary(node_kind::negation, &expression_parser::negation);
   }
-  template <class Operand>
-  [[gnu::cold]] std::uint32_t unary(node_kind kind, const Operand& operand) {
+  [[gnu::cold]] std::uint32_t unary(node_kind kind, std::uint32_t (expression_parser::*operand)()) {
     node n;
     n.kind = kind;
     n.where = now_.where;
     advance();
-    const std::uint32_t part = operand();
-    if (part == 0) return 0;
-    n.parts = {part};
-    return add(std::move(n));
+    const std::uint32_t part = (this->*operand)();
+    return part == 0 ? 0 : add(n, &part, 1);
   }
 
   [[gnu::cold]] std::uint32_t comparison() {
@@ -184,7 +184,7 @@ class expression_parser {
     if (!now_is_mark("-")) return primary();
     const level here(depth_);
     if (depth_ > limits::depth) return too_deep(now_.where);
-    return unary(node_kind::negative, [this] { return sign(); });
+    return unary(node_kind::negative, &expression_parser::sign);
   }
 
   [[gnu::cold]] std::uint32_t primary() {
@@ -205,7 +205,7 @@ class expression_parser {
       n.where = now_.where;
       n.value = now_.text == "true" ? 1 : 0;
       advance();
-      return add(std::move(n));
+      return add(n);
     }
     if (now_.kind == token_kind::name && !reserved(now_.text)) return name_or_call();
     expected("a value");
@@ -226,7 +226,7 @@ class expression_parser {
       if (u == nullptr) {
         detail::nearest_name near(now_.text);
         for (const char* known : {"ns", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB"}) near.offer(known);
-        log_->report(code::unknown_unit, now_.where, "there is no unit " + found(), near.hint());
+        log_->report(code::unknown_unit, now_.where, {"there is no unit ", found()}, near);
         wrong_ = true;
         advance();
         return 0;
@@ -236,39 +236,38 @@ class expression_parser {
       n.where.end = now_.where.end;
       advance();
     }
-    return add(std::move(n));
+    return add(n);
   }
 
   [[gnu::cold]] std::uint32_t name_or_call() {
     node n;
     n.kind = node_kind::name;
     n.where = now_.where;
-    n.text = std::string(now_.text.substr(0, 200));
+    n.text = out_->keep(now_.text.substr(0, 200));
     advance();
     if (take_mark(".")) {
       if (now_.kind != token_kind::name || reserved(now_.text)) {
         expected("the name of a parameter after '.'");
         return 0;
       }
-      n.qualifier = std::move(n.text);
-      n.text = std::string(now_.text.substr(0, 200));
+      n.qualifier = n.text;
+      n.text = out_->keep(now_.text.substr(0, 200));
       n.where.end = now_.where.end;
       advance();
-      return add(std::move(n));
+      return add(n);
     }
-    if (!take_mark("(")) return add(std::move(n));
+    if (!take_mark("(")) return add(n);
     n.kind = node_kind::call;
-    bool good = true;
+    core::plain_vector<std::uint32_t> parts;
     while (!now_is_mark(")")) {
       const std::uint32_t part = either();
-      good = good && part != 0;
       if (part == 0) return 0;
-      if (n.parts.size() == limits::arguments) {
-        log_->report(code::wrong_count, out_->nodes[part].where, "no function takes more than " + std::to_string(limits::arguments) + " arguments");
+      if (parts.size() == limits::arguments) {
+        log_->report(code::wrong_count, out_->nodes[part].where, {"no function takes more than ", std::to_string(limits::arguments), " arguments"});
         wrong_ = true;
         return 0;
       }
-      n.parts.push_back(part);
+      parts.push_back(part);
       if (!take_mark(",")) break;
     }
     n.where.end = now_.where.end;
@@ -276,7 +275,7 @@ class expression_parser {
       expected("',' or ')' after the argument");
       return 0;
     }
-    return add(std::move(n));
+    return add(n, parts.data(), parts.size());
   }
 
   /// A backslash and what follows it: the character meant, 0 for nothing known (reported).
@@ -287,7 +286,7 @@ class expression_parser {
     if (c == 't') return '\t';
     if (c == '"' || c == '\'' || c == '\\' || c == '{' || c == '}') return c;
     const auto at = static_cast<std::uint32_t>(base + i - 1);
-    log_->report(code::bad_escape, {source_, at, at + 2}, "after '\\' only n, t, \", ', \\, { and } mean something");
+    log_->report(code::bad_escape, {source_, at, at + 2}, {"after '\\' only n, t, \", ', \\, { and } mean something"});
     wrong_ = true;
     return ' ';
   }
@@ -307,11 +306,13 @@ class expression_parser {
     n.kind = node_kind::text;
     n.where = from.where;
     const std::size_t base = inside(from);
+    std::string text;
     for (std::size_t i = 0; i < from.text.size(); ++i) {
-      if (from.text[i] == '\\') n.text += escaped(from.text, i, base);
-      else if (!blank(from.text[i]) || !fold(from.text, i, n.text)) n.text += from.text[i];
+      if (from.text[i] == '\\') text += escaped(from.text, i, base);
+      else if (!blank(from.text[i]) || !fold(from.text, i, text)) text += from.text[i];
     }
-    return add(std::move(n));
+    n.text = out_->keep(text);
+    return add(n);
   }
 
   /// "text {expression} text" becomes a `joined` node, without braces a plain text.
@@ -321,14 +322,15 @@ class expression_parser {
     whole.where = from.where;
     const std::size_t base = inside(from);
     std::string piece;
+    core::plain_vector<std::uint32_t> parts;
     bool good = true;
     const auto flush = [&] {
       node n;
       n.kind = node_kind::text;
       n.where = from.where;
-      n.text = std::move(piece);
+      n.text = out_->keep(piece);
       piece.clear();
-      whole.parts.push_back(add(std::move(n)));
+      parts.push_back(add(n));
     };
     const std::string_view t = from.text;
     for (std::size_t i = 0; i < t.size(); ++i) {
@@ -338,7 +340,7 @@ class expression_parser {
         piece += t[i++];
       } else if (t[i] == '}') {
         const auto at = static_cast<std::uint32_t>(base + i);
-        log_->report(code::bad_brace, {source_, at, at + 1}, "no '{' before this '}' (a brace itself is written '}}')");
+        log_->report(code::bad_brace, {source_, at, at + 1}, {"no '{' before this '}' (a brace itself is written '}}')"});
         wrong_ = true;
         good = false;
       } else if (t[i] == '{') {
@@ -347,11 +349,11 @@ class expression_parser {
           if (t[close] == '\'') quote = quote == 0 ? '\'' : '\0';
         if (close == t.size()) {
           const auto at = static_cast<std::uint32_t>(base + i);
-          log_->report(code::bad_brace, {source_, at, at + 1}, "no '}' after this '{' (a brace itself is written '{{')");
+          log_->report(code::bad_brace, {source_, at, at + 1}, {"no '}' after this '{' (a brace itself is written '{{')"});
           wrong_ = true;
           return 0;
         }
-        if (!piece.empty() || whole.parts.empty()) flush();
+        if (!piece.empty() || parts.empty()) flush();
         expression_parser inner(*log_, *out_, source_, base + i + 1, base + close, depth_ + 1);
         std::uint32_t part = inner.expression();
         if (part != 0 && inner.now_.kind != token_kind::end) {
@@ -360,20 +362,20 @@ class expression_parser {
         }
         wrong_ = wrong_ || inner.wrong_;
         good = good && part != 0 && !inner.wrong_;
-        whole.parts.push_back(part);
+        parts.push_back(part);
         i = close;
       } else if (!blank(t[i]) || !fold(t, i, piece)) {
         piece += t[i];
       }
     }
     if (!good) return 0;
-    if (whole.parts.empty()) {
+    if (parts.empty()) {
       whole.kind = node_kind::text;
-      whole.text = std::move(piece);
-      return add(std::move(whole));
+      whole.text = out_->keep(piece);
+      return add(whole);
     }
     if (!piece.empty()) flush();
-    return add(std::move(whole));
+    return add(whole, parts.data(), parts.size());
   }
 
   static bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }

@@ -50,12 +50,7 @@ namespace rules {
 }
 
 /// A text of rules and what stands before line and column in messages about it.
-struct rule_text {
-  std::string name;
-  std::string text;
-
-  bool operator==(const rule_text& o) const { return name == o.name && text == o.text; }
-};
+using rule_text = named_text;
 
 /// What WHYWAIT_RULES says: files, separated by ':', or the word "list", which prints what is active.
 struct rules_setting {
@@ -102,8 +97,9 @@ namespace detail {
 #ifndef WHYWAIT_DISABLE
   if (own_state* const state = the_own_state()) {
     const own_state_lock held(*state);
-    for (const added_text* t = state->texts; t != nullptr; t = t->next) out.push_back({t->name, t->text});
-    std::reverse(out.begin(), out.end());
+    core::plain_vector<const added_text*> last_first;
+    for (const added_text* t = state->texts; t != nullptr; t = t->next) last_first.push_back(t);
+    for (std::size_t i = last_first.size(); i-- > 0;) out.push_back({last_first[i]->name, last_first[i]->text});
   }
 #endif
   return out;
@@ -115,14 +111,14 @@ namespace detail {
                               std::vector<rule_text> texts = added_texts()) {
   compiler all;
   add_base(all);
-  std::vector<std::string> own;
+  std::vector<own_declaration> own;
   for (const own_packet& packet : packets)
-    for (const own_declaration& d : own_declarations(packet)) {
+    for (own_declaration& d : own_declarations(packet)) {
       bool known = false;
-      for (const std::string& text : own) known = known || text == d.text;
+      for (const own_declaration& other : own) known = known || other.text == d.text;
       if (known) continue;
-      own.push_back(d.text);
       all.add("whywait::event " + d.name, d.text);
+      own.push_back(std::move(d));
     }
   for (rule_text& t : texts) all.add(std::move(t.name), std::move(t.text));
   for (const std::string& path : setting.files) {

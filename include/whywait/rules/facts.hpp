@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_FACTS_HPP
 #define WHYWAIT_RULES_FACTS_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -19,7 +20,7 @@ namespace rules {
 
 /// Ranks as a reader likes them: "rank 3", "ranks 1-3 and 7", "12 ranks".
 [[gnu::cold]] inline std::string ranks_text(const std::vector<explain::location_share>& shares) {
-  std::vector<std::int32_t> ranks;
+  core::plain_vector<std::int32_t> ranks;
   bool others = false;
   for (const explain::location_share& s : shares) {
     if (s.rank < 0) others = true;
@@ -136,7 +137,7 @@ class fact_maker {
     const std::uint32_t operation_action = store_.add_action(detail::action_at(operation));
     const std::uint32_t cause_action = store_.add_action(detail::action_at(cause));
 
-    std::vector<const explain::residual_term*> terms;
+    core::plain_vector<const explain::residual_term*> terms;
     for (const explain::residual_term& t : e.residual) terms.push_back(&t);
     explain::sort_rarely(terms, [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
     std::int64_t positive = 0, more = 0, slower = 0, transfer = 0, marked = 0;
@@ -298,7 +299,7 @@ class fact_maker {
   explain::key_map meanings_;             ///< numbers in found_.meanings
   explain::key_map sites_;                ///< the number of each call site
   explain::key_map kinds_;                ///< numbers in all_shapes_
-  std::vector<std::int64_t> all_shapes_;  ///< ns of all waits of a kind
+  core::plain_vector<std::int64_t> all_shapes_;  ///< ns of all waits of a kind
 };
 
 }  // namespace rules

@@ -1,16 +1,14 @@
 #ifndef WHYWAIT_RULES_GATHERER_HPP
 #define WHYWAIT_RULES_GATHERER_HPP
 
+#include <whywait/core/plain_vector.hpp>
+#include <whywait/rules/detail/distinct_rows.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/trouble.hpp>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <string>
-#include <unordered_map>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -20,34 +18,31 @@ namespace rules {
 /// their keys become one. Linear. The event remembers its first members only (event_type::gathered_members).
 class gatherer {
  public:
-  gatherer(event_store& store, const composite_rule& rule, trouble& log) : store_(store), rule_(rule), log_(log) {}
+  gatherer(event_store& store, const composite_rule& rule, trouble& log)
+      : store_(store), rule_(rule), log_(log), numbers_(rule.keys.size()) {}
 
   [[gnu::cold]] void build() {
     const event_type& type = store_.rules().types[rule_.type];
     const event_table& from = store_.table(type.members[0].second);
     const std::size_t aggregates = rule_.aggregates.size();
-    std::vector<double> values(aggregates);
-    std::string key(rule_.keys.size() * sizeof(double), '\0');
+    core::plain_vector<double> values(aggregates), key(rule_.keys.size());
     for (std::uint32_t row = 0; row < from.rows; ++row) {
       const double* const rows[] = {from.row(row)};
       if (!log_.holds(rule_.steps[0].filter, rows, nullptr, store_.texts())) continue;
       bool good = true;
       for (std::size_t k = 0; k < rule_.keys.size() && good; ++k) {
-        double value = 0;
-        good = log_.value(rule_.keys[k], rows, nullptr, store_.texts(), value);
-        value += 0.0;  // -0 and 0 are equal
-        std::memcpy(&key[k * sizeof value], &value, sizeof value);
+        good = log_.value(rule_.keys[k], rows, nullptr, store_.texts(), key[k]);
+        key[k] += 0.0;  // -0 and 0 are equal
       }
       for (std::size_t a = 0; a < aggregates && good; ++a)
         if (!rule_.aggregates[a].value.empty()) good = log_.value(rule_.aggregates[a].value, rows, nullptr, store_.texts(), values[a]);
       if (!good) continue;
-      const auto fresh = static_cast<std::uint32_t>(groups_.size());
-      const auto [found, inserted] = numbers_.try_emplace(key, fresh);
-      if (inserted) {
+      const std::uint32_t number = numbers_.number_of(key.data());
+      if (number == groups_.size()) {
         groups_.emplace_back();
         totals_.resize(totals_.size() + aggregates);
       }
-      add(found->second, row, from.weight(row), values);
+      add(number, row, from.weight(row), values);
     }
     for (std::uint32_t g = 0; g < groups_.size(); ++g) emit(from, g);
   }
@@ -59,7 +54,7 @@ class gatherer {
     std::uint32_t member_count = 0;
   };
 
-  void add(std::uint32_t number, std::uint32_t row, double weight, const std::vector<double>& values) {
+  void add(std::uint32_t number, std::uint32_t row, double weight, const core::plain_vector<double>& values) {
     group& g = groups_[number];
     const bool first = g.weight == 0;
     g.weight += weight;
@@ -73,13 +68,9 @@ class gatherer {
         case aggregate_kind::least: t = first || values[a] < t ? values[a] : t; break;
         case aggregate_kind::most: t = first || values[a] > t ? values[a] : t; break;
         case aggregate_kind::distinct: {
-          std::string seen(sizeof(std::uint32_t) * 2 + sizeof(double), '\0');
-          const auto which = static_cast<std::uint32_t>(a);
-          const double value = values[a] + 0.0;
-          std::memcpy(&seen[0], &number, sizeof number);
-          std::memcpy(&seen[sizeof number], &which, sizeof which);
-          std::memcpy(&seen[sizeof number + sizeof which], &value, sizeof value);
-          if (seen_.try_emplace(seen, number).second) t += 1;
+          const double seen[] = {static_cast<double>(number), static_cast<double>(a), values[a] + 0.0};
+          const std::uint32_t before = seen_.size();
+          if (seen_.number_of(seen) == before) t += 1;
           break;
         }
       }
@@ -89,7 +80,7 @@ class gatherer {
   [[gnu::cold]] void emit(const event_table& from, std::uint32_t number) {
     const group& g = groups_[number];
     const std::size_t aggregates = rule_.aggregates.size();
-    std::vector<double> extras(aggregates);
+    core::plain_vector<double> extras(aggregates);
     for (std::size_t a = 0; a < aggregates; ++a) {
       extras[a] = totals_[number * aggregates + a];
       if (rule_.aggregates[a].kind == aggregate_kind::mean) extras[a] /= g.weight;
@@ -122,10 +113,10 @@ class gatherer {
   event_store& store_;
   const composite_rule& rule_;
   trouble& log_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;
-  std::vector<group> groups_;
-  std::vector<double> totals_;
-  std::unordered_map<std::string, std::uint32_t> seen_;  ///< values of distinct(), and where
+  detail::distinct_rows numbers_;  ///< of keys: numbers in `groups_`
+  core::plain_vector<group> groups_;
+  core::plain_vector<double> totals_;
+  detail::distinct_rows seen_{3};  ///< values of distinct(), and where
 };
 
 }  // namespace rules

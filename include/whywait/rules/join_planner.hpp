@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_JOIN_PLANNER_HPP
 #define WHYWAIT_RULES_JOIN_PLANNER_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/expression_compiler.hpp>
 
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace rules {
 /// index; every member after the first needs one, so that nothing is ever tried pair by pair (relational hash join).
 class join_planner {
  public:
-  join_planner(knowledge& out, const syntax& from, const scope& names, const std::vector<std::uint32_t>& types)
+  join_planner(knowledge& out, const syntax& from, const scope& names, const core::plain_vector<std::uint32_t>& types)
       : out_(&out), from_(&from), names_(&names), types_(&types) {}
 
   /// False if something was reported.
@@ -30,13 +31,13 @@ class join_planner {
       const type t = check.compile(d.when, *names_, whole);
       if (t.is(type::kind::wrong)) return false;
       if (!t.is(type::kind::boolean)) {
-        out_->log.report(code::wrong_type, from_->nodes[d.when].where, "'when' needs a condition, this is " + t.words());
+        out_->log.report(code::wrong_type, from_->nodes[d.when].where, {"'when' needs a condition, this is ", t.words()});
         return false;
       }
       cut(d.when);
     }
     std::uint32_t bound = 0;
-    std::vector<char> placed(d.members.size(), false);
+    core::plain_vector<char> placed(d.members.size(), false);
     for (std::size_t n = 0; n < d.members.size(); ++n) {
       std::size_t next = d.members.size();
       for (std::size_t m = 0; m < d.members.size() && next == d.members.size(); ++m)
@@ -46,10 +47,7 @@ class join_planner {
       if (next == d.members.size()) {
         std::size_t loose = 0;
         while (placed[loose]) ++loose;
-        out_->log.report(code::untied, d.members[loose].name.where,
-                         "nothing ties the member '" + detail::clean(d.members[loose].name.text) +
-                             "' to the others: 'when' needs an equality such as " +
-                             detail::clean(d.members[loose].name.text) + ".x = " + detail::clean(d.members[0].name.text) + ".y");
+        out_->log.report(code::untied, d.members[loose].name.where, {"nothing ties the member '", d.members[loose].name.text, "' to the others: 'when' needs an equality such as ", d.members[loose].name.text, ".x = ", d.members[0].name.text, ".y"});
         return false;
       }
       placed[next] = true;
@@ -110,7 +108,7 @@ class join_planner {
     join_step out;
     out.member = static_cast<std::uint32_t>(member);
     expression_compiler expressions(*out_, *from_);
-    std::vector<std::uint32_t> filter, rest;
+    core::plain_vector<std::uint32_t> filter, rest;
     for (piece& p : pieces_) {
       if (p.used || (p.members & ~(bound | 1u << member)) != 0) continue;
       std::uint32_t own = 0, other = 0;
@@ -118,9 +116,9 @@ class join_planner {
       if ((p.members & ~(1u << member)) == 0) {
         filter.push_back(p.node);
       } else if (key(p, member, bound, own, other)) {
-        out.own.emplace_back();
+        out.own.push_back(program());
         expressions.compile(own, *names_, out.own.back());
-        out.others.emplace_back();
+        out.others.push_back(program());
         expressions.compile(other, *names_, out.others.back());
       } else {
         rest.push_back(p.node);
@@ -134,8 +132,8 @@ class join_planner {
   knowledge* out_;
   const syntax* from_;
   const scope* names_;
-  const std::vector<std::uint32_t>* types_;
-  std::vector<piece> pieces_;
+  const core::plain_vector<std::uint32_t>* types_;
+  core::plain_vector<piece> pieces_;
 };
 
 }  // namespace rules

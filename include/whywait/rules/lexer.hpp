@@ -79,7 +79,7 @@ class lexer {
     const std::string_view found = text_.substr(begin, at_ - begin);
     const bool utf8 = detail::utf8_length(text_, begin) != 0;
     log_->report(code::bad_character, where(begin, at_),
-                 utf8 ? "'" + detail::clean(found.substr(0, 40)) + "' means nothing here" : "these bytes are not UTF-8");
+                 {utf8 ? "'" : "these bytes are not UTF-8", utf8 ? found.substr(0, 40) : std::string_view(), utf8 ? "' means nothing here" : ""});
     return make(token_kind::bad, begin, at_);
   }
 
@@ -135,13 +135,13 @@ class lexer {
     if (at_ <= begin) at_ = begin + 1;
     token t = make(token_kind::number, begin, at_);
     if (result.ec != std::errc() || !std::isfinite(value)) {
-      log_->report(code::bad_number, t.where, "this number is out of range");
+      log_->report(code::bad_number, t.where, {"this number is out of range"});
       value = 1;
     }
     if (at_ < end_ && digit(text_[at_])) {
       while (at_ < end_ && (digit(text_[at_]) || text_[at_] == '.')) ++at_;
       t = make(token_kind::number, begin, at_);
-      log_->report(code::bad_number, t.where, "this is no number");
+      log_->report(code::bad_number, t.where, {"this is no number"});
     }
     t.value = value;
     return t;
@@ -159,7 +159,7 @@ class lexer {
         t.quote = quote;
         at_ += curly ? 3 : 1;
         if (t.text.size() > limits::string_bytes) {
-          log_->report(code::too_large, where(begin, begin + open), "this string is longer than " + std::to_string(limits::string_bytes) + " bytes");
+          log_->report(code::too_large, where(begin, begin + open), {"this string is longer than ", std::to_string(limits::string_bytes), " bytes"});
           t.text = t.text.substr(0, 0);
         } else {
           check_utf8(inside, t.text);
@@ -172,7 +172,7 @@ class lexer {
     }
     if (at_ > end_) at_ = end_;
     // The rest of the text is inside: go on behind the first line, so that what follows is still checked.
-    log_->report(code::open_string, where(begin, begin + open), "this string does not end");
+    log_->report(code::open_string, where(begin, begin + open), {"this string does not end"});
     if (first_line != std::string_view::npos) at_ = first_line;
     return make(token_kind::bad, begin, at_);
   }
@@ -181,7 +181,7 @@ class lexer {
     for (std::size_t i = 0; i < text.size();) {
       const std::size_t length = detail::utf8_length(text, i);
       if (length == 0) {
-        log_->report(code::bad_character, where(inside + i, inside + i + 1), "this string is not UTF-8");
+        log_->report(code::bad_character, where(inside + i, inside + i + 1), {"this string is not UTF-8"});
         return;
       }
       i += length;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_MACHINE_HPP
 #define WHYWAIT_RULES_MACHINE_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/detail/format.hpp>
 #include <whywait/rules/diagnostic.hpp>
 #include <whywait/rules/text_pool.hpp>
@@ -9,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -40,7 +40,7 @@ struct instruction {
 
 /// A compiled expression. Empty: always true.
 struct program {
-  std::vector<instruction> steps;
+  core::plain_vector<instruction> steps;
   span where;               ///< what a message about it points to
   std::uint32_t stack = 0;  ///< most values on the stack at once
   bool plain = false;       ///< one `load`

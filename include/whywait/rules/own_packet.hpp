@@ -23,10 +23,7 @@ namespace rules {
 using own_packet = core::plain_vector<unsigned char>;
 
 /// The types inside a packet, as declarations: "declare simple event solver_restart parameters (residual = number);".
-struct own_declaration {
-  std::string name;
-  std::string text;
-};
+using own_declaration = named_text;
 
 namespace detail {
 
@@ -63,7 +60,7 @@ class unpacker {
 
 struct own_shape {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> parameters;  ///< name and type word
+  std::vector<named_text> parameters;  ///< name and type word
 };
 
 [[gnu::cold]] inline own_shape read_shape(unpacker& from) {
@@ -73,7 +70,7 @@ struct own_shape {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::size_t equals = std::min(text.find('=', at), comma);
-    out.parameters.emplace_back(text.substr(at, equals - at), equals < comma ? text.substr(equals + 1, comma - equals - 1) : "");
+    out.parameters.push_back({text.substr(at, equals - at), equals < comma ? text.substr(equals + 1, comma - equals - 1) : std::string()});
     at = comma + 1;
   }
   return out;
@@ -106,7 +103,7 @@ struct own_shape {
   };
   const own_state_lock held(*state);
   if (state->type_count != 0) {
-    std::vector<const own_type*> types(state->type_count);
+    core::plain_vector<const own_type*> types(state->type_count);
     for (const own_type* t = state->types; t != nullptr; t = t->next) types[t->index] = t;
     put(&state->type_count, sizeof state->type_count);
     for (const own_type* t : types) {
@@ -139,7 +136,7 @@ struct own_shape {
   for (const detail::own_shape& shape : detail::read_shapes(from, dropped)) {
     std::string text = "declare simple event " + shape.name + "\n  parameters ( ";
     for (std::size_t i = 0; i < shape.parameters.size(); ++i)
-      text += (i == 0 ? "" : ", ") + shape.parameters[i].first + " = " + shape.parameters[i].second;
+      text += (i == 0 ? "" : ", ") + shape.parameters[i].name + " = " + shape.parameters[i].text;
     out.push_back({shape.name, text + " );\n"});
   }
   return out;

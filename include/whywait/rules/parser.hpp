@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_PARSER_HPP
 #define WHYWAIT_RULES_PARSER_HPP
 
+#include <whywait/explain/transport_calls.hpp>
 #include <whywait/rules/expression_parser.hpp>
 
 #include <string>
@@ -21,12 +22,12 @@ class parser : private expression_parser {
   [[gnu::cold]] bool parse() {
     const std::string& text = log_->source(source_).text;
     if (text.size() > limits::source_bytes) {
-      log_->report(code::too_large, {source_, 0, 1}, "more than " + std::to_string(limits::source_bytes) + " bytes of rules in one file");
+      log_->report(code::too_large, {source_, 0, 1}, {"more than ", std::to_string(limits::source_bytes), " bytes of rules in one file"});
       return false;
     }
     while (now_.kind != token_kind::end && !log_->full(source_)) {
       if (out_->declarations.size() >= limits::declarations) {
-        log_->report(code::too_large, now_.where, "more than " + std::to_string(limits::declarations) + " declarations");
+        log_->report(code::too_large, now_.where, {"more than ", std::to_string(limits::declarations), " declarations"});
         break;
       }
       declaration d;
@@ -90,7 +91,7 @@ class parser : private expression_parser {
       do {
         name_at function;
         if (!name(function, "the name of an MPI function")) return false;
-        if (d.functions.size() < limits::parameters) d.functions.push_back(std::move(function));
+        if (d.functions.size() < limits::parameters) d.functions.push_back(function);
       } while (take_mark(","));
     }
     return parameters(d, true);
@@ -111,7 +112,7 @@ class parser : private expression_parser {
             const bool good = !wrong_;
             wrong_ = wrong_ || before;
             if (d.by.size() < limits::members) d.by.push_back(key);
-            else log_->report(code::too_large, out_->nodes[key].where, "more than " + std::to_string(limits::members) + " keys");
+            else log_->report(code::too_large, out_->nodes[key].where, {"more than ", std::to_string(limits::members), " keys"});
             return good;
           }, "',' or ')' after the key"))
         return false;
@@ -131,11 +132,11 @@ class parser : private expression_parser {
     if (!expect_word("as")) return false;
     if (!name(m.name, "a name for the member")) return false;
     if (d.members.size() >= limits::members) {
-      log_->report(code::too_large, m.name.where, "more than " + std::to_string(limits::members) + " members");
+      log_->report(code::too_large, m.name.where, {"more than ", std::to_string(limits::members), " members"});
       wrong_ = true;
       return true;
     }
-    d.members.push_back(std::move(m));
+    d.members.push_back(m);
     return true;
   }
 
@@ -171,18 +172,17 @@ class parser : private expression_parser {
     const bool good = !wrong_;
     wrong_ = wrong_ || before;
     if (d.parameters.size() >= limits::parameters) {
-      log_->report(code::too_large, p.name.where, "more than " + std::to_string(limits::parameters) + " parameters");
+      log_->report(code::too_large, p.name.where, {"more than ", std::to_string(limits::parameters), " parameters"});
       wrong_ = true;
       return true;
     }
-    d.parameters.push_back(std::move(p));
+    d.parameters.push_back(p);
     return good;
   }
 
   /// Elements up to the closing parenthesis, a comma after the last one allowed. After a mistake in one element it goes on
   /// with the next; false only if the end of the list was lost.
-  template <class Element>
-  [[gnu::cold]] bool list(const Element& element, const char* after) {
+  [[gnu::cold]] bool list(explain::borrowed<bool()> element, const char* after) {
     while (!take_mark(")")) {
       const bool good = element();
       if (good && (take_mark(",") || now_is_mark(")"))) continue;
@@ -235,10 +235,10 @@ class parser : private expression_parser {
   [[gnu::cold]] bool name(name_at& out, const char* what) {
     if (now_.kind != token_kind::name || reserved(now_.text)) return expected(what);
     if (now_.text.size() > 200) {
-      log_->report(code::too_large, now_.where, "this name is longer than 200 bytes");
+      log_->report(code::too_large, now_.where, {"this name is longer than 200 bytes"});
       wrong_ = true;
     }
-    out = {std::string(now_.text.substr(0, 200)), now_.where};
+    out = {out_->keep(now_.text.substr(0, 200)), now_.where};
     advance();
     return true;
   }

@@ -5,8 +5,8 @@
 #include <whywait/rules/expression_compiler.hpp>
 
 #include <cstdint>
-#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace whywait {
@@ -32,18 +32,22 @@ class problem_compiler {
       for (const auto& m : t.members) names.rows.push_back({m.first, &out_.types[m.second].columns, out_.types[m.second].columns.size()});
     expression_compiler expressions(out_, syntax_);
     bool good = d.when == 0 || expressions.condition(d.when, names, rule.when);
-    std::set<std::string> given;
+    const auto given = [&d](std::string_view field, const parameter_syntax* before) {
+      const parameter_syntax* p = d.parameters.data();
+      while (p != before && p->name.text != field) ++p;
+      return p != before;
+    };
     for (const parameter_syntax& p : d.parameters) {
-      const std::string& field = p.name.text;
-      if (!given.insert(field).second) {
-        out_.log.report(code::duplicate, p.name.where, "'" + detail::clean(field) + "' is given above already");
+      const std::string_view field = p.name.text;
+      if (given(field, &p)) {
+        out_.log.report(code::duplicate, p.name.where, {"'", field, "' is given above already"});
         good = false;
         continue;
       }
       const node& n = syntax_.nodes[p.value];
       if (field == "name" || field == "instead_of") {
         if (n.kind != node_kind::text || n.text.empty()) {
-          out_.log.report(code::not_constant, n.where, "'" + field + "' must be a string without braces, and not empty");
+          out_.log.report(code::not_constant, n.where, {"'", field, "' must be a string without braces, and not empty"});
           good = false;
         } else {
           (field == "name" ? rule.name : rule.instead_of) = n.text;
@@ -53,25 +57,25 @@ class problem_compiler {
       } else if (field == "duration" || field == "saving") {
         const type what = expressions.compile(p.value, names, field == "duration" ? rule.duration : rule.saving);
         if (!what.is(type::kind::wrong) && !(what.is(type::kind::number) && what.same_unit(type::duration())))
-          out_.log.report(code::not_seconds, n.where, "'" + field + "' must be a duration in seconds, this is " + what.words());
+          out_.log.report(code::not_seconds, n.where, {"'", field, "' must be a duration in seconds, this is ", what.words()});
         good = good && what.is(type::kind::number) && what.same_unit(type::duration());
       } else if (field == "description" || field == "advice") {
         scope finding = names;
         finding.about_finding = true;
         const type what = expressions.compile(p.value, finding, field == "advice" ? rule.advice : rule.description);
         if (!what.is(type::kind::wrong) && !what.is(type::kind::text))
-          out_.log.report(code::wrong_type, n.where, "'" + field + "' must be a text, this is " + what.words());
+          out_.log.report(code::wrong_type, n.where, {"'", field, "' must be a text, this is ", what.words()});
         good = good && what.is(type::kind::text);
       } else {
         detail::nearest_name near(field);
         for (const char* known : {"name", "description", "advice", "duration", "saving", "threshold", "instead_of"}) near.offer(known);
-        out_.log.report(code::unknown_field, p.name.where, "a problem has no field '" + detail::clean(field) + "'", near.hint());
+        out_.log.report(code::unknown_field, p.name.where, {"a problem has no field '", field, "'"}, near);
         good = false;
       }
     }
     for (const char* needed : {"name", "duration"})
-      if (given.count(needed) == 0) {
-        out_.log.report(code::missing, d.name.where, "this problem has no '" + std::string(needed) + "'");
+      if (!given(needed, d.parameters.data() + d.parameters.size())) {
+        out_.log.report(code::missing, d.name.where, {"this problem has no '", needed, "'"});
         good = false;
       }
     if (good) out_.problems.push_back(std::move(rule));
@@ -85,7 +89,7 @@ class problem_compiler {
       return true;
     }
     if (n.kind != node_kind::wrong)
-      out_.log.report(code::not_constant, n.where, "a threshold is a share of the run's time, written as a number: 2 %");
+      out_.log.report(code::not_constant, n.where, {"a threshold is a share of the run's time, written as a number: 2 %"});
     return false;
   }
 

@@ -1,10 +1,10 @@
 #ifndef WHYWAIT_RULES_SCOPE_HPP
 #define WHYWAIT_RULES_SCOPE_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/knowledge.hpp>
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,14 +14,14 @@ namespace rules {
 
 /// One event whose parameters an expression may name.
 struct scope_row {
-  std::string name;                    ///< what stands before the dot; empty: parameters are named alone
+  std::string_view name;               ///< what stands before the dot; empty: parameters are named alone
   const std::vector<column>* columns;
   std::size_t visible;                 ///< only the first so many: a parameter may use those before it
 };
 
 /// What the names of an expression mean. Row i of the running program is rows[i].
 struct scope {
-  std::vector<scope_row> rows;
+  core::plain_vector<scope_row> rows;
   bool at_entry = false;                          ///< an `in` parameter: nothing that is known only at exit
   bool about_finding = false;                     ///< instances, total and share have a meaning
   std::vector<aggregate>* aggregates = nullptr;   ///< not null: count(), sum() ... are collected here

@@ -1,11 +1,15 @@
 #ifndef WHYWAIT_RULES_SYNTAX_HPP
 #define WHYWAIT_RULES_SYNTAX_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/diagnostic.hpp>
 #include <whywait/rules/type.hpp>
 
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <cstring>
+#include <new>
+#include <string_view>
 #include <vector>
 
 namespace whywait {
@@ -28,7 +32,19 @@ enum class node_kind : std::uint8_t {
 
 enum class operation : std::uint8_t { none, add, subtract, multiply, divide, less, less_equal, greater, greater_equal, equal, not_equal, both, either };
 
-/// One node of an expression. Parts are indices into the same `syntax::nodes`, always smaller than the node's own.
+/// The parts of a node: indices into the same `syntax::nodes`, always smaller than the node's own.
+struct node_parts {
+  const std::uint32_t* list = nullptr;
+  std::uint32_t count = 0;
+
+  const std::uint32_t* begin() const noexcept { return list; }
+  const std::uint32_t* end() const noexcept { return list + count; }
+  std::size_t size() const noexcept { return count; }
+  bool empty() const noexcept { return count == 0; }
+  std::uint32_t operator[](std::size_t at) const noexcept { return list[at]; }
+};
+
+/// One node of an expression. Texts and parts belong to the `syntax`.
 struct node {
   node_kind kind = node_kind::wrong;
   operation op = operation::none;
@@ -36,22 +52,14 @@ struct node {
   span where;
   double value = 0;
   type unit;
-  std::string text;
-  std::string qualifier;
-  std::vector<std::uint32_t> parts;
-
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
-  node() = default;
-  [[gnu::cold, gnu::noinline]] node(const node&) = default;
-  [[gnu::cold, gnu::noinline]] node(node&&) = default;
-  [[gnu::cold, gnu::noinline]] node& operator=(const node&) = default;
-  [[gnu::cold, gnu::noinline]] node& operator=(node&&) = default;
-  [[gnu::cold, gnu::noinline]] ~node() = default;
+  std::string_view text;
+  std::string_view qualifier;
+  node_parts parts;
 };
 
 /// A name and where it stands.
 struct name_at {
-  std::string text;
+  std::string_view text;  ///< belongs to the `syntax`
   span where;
 };
 
@@ -77,11 +85,11 @@ struct declaration {
   declaration_kind kind = declaration_kind::simple;
   name_at name;                        ///< event declared, composite type of a problem, or what is removed or set
   span where;
-  std::vector<name_at> functions;      ///< simple
-  std::vector<member_syntax> members;  ///< composite
-  std::vector<std::uint32_t> by;       ///< composite with `all`: what its instances share
+  core::plain_vector<name_at> functions;      ///< simple
+  core::plain_vector<member_syntax> members;  ///< composite
+  core::plain_vector<std::uint32_t> by;       ///< composite with `all`: what its instances share
   std::uint32_t when = 0;
-  std::vector<parameter_syntax> parameters;
+  core::plain_vector<parameter_syntax> parameters;
   bool bad = false;                    ///< did not parse completely: names are known, nothing more is checked
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
@@ -95,8 +103,34 @@ struct declaration {
 
 /// All declarations of all texts, in order. nodes[0] is a `wrong` node.
 struct syntax {
-  std::vector<node> nodes = std::vector<node>(1);
+  core::plain_vector<node> nodes = core::plain_vector<node>(1);
   std::vector<declaration> declarations;
+
+  syntax() = default;
+  syntax(const syntax&) = delete;
+  syntax& operator=(const syntax&) = delete;
+  ~syntax() {
+    for (void* const block : kept_) ::operator delete(block);
+  }
+
+  /// Copies that live as long as the syntax.
+  [[gnu::cold]] std::string_view keep(std::string_view text) {
+    return {static_cast<const char*>(copy(text.data(), text.size())), text.size()};
+  }
+  [[gnu::cold]] node_parts keep(const std::uint32_t* parts, std::size_t count) {
+    return {static_cast<const std::uint32_t*>(copy(parts, count * sizeof *parts)), static_cast<std::uint32_t>(count)};
+  }
+
+ private:
+  [[gnu::cold, gnu::noinline]] const void* copy(const void* from, std::size_t bytes) {
+    if (bytes == 0) return "";
+    kept_.push_back(nullptr);
+    void* const to = kept_.back() = ::operator new(bytes);
+    std::memcpy(to, from, bytes);
+    return to;
+  }
+
+  core::plain_vector<void*> kept_;
 };
 
 }  // namespace rules

@@ -1,12 +1,14 @@
 #ifndef WHYWAIT_RULES_TEXT_POOL_HPP
 #define WHYWAIT_RULES_TEXT_POOL_HPP
 
+#include <whywait/core/stable_key.hpp>
+#include <whywait/explain/key_map.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -20,32 +22,30 @@ class text_pool {
   static constexpr std::uint32_t none = 0xffffffff;
 
   text_pool() { intern({}); }
-  text_pool(const text_pool& other) : text_pool() {
-    for (const std::string& text : other.texts_) intern(text);
-  }
-  text_pool(text_pool&&) = default;
-  text_pool& operator=(const text_pool&) = delete;
-  text_pool& operator=(text_pool&&) = default;
 
   /// The number of a text, `none` once the pool holds `most_bytes`. O(length).
-  std::uint32_t intern(std::string_view text) {
-    const auto found = numbers_.find(text);
-    if (found != numbers_.end()) return found->second;
+  [[gnu::noinline]] std::uint32_t intern(std::string_view text) {
+    std::uint64_t key = 0xcbf29ce484222325u;  // FNV-1a
+    for (const char c : text) key = (key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    for (key = core::combine(key, 0);; key = core::combine(key, 1)) {  // of texts with one hash each takes the next key
+      const std::uint32_t number = numbers_.find(key);
+      if (number == explain::key_map::none) break;
+      if (texts_[number] == text) return number;
+    }
     if (bytes_ + text.size() + 64 > most_bytes) return none;
     bytes_ += text.size() + 64;
     texts_.emplace_back(text);
-    const auto number = static_cast<std::uint32_t>(texts_.size() - 1);
-    numbers_.emplace(texts_.back(), number);
-    return number;
+    return numbers_.intern(key, static_cast<std::uint32_t>(texts_.size() - 1));
   }
+  /// Good until the next text is added.
   const std::string& operator[](double number) const noexcept {
     const auto index = static_cast<std::size_t>(number);
     return texts_[index < texts_.size() ? index : 0];
   }
 
  private:
-  std::deque<std::string> texts_;  // views in `numbers_` stay valid
-  std::unordered_map<std::string_view, std::uint32_t> numbers_;
+  std::vector<std::string> texts_;
+  explain::key_map numbers_;
   std::size_t bytes_ = 0;
 };
 

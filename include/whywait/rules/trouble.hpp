@@ -41,6 +41,7 @@ class trouble {
   void report(code number, span where, std::string message) { note(number, where, std::move(message)); }
 
   const std::vector<entry>& list() const noexcept { return list_; }
+  std::vector<entry> take() noexcept { return std::move(list_); }
 
  private:
   [[gnu::cold]] void note(code number, span where, std::string message) {

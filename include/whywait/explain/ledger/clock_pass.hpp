@@ -38,7 +38,7 @@ class clock_pass {
  public:
   /// `notes`: by location; the first pass puts what it finds where the waits were.
   clock_pass(const rank_history& rank, need_book& needs, meeting_book& meetings,
-             std::vector<std::vector<wait_note>>& notes, clock_scratch& scratch)
+             std::vector<core::plain_vector<wait_note>>& notes, clock_scratch& scratch)
       : rank_(&rank), own_rank_(rank.rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch) {}
 
   /// Before every pass.
@@ -286,7 +286,7 @@ class clock_pass {
   std::int32_t own_rank_;
   need_book* book_;
   meeting_book* meetings_;
-  std::vector<std::vector<wait_note>>* notes_;
+  std::vector<core::plain_vector<wait_note>>* notes_;
   clock_scratch* scratch_;
   const clock_plan* plan_ = nullptr;
   std::size_t clocks_ = 0, open_ = 0;

@@ -32,7 +32,7 @@ class clock_stage final : public rank_clocks {
         cost_pass_(rank, cost),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
-  void meet(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) override {
+  void meet(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs) override {
     meetings_.plan(all, count, needs);
   }
   void tell(outbox_call to) override { meetings_.tell(to); }
@@ -45,7 +45,7 @@ class clock_stage final : public rank_clocks {
     }
   }
   void messages(std::uint16_t location, const message_match* matches, std::size_t count,
-                const std::vector<arrival>& arrivals) override {
+                const core::plain_vector<arrival>& arrivals) override {
     needs_.messages(location, matches, count, arrivals);
   }
   void explained(std::uint16_t location, explained_location what) override {
@@ -85,7 +85,7 @@ class clock_stage final : public rank_clocks {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
     blocks.resize(std::min(blocks.size(), settings_->savings));
-    std::vector<block_time> path = critical_path::joined(path_.path);
+    core::plain_vector<block_time> path = critical_path::joined(path_.path);
     sort_rarely(path, [](const block_time& a, const block_time& b) {
       return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
     });
@@ -227,7 +227,7 @@ class clock_stage final : public rank_clocks {
   meeting_book meetings_;
   cost_pass cost_pass_;
   merge_book* merging_ = nullptr;
-  std::vector<std::vector<wait_note>> notes_;
+  std::vector<core::plain_vector<wait_note>> notes_;
   std::vector<class_clock> placed_, classes_;
   critical_path path_;
   cost_sums costs_;

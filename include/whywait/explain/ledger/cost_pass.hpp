@@ -89,9 +89,9 @@ class cost_pass {
   }
 
   /// Locations in turn. Returns what the location did itself, by block, ascending.
-  std::vector<block_time> expect(std::uint16_t location, const explained_location& what) {
-    const std::vector<arrival>& arrivals = *what.arrivals;
-    const std::vector<caused_wait>& services = what.caused;
+  core::plain_vector<block_time> expect(std::uint16_t location, const explained_location& what) {
+    const core::plain_vector<arrival>& arrivals = *what.arrivals;
+    const core::plain_vector<caused_wait>& services = what.caused;
     const location_history& here = rank_->locations[location];
     own_time::room& room = scratch_->time;
     alignment& aligned = scratch_->aligned;
@@ -147,7 +147,7 @@ class cost_pass {
       }
       l.time.end(go, go - adopted, room);
     }
-    std::vector<block_time> own;
+    core::plain_vector<block_time> own;
     l.time.seal(what.startup_ns, room, own);
     // The parts are looked up now, while the records are in the cache.
     for (wait& k : l.waits) {

@@ -22,11 +22,11 @@ namespace explain {
 struct critical_path {
   using entry = block_time;
   std::int64_t end_ns = INT64_MIN;
-  std::vector<entry> path;   ///< in any order
-  std::vector<entry> spent;  ///< by block
+  core::plain_vector<entry> path;   ///< in any order
+  core::plain_vector<entry> spent;  ///< by block
 
   /// What is known of one location; `own`: what it did itself, ascending.
-  void add(std::int64_t own_end_ns, std::vector<entry>&& own_path, std::vector<entry>&& own) {
+  void add(std::int64_t own_end_ns, core::plain_vector<entry>&& own_path, core::plain_vector<entry>&& own) {
     if (own_end_ns > end_ns) {  // on a tie the lower rank stays
       end_ns = own_end_ns;
       path = std::move(own_path);
@@ -34,7 +34,7 @@ struct critical_path {
     join_ascending(spent, std::move(own), before, add_entry);
   }
   /// The path by block: steps of one block in several regions become one.
-  [[gnu::cold]] static std::vector<entry> joined(std::vector<entry> path) {
+  [[gnu::cold]] static core::plain_vector<entry> joined(core::plain_vector<entry> path) {
     sort_rarely(path, before);
     std::size_t kept = 0;
     for (std::size_t i = 0; i != path.size(); ++i) {

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -13,12 +12,13 @@ namespace explain {
 
 /// Joins a list to another; both are ascending and without equals. What both have is added up where it stands, which is
 /// all of it where every rank runs the same code. O(both).
-template <class T, class Before, class Add>
-void join_ascending(std::vector<T>& into, std::vector<T>&& from, Before before, Add add) {
+template <class List, class Before, class Add>
+void join_ascending(List& into, List&& from, Before before, Add add) {
+  using element = typename List::value_type;
   if (into.empty()) into.swap(from);
-  std::vector<T> fresh;
+  List fresh;
   std::size_t at = 0;
-  for (const T& e : from) {
+  for (const element& e : from) {
     while (at != into.size() && before(into[at], e)) ++at;
     if (at == into.size() || before(e, into[at])) {
       fresh.push_back(e);
@@ -27,10 +27,10 @@ void join_ascending(std::vector<T>& into, std::vector<T>&& from, Before before, 
     }
   }
   if (fresh.empty()) return;
-  std::vector<T> all;
+  List all;
   all.reserve(into.size() + fresh.size());
   std::size_t a = 0;
-  for (const T& f : fresh) {
+  for (const element& f : fresh) {
     for (; a != into.size() && before(into[a], f); ++a) all.push_back(into[a]);
     all.push_back(f);
   }
@@ -39,9 +39,9 @@ void join_ascending(std::vector<T>& into, std::vector<T>&& from, Before before, 
 }
 
 /// The same for one that put_all put.
-template <class T, class Before, class Add>
-void join_ascending(std::vector<T>& into, packet_reader& in, Before before, Add add) {
-  std::vector<T> from;
+template <class List, class Before, class Add>
+void join_ascending(List& into, packet_reader& in, Before before, Add add) {
+  List from;
   get_all(in, from);
   join_ascending(into, std::move(from), before, add);
 }

@@ -26,7 +26,7 @@ class meeting_book {
 
   /// Plans one instance, sorted by rank, when all have come. Contributors are to hear to whom they matter, and
   /// waiters that a stamp will come for their record.
-  [[gnu::cold]] void plan(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) {
+  [[gnu::cold]] void plan(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs) {
     using core::call_role;
     if (count < 2) return;
     const call_role role = core::role_of(all[0].call);

@@ -47,7 +47,7 @@ class need_book {
 
   /// The messages of one location, by record, and what made it wait. Walks all records.
   void messages(std::uint16_t location, const message_match* matches, std::size_t count,
-                const std::vector<arrival>& arrivals) {
+                const core::plain_vector<arrival>& arrivals) {
     learn_sizes(location, matches, count, arrivals);
     location_walk walk(*rank_);
     const location_history& here = rank_->locations[location];
@@ -216,7 +216,7 @@ class need_book {
 
   // From which size on did senders wait for receivers that came late, and were not buffered?
   void learn_sizes(std::uint16_t location, const message_match* matches, std::size_t count,
-                   const std::vector<arrival>& arrivals) {
+                   const core::plain_vector<arrival>& arrivals) {
     least_waiting_ = no_size;
     location_walk walk(*rank_);
     const location_history& here = rank_->locations[location];

@@ -113,7 +113,7 @@ class own_time {
   }
   /// After the last one: takes the last steps and numbers the blocks in the order of their keys. `spent` gets what was
   /// done in each, in that order; of it `startup_ns` before recording began.
-  void seal(std::int64_t startup_ns, room& known, std::vector<block_time>& spent) {
+  void seal(std::int64_t startup_ns, room& known, core::plain_vector<block_time>& spent) {
     compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), 0xffffffffu, known);
     if (startup_ns != 0) known.here_[known.number_of(startup_key())].spent_ns += startup_ns;
     sort_rarely(known.here_, [](const auto& a, const auto& b) { return a.block < b.block; });

@@ -1,11 +1,12 @@
 #ifndef WHYWAIT_RULES_DETAIL_NEAREST_HPP
 #define WHYWAIT_RULES_DETAIL_NEAREST_HPP
 
+#include <whywait/core/plain_vector.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -17,7 +18,7 @@ namespace detail {
 [[gnu::cold]] inline std::size_t edits(std::string_view a, std::string_view b, std::size_t most) {
   const std::size_t far = most + 1;
   if ((a.size() > b.size() ? a.size() - b.size() : b.size() - a.size()) > most) return far;
-  std::vector<std::size_t> older(b.size() + 1), old(b.size() + 1), now(b.size() + 1);
+  core::plain_vector<std::size_t> older(b.size() + 1), old(b.size() + 1), now(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) old[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     now[0] = i;
@@ -31,7 +32,7 @@ namespace detail {
   return std::min(old[b.size()], far);
 }
 
-/// Collects candidates and keeps the one nearest to a word that is not known; ties keep the first.
+/// Collects candidates and keeps the one nearest to a word that is not known; ties keep the first. All borrowed.
 class nearest_name {
  public:
   explicit nearest_name(std::string_view word)
@@ -46,12 +47,12 @@ class nearest_name {
   }
 
   /// "did you mean send_start_time?", or nothing if no candidate is near.
-  std::string hint() const { return name_.empty() ? std::string() : "did you mean " + name_ + "?"; }
+  [[gnu::cold]] std::string hint() const { return name_.empty() ? std::string() : "did you mean " + std::string(name_) + "?"; }
 
  private:
   std::string_view word_;
   std::size_t best_;
-  std::string name_;
+  std::string_view name_;
 };
 
 }  // namespace detail

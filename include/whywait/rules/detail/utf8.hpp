@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_DETAIL_UTF8_HPP
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,14 @@ namespace detail {
     else out.append(text, at, length);
     at += length != 0 ? length : 1;
   }
+  return out;
+}
+
+/// Pieces of a text one behind the other. Messages are put together here, not where they are said: each `+` of texts is
+/// code, and code for when it throws.
+[[gnu::cold]] inline std::string joined(std::initializer_list<std::string_view> pieces) {
+  std::string out;
+  for (const std::string_view piece : pieces) out += piece;
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/overhead.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/sync/mpi/self_timing.hpp>
 
 #include <algorithm>
@@ -46,6 +47,19 @@ namespace detail {
   }
 }
 
+// The one with as many below it as above it, found by halving what it may be.
+[[gnu::cold]] inline std::uint32_t middle_of(const core::plain_vector<std::uint32_t>& values) noexcept {
+  std::uint32_t least = 0, most = ~std::uint32_t(0);
+  while (least < most) {
+    const std::uint32_t tried = least + (most - least) / 2;
+    std::size_t up_to = 0;
+    for (const std::uint32_t v : values) up_to += v <= tried ? 1 : 0;
+    if (up_to > values.size() / 2) most = tried;
+    else least = tried + 1;
+  }
+  return least;
+}
+
 }  // namespace detail
 
 /// From how many timings on a thread's own calls say more than the calibration.
@@ -80,7 +94,7 @@ constexpr std::uint32_t enough_timings = 4;
 /// By how many ticks one reading of the clock takes longer lately than when it was calibrated. 0 unless that is at least
 /// twice or at most half as long: a reading among other things is a bit dearer than many in a row, which is no change.
 [[gnu::cold]] inline double slower_reading(const self_timing& timed, const calibration& quiet) {
-  std::vector<std::uint32_t> lately;
+  core::plain_vector<std::uint32_t> lately;
   std::uint32_t then = ~std::uint32_t(0);
   for (std::size_t c = 1; c < static_cast<std::size_t>(core::mpi_call::count_); ++c) {
     const self_timing::kind& k = timed.kinds[c];
@@ -88,9 +102,7 @@ constexpr std::uint32_t enough_timings = 4;
     if (quiet.calls[c].sum() != 0) then = std::min(then, quiet.calls[c].reading);
   }
   if (lately.empty() || then == ~std::uint32_t(0)) return 0;
-  const auto middle = lately.begin() + static_cast<std::ptrdiff_t>(lately.size() / 2);
-  std::nth_element(lately.begin(), middle, lately.end());
-  const double now = *middle, before = then;
+  const double now = detail::middle_of(lately), before = then;
   return now >= 2 * before || 2 * now <= before ? now - before : 0;
 }
 

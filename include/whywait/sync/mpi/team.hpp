@@ -14,7 +14,6 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -162,7 +161,7 @@ class team {
   }
 
   [[gnu::cold]] void run_gather(const void* bytes, std::uint64_t size, const handler& all) const {
-    std::vector<std::uint64_t> sizes(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
+    core::plain_vector<std::uint64_t> sizes(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
     receiving from(*this, all, rank_ == 0 && size_ > 1);
     agree();
     PMPI_Gather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, 0, comm_);

@@ -2,6 +2,7 @@
 #define WHYWAIT_SYNC_MPI_TRANSPORT_HPP
 
 #include <whywait/core/pages.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/sync/mpi/failure.hpp>
 #include <whywait/sync/mpi/mpi_header.hpp>
 #include <whywait/sync/mpi/team.hpp>
@@ -12,13 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -34,6 +32,12 @@ class mpi_transport {
 
   explicit mpi_transport(const team& ranks) : team_(ranks), comm_(ranks.comm()), ranks_(ranks.size()) {}
   explicit mpi_transport(MPI_Comm comm) : mpi_transport(team(comm)) {}
+  mpi_transport(const mpi_transport&) = delete;
+  mpi_transport& operator=(const mpi_transport&) = delete;
+  ~mpi_transport() {
+    drop(sendings_);
+    drop(spare_);
+  }
 
   std::int32_t ranks() const noexcept { return ranks_; }
   std::int32_t hosted() const noexcept { return 1; }
@@ -66,6 +70,7 @@ class mpi_transport {
     sent_.assign(n, 0);
     received_.assign(n, 0);
     coming_.assign(n, 0);
+    pending_.reset(new packet[n]);
     team_.agree();
     failure mine;
     try {
@@ -80,9 +85,11 @@ class mpi_transport {
     }
     const failure first = team_.compare(mine);
     if (first) drop_all();
-    for (sending& s : sendings_) PMPI_Wait(&s.request, MPI_STATUS_IGNORE);
-    sendings_.clear();
-    pending_.clear();
+    for (sending* s = sendings_; s != nullptr; s = s->next) PMPI_Wait(&s->request, MPI_STATUS_IGNORE);
+    drop(sendings_);
+    last_ = nullptr;
+    pending_.reset();
+    waiting_.clear();
     if (first) throw peer_failed(comm_, first);
   }
 
@@ -105,7 +112,7 @@ class mpi_transport {
 
   // The packets of one round, by rank.
   struct outbox {
-    std::vector<packet> packets;
+    std::unique_ptr<packet[]> packets;
     packet& operator()(std::int32_t to) { return packets[static_cast<std::size_t>(to)]; }
   };
 
@@ -114,9 +121,8 @@ class mpi_transport {
                                   void (*consume)(const void*, std::int32_t, const unsigned char*, std::size_t)) const {
     const auto n = static_cast<std::size_t>(ranks_);
     const std::size_t room = std::max(static_cast<std::size_t>(team::round_bytes) / n, std::size_t{2048});
-    outbox out;
-    out.packets.resize(n);
-    std::vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
+    outbox out{std::unique_ptr<packet[]>(new packet[n])};
+    core::plain_vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
     // Room for what others send as long as none of them goes far beyond `room`. Its pages are not touched before.
     std::size_t in_room = 2 * room * n;
     std::unique_ptr<unsigned char[]> in_round(new unsigned char[in_room]);
@@ -160,38 +166,58 @@ class mpi_transport {
   struct sending {
     MPI_Request request = MPI_REQUEST_NULL;
     packet data;
+    sending* next = nullptr;
   };
+  static void drop(sending*& list) noexcept {
+    while (list != nullptr) {
+      sending* const next = list->next;
+      delete list;
+      list = next;
+    }
+  }
 
   void post(std::int32_t to, const packet& data) {
-    packet& out = pending_[to];
-    out.insert(out.end(), data.begin(), data.end());
+    packet& out = pending_[static_cast<std::size_t>(to)];
+    if (out.empty()) waiting_.push_back(to);  // perhaps once more, after it was sent because it was full
+    out.append(data.data(), data.size());
     if (out.size() >= flush_bytes) send(to, out);
   }
 
   void flush() {
-    for (auto& out : pending_) {
-      if (!out.second.empty()) send(out.first, out.second);
+    for (const std::int32_t to : waiting_) {
+      packet& out = pending_[static_cast<std::size_t>(to)];
+      if (!out.empty()) send(to, out);
     }
+    waiting_.clear();
   }
 
   void send(std::int32_t to, packet& out) {
     // Reuse the buffers of sends that are over; small ones are so at once.
-    while (!sendings_.empty()) {
+    while (sendings_ != nullptr) {
       int over = 0;
-      PMPI_Test(&sendings_.front().request, &over, MPI_STATUS_IGNORE);
+      PMPI_Test(&sendings_->request, &over, MPI_STATUS_IGNORE);
       if (over == 0) break;
-      if (spare_.size() < 16) spare_.push_back(std::move(sendings_.front().data));
-      sendings_.pop_front();
+      sending* const free = sendings_;
+      sendings_ = free->next;
+      if (spares_ == 16) {
+        delete free;
+        continue;
+      }
+      free->next = spare_;
+      spare_ = free;
+      ++spares_;
     }
-    sendings_.emplace_back();
-    sending& s = sendings_.back();
-    s.data.swap(out);
-    if (!spare_.empty()) {
-      out.swap(spare_.back());
-      spare_.pop_back();
+    sending* const s = spare_ != nullptr ? spare_ : new sending;
+    if (spare_ != nullptr) {
+      spare_ = s->next;
+      s->next = nullptr;
+      --spares_;
     }
+    s->data.swap(out);
     out.clear();
-    PMPI_Isend(s.data.data(), static_cast<int>(s.data.size()), MPI_BYTE, to, forward_tag, comm_, &s.request);
+    (sendings_ != nullptr ? last_->next : sendings_) = s;
+    last_ = s;
+    PMPI_Isend(s->data.data(), static_cast<int>(s->data.size()), MPI_BYTE, to, forward_tag, comm_, &s->request);
     ++sent_[static_cast<std::size_t>(to)];
   }
 
@@ -246,10 +272,13 @@ class mpi_transport {
   MPI_Comm comm_;
   int ranks_ = 1;
   packet in_;
-  std::vector<std::uint64_t> sent_, received_, coming_;  ///< messages of forward(), by rank
-  std::unordered_map<std::int32_t, packet> pending_;
-  std::deque<sending> sendings_;
-  std::vector<packet> spare_;
+  core::plain_vector<std::uint64_t> sent_, received_, coming_;  ///< messages of forward(), by rank
+  std::unique_ptr<packet[]> pending_;                           ///< by rank: not sent yet
+  core::plain_vector<std::int32_t> waiting_;                    ///< the ranks that have any
+  sending* sendings_ = nullptr;                                 ///< under way, the oldest first
+  sending* last_ = nullptr;                                     ///< of them
+  sending* spare_ = nullptr;                                    ///< over: memory to use again
+  unsigned spares_ = 0;                                         ///< how many of them
 };
 
 }  // namespace sync
