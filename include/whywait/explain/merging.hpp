@@ -50,7 +50,7 @@ class merge_book {
     mine.rank = &rank;
     mine.blocks = &blocks;
     mine.first = search_.size();
-    mine.all = rank_classes(classes, rank.continues);
+    mine.all = rank_classes(classes, scratch_->memory);
     for (std::uint32_t c = 0; c != classes.size(); ++c) {
       if (classes.kind(c) == class_book::shapeless) {
         search_.add(settings_->classes_per_key + 1);

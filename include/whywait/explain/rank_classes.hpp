@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_RANK_CLASSES_HPP
 
 #include <whywait/core/approach.hpp>
+#include <whywait/core/memory_pool.hpp>
 #include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/class_sums.hpp>
@@ -10,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace whywait {
 inline namespace v0 {
@@ -39,8 +39,10 @@ class rank_classes {
   };
 
   rank_classes() = default;
-  /// Leaves those of `book` their shapes only if the run goes on.
-  rank_classes(class_book& book, bool goes_on) {
+  /// A copy of those in `book`; `pool` is borrowed.
+  rank_classes(const class_book& book, core::memory_pool& pool)
+      : all_(pool), shapes_(pool), terms_(pool), causers_(pool) {
+    shapes_.append(book.shapes().data(), book.shapes().size());
     all_.reserve(book.size());
     terms_.reserve(book.terms());
     causers_.reserve(book.causers());
@@ -56,11 +58,6 @@ class rank_classes {
       book.each_causer(c, [this](const location_share& from) { causers_.push_back(from); });
       made.terms = static_cast<std::uint32_t>(terms_.size()) - made.first_term;
       made.causers = static_cast<std::uint32_t>(causers_.size()) - made.first_causer;
-    }
-    if (goes_on) {
-      shapes_ = book.shapes();
-    } else {
-      shapes_ = std::move(book.shapes());
     }
   }
 

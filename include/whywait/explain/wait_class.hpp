@@ -88,7 +88,7 @@ class class_book {
   /// Of its first instance: frozen (definitions 1.7).
   const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
   std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
-  core::plain_vector<share>& shapes() noexcept { return shapes_; }  ///< of all classes
+  const core::plain_vector<share>& shapes() const noexcept { return shapes_; }  ///< of all classes
 
   std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
