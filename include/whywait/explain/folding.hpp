@@ -28,7 +28,7 @@ struct epoch_memory {
   block_table blocks;  ///< of all ranks that the process hosts, in the memory of the first
   bool own_blocks = false;  ///< in that memory: of each rank instead, because they have little in common
   class_book classes;
-  shape_leaders leaders;              ///< of all ranks' classes: by key, then by slot
+  shape_leaders leaders;              ///< of all ranks, in the memory of the first: by key, then by slot
   std::vector<merged_class> merged;   ///< on rank 0: all waits so far
   outcome sums;                       ///< on rank 0: all numbers so far
   std::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with

@@ -9,6 +9,7 @@
 #include <whywait/explain/merge_scratch.hpp>
 #include <whywait/explain/merged_class.hpp>
 #include <whywait/explain/name_order.hpp>
+#include <whywait/explain/rank_classes.hpp>
 #include <whywait/explain/shape_leaders.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/explain/wait_class.hpp>
@@ -42,14 +43,14 @@ class merge_book {
         parts_(new part[hosted]),
         hosted_(hosted) {}
 
-  /// All classes of the rank with that number among the hosted ones. `classes` is borrowed until `write`; if the run does
-  /// not go on, it is empty then.
+  /// All classes of the rank with that number among the hosted ones. If the run goes on, `classes` begins anew, and learns
+  /// later where they belong, so it is borrowed; else it is empty then.
   void take(std::size_t number, const rank_history& rank, const block_table& blocks, class_book& classes) {
     part& mine = parts_[number];
     mine.rank = &rank;
     mine.blocks = &blocks;
-    mine.classes = &classes;
     mine.first = search_.size();
+    mine.all = rank_classes(classes, scratch_->memory);
     for (std::uint32_t c = 0; c != classes.size(); ++c) {
       if (classes.kind(c) == class_book::shapeless) {
         search_.add(settings_->classes_per_key + 1);
@@ -58,10 +59,18 @@ class merge_book {
       } else if (classes.slot(c) != class_book::open) {
         search_.add(classes.slot(c));
       } else {
-        search_.add(classes.key(c), classes.sums(c), classes.shape(c), classes.shape_size(c), blocks);
+        const rank_classes::one& taken = mine.all[c];
+        search_.add(taken.key, taken.sums, mine.all.shape_of(taken), classes.shape_size(c), blocks);
       }
     }
+    if (rank.continues) {
+      mine.book = &classes;
+      classes.begin_anew();
+    } else {
+      classes = {};
+    }
   }
+
   /// A round begins.
   void propose() { search_.propose(best_); }
   /// What is proposed here in this round and what came from others, but for what was packed before.
@@ -103,7 +112,7 @@ class merge_book {
   template <class F>
   void each_place(std::size_t number, F&& f) const {
     const part& mine = parts_[number];
-    for (std::uint32_t c = 0; c != mine.classes->size(); ++c) f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
+    for (std::uint32_t c = 0; c != mine.all.size(); ++c) f(c, class_clock{mine.all[c].key, slot(mine.first + c)});
   }
 
   /// Appends the sums of one rank and of everything that `add` brought it, as in class_packet.hpp. Once.
@@ -149,7 +158,8 @@ class merge_book {
   struct part {
     const rank_history* rank = nullptr;
     const block_table* blocks = nullptr;
-    class_book* classes = nullptr;
+    class_book* book = nullptr;  ///< if the run goes on
+    rank_classes all;
     packet sums;              ///< as in class_packet.hpp
     std::uint32_t first = 0;  ///< number of its first class in the search
     bool summed = false;
@@ -161,43 +171,35 @@ class merge_book {
     return found == leader_search::open ? settings_->classes_per_key : found;
   }
 
-  // Asks for what `sum` will need for that rank, in three steps.
-  void approach(std::size_t number, int step) const noexcept {
-    if (number >= hosted_) return;
-    const part& soon = parts_[number];
-    if (step == 0) return core::approach(&soon, sizeof soon);
-    if (step == 1) return core::approach(soon.classes, sizeof *soon.classes);
-    soon.classes->approach_sums();
+  // Asks for what `sum` will need for two other ranks, in two steps.
+  void approach(std::size_t later, std::size_t soon) const noexcept {
+    if (later < hosted_) core::approach(&parts_[later], sizeof(part));
+    if (soon < hosted_) parts_[soon].all.approach();
   }
 
   void sum(std::size_t number, packet& out) {
-    for (int step = 0; step != 3; ++step) approach(number + 6 - 2 * static_cast<std::size_t>(step), step);
+    approach(number + 4, number + 2);
     part& mine = parts_[number];
     mine.summed = true;
-    class_book& classes = *mine.classes;
     names_.of(*mine.blocks);
     using placed_class = merge_scratch::placed_class;
     core::plain_vector<placed_class>& placed = scratch_->placed;
     placed.clear();
-    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+    for (std::uint32_t c = 0; c != mine.all.size(); ++c) {
       const std::uint32_t place = slot(mine.first + c);
-      if (classes.kind(c) == class_book::shaped) classes.place(c, place);
-      if (classes.sums(c).count != 0) placed.push_back({classes.key(c), place, c});
+      if (mine.book != nullptr && mine.book->kind(c) == class_book::shaped) mine.book->place(c, place);
+      if (mine.all[c].sums.count != 0) placed.push_back({mine.all[c].key, place, c});
     }
     sort_short(placed, [](const placed_class& a, const placed_class& b) {
       return a.key != b.key ? a.key < b.key : a.slot < b.slot;
     });
     out.reserve(out.size() + placed.size() * (sizeof(packed_class) + sizeof(location_share)) +
-                classes.terms() * sizeof(packed_term) + classes.causers() * sizeof(location_share));
+                mine.all.terms() * sizeof(packed_term) + mine.all.causers() * sizeof(location_share));
     for (std::size_t i = 0, j = 0; i != placed.size(); i = j) {
       for (j = i + 1; j != placed.size() && placed[j].key == placed[i].key && placed[j].slot == placed[i].slot;) ++j;
       write_class(mine, out, i, j);
     }
-    if (mine.rank->continues) {
-      classes.begin_anew();
-    } else {
-      classes = {};
-    }
+    mine.all = {};
   }
 
   // Classes of this rank that are one now: some of scratch_->placed.
@@ -214,27 +216,25 @@ class merge_book {
     head.key = scratch_->placed[first].key;
     head.slot = scratch_->placed[first].slot;
     for (std::size_t i = first; i != last; ++i) {
-      const std::uint32_t c = scratch_->placed[i].number;
-      const class_sums& sums = mine.classes->sums(c);
+      const rank_classes::one& c = mine.all[scratch_->placed[i].number];
       if (i == first) {
-        head.sums = sums;
+        head.sums = c.sums;
       } else {
-        head.sums.add(sums);
+        head.sums.add(c.sums);
       }
-      const auto location = static_cast<std::int32_t>(mine.classes->location(c));
-      add_share(scratch_->waiters, {mine.rank->rank, location, sums.wait_ns});
-      mine.classes->each_causer(c, [this](const location_share& share) { add_share(scratch_->causers, share); });
-      mine.classes->each_term(c, [&](std::uint32_t block, const term_sums& t) {
-        const std::uint32_t place = names_.place(block);
+      add_share(scratch_->waiters, {mine.rank->rank, static_cast<std::int32_t>(c.location), c.sums.wait_ns});
+      for (const location_share& from : mine.all.causers_of(c)) add_share(scratch_->causers, from);
+      for (const rank_classes::term& t : mine.all.terms_of(c)) {
+        const std::uint32_t place = names_.place(t.block);
         const std::uint64_t bit = std::uint64_t{1} << place % 64;
         if ((used[place / 64] & bit) == 0) {
           used[place / 64] |= bit;
-          terms[place] = t;
+          terms[place] = t.sums;
           ++head.terms;
         } else {
-          terms[place].add(t);
+          terms[place].add(t.sums);
         }
-      });
+      }
     }
     const std::size_t at = out.size();
     put(out, head);

@@ -37,16 +37,12 @@ class class_book {
 
   /// Before many waits are added: asks for the memory of all classes.
   void approach() const noexcept {
-    approach_sums();
-    core::approach(shapes_.data(), shapes_.size() * sizeof(share));
-    numbers_.approach();
-  }
-  /// Before they are read: asks for that of all but shapes.
-  void approach_sums() const noexcept {
     core::approach(heads_.data(), heads_.size() * sizeof(head));
+    core::approach(shapes_.data(), shapes_.size() * sizeof(share));
     core::approach(entries_.data(), entries_.size() * sizeof(entry));
     core::approach(terms_.data(), terms_.size() * sizeof(term_node));
     core::approach(causers_.data(), causers_.size() * sizeof(causer_node));
+    numbers_.approach();
   }
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`, each once; least work if they ascend. All
@@ -92,6 +88,7 @@ class class_book {
   /// Of its first instance: frozen (definitions 1.7).
   const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
   std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
+  const core::plain_vector<share>& shapes() const noexcept { return shapes_; }  ///< of all classes
 
   std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
