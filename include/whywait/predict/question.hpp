@@ -122,7 +122,7 @@ namespace detail {
         continue;
       }
       columns.push_back(i);
-      words.emplace_back();
+      words.push_back(std::string());
       while (i < end && text[i] != ' ' && text[i] != '\t' && text[i] != '\n') words.back() += text[i++];
     }
     at = end + 1;
@@ -178,7 +178,7 @@ namespace detail {
       throw fail(0, "expected block, network, balance, ranks, without, or NAME=PART");
     }
     if (used < words.size()) throw fail(used, "expected ';' or the end");
-    result.push_back(q);
+    result.push_back(std::move(q));
   }
   return result;
 }
