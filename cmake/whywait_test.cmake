@@ -18,9 +18,11 @@ if(WHYWAIT_SANITIZE)
   endif()
 endif()
 
-# whywait_add_test(name TIMEOUT seconds [LABELS ...] [ENVIRONMENT ...] [SERIAL] COMMAND ...)
+# whywait_add_test(name TIMEOUT seconds [LABELS ...] [ENVIRONMENT ...] [SERIAL | RANKS] [LONG] COMMAND ...)
+# SERIAL: nothing runs beside it. RANKS: one such test at a time, beside what is no such test: its ranks mostly sleep or
+# wait for each other. They begin first, for they are a chain; beside them LONG: what must not be the last to end.
 function(whywait_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT" "LABELS;ENVIRONMENT;COMMAND")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;RANKS;LONG" "TIMEOUT" "LABELS;ENVIRONMENT;COMMAND")
   if(NOT arg_TIMEOUT OR NOT arg_COMMAND OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "whywait_add_test(${name}): TIMEOUT and COMMAND, and nothing unknown: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -28,9 +30,19 @@ function(whywait_add_test name)
     # a child of fork(2) never joins the threads of its parent
     list(APPEND arg_ENVIRONMENT "TSAN_OPTIONS=report_thread_leaks=0")
   endif()
+  set(lock "")
+  set(cost 0)
+  if(arg_RANKS)
+    set(lock RESOURCE_LOCK ranks)
+    set(cost 1000)
+  endif()
+  if(arg_LONG)
+    set(cost 100)
+  endif()
   add_test(NAME "${WHYWAIT_TEST_PREFIX}${name}" COMMAND ${arg_COMMAND})
   set_tests_properties("${WHYWAIT_TEST_PREFIX}${name}" PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
                        ENVIRONMENT "${arg_ENVIRONMENT}" RUN_SERIAL "${arg_SERIAL}"
+                       COST ${cost} ${lock}
                        # the settings of whoever runs the tests are not part of them
                        ENVIRONMENT_MODIFICATION "WHYWAIT_ENABLE=unset:;WHYWAIT_REPORT=unset:;WHYWAIT_OUTPUT=unset:;WHYWAIT_MEMORY=unset:;WHYWAIT_CRASH=unset:;WHYWAIT_WHATIF=unset:;WHYWAIT_RULES=unset:;WHYWAIT_COVERAGE=unset:")
 endfunction()
@@ -45,12 +57,14 @@ if(whywait_has_mpi)
   if(WHYWAIT_MPI_IS_OPEN_MPI)
     set(WHYWAIT_MPI_NAME "Open MPI")
     set(WHYWAIT_MPI_MOST_RANKS 64)
+    set(WHYWAIT_MPI_BESIDE RANKS)
     set(WHYWAIT_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
         OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
         OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader)
   else()
     set(WHYWAIT_MPI_NAME "MPICH")
     set(WHYWAIT_MPI_MOST_RANKS 4)  # its ranks spin and never yield
+    set(WHYWAIT_MPI_BESIDE SERIAL)
     set(WHYWAIT_MPI_ENVIRONMENT UCX_WARN_UNUSED_ENV_VARS=n)
   endif()
   message(STATUS "whywait: MPI is ${WHYWAIT_MPI_NAME}, started by ${MPIEXEC_EXECUTABLE}")
@@ -71,11 +85,13 @@ function(whywait_mpi_run name)
     list(APPEND options --run ${arg_RUN})
   endif()
   math(EXPR limit "${arg_TIMEOUT} + 20")  # check.py ends first and shows what was printed
-  set(alone SERIAL)
+  set(beside ${WHYWAIT_MPI_BESIDE})
   if(arg_RANKS EQUAL 1)
-    set(alone "")
+    set(beside "")
+  elseif(arg_LABELS MATCHES "example|benchmark")
+    set(beside SERIAL)  # they compute, and which of their waits is the longest is checked
   endif()
-  whywait_add_test("${name}" TIMEOUT ${limit} LABELS ${arg_LABELS} ${alone}
+  whywait_add_test("${name}" TIMEOUT ${limit} LABELS ${arg_LABELS} ${beside}
                    ENVIRONMENT ${WHYWAIT_MPI_ENVIRONMENT}
                    COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tests/check.py" ${options} -- ${arg_ENVIRONMENT}
                            "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS} ${MPIEXEC_PREFLAGS}
@@ -94,7 +110,7 @@ function(whywait_mpi_test name)
   endif()
   add_executable(mpi_${name} ${arg_SOURCES})
   if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O2")
-    target_compile_options(mpi_${name} PRIVATE -O1)  # the programs; what observes them is compiled as users do
+    target_compile_options(mpi_${name} PRIVATE -O0)  # the programs; what observes them is compiled as users do
   endif()
   target_link_libraries(mpi_${name} PRIVATE whywait_dev whywait::mpi ${arg_LIBRARIES}
                         $<TARGET_NAME_IF_EXISTS:nlohmann_json::nlohmann_json>)

@@ -53,8 +53,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <optional>
@@ -63,7 +63,6 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 #include <boost/intrusive/unordered_set.hpp>
@@ -373,6 +372,316 @@ inline kind_of_region kind_of(const core::data_object& object, const region& r) 
 
 #endif
 
+// ---- whywait/core/memory_pool.hpp
+#ifndef WHYWAIT_CORE_MEMORY_POOL_HPP
+#define WHYWAIT_CORE_MEMORY_POOL_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Memory in small blocks for many lists that live together: what is taken in a row lies in a row, and costs a few
+/// instructions instead of malloc's search through memory that has long left the cache. Blocks that come back are used
+/// again for others of about their size, the whole goes back to the system with the pool. Blocks of more than 16 KiB come
+/// from `operator new` one by one; so do all under AddressSanitizer, which sees each of them then.
+/// Not thread safe. Throws std::bad_alloc.
+class memory_pool {
+ public:
+  memory_pool() = default;
+  memory_pool(const memory_pool&) = delete;
+  memory_pool& operator=(const memory_pool&) = delete;
+  ~memory_pool() {
+    while (chunks_ != nullptr) {
+      link* const next = chunks_->next;
+      ::operator delete(chunks_);
+      chunks_ = next;
+    }
+  }
+
+  /// `bytes` of memory, aligned for 16.
+  [[gnu::noinline]] void* take(size_t bytes) {
+    if (bytes > largest) return ::operator new(bytes);
+    const size_t at = class_of(bytes);
+    if (link* const block = free_[at]) {
+      free_[at] = block->next;
+      return block;
+    }
+    const size_t size = size_of(at);
+    if (left_ < size) more();
+    left_ -= size;
+    void* const block = next_;
+    next_ += size;
+    return block;
+  }
+
+  /// Gives back what was taken with the same `bytes`.
+  void give(void* memory, size_t bytes) noexcept {
+    if (bytes > largest) return ::operator delete(memory);
+    link* const block = static_cast<link*>(memory);
+    link*& first = free_[class_of(bytes)];
+    block->next = first;
+    first = block;
+  }
+
+ private:
+  struct link {
+    link* next;
+  };
+
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr size_t largest = 0;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  static constexpr size_t largest = 0;
+#else
+  static constexpr size_t largest = size_t{16} << 10;
+#endif
+#else
+  static constexpr size_t largest = size_t{16} << 10;
+#endif
+
+  // Sizes: multiples of 16 up to 512, then four to each doubling.
+  static constexpr size_t fine = 32, classes = fine + 4 * 5;
+  static size_t class_of(size_t bytes) noexcept {
+    if (bytes <= 16 * fine) return bytes == 0 ? 0 : (bytes - 1) / 16;
+    const auto doublings = static_cast<size_t>(63 - __builtin_clzll(bytes - 1)) - 9;
+    return fine + 4 * doublings + (((bytes - 1) >> (doublings + 7)) & 3);
+  }
+  static size_t size_of(size_t at) noexcept {
+    return at < fine ? 16 * (at + 1) : (5 + ((at - fine) & 3)) << (7 + (at - fine) / 4);
+  }
+
+  // What is left of the chunk before is less than one block: it is lost.
+  [[gnu::cold, gnu::noinline]] void more() {
+    const size_t size = chunk_;
+    link* const chunk = static_cast<link*>(::operator new(size));
+    chunk->next = chunks_;
+    chunks_ = chunk;
+    next_ = reinterpret_cast<char*>(chunk) + 16;
+    left_ = size - 16;
+    if (chunk_ < size_t{1} << 20) chunk_ *= 2;
+  }
+
+  link* free_[classes] = {};
+  char* next_ = nullptr;
+  size_t left_ = 0;
+  size_t chunk_ = size_t{32} << 10;
+  link* chunks_ = nullptr;
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/plain_vector.hpp
+#ifndef WHYWAIT_CORE_PLAIN_VECTOR_HPP
+#define WHYWAIT_CORE_PLAIN_VECTOR_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+namespace detail {
+
+/// All of a plain_vector that does not depend on its elements but on their size: compiled once.
+class plain_memory {
+ protected:
+  plain_memory() noexcept = default;
+  explicit plain_memory(memory_pool* pool) noexcept : pool_(pool) {}
+  plain_memory(plain_memory&& other) noexcept { exchange(other); }
+  plain_memory(const plain_memory&) = delete;
+  plain_memory& operator=(const plain_memory&) = delete;
+
+  void exchange(plain_memory& other) noexcept {
+    void* const data = data_;
+    const uint32_t size = size_, capacity = capacity_;
+    memory_pool* const pool = pool_;
+    data_ = other.data_, size_ = other.size_, capacity_ = other.capacity_, pool_ = other.pool_;
+    other.data_ = data, other.size_ = size, other.capacity_ = capacity, other.pool_ = pool;
+  }
+
+  /// Room for exactly `count` elements; what is there stays.
+  [[gnu::noinline]] void move_to(size_t count, size_t element) {
+    if (count > UINT32_MAX) throw std::bad_alloc();
+    void* const fresh = pool_ != nullptr ? pool_->take(count * element) : ::operator new(count * element);
+    if (size_ != 0) memcpy(fresh, data_, size_ * element);
+    give_back(element);
+    data_ = fresh;
+    capacity_ = static_cast<uint32_t>(count);
+  }
+  /// Room for `more` elements behind those that are there, and for as many again.
+  [[gnu::noinline]] void grow(size_t more, size_t element) {
+    const size_t least = size_ + more, doubled = size_t{2} * capacity_, first = element < 16 ? 64 / element : 4;
+    const size_t most = doubled > UINT32_MAX && least <= UINT32_MAX ? size_t{UINT32_MAX} : doubled;
+    move_to(least > most ? (least > first ? least : first) : most, element);
+  }
+  /// The elements from `from` on to `to`; the room is there.
+  void shift(size_t to, size_t from, size_t element) noexcept {
+    char* const begin = static_cast<char*>(data_);
+    if (size_ != from) memmove(begin + to * element, begin + from * element, (size_ - from) * element);
+    size_ = static_cast<uint32_t>(size_ + to - from);
+  }
+  void give_back(size_t element) noexcept {
+    if (data_ != nullptr) free_all(element);
+  }
+  // Out of line: every list has an end, and few ends are hot.
+  [[gnu::noinline]] void free_all(size_t element) noexcept {
+    if (pool_ != nullptr) return pool_->give(data_, capacity_ * element);
+    ::operator delete(data_);
+  }
+
+  void* data_ = nullptr;
+  uint32_t size_ = 0, capacity_ = 0;
+  memory_pool* pool_ = nullptr;
+};
+
+}  // namespace detail
+
+/// std::vector for elements that are plain bytes (trivially copyable), for where the time to compile matters: each type
+/// costs a compiler a tenth of what it costs in std::vector, for all that moves memory is compiled once. Members as those
+/// of std::vector, iterators are pointers; fewer than 2^32 elements, std::bad_alloc beyond. With a `memory_pool`,
+/// borrowed, it takes its memory from there; copies do not, what is moved or swapped takes its pool along.
+template <class T>
+class plain_vector : private detail::plain_memory {
+  static_assert(__is_trivially_copyable(T), "elements are moved as bytes");
+  static_assert(alignof(T) <= 16, "memory is aligned for 16");
+
+ public:
+  using value_type = T;
+  using size_type = size_t;
+  using difference_type = ptrdiff_t;
+  using reference = T&;
+  using const_reference = const T&;
+  using iterator = T*;
+  using const_iterator = const T*;
+
+  plain_vector() noexcept = default;
+  explicit plain_vector(memory_pool& pool) noexcept : plain_memory(&pool) {}
+  explicit plain_vector(size_t count, const T& value = T()) { resize(count, value); }
+  plain_vector(std::initializer_list<T> values) { append(values.begin(), values.size()); }
+  plain_vector(const T* first, const T* last) { append(first, static_cast<size_t>(last - first)); }
+  plain_vector(const plain_vector& other) : plain_memory() { append(other.data(), other.size()); }
+  plain_vector(plain_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
+  plain_vector& operator=(const plain_vector& other) {
+    if (this != &other) assign(other.begin(), other.end());
+    return *this;
+  }
+  plain_vector& operator=(plain_vector&& other) noexcept {
+    plain_vector gone(static_cast<plain_vector&&>(other));
+    exchange(gone);
+    return *this;
+  }
+  ~plain_vector() { give_back(sizeof(T)); }
+
+  T* data() noexcept { return static_cast<T*>(data_); }
+  const T* data() const noexcept { return static_cast<const T*>(data_); }
+  size_t size() const noexcept { return size_; }
+  size_t capacity() const noexcept { return capacity_; }
+  bool empty() const noexcept { return size_ == 0; }
+  T* begin() noexcept { return data(); }
+  const T* begin() const noexcept { return data(); }
+  const T* cbegin() const noexcept { return data(); }
+  T* end() noexcept { return data() + size_; }
+  const T* end() const noexcept { return data() + size_; }
+  const T* cend() const noexcept { return data() + size_; }
+  T& operator[](size_t at) noexcept { return data()[at]; }
+  const T& operator[](size_t at) const noexcept { return data()[at]; }
+  T& front() noexcept { return data()[0]; }
+  const T& front() const noexcept { return data()[0]; }
+  T& back() noexcept { return data()[size_ - 1]; }
+  const T& back() const noexcept { return data()[size_ - 1]; }
+
+  void reserve(size_t count) {
+    if (count > capacity_) move_to(count, sizeof(T));
+  }
+  void push_back(const T& value) {
+    const T copy = value;  // it may be one of the elements
+    if (size_ == capacity_) grow(1, sizeof(T));
+    ::new (static_cast<void*>(data() + size_)) T(copy);
+    ++size_;
+  }
+  template <class... Parts>
+  T& emplace_back(Parts&&... parts) {
+    const T made{static_cast<Parts&&>(parts)...};
+    if (size_ == capacity_) grow(1, sizeof(T));
+    return *::new (static_cast<void*>(data() + size_++)) T(made);
+  }
+  void pop_back() noexcept { --size_; }
+  void clear() noexcept { size_ = 0; }
+  /// Gives its memory back and keeps its pool.
+  void release() noexcept {
+    give_back(sizeof(T));
+    data_ = nullptr;
+    size_ = capacity_ = 0;
+  }
+  void resize(size_t count) { resize(count, T()); }
+  void resize(size_t count, const T& value) {
+    const T copy = value;
+    if (count > capacity_) grow(count - size_, sizeof(T));
+    T* const end = data() + count;  // where nothing else can be written, bytes become a memset
+    for (T* to = data() + size_; to < end; ++to) ::new (static_cast<void*>(to)) T(copy);
+    size_ = static_cast<uint32_t>(count);
+  }
+  void assign(size_t count, const T& value) {
+    const T copy = value;
+    clear();
+    resize(count, copy);
+  }
+  /// `first` to `last` must not be its own elements.
+  void assign(const T* first, const T* last) {
+    clear();
+    append(first, static_cast<size_t>(last - first));
+  }
+  /// Behind the others; must not be its own elements.
+  void append(const T* first, size_t count) {
+    if (count == 0) return;
+    if (count > capacity_ - size_) size_ == 0 ? reserve(count) : grow(count, sizeof(T));
+    memcpy(static_cast<void*>(data() + size_), first, count * sizeof(T));
+    size_ += static_cast<uint32_t>(count);
+  }
+  T* insert(const T* before, const T& value) {
+    const T copy = value;
+    const auto at = static_cast<size_t>(before - data());
+    if (size_ == capacity_) grow(1, sizeof(T));
+    shift(at + 1, at, sizeof(T));
+    return ::new (static_cast<void*>(data() + at)) T(copy);
+  }
+  /// `first` to `last` must not be its own elements.
+  T* insert(const T* before, const T* first, const T* last) {
+    const auto at = static_cast<size_t>(before - data()), count = static_cast<size_t>(last - first);
+    if (count > capacity_ - size_) grow(count, sizeof(T));
+    shift(at + count, at, sizeof(T));
+    if (count != 0) memcpy(static_cast<void*>(data() + at), first, count * sizeof(T));
+    return data() + at;
+  }
+  T* erase(const T* first, const T* last) noexcept {
+    const auto at = static_cast<size_t>(first - data());
+    if (first != last) shift(at, static_cast<size_t>(last - data()), sizeof(T));
+    return data() + at;
+  }
+  T* erase(const T* at) noexcept { return erase(at, at + 1); }
+  /// An empty one with the same pool.
+  plain_vector sibling() const noexcept { return pool_ != nullptr ? plain_vector(*pool_) : plain_vector(); }
+  void swap(plain_vector& other) noexcept { exchange(other); }
+
+  friend bool operator==(const plain_vector& a, const plain_vector& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i != a.size(); ++i) {
+      if (!(a[i] == b[i])) return false;
+    }
+    return true;
+  }
+  friend bool operator!=(const plain_vector& a, const plain_vector& b) { return !(a == b); }
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/comm/ownership.hpp
 #ifndef WHYWAIT_COMM_OWNERSHIP_HPP
 #define WHYWAIT_COMM_OWNERSHIP_HPP
@@ -557,13 +866,12 @@ class ownership {
 
   void replace(std::size_t from, std::size_t to, const interval* fresh, std::size_t count) {
     const std::size_t old = to - from;
-    const auto at = list_.begin() + static_cast<std::ptrdiff_t>(from);
     if (count > old) {
-      list_.insert(at, count - old, interval{});
+      list_.insert(list_.begin() + from, fresh, fresh + (count - old));
     } else {
-      list_.erase(at, at + static_cast<std::ptrdiff_t>(old - count));
+      list_.erase(list_.begin() + from, list_.begin() + from + (old - count));
     }
-    std::copy(fresh, fresh + count, list_.begin() + static_cast<std::ptrdiff_t>(from));
+    std::copy(fresh, fresh + count, list_.begin() + from);
   }
 
   // One pass over all intervals: `change(state)` for every part of one that lies in the region.
@@ -621,7 +929,7 @@ class ownership {
     list_.resize(kept + 1);
   }
 
-  std::vector<interval> list_, scratch_;
+  core::plain_vector<interval> list_, scratch_;
   std::uint64_t bytes_;
   std::size_t most_;
   bool joins_ = false, coarse_ = false;
@@ -668,6 +976,9 @@ namespace explain {
 class key_map {
  public:
   static constexpr std::uint32_t none = 0xffffffffu;
+
+  key_map() noexcept = default;
+  explicit key_map(core::memory_pool& pool) noexcept : slots_(pool) {}
 
   /// The number of `key`, or `none`.
   std::uint32_t find(std::uint64_t key) const noexcept {
@@ -723,8 +1034,9 @@ class key_map {
   }
 
   void grow() {
-    std::vector<slot> old(slots_.empty() ? 16 : slots_.size() * 2);
+    core::plain_vector<slot> old = slots_.sibling();
     old.swap(slots_);
+    slots_.resize(old.empty() ? 16 : old.size() * 2);
     for (const slot& s : old) {
       if (s.key == 0) continue;
       std::size_t i = start(s.key);
@@ -733,7 +1045,7 @@ class key_map {
     }
   }
 
-  std::vector<slot> slots_;
+  core::plain_vector<slot> slots_;
   std::size_t count_ = 0;
 };
 
@@ -889,9 +1201,9 @@ class class_table {
     return {origin_kind::relay, node_of(n.base, cut(n.previous, levels - 1))};
   }
 
-  std::vector<node> nodes_;
-  std::vector<transfer_base> bases_;
-  std::vector<core::stable_key> producers_;
+  core::plain_vector<node> nodes_;
+  core::plain_vector<transfer_base> bases_;
+  core::plain_vector<core::stable_key> producers_;
   explain::key_map edges_, node_numbers_, base_numbers_, producer_numbers_;
 };
 
@@ -910,7 +1222,7 @@ inline namespace v0 {
 namespace explain {
 
 /// What travels between ranks. All ranks of a run share one architecture, so plain values are copied as they are.
-using packet = std::vector<unsigned char>;
+using packet = core::plain_vector<unsigned char>;
 
 /// What a packet of the first exchanges holds next; a std::uint32_t before each part.
 namespace packet_part {
@@ -929,10 +1241,8 @@ namespace detail {
   out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
 }
 [[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
-  const std::size_t at = out.size();
-  if (out.capacity() - at < size) make_room(out, size);
-  out.resize(at + size);
-  if (size != 0) std::memcpy(out.data() + at, from, size);
+  if (out.capacity() - out.size() < size) make_room(out, size);
+  out.append(static_cast<const unsigned char*>(from), size);
 }
 }  // namespace detail
 
@@ -941,16 +1251,15 @@ template <class T>
 void put(packet& out, const T& value) {
   static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
   if (out.capacity() - out.size() < sizeof(T)) detail::make_room(out, sizeof(T));
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(&value);
-  out.insert(out.end(), bytes, bytes + sizeof(T));
+  out.append(reinterpret_cast<const unsigned char*>(&value), sizeof(T));
 }
 
 /// Appends a list of plain values, with its length.
-template <class T>
-void put_all(packet& out, const std::vector<T>& values) {
-  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+template <class List>
+void put_all(packet& out, const List& values) {
+  static_assert(std::is_trivially_copyable<typename List::value_type>::value, "only plain values travel");
   put(out, static_cast<std::uint64_t>(values.size()));
-  detail::put_bytes(out, values.data(), values.size() * sizeof(T));
+  detail::put_bytes(out, values.data(), values.size() * sizeof(typename List::value_type));
 }
 
 /// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
@@ -993,10 +1302,11 @@ class packet_reader {
 };
 
 /// Reads a list that put_all put, over what `values` holds.
-template <class T>
-void get_all(packet_reader& in, std::vector<T>& values) {
-  values.resize(in.get_count(sizeof(T)));
-  const std::size_t size = values.size() * sizeof(T);
+template <class List>
+void get_all(packet_reader& in, List& values) {
+  constexpr std::size_t each = sizeof(typename List::value_type);
+  values.resize(in.get_count(each));
+  const std::size_t size = values.size() * each;
   if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
 }
 
@@ -1027,10 +1337,10 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 }
 
 // Bottom-up merge sort, compiled once for all lists; std::stable_sort is 2 to 10 KB of code for each of them.
-[[gnu::cold, gnu::noinline]] inline void sort_numbers(std::vector<std::uint32_t>& numbers, number_before before,
+[[gnu::cold, gnu::noinline]] inline void sort_numbers(core::plain_vector<std::uint32_t>& numbers, number_before before,
                                                       const void* context) {
   const std::size_t n = numbers.size();
-  std::vector<std::uint32_t> other(n);
+  core::plain_vector<std::uint32_t> other(n);
   for (std::size_t width = 1; width < n; width *= 2) {
     for (std::size_t begin = 0; begin < n; begin += 2 * width) {
       const std::size_t middle = begin + width < n ? begin + width : n;
@@ -1050,7 +1360,7 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 [[gnu::cold, gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before,
                                                    const void* context, number_swap swap) {
   if (in_order(size, before, context)) return;
-  std::vector<std::uint32_t> order(size);
+  core::plain_vector<std::uint32_t> order(size);
   for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
   sort_numbers(order, before, context);
   // Each cycle of the permutation is moved round once: what stood at its begin goes along to its end.
@@ -1088,23 +1398,24 @@ template <class T, class Before>
   };
   detail::sort_list(list, size, by_number, &context, &detail::swap_numbers<T>);
 }
-template <class T, class Before>
-[[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
+template <class List, class Before>
+[[gnu::cold]] void sort_rarely(List& list, Before before) {
   sort_rarely(list.data(), list.size(), before);
 }
 
 /// The same by operator<.
-template <class T>
-[[gnu::cold]] void sort_rarely(std::vector<T>& list) {
-  sort_rarely(list, [](const T& a, const T& b) { return a < b; });
+template <class List>
+[[gnu::cold]] void sort_rarely(List& list) {
+  using element = typename List::value_type;
+  sort_rarely(list, [](const element& a, const element& b) { return a < b; });
 }
 
 /// The same where time matters and lists are short mostly: up to 32 elements are sorted at once, each by insertion.
-template <class T, class Before>
-void sort_short(std::vector<T>& list, Before before) {
+template <class List, class Before>
+void sort_short(List& list, Before before) {
   if (list.size() > 32) return sort_rarely(list, before);
   for (std::size_t i = 1; i < list.size(); ++i) {
-    const T moving = list[i];
+    const typename List::value_type moving = list[i];
     std::size_t at = i;
     for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
     list[at] = moving;
@@ -1150,14 +1461,14 @@ class rank_counts {
     add(-1, count);
   }
   void merge(const rank_counts& other) {
-    std::vector<rank_count> all = other.list_;
+    core::plain_vector<rank_count> all = other.list_;
     explain::sort_rarely(all, [](const rank_count& a, const rank_count& b) { return a.count > b.count; });
     for (const rank_count& r : all) add(r.rank, r.count);
   }
-  const std::vector<rank_count>& list() const noexcept { return list_; }
+  const core::plain_vector<rank_count>& list() const noexcept { return list_; }
 
  private:
-  std::vector<rank_count> list_;
+  core::plain_vector<rank_count> list_;
 };
 
 /// Sums over the transfers of one class; bytes and nanoseconds. Plain, so that it can travel.
@@ -1229,7 +1540,7 @@ struct mixed_share {
 /// busy ranks are named) nor on the shape of the tree.
 struct classified {
   std::vector<transfer_class> classes;  ///< once finished: by waiting, then bytes, both falling, then key
-  std::vector<mixed_share> mixed;
+  core::plain_vector<mixed_share> mixed;
   std::int64_t unmatched = 0;  ///< receives whose sender had no record of the data, and sends that nobody received
   std::int64_t dropped = 0;    ///< records that name no known object, site or rank
   std::int64_t coarse = 0;     ///< arrays on some rank whose history was too fine to be kept exactly
@@ -1237,7 +1548,7 @@ struct classified {
 
   void merge(classified&& o) {
     for (transfer_class& c : o.classes) classes.push_back(std::move(c));
-    mixed.insert(mixed.end(), o.mixed.begin(), o.mixed.end());
+    mixed.append(o.mixed.data(), o.mixed.size());
     unmatched += o.unmatched;
     dropped += o.dropped;
     coarse += o.coarse;
@@ -1711,10 +2022,10 @@ class counted_code {
 
   /// Numbers must come in ascending order, each once. `line`: for the order of the path, the first number that is of the
   /// same line; 0: not for it.
-  void add(std::uint32_t number, const std::vector<term>& terms, std::uint32_t line = 0) {
+  void add(std::uint32_t number, const core::plain_vector<term>& terms, std::uint32_t line = 0) {
     numbers_.push_back(number);
     lines_.push_back(line);
-    terms_.insert(terms_.end(), terms.begin(), terms.end());
+    terms_.append(terms.data(), terms.size());
     ends_.push_back(terms_.size());
   }
   /// What a step stands for; nothing if it is not known. O(log numbers).
@@ -1735,10 +2046,10 @@ class counted_code {
     return found == numbers_.end() || *found != number ? numbers_.size() : static_cast<std::size_t>(found - numbers_.begin());
   }
 
-  std::vector<std::uint32_t> lines_;
-  std::vector<std::uint32_t> numbers_;
-  std::vector<std::size_t> ends_;
-  std::vector<term> terms_;
+  core::plain_vector<std::uint32_t> lines_;
+  core::plain_vector<std::uint32_t> numbers_;
+  core::plain_vector<std::size_t> ends_;
+  core::plain_vector<term> terms_;
 };
 
 /// What one rank brings to the explanation.
@@ -1836,7 +2147,7 @@ class record_cursor {
   }
 
   const rank_data* rank_;
-  std::vector<std::uint64_t> at_;
+  core::plain_vector<std::uint64_t> at_;
   std::size_t location_ = 0;
 };
 
@@ -1920,22 +2231,22 @@ class holdings {
         use_of(from.object, moved.from.number()).arrived -= static_cast<std::int64_t>(end - begin);
         use_of(to.object, moved.from.number()).arrived += static_cast<std::int64_t>(end - begin);
       }
-      if (!runs_.empty() && runs_.back().second.alike(moved)) runs_.back().first += end - begin;
+      if (!runs_.empty() && runs_.back().state.alike(moved)) runs_.back().bytes += end - begin;
       else runs_.push_back({end - begin, moved});
     });
     owned_[from.object].read(source, [](std::uint64_t, const byte_state&) {});
-    if (runs_.size() == 1 && runs_[0].first >= target.bytes()) {
-      owned_[to.object].assign(target, runs_[0].second);
+    if (runs_.size() == 1 && runs_[0].bytes >= target.bytes()) {
+      owned_[to.object].assign(target, runs_[0].state);
       return true;
     }
     std::size_t run = 0;
     for_each_piece(target, [&](std::uint64_t begin, std::uint64_t end) {
       while (begin < end && run != runs_.size()) {
-        const std::uint64_t take = std::min(end - begin, runs_[run].first);
-        owned_[to.object].assign({begin, begin + take, 0, 0}, runs_[run].second);
+        const std::uint64_t take = std::min(end - begin, runs_[run].bytes);
+        owned_[to.object].assign({begin, begin + take, 0, 0}, runs_[run].state);
         begin += take;
-        runs_[run].first -= take;
-        if (runs_[run].first == 0) ++run;
+        runs_[run].bytes -= take;
+        if (runs_[run].bytes == 0) ++run;
       }
     });
     return true;
@@ -1986,8 +2297,13 @@ class holdings {
   const data_name& data(std::uint32_t number) const noexcept { return data_[number]; }
 
  private:
+  struct byte_run {
+    std::uint64_t bytes;
+    byte_state state;
+  };
+
   use& use_of(std::uint32_t object, std::uint32_t c) {
-    std::vector<use>& list = uses_[object];
+    core::plain_vector<use>& list = uses_[object];
     if (list.size() <= c) list.resize(c + 1);
     return list[c];
   }
@@ -1995,12 +2311,12 @@ class holdings {
   const rank_data* rank_;
   class_table* classes_;
   std::vector<ownership> owned_;                ///< by object
-  std::vector<std::uint8_t> reads_recorded_;    ///< by object
-  std::vector<std::vector<use>> uses_;          ///< by object and class
-  std::vector<origin> produced_;                ///< by site
-  std::vector<data_name> data_;                 ///< [0] is unused
+  core::plain_vector<std::uint8_t> reads_recorded_;    ///< by object
+  std::vector<core::plain_vector<use>> uses_;         ///< by object and class
+  core::plain_vector<origin> produced_;                ///< by site
+  core::plain_vector<data_name> data_;                 ///< [0] is unused
   explain::key_map data_numbers_;
-  std::vector<std::pair<std::uint64_t, byte_state>> runs_;
+  core::plain_vector<byte_run> runs_;
   std::uint32_t stamp_ = 0;
 };
 
@@ -2052,7 +2368,7 @@ class recent {
     core::stable_key key = 0;
     Value value{};
   };
-  std::vector<slot> slots_;
+  core::plain_vector<slot> slots_;
   std::size_t victim_ = 0;
 };
 
@@ -2122,7 +2438,7 @@ class token_queue {
     }
     std::size_t at = list_.size();
     while (at != head_ && list_[at - 1].order > t.order) --at;  // threads may hand out orders a little out of order
-    list_.insert(list_.begin() + static_cast<std::ptrdiff_t>(at), t);
+    list_.insert(list_.begin() + at, t);
   }
 
   /// Takes the token of this message; false if it is not here (yet).
@@ -2145,7 +2461,7 @@ class token_queue {
       rest.order = order + 1;
       rest.count = t.order + t.count - rest.order;
       t.count = order - t.order;
-      if (rest.count != 0) list_.insert(list_.begin() + static_cast<std::ptrdiff_t>(low), rest);
+      if (rest.count != 0) list_.insert(list_.begin() + low, rest);
     }
     if (list_[low - 1].count == 0) clear_out(low - 1);
     return true;
@@ -2178,7 +2494,7 @@ class token_queue {
     }
   }
 
-  std::vector<token> list_;
+  core::plain_vector<token> list_;
   std::size_t head_ = 0, dead_ = 0;
 };
 
@@ -2188,27 +2504,32 @@ class token_queues {
   token_queue& operator[](core::stable_key key) {
     const auto fresh = static_cast<std::uint32_t>(list_.size());
     const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) list_.emplace_back(key, token_queue());
-    return list_[number].second;
+    if (number == fresh) list_.push_back({key, {}});
+    return list_[number].tokens;
   }
   std::int64_t left() const noexcept {
     std::int64_t n = 0;
-    for (const auto& q : list_) n += q.second.left();
+    for (const one_queue& q : list_) n += q.tokens.left();
     return n;
   }
   /// So that a program which uses ever other channels does not keep them all.
   void forget_empty() {
-    std::vector<std::pair<core::stable_key, token_queue>> kept;
-    for (auto& q : list_) {
-      if (q.second.entries() != 0) kept.push_back(std::move(q));
+    std::vector<one_queue> kept;
+    for (one_queue& q : list_) {
+      if (q.tokens.entries() != 0) kept.push_back(std::move(q));
     }
     list_ = std::move(kept);
     numbers_ = {};
-    for (std::size_t i = 0; i != list_.size(); ++i) numbers_.intern(list_[i].first, static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i != list_.size(); ++i) numbers_.intern(list_[i].key, static_cast<std::uint32_t>(i));
   }
 
  private:
-  std::vector<std::pair<core::stable_key, token_queue>> list_;
+  struct one_queue {
+    core::stable_key key;
+    token_queue tokens;
+  };
+
+  std::vector<one_queue> list_;
   explain::key_map numbers_;
 };
 
@@ -2226,7 +2547,7 @@ class announcements {
     const auto fresh = static_cast<std::uint32_t>(channels_.size());
     const std::uint32_t number = numbers_.intern(channel, fresh);
     if (number == fresh) channels_.push_back({channel, {}});
-    std::vector<order_range>& ranges = channels_[number].ranges;
+    core::plain_vector<order_range>& ranges = channels_[number].ranges;
     if (!ranges.empty() && ranges.back().last + 1 == first) {
       ranges.back().last = last;
     } else {
@@ -2238,7 +2559,7 @@ class announcements {
     if (!sorted_) sort();
     const std::uint32_t number = numbers_.find(channel);
     if (number == explain::key_map::none) return false;
-    const std::vector<order_range>& ranges = channels_[number].ranges;
+    const core::plain_vector<order_range>& ranges = channels_[number].ranges;
     std::size_t low = 0, high = ranges.size();
     while (low != high) {
       const std::size_t middle = (low + high) / 2;
@@ -2264,7 +2585,7 @@ class announcements {
  private:
   struct one_channel {
     core::stable_key key;
-    std::vector<order_range> ranges;
+    core::plain_vector<order_range> ranges;
   };
   [[gnu::cold]] void sort() {
     for (one_channel& c : channels_) {
@@ -2426,7 +2747,7 @@ class transfer_book {
     out.dropped = dropped_;
     out.unmatched = unmatched_ + (over ? queues_.left() : 0);
     for (std::uint32_t o = 0; o != here_.objects(); ++o) out.coarse += here_.of(o).coarse() ? 1 : 0;
-    std::vector<class_sums> totals = totals_;
+    core::plain_vector<class_sums> totals = totals_;
     here_.for_each_use([&totals](std::uint32_t c, const holdings::use& u) {
       if (c >= totals.size()) return;
       totals[c].watched_bytes += u.arrived;
@@ -2477,9 +2798,9 @@ class transfer_book {
   struct link {
     std::int32_t rank = 0;
     bool ended = false;
-    std::vector<std::uint8_t> told;        ///< by own offer: this rank knows it
-    std::vector<heard_offer> offers;
-    std::vector<std::int64_t> received;    ///< transfers by class
+    core::plain_vector<std::uint8_t> told; ///< by own offer: this rank knows it
+    core::plain_vector<heard_offer> offers;
+    core::plain_vector<std::int64_t> received; ///< transfers by class
     announcements announced;
   };
   struct mixed_bytes {
@@ -2648,11 +2969,11 @@ class transfer_book {
   bool wait_for_all_;
   class_table classes_;
   holdings here_;
-  std::vector<class_sums> totals_;                   ///< by class
+  core::plain_vector<class_sums> totals_;                   ///< by class
   std::vector<link> links_;
   token_queues queues_;
-  std::vector<offer> offers_;
-  std::vector<mixed_bytes> mixed_;
+  core::plain_vector<offer> offers_;
+  core::plain_vector<mixed_bytes> mixed_;
   explain::key_map link_numbers_, offer_numbers_, mixed_numbers_;
   recent<sent_before, 4096> sent_, sent_to_;
   recent<std::uint32_t, 4096> held_;
@@ -2687,6 +3008,7 @@ class classifier {
   void begin_part() {
     cursor_ = record_cursor(*rank_);
     will_send_.clear();
+    receiver_numbers_ = {};
     announced_ = ended_ = false;
     shared_record_ = 0;
     book_.begin_part();
@@ -2703,10 +3025,13 @@ class classifier {
       const core::data_record& r = at.record();
       if (r.op != core::data_op::send || !book_.valid(r)) continue;
       book_.for_each_peer(r, [&](std::int32_t peer, core::stable_key channel, const region&) {
-        will_send_[peer].add(channel, r.order, r.order);
+        const auto fresh = static_cast<std::uint32_t>(will_send_.size());
+        const std::uint32_t number = receiver_numbers_.intern(static_cast<std::uint64_t>(peer) + 1, fresh);
+        if (number == fresh) will_send_.push_back({peer, {}});
+        will_send_[number].messages.add(channel, r.order, r.order);
       });
     }
-    for (const auto& w : will_send_) w.second.pack(to(w.first));
+    for (const receiver& w : will_send_) w.messages.pack(to(w.rank));
   }
   void hear_announcement(std::int32_t source, const unsigned char* data, std::size_t size) {
     book_.announced(source).hear(data, size);
@@ -2716,7 +3041,7 @@ class classifier {
   template <class Post>
   bool advance(Post&& post) {
     const auto outbox = [this](std::int32_t to) -> explain::packet& {
-      explain::packet& out = outbox_[to];
+      explain::packet& out = packet_for(to);
       full_ = full_ || out.size() >= flush_at;
       return out;
     };
@@ -2726,7 +3051,7 @@ class classifier {
     }
     if (cursor_.done() && !ended_) {
       ended_ = true;
-      for (const auto& w : will_send_) explain::put(outbox_[w.first], static_cast<std::uint32_t>(token_part::end));
+      for (const receiver& w : will_send_) explain::put(packet_for(w.rank), static_cast<std::uint32_t>(token_part::end));
     }
     flush(post);
     return cursor_.done() && book_.all_ended();
@@ -2739,14 +3064,30 @@ class classifier {
  private:
   static constexpr std::size_t flush_at = std::size_t{1} << 16;
 
+  struct receiver {
+    std::int32_t rank;
+    announcements messages;
+  };
+  struct packet_to {
+    std::int32_t rank;
+    explain::packet data;
+  };
+
   template <class Post>
   void flush(Post&& post) {
     full_ = false;
-    for (auto& out : outbox_) {
-      if (out.second.empty()) continue;
-      post(out.first, out.second);
-      out.second.clear();
+    for (packet_to& out : outbox_) {
+      if (out.data.empty()) continue;
+      post(out.rank, out.data);
+      out.data.clear();
     }
+  }
+
+  explain::packet& packet_for(std::int32_t rank) {
+    const auto fresh = static_cast<std::uint32_t>(outbox_.size());
+    const std::uint32_t number = outbox_numbers_.intern(static_cast<std::uint64_t>(rank) + 1, fresh);
+    if (number == fresh) outbox_.push_back({rank, {}});
+    return outbox_[number].data;
   }
 
   // The receives that one call completed follow each other: each gets its part of the call's time.
@@ -2768,8 +3109,9 @@ class classifier {
   const rank_data* rank_;
   record_cursor cursor_;
   transfer_book book_;
-  std::unordered_map<std::int32_t, announcements> will_send_;
-  std::unordered_map<std::int32_t, explain::packet> outbox_;
+  explain::key_map receiver_numbers_, outbox_numbers_;  // by rank + 1, in the next two
+  std::vector<receiver> will_send_;
+  std::vector<packet_to> outbox_;
   std::size_t shared_location_ = 0;
   std::uint32_t shared_record_ = 0;
   std::int64_t shared_ = 1;
@@ -2892,20 +3234,25 @@ class index_set {
     for (const index_run& r : runs_) pieces += r.count;
     exact_ = pieces <= most_pieces;
     if (exact_) {
-      std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
+      struct interval {
+        std::uint64_t begin, end;
+      };
+      core::plain_vector<interval> list;
       list.reserve(static_cast<std::size_t>(pieces));
       for (const index_run& r : runs_) {
         for (std::uint64_t k = 0; k != r.count; ++k) list.push_back({r.first + k * r.stride, r.first + k * r.stride + r.length});
       }
-      if (!std::is_sorted(list.begin(), list.end())) explain::sort_rarely(list);
+      explain::sort_rarely(list, [](const interval& a, const interval& b) {
+        return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+      });
       std::size_t kept = 0;
       for (std::size_t i = 1; i < list.size(); ++i) {
-        if (list[i].first <= list[kept].second) list[kept].second = std::max(list[kept].second, list[i].second);
+        if (list[i].begin <= list[kept].end) list[kept].end = std::max(list[kept].end, list[i].end);
         else list[++kept] = list[i];
       }
       if (!list.empty()) list.resize(kept + 1);
       runs_.clear();
-      for (const auto& piece : list) append({piece.first, piece.second - piece.first, 0, 1});
+      for (const interval& piece : list) append({piece.begin, piece.end - piece.begin, 0, 1});
       known_ = {};
     }
     settled_ = true;
@@ -2913,7 +3260,7 @@ class index_set {
 
   bool empty() const noexcept { return runs_.empty(); }
   bool exact() const noexcept { return exact_; }
-  const std::vector<index_run>& runs() const noexcept { return runs_; }
+  const core::plain_vector<index_run>& runs() const noexcept { return runs_; }
   std::uint64_t size() const noexcept {
     std::uint64_t n = 0;
     for (const index_run& r : runs_) n += r.size();
@@ -2977,7 +3324,7 @@ class index_set {
 
   static constexpr std::size_t first_settled = 4096;
 
-  std::vector<index_run> runs_;
+  core::plain_vector<index_run> runs_;
   std::size_t settle_at_ = first_settled;
   explain::key_map known_;
   bool settled_ = false, exact_ = true;
@@ -3065,7 +3412,7 @@ class distribution {
     std::int32_t rank;
     bool operator<(const piece& o) const noexcept { return begin != o.begin ? begin < o.begin : rank < o.rank; }
   };
-  static distribution seen(std::vector<piece> pieces) {
+  static distribution seen(core::plain_vector<piece> pieces) {
     distribution out;
     out.kind_ = distribution_kind::irregular;
     explain::sort_rarely(pieces);
@@ -3118,7 +3465,7 @@ class distribution {
   distribution_kind kind_ = distribution_kind::unknown;
   std::vector<dimension_map> dimensions_;
   std::vector<std::int32_t> ranks_;
-  std::vector<piece> pieces_;
+  core::plain_vector<piece> pieces_;
 };
 
 /// block: ceil(n / parts) in a row; cyclic; block-cyclic(b).
@@ -3464,7 +3811,7 @@ constexpr std::uint64_t most_samples = 4096;
 /// the length of the first run, blocks of several sizes; the first with 99 % of the cells. A dimension that everybody touches alike
 /// is not distributed. Else irregular: as seen, an element of several ranks belongs to the lowest. The sets must be settled; up to
 /// 4096 elements of each rank are compared, all if there are no more. Empty sets say nothing.
-[[gnu::cold]] inline inferred_distribution infer_distribution(const index_space& space, std::vector<rank_set> sets) {
+[[gnu::cold]] inline inferred_distribution infer_distribution(const index_space& space, core::plain_vector<rank_set> sets) {
   constexpr double enough = 0.99;
   inferred_distribution out;
   sets.erase(std::remove_if(sets.begin(), sets.end(), [](const rank_set& s) { return s.set->empty(); }), sets.end());
@@ -3478,7 +3825,7 @@ constexpr std::uint64_t most_samples = 4096;
   }
 
   std::vector<dimension_map> maps;
-  std::vector<std::vector<std::uint64_t>> cell(sets.size());  // coordinates of every rank
+  core::plain_vector<std::uint64_t> cell(sets.size());  // of every rank, in row-major order
   for (std::size_t d = 0; d != space.extent.size(); ++d) {
     const std::uint64_t n = space.extent[d];
     std::vector<index_set> groups;
@@ -3489,7 +3836,7 @@ constexpr std::uint64_t most_samples = 4096;
     explain::sort_rarely(groups, [](const index_set& a, const index_set& b) { return a.first() < b.first(); });
     for (std::size_t s = 0; s != sets.size(); ++s) {
       const auto at = std::find(groups.begin(), groups.end(), detail::projection(*sets[s].set, space, d));
-      cell[s].push_back(static_cast<std::uint64_t>(at - groups.begin()));
+      cell[s] = cell[s] * groups.size() + static_cast<std::uint64_t>(at - groups.begin());
     }
     const auto parts = static_cast<std::uint64_t>(groups.size());
     dimension_map chosen{n, 1, n, {}};
@@ -3515,9 +3862,8 @@ constexpr std::uint64_t most_samples = 4096;
     for (const dimension_map& m : maps) cells *= m.parts;
     std::vector<std::int32_t> ranks(cells <= sets.size() ? static_cast<std::size_t>(cells) : 0, distribution::nobody);
     for (std::size_t s = 0; s != sets.size() && !ranks.empty(); ++s) {
-      std::uint64_t at = 0;
-      for (std::size_t d = 0; d != maps.size(); ++d) at = at * maps[d].parts + cell[s][d];
-      if (ranks[static_cast<std::size_t>(at)] == distribution::nobody) ranks[static_cast<std::size_t>(at)] = sets[s].rank;
+      std::int32_t& rank = ranks[static_cast<std::size_t>(cell[s])];
+      if (rank == distribution::nobody) rank = sets[s].rank;
     }
     if (!ranks.empty()) {
       distribution regular(std::move(maps), std::move(ranks));
@@ -3539,20 +3885,20 @@ constexpr std::uint64_t most_samples = 4096;
     }
   }
 
-  std::vector<distribution::piece> pieces;
+  core::plain_vector<distribution::piece> pieces;
   for (const rank_set& s : sets) {
     s.set->for_each_piece([&](std::uint64_t begin, std::uint64_t end) { pieces.push_back({begin, end, s.rank}); });
   }
   explain::sort_rarely(pieces);
   // What several ranks touched goes to the lowest: pieces must not overlap. One sweep; `open` are those that reach here.
-  std::vector<std::uint64_t> borders;
+  core::plain_vector<std::uint64_t> borders;
   for (const auto& p : pieces) {
     borders.push_back(p.begin);
     borders.push_back(p.end);
   }
   explain::sort_rarely(borders);
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
-  std::vector<distribution::piece> apart, open;
+  core::plain_vector<distribution::piece> apart, open;
   std::size_t next = 0;
   for (std::size_t b = 0; b + 1 < borders.size(); ++b) {
     for (; next != pieces.size() && pieces[next].begin <= borders[b]; ++next) open.push_back(pieces[next]);
@@ -3695,12 +4041,12 @@ constexpr std::uint64_t pattern_samples = 512;
 
 // The shortest offsets that explain what was touched: each leads from every iteration to something touched (or outside),
 // together they reach all of it.
-[[gnu::cold]] inline std::vector<std::vector<std::int64_t>> find_offsets(const index_space& space, const std::vector<rank_access>& ranks) {
+[[gnu::cold]] inline std::vector<std::vector<std::int64_t>> find_offsets(const index_space& space, const core::plain_vector<rank_access>& ranks) {
   struct seen {
     const rank_access* of;
     std::uint64_t element;
   };
-  std::vector<seen> open, iterations;
+  core::plain_vector<seen> open, iterations;
   for (const rank_access& r : ranks) {
     r.elements->sample(pattern_samples, [&](std::uint64_t e) { open.push_back({&r, e}); });
     r.iterations->sample(pattern_samples, [&](std::uint64_t i) { iterations.push_back({&r, i}); });
@@ -3711,7 +4057,7 @@ constexpr std::uint64_t pattern_samples = 512;
     std::vector<std::int64_t> back = o;
     for (std::int64_t& k : back) k = -k;
     std::uint64_t at = 0;
-    std::vector<seen> left;
+    core::plain_vector<seen> left;
     for (const seen& s : open) {
       if (!shifted(space, s.element, back, at) || !s.of->iterations->holds(at)) left.push_back(s);
     }
@@ -3727,7 +4073,7 @@ constexpr std::uint64_t pattern_samples = 512;
   return out;
 }
 
-[[gnu::cold]] inline bool find_stride(const std::vector<rank_access>& ranks, std::int64_t& scale, std::int64_t& shift) {
+[[gnu::cold]] inline bool find_stride(const core::plain_vector<rank_access>& ranks, std::int64_t& scale, std::int64_t& shift) {
   bool known = false;
   for (const rank_access& r : ranks) {
     const std::uint64_t n = r.iterations->size();
@@ -3757,7 +4103,7 @@ constexpr std::uint64_t pattern_samples = 512;
 /// Finds the access function from the sets of all ranks (settled); those with no iterations or elements say nothing. Order of trial:
 /// broadcast read, offsets (up to 64 in one dimension, 4 in two, 2 in three, 1 in four), transposed, slices, strided, indirect.
 /// Up to 512 iterations and elements of each rank are looked at: all, if there are no more. Throws std::bad_alloc.
-[[gnu::cold]] inline access_pattern infer_access(const index_space& loop, const index_space& array, std::vector<rank_access> ranks) {
+[[gnu::cold]] inline access_pattern infer_access(const index_space& loop, const index_space& array, core::plain_vector<rank_access> ranks) {
   access_pattern out;
   ranks.erase(std::remove_if(ranks.begin(), ranks.end(), [](const rank_access& r) { return r.iterations->empty() || r.elements->empty(); }),
               ranks.end());
@@ -3791,7 +4137,7 @@ constexpr std::uint64_t pattern_samples = 512;
   for (std::size_t d = 0; loop.extent.size() == 1 && array.extent.size() > 1 && d != array.extent.size(); ++d) {
     if (array.extent[d] < loop.extent[0]) continue;
     std::vector<index_set> along(ranks.size());
-    std::vector<rank_access> flat = ranks;
+    core::plain_vector<rank_access> flat = ranks;
     bool product = true;
     for (std::size_t r = 0; r != ranks.size() && product; ++r) {
       along[r] = detail::projection(*ranks[r].elements, array, d);
@@ -4069,7 +4415,7 @@ struct joint_footprint {
   bool bounds = false;
   std::uint32_t element_bytes = 1;
   index_space space;
-  std::vector<rank_set> sets;
+  core::plain_vector<rank_set> sets;
   double elements = 0;
 };
 
@@ -4115,7 +4461,7 @@ struct joint_footprint {
     return static_cast<std::size_t>(
         std::find_if(out.arrays.begin(), out.arrays.end(), [key](const placed_array& a) { return a.array == key; }) - out.arrays.begin());
   };
-  std::vector<const detail::joint_footprint*> writer;
+  core::plain_vector<const detail::joint_footprint*> writer;
   for (const detail::joint_footprint& j : joint) {
     if (j.array == 0 || j.kind == footprint_kind::iterations) continue;
     const std::size_t a = array_of(j.array);
@@ -4174,7 +4520,7 @@ struct joint_footprint {
       if (j.kind == footprint_kind::update && all_same) {
         use.access.kind = access_kind::reduction;
       } else if (!j.bounds) {
-        std::vector<rank_access> accesses;
+        core::plain_vector<rank_access> accesses;
         for (const rank_set& touched : j.sets) {
           for (const rank_set& ran : runs->sets) {
             if (ran.rank == touched.rank) accesses.push_back({ran.rank, ran.set, touched.set});
@@ -4380,7 +4726,7 @@ class sharing_history {
   };
   struct epoch {
     std::uint32_t number = 0;
-    std::vector<user> users;
+    core::plain_vector<user> users;
   };
 
   static std::uint64_t bit(std::uint32_t thread) noexcept { return std::uint64_t{1} << (thread < 63 ? thread : 63); }
@@ -4484,8 +4830,8 @@ struct node_threads {
 
 /// The communication graph of one granule, or of several alike. Nodes are numbers in the list of their book; 0 is INIT.
 struct sharing_graph {
-  std::vector<sharing_edge> edges;
-  std::vector<node_threads> threads;
+  core::plain_vector<sharing_edge> edges;
+  core::plain_vector<node_threads> threads;
 
   void count(std::uint32_t from, std::uint32_t to, std::int64_t times = 1) {
     if (times == 0) return;
@@ -4517,8 +4863,8 @@ struct sharing_graph {
     }
     return all != 0 ? some / all : 0;
   }
-  std::vector<std::uint32_t> nodes() const {
-    std::vector<std::uint32_t> out;
+  core::plain_vector<std::uint32_t> nodes() const {
+    core::plain_vector<std::uint32_t> out;
     for (const node_threads& t : threads) out.push_back(t.node);
     explain::sort_rarely(out);
     return out;
@@ -4561,7 +4907,7 @@ struct sharing_group {
 /// the group's first granule; else opens one. `leaders[i]` is the graph of the first granule of `groups[i]`.
 [[gnu::cold]] inline void group_granule(std::vector<sharing_group>& groups, std::vector<sharing_graph>& leaders, core::stable_key array,
                                         std::uint64_t granule, sharing_pattern pattern, const sharing_graph& graph, double most_distance) {
-  const std::vector<std::uint32_t> nodes = graph.nodes();
+  const core::plain_vector<std::uint32_t> nodes = graph.nodes();
   for (std::size_t i = 0; i != groups.size(); ++i) {
     sharing_group& g = groups[i];
     if (g.array != array || g.pattern != pattern || leaders[i].nodes() != nodes || distance(leaders[i], graph) > most_distance) continue;
@@ -4635,7 +4981,7 @@ class thread_order {
     if (with.clock.at.empty()) with.clock.at.resize(threads_.size(), 0);
     if (barrier) {
       if (with.order != r.order) {
-        with.clock = {std::vector<std::uint32_t>(threads_.size(), 0), 0};
+        with.clock = {core::plain_vector<std::uint32_t>(threads_.size(), 0), 0};
         with.order = r.order;
       }
       join(with.clock, me.clock);
@@ -4656,7 +5002,7 @@ class thread_order {
   std::uint32_t now(std::size_t t) const noexcept { return threads_[t].clock.at[t]; }
   /// How far the thread knows of the writes of another.
   std::uint32_t known(std::size_t t, std::size_t of) const noexcept { return threads_[t].clock.at[of]; }
-  const std::vector<std::uint32_t>& clock(std::size_t t) const noexcept { return threads_[t].clock.at; }
+  const core::plain_vector<std::uint32_t>& clock(std::size_t t) const noexcept { return threads_[t].clock.at; }
   /// Accesses of the same epoch are at the same time, as far as synchronisation goes.
   std::uint32_t epoch(std::size_t t) const noexcept { return threads_[t].clock.epoch; }
   /// No thread will do anything in an epoch before this. A thread that waits at a barrier is in none.
@@ -4689,19 +5035,19 @@ class thread_order {
   static constexpr std::size_t log_size = 32;
 
   struct vector_clock {
-    std::vector<std::uint32_t> at;
+    core::plain_vector<std::uint32_t> at;
     std::uint32_t epoch = 0;
   };
   struct step {
     core::stable_key site = 0;
-    std::vector<std::uint32_t> clock;
+    core::plain_vector<std::uint32_t> clock;
   };
   struct thread {
     vector_clock clock;
     std::uint32_t barrier = explain::key_map::none;  ///< whose end it has not taken notice of
     std::uint32_t order = 0;
     core::stable_key site = 0;
-    std::vector<step> log = std::vector<step>(log_size);
+    step log[log_size];
     std::size_t count = 0;
   };
   struct shared_clock {
@@ -4713,7 +5059,7 @@ class thread_order {
   };
 
   static void join(vector_clock& into, const vector_clock& from) noexcept {
-    for (std::size_t i = 0; i != into.at.size(); ++i) into.at[i] = std::max(into.at[i], from.at[i]);
+    for (std::size_t i = 0, n = into.at.size(); i != n; ++i) into.at[i] = std::max(into.at[i], from.at[i]);
   }
   static void learned(thread& me, core::stable_key site) {
     step& s = me.log[me.count++ % log_size];
@@ -4922,7 +5268,7 @@ class sharing_book {
   };
   struct user {
     std::uint32_t thread, node;
-    std::vector<std::uint32_t> clock;  ///< of the thread at its last use
+    core::plain_vector<std::uint32_t> clock;  ///< of the thread at its last use
 
     std::uint32_t seen(std::size_t of) const noexcept { return of < clock.size() ? clock[of] : 0; }  // threads may come later
   };
@@ -4930,7 +5276,7 @@ class sharing_book {
     sharing_history history;
     sharing_graph graph;
     std::vector<user> users;
-    std::vector<write_note> writes;
+    core::plain_vector<write_note> writes;
     std::size_t most_writes = 32;
   };
   struct watched_array {
@@ -5028,7 +5374,7 @@ class sharing_book {
   // Keeps of the writes of one thread at one site and node the last eight, and the first that each user (and who never used the
   // granule) has not seen. So a thread is misjudged only if it learns little by little of writes further back than that.
   static void forget(granule& g) {
-    std::vector<write_note> kept;
+    core::plain_vector<write_note> kept;
     for (const write_note& w : g.writes) {
       std::size_t later = 0;
       std::uint32_t before = 0;  // the last of the same kind before it
@@ -5052,8 +5398,8 @@ class sharing_book {
   std::vector<watched_array> arrays_;  ///< by object
   std::vector<sharing_node> nodes_;
   explain::key_map node_numbers_;
-  std::vector<write_note> fresh_;
-  std::vector<std::uint32_t> sources_;
+  core::plain_vector<write_note> fresh_;
+  core::plain_vector<std::uint32_t> sources_;
   std::uint32_t least_ = 0;
   std::uint64_t dropped_ = 0;
 };
@@ -5077,7 +5423,7 @@ namespace comm {
 /// The order of merging changes at most which of several near groups a group joins. O(groups^2 * nodes). Throws std::bad_alloc.
 [[gnu::cold]] inline void merge(sharing_report& into, sharing_report&& from, double group_distance = sharing_options{}.group_distance) {
   if (into.nodes.empty()) into.nodes.resize(1);
-  std::vector<std::uint32_t> number(from.nodes.size(), 0);
+  core::plain_vector<std::uint32_t> number(from.nodes.size(), 0);
   for (std::size_t n = 1; n < from.nodes.size(); ++n) {
     const auto known = std::find(into.nodes.begin() + 1, into.nodes.end(), from.nodes[n]);
     number[n] = static_cast<std::uint32_t>(known - into.nodes.begin());
@@ -5089,7 +5435,7 @@ namespace comm {
       e.to = number[e.to];
     }
     for (node_threads& t : g.graph.threads) t.node = number[t.node];
-    const std::vector<std::uint32_t> nodes = g.graph.nodes();
+    const core::plain_vector<std::uint32_t> nodes = g.graph.nodes();
     const auto same = std::find_if(into.groups.begin(), into.groups.end(), [&](const sharing_group& o) {
       return o.array == g.array && o.pattern == g.pattern && o.graph.nodes() == nodes && distance(o.graph, g.graph) <= group_distance;
     });
@@ -7812,26 +8158,35 @@ struct place {
 /// that sorts first, so the result does not depend on the order of `add`.
 class names {
  public:
-  /// O(1) on average.
+  struct entry {
+    core::stable_key key;
+    place where;
+    bool operator==(const entry& o) const noexcept { return key == o.key && where == o.where; }
+  };
+
+  /// O(1) on average. The key 0 names nothing.
   [[gnu::cold]] void add(core::stable_key key, place where) {
-    const auto [found, inserted] = table_.try_emplace(key, where);
-    if (!inserted && better(where, found->second)) found->second = std::move(where);
+    if (key == 0) return;
+    const auto fresh = static_cast<std::uint32_t>(table_.size());
+    const std::uint32_t found = numbers_.intern(key, fresh);
+    if (found == fresh) table_.push_back({key, std::move(where)});
+    else if (better(where, table_[found].where)) table_[found].where = std::move(where);
   }
   void add(const names& others) {
-    for (const auto& [key, where] : others.table_) add(key, where);
+    for (const entry& e : others.table_) add(e.key, e.where);
   }
 
-  /// The place of a key, or null.
+  /// The place of a key, or null. Valid until something is added.
   [[gnu::cold]] const place* find(core::stable_key key) const noexcept {
-    const auto found = table_.find(key);
-    return found == table_.end() ? nullptr : &found->second;
+    const std::uint32_t found = numbers_.find(key);
+    return found == explain::key_map::none ? nullptr : &table_[found].where;
   }
   std::size_t size() const noexcept { return table_.size(); }
 
   /// All entries, sorted by key.
-  [[gnu::cold]] std::vector<std::pair<core::stable_key, place>> entries() const {
-    std::vector<std::pair<core::stable_key, place>> all(table_.begin(), table_.end());
-    explain::sort_rarely(all, [](const auto& a, const auto& b) { return a.first < b.first; });
+  [[gnu::cold]] std::vector<entry> entries() const {
+    std::vector<entry> all = table_;
+    explain::sort_rarely(all, [](const entry& a, const entry& b) { return a.key < b.key; });
     return all;
   }
 
@@ -7853,7 +8208,9 @@ class names {
     if (const int c = a.module.compare(b.module)) return c < 0;
     return a.offset < b.offset;
   }
-  std::unordered_map<core::stable_key, place> table_;
+
+  explain::key_map numbers_;  // in table_
+  std::vector<entry> table_;
 };
 
 /// Code location in a text: "halo.cpp:142", "halo.cpp:142-150", without debug information "app+0x1234", else "".
@@ -8022,7 +8379,7 @@ class json_writer {
   }
 
   Sink sink_;
-  std::vector<std::size_t> members_;  ///< members written so far of each open object or array
+  core::plain_vector<std::size_t> members_;  ///< members written so far of each open object or array
   bool after_key_ = false;
   bool started_ = false;
 };
@@ -10460,7 +10817,7 @@ class peer_failed : public std::exception {
 /// communicator (tags 2, 3) if nothing else is said, PMPI calls only, from one thread.
 class team {
  public:
-  using packet = std::vector<unsigned char>;
+  using packet = core::plain_vector<unsigned char>;
 
   /// `comm`: of nobody else, its errors return. `name`: this rank in MPI_COMM_WORLD, if it has another one here.
   team(MPI_Comm comm, std::int32_t name = -1) noexcept : comm_(comm) {
@@ -10582,7 +10939,7 @@ class team {
   }
 
   [[gnu::cold]] void run_gather(const void* bytes, std::uint64_t size, const handler& all) const {
-    std::vector<std::uint64_t> sizes(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
+    core::plain_vector<std::uint64_t> sizes(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
     receiving from(*this, all, rank_ == 0 && size_ > 1);
     agree();
     PMPI_Gather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, 0, comm_);
@@ -10802,7 +11159,7 @@ class message_orders {
     bool over;            // with the part at hand
     bool operator<(const message& o) const noexcept { return posting < o.posting; }
   };
-  using place = std::vector<message>::const_iterator;
+  using place = const message*;
 
   place find(std::uint32_t posting) const noexcept {
     const place at = std::lower_bound(known_.begin(), known_.end(), message{posting, 0, false, false});
@@ -10864,7 +11221,7 @@ class message_orders {
     const auto by_posting = [](const message& a, const message& b) { return a.posting < b.posting; };
     explain::sort_rarely(earlier_, by_posting);
     explain::sort_rarely(probed_);
-    std::vector<std::uint8_t> reached(counts_.size(), 0);
+    core::plain_vector<std::uint8_t> reached(counts_.size(), 0);
     const auto look_back = [&reached](std::uint32_t& entry) {
       if (entry == 0) return;
       std::uint8_t& later = reached[(entry >> number_shift) - 1];
@@ -10894,11 +11251,11 @@ class message_orders {
   }
 
   explain::key_map channels_;
-  std::vector<std::uint32_t> counts_;   // by channel: settled so far
-  std::vector<message> known_;          // of earlier parts, and those of this one that stay
-  std::vector<message> earlier_;        // posted in earlier parts, not settled there
-  std::vector<std::uint32_t> probed_;
-  std::vector<std::uint32_t> fresh_;    // by posting of this part: entry, then order
+  core::plain_vector<std::uint32_t> counts_;   // by channel: settled so far
+  core::plain_vector<message> known_;          // of earlier parts, and those of this one that stay
+  core::plain_vector<message> earlier_;        // posted in earlier parts, not settled there
+  core::plain_vector<std::uint32_t> probed_;
+  core::plain_vector<std::uint32_t> fresh_;    // by posting of this part: entry, then order
   std::uint32_t base_ = 0;
   bool first_ = true;
 };
@@ -12653,8 +13010,8 @@ class data_history {
   static bool is_of_call(const core::data_record& r) noexcept {
     return r.op == core::data_op::send || r.op == core::data_op::receive || r.has(core::data_flag::collective);
   }
-  void settle(core::data_record& r, std::vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& call_sites,
-              const std::vector<core::stable_key>& blocks) {
+  void settle(core::data_record& r, core::plain_vector<std::uint32_t>& numbers,
+              const std::vector<core::stable_key>& call_sites, const std::vector<core::stable_key>& blocks) {
     const bool copy = r.op == core::data_op::copy_from || r.op == core::data_op::copy_to, of_call = is_of_call(r);
     r.site = of_call ? number_of(numbers, call_sites, r.site) : number_of(blocks_, blocks, r.site);
     if (!of_call || copy || (r.order = orders_[r.order]) != 0) return;
@@ -12662,7 +13019,7 @@ class data_history {
     ++unordered_;
   }
   // From a number in the process (or of the location) to that in `sites`; 0: not given yet.
-  std::uint32_t number_of(std::vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& keys, std::uint32_t site) {
+  std::uint32_t number_of(core::plain_vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& keys, std::uint32_t site) {
     if (site >= numbers.size() || site >= keys.size()) return ~std::uint32_t{0};
     if (numbers[site] != 0) return numbers[site];
     const auto fresh = static_cast<std::uint32_t>(all_.sites.size());
@@ -12674,10 +13031,10 @@ class data_history {
   comm::rank_data all_;
   message_orders orders_;
   explain::key_map site_numbers_;
-  std::vector<std::uint32_t> blocks_;                            // by number of the block
-  std::vector<std::vector<std::uint32_t>> calls_;                // by location, by number of the call site
-  std::vector<std::vector<const core::data_record*>> chunks_;    // by location: of the records at hand
-  std::vector<std::uint64_t> ends_;                              // by location: what follows is of the next part
+  core::plain_vector<std::uint32_t> blocks_;                             // by number of the block
+  std::vector<core::plain_vector<std::uint32_t>> calls_;                 // by location, by number of the call site
+  std::vector<core::plain_vector<const core::data_record*>> chunks_;     // by location: of the records at hand
+  core::plain_vector<std::uint64_t> ends_;                               // by location: what follows is of the next part
   std::uint64_t lost_records_ = 0, unordered_ = 0;
 };
 
@@ -12790,8 +13147,8 @@ class node_sharing {
   static core::stable_key name_of(const core::data_object& o) noexcept { return core::combine(o.memory, o.key); }
 
   // The records of this rank in the order of their time, with keys for what has a number in this process only.
-  static std::vector<event> events_of(const comm::rank_data& own, const explain::rank_history& calls) {
-    std::vector<event> out;
+  static core::plain_vector<event> events_of(const comm::rank_data& own, const explain::rank_history& calls) {
+    core::plain_vector<event> out;
     for (comm::record_cursor at(own); !at.done(); at.step()) {
       const core::data_record& r = at.record();
       if (r.site >= own.sites.size()) continue;
@@ -12826,7 +13183,7 @@ class node_sharing {
   }
 
   void fold_node(const comm::rank_data& own, const explain::rank_history& calls, const sync::team& node) {
-    std::vector<event> events = events_of(own, calls);
+    core::plain_vector<event> events = events_of(own, calls);
     // All end at the same time, so that nobody waits at a barrier to which the others do not come.
     const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(node.size()));
     // (Signed: MPICH 4.0 takes unsigned numbers for signed ones here.)
@@ -12863,7 +13220,7 @@ class node_sharing {
 
     /// What all ranks did in an epoch; until `forget`.
     const comm::rank_data& join(const std::vector<explain::packet>& from) {
-      std::vector<explain::packet_reader> in;
+      core::plain_vector<explain::packet_reader> in;
       for (const explain::packet& p : from) in.emplace_back(p.data(), p.size());
       for (explain::packet_reader& r : in)
         for (auto n = r.get<std::uint64_t>(); n != 0; --n) widen(r.get<core::data_object>());
@@ -12934,10 +13291,10 @@ class node_sharing {
     }
 
     comm::rank_data data_;
-    std::vector<bound> bounds_;
+    core::plain_vector<bound> bounds_;
     explain::key_map bound_numbers_, numbers_;
-    std::vector<std::vector<core::data_record>> records_;
-    std::vector<const core::data_record*> chunks_;
+    std::vector<core::plain_vector<core::data_record>> records_;
+    core::plain_vector<const core::data_record*> chunks_;
   };
 
   const comm::sharing_options options_;
@@ -13003,12 +13360,11 @@ inline std::int64_t tree_steps(std::int64_t ranks) noexcept {
 class class_relations {
  public:
   explicit class_relations(const classified& all) : all_(&all) {
-    for (std::size_t i = 0; i != all.classes.size(); ++i) by_key_.push_back({all.classes[i].key(), i});
-    explain::sort_rarely(by_key_);
+    for (std::uint32_t i = 0; i != all.classes.size(); ++i) by_key_.intern(all.classes[i].key(), i);
   }
   const transfer_class* find(core::stable_key key) const {
-    const auto at = std::lower_bound(by_key_.begin(), by_key_.end(), std::make_pair(key, std::size_t{0}));
-    return at != by_key_.end() && at->first == key ? &all_->classes[at->second] : nullptr;
+    const std::uint32_t at = by_key_.find(key);
+    return at != explain::key_map::none ? &all_->classes[at] : nullptr;
   }
   /// Whether `next` carries on what `c` brought. Cut chains agree as far as they go.
   static bool follows(const class_chain& next, const class_chain& c) noexcept {
@@ -13020,8 +13376,8 @@ class class_relations {
     return next.end == origin_kind::deep || (next.depth - 1 == c.depth && next.end == c.end && next.producer == c.producer);
   }
   /// The classes whose data `c` consists of; empty if part of it (over a tenth) came otherwise.
-  std::vector<const transfer_class*> before(const transfer_class& c) const {
-    std::vector<const transfer_class*> out;
+  core::plain_vector<const transfer_class*> before(const transfer_class& c) const {
+    core::plain_vector<const transfer_class*> out;
     if (c.chain.depth >= 2) {
       for (const transfer_class& p : all_->classes) {
         if (follows(c.chain, p.chain)) out.push_back(&p);
@@ -13044,7 +13400,7 @@ class class_relations {
 
  private:
   const classified* all_;
-  std::vector<std::pair<core::stable_key, std::size_t>> by_key_;
+  explain::key_map by_key_;  // numbers in all_->classes
 };
 
 /// The one rank of a list, or -1.
@@ -13162,7 +13518,7 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
                                               std::vector<communication_finding>& out) {
   const std::int32_t root = only_rank(c.senders);
   if (root < 0 || c.sums.receivers < 2) return;
-  const std::vector<const transfer_class*> before = relations.before(c);
+  const core::plain_vector<const transfer_class*> before = relations.before(c);
   rank_counts sources;
   std::int64_t gathered = 0, bytes = 0;
   for (const transfer_class* g : before) {
@@ -13559,7 +13915,7 @@ namespace detail {
 
 /// Adds the classes of a run and what is wrong with them. O(classes * (classes + mixed shares)).
 [[gnu::cold]] inline void add_classes(communication& to, const comm::classified& all, const data_naming& names) {
-  std::vector<core::stable_key> keys;
+  core::plain_vector<core::stable_key> keys;
   std::vector<std::string> places;
   for (const comm::transfer_class& c : all.classes) {
     if (c.chain.depth == 0) continue;
@@ -13585,7 +13941,7 @@ namespace detail {
   for (const comm::placed_array& a : found.arrays) {
     arrays.push_back({names.data(a.array), a.space.extent, static_cast<std::int64_t>(a.element_bytes), a.placed.text(), a.agreement, {}});
   }
-  std::vector<double> worst(arrays.size(), -1);
+  core::plain_vector<double> worst(arrays.size(), -1);
   for (std::size_t i = 0; i != found.uses.size(); ++i) {
     const comm::array_use& u = found.uses[i];
     const comm::placed_loop& l = found.loops[u.loop];
@@ -13613,7 +13969,7 @@ namespace detail {
     }
     arrays[u.array].uses.push_back(std::move(use));
   }
-  std::vector<std::size_t> order;
+  core::plain_vector<std::size_t> order;
   for (std::size_t a = 0; a != arrays.size(); ++a) order.push_back(a);
   explain::sort_rarely(order, [&worst](std::size_t a, std::size_t b) { return worst[a] > worst[b]; });
   for (const std::size_t a : order) to.arrays.push_back(std::move(arrays[a]));
@@ -13653,7 +14009,7 @@ namespace detail {
     e.granules_watched = static_cast<std::int64_t>(watched);
     e.granules_of_array = static_cast<std::int64_t>(granules);
     e.standard_error = comm::shared_array::error_of(watched, granules);
-    std::vector<std::uint32_t> nodes = g.graph.nodes();
+    core::plain_vector<std::uint32_t> nodes = g.graph.nodes();
     if (nodes.empty() || nodes[0] != 0) nodes.insert(nodes.begin(), 0);
     const auto place_in_list = [&nodes](std::uint32_t n) {
       return static_cast<std::int64_t>(std::lower_bound(nodes.begin(), nodes.end(), n) - nodes.begin());
@@ -14412,14 +14768,14 @@ class picture_writer {
     const std::size_t all = p_.rows.size();
     kept_.assign(all, all <= few_rows ? 1 : 0);
     if (all <= few_rows) return;
-    std::vector<std::size_t> order(all), around(all, all), open;
+    core::plain_vector<std::size_t> order(all), around(all, all), open;
     for (std::size_t i = 0; i != all; ++i) {
       order[i] = i;
       while (!open.empty() && p_.rows[open.back()].depth >= p_.rows[i].depth) open.pop_back();
       if (!open.empty()) around[i] = open.back();
       open.push_back(i);
     }
-    std::vector<char> differing(all);  // and the lines of a loop that does: they say which it is
+    core::plain_vector<char> differing(all);  // and the lines of a loop that does: they say which it is
     for (std::size_t i = 0; i != all; ++i)
       differing[i] = differs(p_.rows[i]) || (is_line(p_.rows[i]) && around[i] != all && differs(p_.rows[around[i]]));
     explain::sort_rarely(order, [this, &differing](std::size_t a, std::size_t b) {
@@ -14428,7 +14784,7 @@ class picture_writer {
       if (apart(x) != apart(y)) return apart(x) > apart(y);
       return seconds(x.causer) > seconds(y.causer);
     });
-    std::vector<char> trial;
+    core::plain_vector<char> trial;
     std::size_t tries = 0;
     for (const std::size_t row : order) {
       if (kept_[row] != 0) continue;
@@ -14441,7 +14797,7 @@ class picture_writer {
     for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
       if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;
   }
-  [[gnu::cold]] static std::size_t lines_of(const std::vector<char>& kept) {
+  [[gnu::cold]] static std::size_t lines_of(const core::plain_vector<char>& kept) {
     std::size_t lines = 0;
     for (std::size_t i = 0; i != kept.size(); ++i) lines += kept[i] != 0 || i == 0 || kept[i - 1] != 0 ? 1 : 0;
     return lines;
@@ -14450,7 +14806,7 @@ class picture_writer {
   const picture& p_;
   std::string margin_;
   std::size_t side_;
-  std::vector<char> kept_;
+  core::plain_vector<char> kept_;
   std::string out_;
 };
 
@@ -14892,9 +15248,9 @@ namespace detail {
 [[gnu::cold]] inline std::string sharing_table(const sharing_entry& s, std::size_t columns) {
   constexpr std::size_t most = 8;
   const std::string margin(8, ' ');
-  std::vector<std::int64_t> into(s.nodes.size(), 0);
+  core::plain_vector<std::int64_t> into(s.nodes.size(), 0);
   for (const sharing_transition& t : s.transitions) into[static_cast<std::size_t>(t.to)] += t.count;
-  std::vector<std::size_t> shown;  // the most frequent, in their own order
+  core::plain_vector<std::size_t> shown;  // the most frequent, in their own order
   for (std::size_t n = 1; n < s.nodes.size(); ++n) {
     std::size_t before = 0;
     for (std::size_t o = 1; o < s.nodes.size(); ++o) before += into[o] > into[n] || (into[o] == into[n] && o < n) ? 1 : 0;
@@ -14935,22 +15291,27 @@ namespace detail {
 
 /// "`u`: private 96 %, producer-consumer 1:1 4 % of 16384 pieces of 64 bytes, 4096 of them watched: each +- 0.7 % (standard error)".
 [[gnu::cold]] inline std::string sharing_summary(const std::vector<sharing_entry>& all, const std::string& data) {
-  std::vector<std::pair<std::string, std::int64_t>> patterns;
+  struct pattern_sum {
+    const std::string* pattern;
+    std::int64_t granules;
+  };
+  core::plain_vector<pattern_sum> patterns;
   std::int64_t sum = 0;
   const sharing_entry* any = nullptr;
   for (const sharing_entry& s : all) {
     if (s.data != data) continue;
     any = &s;
     sum += s.granules;
-    const auto same = std::find_if(patterns.begin(), patterns.end(), [&s](const auto& p) { return p.first == s.pattern; });
-    if (same != patterns.end()) same->second += s.granules;
-    else patterns.emplace_back(s.pattern, s.granules);
+    std::size_t same = 0;
+    while (same != patterns.size() && *patterns[same].pattern != s.pattern) ++same;
+    if (same != patterns.size()) patterns[same].granules += s.granules;
+    else patterns.push_back({&s.pattern, s.granules});
   }
   if (any == nullptr || sum == 0) return {};
-  explain::sort_rarely(patterns, [](const auto& a, const auto& b) { return a.second > b.second; });
+  explain::sort_rarely(patterns, [](const pattern_sum& a, const pattern_sum& b) { return a.granules > b.granules; });
   std::string text = "`" + printable(data) + "`: ";
   for (std::size_t i = 0; i != patterns.size(); ++i)
-    text += (i == 0 ? "" : ", ") + patterns[i].first + " " + percent(static_cast<double>(patterns[i].second) / static_cast<double>(sum));
+    text += (i == 0 ? "" : ", ") + *patterns[i].pattern + " " + percent(static_cast<double>(patterns[i].granules) / static_cast<double>(sum));
   text += " of " + counted(sum, "piece") + " of " + std::to_string(any->granule_bytes) + " bytes";
   if (any->granules_watched < any->granules_of_array)
     text += " looked at, a sample of " + count_of(any->granules_of_array) + ": standard error at most " + percent(any->standard_error);
@@ -15147,6 +15508,12 @@ class mpi_transport {
 
   explicit mpi_transport(const team& ranks) : team_(ranks), comm_(ranks.comm()), ranks_(ranks.size()) {}
   explicit mpi_transport(MPI_Comm comm) : mpi_transport(team(comm)) {}
+  mpi_transport(const mpi_transport&) = delete;
+  mpi_transport& operator=(const mpi_transport&) = delete;
+  ~mpi_transport() {
+    drop(sendings_);
+    drop(spare_);
+  }
 
   std::int32_t ranks() const noexcept { return ranks_; }
   std::int32_t hosted() const noexcept { return 1; }
@@ -15179,6 +15546,7 @@ class mpi_transport {
     sent_.assign(n, 0);
     received_.assign(n, 0);
     coming_.assign(n, 0);
+    pending_.reset(new packet[n]);
     team_.agree();
     failure mine;
     try {
@@ -15193,9 +15561,11 @@ class mpi_transport {
     }
     const failure first = team_.compare(mine);
     if (first) drop_all();
-    for (sending& s : sendings_) PMPI_Wait(&s.request, MPI_STATUS_IGNORE);
-    sendings_.clear();
-    pending_.clear();
+    for (sending* s = sendings_; s != nullptr; s = s->next) PMPI_Wait(&s->request, MPI_STATUS_IGNORE);
+    drop(sendings_);
+    last_ = nullptr;
+    pending_.reset();
+    waiting_.clear();
     if (first) throw peer_failed(comm_, first);
   }
 
@@ -15218,7 +15588,7 @@ class mpi_transport {
 
   // The packets of one round, by rank.
   struct outbox {
-    std::vector<packet> packets;
+    std::unique_ptr<packet[]> packets;
     packet& operator()(std::int32_t to) { return packets[static_cast<std::size_t>(to)]; }
   };
 
@@ -15227,9 +15597,8 @@ class mpi_transport {
                                   void (*consume)(const void*, std::int32_t, const unsigned char*, std::size_t)) const {
     const auto n = static_cast<std::size_t>(ranks_);
     const std::size_t room = std::max(static_cast<std::size_t>(team::round_bytes) / n, std::size_t{2048});
-    outbox out;
-    out.packets.resize(n);
-    std::vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
+    outbox out{std::unique_ptr<packet[]>(new packet[n])};
+    core::plain_vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
     // Room for what others send as long as none of them goes far beyond `room`. Its pages are not touched before.
     std::size_t in_room = 2 * room * n;
     std::unique_ptr<unsigned char[]> in_round(new unsigned char[in_room]);
@@ -15273,38 +15642,58 @@ class mpi_transport {
   struct sending {
     MPI_Request request = MPI_REQUEST_NULL;
     packet data;
+    sending* next = nullptr;
   };
+  static void drop(sending*& list) noexcept {
+    while (list != nullptr) {
+      sending* const next = list->next;
+      delete list;
+      list = next;
+    }
+  }
 
   void post(std::int32_t to, const packet& data) {
-    packet& out = pending_[to];
-    out.insert(out.end(), data.begin(), data.end());
+    packet& out = pending_[static_cast<std::size_t>(to)];
+    if (out.empty()) waiting_.push_back(to);  // perhaps once more, after it was sent because it was full
+    out.append(data.data(), data.size());
     if (out.size() >= flush_bytes) send(to, out);
   }
 
   void flush() {
-    for (auto& out : pending_) {
-      if (!out.second.empty()) send(out.first, out.second);
+    for (const std::int32_t to : waiting_) {
+      packet& out = pending_[static_cast<std::size_t>(to)];
+      if (!out.empty()) send(to, out);
     }
+    waiting_.clear();
   }
 
   void send(std::int32_t to, packet& out) {
     // Reuse the buffers of sends that are over; small ones are so at once.
-    while (!sendings_.empty()) {
+    while (sendings_ != nullptr) {
       int over = 0;
-      PMPI_Test(&sendings_.front().request, &over, MPI_STATUS_IGNORE);
+      PMPI_Test(&sendings_->request, &over, MPI_STATUS_IGNORE);
       if (over == 0) break;
-      if (spare_.size() < 16) spare_.push_back(std::move(sendings_.front().data));
-      sendings_.pop_front();
+      sending* const free = sendings_;
+      sendings_ = free->next;
+      if (spares_ == 16) {
+        delete free;
+        continue;
+      }
+      free->next = spare_;
+      spare_ = free;
+      ++spares_;
     }
-    sendings_.emplace_back();
-    sending& s = sendings_.back();
-    s.data.swap(out);
-    if (!spare_.empty()) {
-      out.swap(spare_.back());
-      spare_.pop_back();
+    sending* const s = spare_ != nullptr ? spare_ : new sending;
+    if (spare_ != nullptr) {
+      spare_ = s->next;
+      s->next = nullptr;
+      --spares_;
     }
+    s->data.swap(out);
     out.clear();
-    PMPI_Isend(s.data.data(), static_cast<int>(s.data.size()), MPI_BYTE, to, forward_tag, comm_, &s.request);
+    (sendings_ != nullptr ? last_->next : sendings_) = s;
+    last_ = s;
+    PMPI_Isend(s->data.data(), static_cast<int>(s->data.size()), MPI_BYTE, to, forward_tag, comm_, &s->request);
     ++sent_[static_cast<std::size_t>(to)];
   }
 
@@ -15359,10 +15748,13 @@ class mpi_transport {
   MPI_Comm comm_;
   int ranks_ = 1;
   packet in_;
-  std::vector<std::uint64_t> sent_, received_, coming_;  ///< messages of forward(), by rank
-  std::unordered_map<std::int32_t, packet> pending_;
-  std::deque<sending> sendings_;
-  std::vector<packet> spare_;
+  core::plain_vector<std::uint64_t> sent_, received_, coming_;  ///< messages of forward(), by rank
+  std::unique_ptr<packet[]> pending_;                           ///< by rank: not sent yet
+  core::plain_vector<std::int32_t> waiting_;                    ///< the ranks that have any
+  sending* sendings_ = nullptr;                                 ///< under way, the oldest first
+  sending* last_ = nullptr;                                     ///< of them
+  sending* spare_ = nullptr;                                    ///< over: memory to use again
+  unsigned spares_ = 0;                                         ///< how many of them
 };
 
 }  // namespace sync
@@ -15506,7 +15898,7 @@ class communication_analysis final : public data_analysis {
   comm::classifier classes_;
   comm::footprint_book footprints_;
   std::unique_ptr<comm::sharing_book> sharing_;  // of threads
-  std::vector<std::uint8_t> records_;            // by location: it ever had any
+  core::plain_vector<std::uint8_t> records_;            // by location: it ever had any
   std::size_t shared_by_ = 0;                    // so many had
   bool over_ = false;                            // the run
   node_sharing nodes_{options_};

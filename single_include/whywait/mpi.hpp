@@ -62,20 +62,17 @@
 #include <deque>
 #include <exception>
 #include <initializer_list>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
 #include <new>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <tuple>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 #include <boost/intrusive/unordered_set.hpp>
@@ -113,6 +110,316 @@ template <class... Parts>
     if (const char* rank = getenv(name)) return strcmp(rank, "0") == 0;
   return true;
 }
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/memory_pool.hpp
+#ifndef WHYWAIT_CORE_MEMORY_POOL_HPP
+#define WHYWAIT_CORE_MEMORY_POOL_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Memory in small blocks for many lists that live together: what is taken in a row lies in a row, and costs a few
+/// instructions instead of malloc's search through memory that has long left the cache. Blocks that come back are used
+/// again for others of about their size, the whole goes back to the system with the pool. Blocks of more than 16 KiB come
+/// from `operator new` one by one; so do all under AddressSanitizer, which sees each of them then.
+/// Not thread safe. Throws std::bad_alloc.
+class memory_pool {
+ public:
+  memory_pool() = default;
+  memory_pool(const memory_pool&) = delete;
+  memory_pool& operator=(const memory_pool&) = delete;
+  ~memory_pool() {
+    while (chunks_ != nullptr) {
+      link* const next = chunks_->next;
+      ::operator delete(chunks_);
+      chunks_ = next;
+    }
+  }
+
+  /// `bytes` of memory, aligned for 16.
+  [[gnu::noinline]] void* take(size_t bytes) {
+    if (bytes > largest) return ::operator new(bytes);
+    const size_t at = class_of(bytes);
+    if (link* const block = free_[at]) {
+      free_[at] = block->next;
+      return block;
+    }
+    const size_t size = size_of(at);
+    if (left_ < size) more();
+    left_ -= size;
+    void* const block = next_;
+    next_ += size;
+    return block;
+  }
+
+  /// Gives back what was taken with the same `bytes`.
+  void give(void* memory, size_t bytes) noexcept {
+    if (bytes > largest) return ::operator delete(memory);
+    link* const block = static_cast<link*>(memory);
+    link*& first = free_[class_of(bytes)];
+    block->next = first;
+    first = block;
+  }
+
+ private:
+  struct link {
+    link* next;
+  };
+
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr size_t largest = 0;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  static constexpr size_t largest = 0;
+#else
+  static constexpr size_t largest = size_t{16} << 10;
+#endif
+#else
+  static constexpr size_t largest = size_t{16} << 10;
+#endif
+
+  // Sizes: multiples of 16 up to 512, then four to each doubling.
+  static constexpr size_t fine = 32, classes = fine + 4 * 5;
+  static size_t class_of(size_t bytes) noexcept {
+    if (bytes <= 16 * fine) return bytes == 0 ? 0 : (bytes - 1) / 16;
+    const auto doublings = static_cast<size_t>(63 - __builtin_clzll(bytes - 1)) - 9;
+    return fine + 4 * doublings + (((bytes - 1) >> (doublings + 7)) & 3);
+  }
+  static size_t size_of(size_t at) noexcept {
+    return at < fine ? 16 * (at + 1) : (5 + ((at - fine) & 3)) << (7 + (at - fine) / 4);
+  }
+
+  // What is left of the chunk before is less than one block: it is lost.
+  [[gnu::cold, gnu::noinline]] void more() {
+    const size_t size = chunk_;
+    link* const chunk = static_cast<link*>(::operator new(size));
+    chunk->next = chunks_;
+    chunks_ = chunk;
+    next_ = reinterpret_cast<char*>(chunk) + 16;
+    left_ = size - 16;
+    if (chunk_ < size_t{1} << 20) chunk_ *= 2;
+  }
+
+  link* free_[classes] = {};
+  char* next_ = nullptr;
+  size_t left_ = 0;
+  size_t chunk_ = size_t{32} << 10;
+  link* chunks_ = nullptr;
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/plain_vector.hpp
+#ifndef WHYWAIT_CORE_PLAIN_VECTOR_HPP
+#define WHYWAIT_CORE_PLAIN_VECTOR_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+namespace detail {
+
+/// All of a plain_vector that does not depend on its elements but on their size: compiled once.
+class plain_memory {
+ protected:
+  plain_memory() noexcept = default;
+  explicit plain_memory(memory_pool* pool) noexcept : pool_(pool) {}
+  plain_memory(plain_memory&& other) noexcept { exchange(other); }
+  plain_memory(const plain_memory&) = delete;
+  plain_memory& operator=(const plain_memory&) = delete;
+
+  void exchange(plain_memory& other) noexcept {
+    void* const data = data_;
+    const uint32_t size = size_, capacity = capacity_;
+    memory_pool* const pool = pool_;
+    data_ = other.data_, size_ = other.size_, capacity_ = other.capacity_, pool_ = other.pool_;
+    other.data_ = data, other.size_ = size, other.capacity_ = capacity, other.pool_ = pool;
+  }
+
+  /// Room for exactly `count` elements; what is there stays.
+  [[gnu::noinline]] void move_to(size_t count, size_t element) {
+    if (count > UINT32_MAX) throw std::bad_alloc();
+    void* const fresh = pool_ != nullptr ? pool_->take(count * element) : ::operator new(count * element);
+    if (size_ != 0) memcpy(fresh, data_, size_ * element);
+    give_back(element);
+    data_ = fresh;
+    capacity_ = static_cast<uint32_t>(count);
+  }
+  /// Room for `more` elements behind those that are there, and for as many again.
+  [[gnu::noinline]] void grow(size_t more, size_t element) {
+    const size_t least = size_ + more, doubled = size_t{2} * capacity_, first = element < 16 ? 64 / element : 4;
+    const size_t most = doubled > UINT32_MAX && least <= UINT32_MAX ? size_t{UINT32_MAX} : doubled;
+    move_to(least > most ? (least > first ? least : first) : most, element);
+  }
+  /// The elements from `from` on to `to`; the room is there.
+  void shift(size_t to, size_t from, size_t element) noexcept {
+    char* const begin = static_cast<char*>(data_);
+    if (size_ != from) memmove(begin + to * element, begin + from * element, (size_ - from) * element);
+    size_ = static_cast<uint32_t>(size_ + to - from);
+  }
+  void give_back(size_t element) noexcept {
+    if (data_ != nullptr) free_all(element);
+  }
+  // Out of line: every list has an end, and few ends are hot.
+  [[gnu::noinline]] void free_all(size_t element) noexcept {
+    if (pool_ != nullptr) return pool_->give(data_, capacity_ * element);
+    ::operator delete(data_);
+  }
+
+  void* data_ = nullptr;
+  uint32_t size_ = 0, capacity_ = 0;
+  memory_pool* pool_ = nullptr;
+};
+
+}  // namespace detail
+
+/// std::vector for elements that are plain bytes (trivially copyable), for where the time to compile matters: each type
+/// costs a compiler a tenth of what it costs in std::vector, for all that moves memory is compiled once. Members as those
+/// of std::vector, iterators are pointers; fewer than 2^32 elements, std::bad_alloc beyond. With a `memory_pool`,
+/// borrowed, it takes its memory from there; copies do not, what is moved or swapped takes its pool along.
+template <class T>
+class plain_vector : private detail::plain_memory {
+  static_assert(__is_trivially_copyable(T), "elements are moved as bytes");
+  static_assert(alignof(T) <= 16, "memory is aligned for 16");
+
+ public:
+  using value_type = T;
+  using size_type = size_t;
+  using difference_type = ptrdiff_t;
+  using reference = T&;
+  using const_reference = const T&;
+  using iterator = T*;
+  using const_iterator = const T*;
+
+  plain_vector() noexcept = default;
+  explicit plain_vector(memory_pool& pool) noexcept : plain_memory(&pool) {}
+  explicit plain_vector(size_t count, const T& value = T()) { resize(count, value); }
+  plain_vector(std::initializer_list<T> values) { append(values.begin(), values.size()); }
+  plain_vector(const T* first, const T* last) { append(first, static_cast<size_t>(last - first)); }
+  plain_vector(const plain_vector& other) : plain_memory() { append(other.data(), other.size()); }
+  plain_vector(plain_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
+  plain_vector& operator=(const plain_vector& other) {
+    if (this != &other) assign(other.begin(), other.end());
+    return *this;
+  }
+  plain_vector& operator=(plain_vector&& other) noexcept {
+    plain_vector gone(static_cast<plain_vector&&>(other));
+    exchange(gone);
+    return *this;
+  }
+  ~plain_vector() { give_back(sizeof(T)); }
+
+  T* data() noexcept { return static_cast<T*>(data_); }
+  const T* data() const noexcept { return static_cast<const T*>(data_); }
+  size_t size() const noexcept { return size_; }
+  size_t capacity() const noexcept { return capacity_; }
+  bool empty() const noexcept { return size_ == 0; }
+  T* begin() noexcept { return data(); }
+  const T* begin() const noexcept { return data(); }
+  const T* cbegin() const noexcept { return data(); }
+  T* end() noexcept { return data() + size_; }
+  const T* end() const noexcept { return data() + size_; }
+  const T* cend() const noexcept { return data() + size_; }
+  T& operator[](size_t at) noexcept { return data()[at]; }
+  const T& operator[](size_t at) const noexcept { return data()[at]; }
+  T& front() noexcept { return data()[0]; }
+  const T& front() const noexcept { return data()[0]; }
+  T& back() noexcept { return data()[size_ - 1]; }
+  const T& back() const noexcept { return data()[size_ - 1]; }
+
+  void reserve(size_t count) {
+    if (count > capacity_) move_to(count, sizeof(T));
+  }
+  void push_back(const T& value) {
+    const T copy = value;  // it may be one of the elements
+    if (size_ == capacity_) grow(1, sizeof(T));
+    ::new (static_cast<void*>(data() + size_)) T(copy);
+    ++size_;
+  }
+  template <class... Parts>
+  T& emplace_back(Parts&&... parts) {
+    const T made{static_cast<Parts&&>(parts)...};
+    if (size_ == capacity_) grow(1, sizeof(T));
+    return *::new (static_cast<void*>(data() + size_++)) T(made);
+  }
+  void pop_back() noexcept { --size_; }
+  void clear() noexcept { size_ = 0; }
+  /// Gives its memory back and keeps its pool.
+  void release() noexcept {
+    give_back(sizeof(T));
+    data_ = nullptr;
+    size_ = capacity_ = 0;
+  }
+  void resize(size_t count) { resize(count, T()); }
+  void resize(size_t count, const T& value) {
+    const T copy = value;
+    if (count > capacity_) grow(count - size_, sizeof(T));
+    T* const end = data() + count;  // where nothing else can be written, bytes become a memset
+    for (T* to = data() + size_; to < end; ++to) ::new (static_cast<void*>(to)) T(copy);
+    size_ = static_cast<uint32_t>(count);
+  }
+  void assign(size_t count, const T& value) {
+    const T copy = value;
+    clear();
+    resize(count, copy);
+  }
+  /// `first` to `last` must not be its own elements.
+  void assign(const T* first, const T* last) {
+    clear();
+    append(first, static_cast<size_t>(last - first));
+  }
+  /// Behind the others; must not be its own elements.
+  void append(const T* first, size_t count) {
+    if (count == 0) return;
+    if (count > capacity_ - size_) size_ == 0 ? reserve(count) : grow(count, sizeof(T));
+    memcpy(static_cast<void*>(data() + size_), first, count * sizeof(T));
+    size_ += static_cast<uint32_t>(count);
+  }
+  T* insert(const T* before, const T& value) {
+    const T copy = value;
+    const auto at = static_cast<size_t>(before - data());
+    if (size_ == capacity_) grow(1, sizeof(T));
+    shift(at + 1, at, sizeof(T));
+    return ::new (static_cast<void*>(data() + at)) T(copy);
+  }
+  /// `first` to `last` must not be its own elements.
+  T* insert(const T* before, const T* first, const T* last) {
+    const auto at = static_cast<size_t>(before - data()), count = static_cast<size_t>(last - first);
+    if (count > capacity_ - size_) grow(count, sizeof(T));
+    shift(at + count, at, sizeof(T));
+    if (count != 0) memcpy(static_cast<void*>(data() + at), first, count * sizeof(T));
+    return data() + at;
+  }
+  T* erase(const T* first, const T* last) noexcept {
+    const auto at = static_cast<size_t>(first - data());
+    if (first != last) shift(at, static_cast<size_t>(last - data()), sizeof(T));
+    return data() + at;
+  }
+  T* erase(const T* at) noexcept { return erase(at, at + 1); }
+  /// An empty one with the same pool.
+  plain_vector sibling() const noexcept { return pool_ != nullptr ? plain_vector(*pool_) : plain_vector(); }
+  void swap(plain_vector& other) noexcept { exchange(other); }
+
+  friend bool operator==(const plain_vector& a, const plain_vector& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i != a.size(); ++i) {
+      if (!(a[i] == b[i])) return false;
+    }
+    return true;
+  }
+  friend bool operator!=(const plain_vector& a, const plain_vector& b) { return !(a == b); }
+};
 
 }  // namespace core
 }  // namespace v0
@@ -819,10 +1126,10 @@ class counted_code {
 
   /// Numbers must come in ascending order, each once. `line`: for the order of the path, the first number that is of the
   /// same line; 0: not for it.
-  void add(std::uint32_t number, const std::vector<term>& terms, std::uint32_t line = 0) {
+  void add(std::uint32_t number, const core::plain_vector<term>& terms, std::uint32_t line = 0) {
     numbers_.push_back(number);
     lines_.push_back(line);
-    terms_.insert(terms_.end(), terms.begin(), terms.end());
+    terms_.append(terms.data(), terms.size());
     ends_.push_back(terms_.size());
   }
   /// What a step stands for; nothing if it is not known. O(log numbers).
@@ -843,10 +1150,10 @@ class counted_code {
     return found == numbers_.end() || *found != number ? numbers_.size() : static_cast<std::size_t>(found - numbers_.begin());
   }
 
-  std::vector<std::uint32_t> lines_;
-  std::vector<std::uint32_t> numbers_;
-  std::vector<std::size_t> ends_;
-  std::vector<term> terms_;
+  core::plain_vector<std::uint32_t> lines_;
+  core::plain_vector<std::uint32_t> numbers_;
+  core::plain_vector<std::size_t> ends_;
+  core::plain_vector<term> terms_;
 };
 
 /// What one rank brings to the explanation.
@@ -866,6 +1173,120 @@ struct rank_history {
   bool continues = false;        ///< they are again at `end_ns`, and records go on: nothing is later than that
   std::int64_t before_ns = 0;    ///< time of this rank that earlier epochs had
   std::uint32_t posted_before = 0;  ///< the last ordinal of earlier epochs
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/approach.hpp
+#ifndef WHYWAIT_CORE_APPROACH_HPP
+#define WHYWAIT_CORE_APPROACH_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Asks for memory that will be needed soon and goes on at once; of at most 64 cache lines. Any address will do: what is
+/// not there is not asked for.
+inline void approach(const void* memory, size_t bytes) noexcept {
+  const char* const begin = static_cast<const char*>(memory);
+  __asm__ volatile("");  // or g++ takes a function that only prefetches for one without effect, and drops the call
+  for (size_t at = 0; at < bytes && at != 4096; at += 64) __builtin_prefetch(begin + at);
+}
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/key_map.hpp
+#ifndef WHYWAIT_EXPLAIN_KEY_MAP_HPP
+#define WHYWAIT_EXPLAIN_KEY_MAP_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// From a 64-bit key to a dense number: open addressing, linear probing, grows, never erases. Key 0 is
+/// reserved. A look-up costs one or two cache lines; not thread safe; throws std::bad_alloc.
+class key_map {
+ public:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  key_map() noexcept = default;
+  explicit key_map(core::memory_pool& pool) noexcept : slots_(pool) {}
+
+  /// The number of `key`, or `none`.
+  std::uint32_t find(std::uint64_t key) const noexcept {
+    if (slots_.empty()) return none;
+    for (std::size_t i = start(key);; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].key == key) return slots_[i].value;
+      if (slots_[i].key == 0) return none;
+    }
+  }
+
+  /// The number of `key`; a new key gets `fresh`.
+  std::uint32_t intern(std::uint64_t key, std::uint32_t fresh) {
+    if ((count_ + 1) * 2 > slots_.size()) grow();
+    for (std::size_t i = start(key);; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].key == key) return slots_[i].value;
+      if (slots_[i].key == 0) {
+        slots_[i] = {key, fresh};
+        ++count_;
+        return fresh;
+      }
+    }
+  }
+
+  /// Forgets `key`, if it is there.
+  void erase(std::uint64_t key) noexcept {
+    if (slots_.empty()) return;
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = start(key);
+    for (; slots_[at].key != key; at = (at + 1) & mask) {
+      if (slots_[at].key == 0) return;
+    }
+    // Who stands behind and is not yet at its own place moves up.
+    for (std::size_t i = (at + 1) & mask; slots_[i].key != 0; i = (i + 1) & mask) {
+      if (((i - start(slots_[i].key)) & mask) < ((i - at) & mask)) continue;
+      slots_[at] = slots_[i];
+      at = i;
+    }
+    slots_[at] = {};
+    --count_;
+  }
+
+  std::size_t size() const noexcept { return count_; }
+  void approach() const noexcept { core::approach(slots_.data(), slots_.size() * sizeof(slot)); }
+
+ private:
+  struct slot {
+    std::uint64_t key = 0;
+    std::uint32_t value = none;
+  };
+
+  std::size_t start(std::uint64_t key) const noexcept {
+    return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 20) & (slots_.size() - 1);
+  }
+
+  void grow() {
+    core::plain_vector<slot> old = slots_.sibling();
+    old.swap(slots_);
+    slots_.resize(old.empty() ? 16 : old.size() * 2);
+    for (const slot& s : old) {
+      if (s.key == 0) continue;
+      std::size_t i = start(s.key);
+      while (slots_[i].key != 0) i = (i + 1) & (slots_.size() - 1);
+      slots_[i] = s;
+    }
+  }
+
+  core::plain_vector<slot> slots_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace explain
@@ -1057,10 +1478,10 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 }
 
 // Bottom-up merge sort, compiled once for all lists; std::stable_sort is 2 to 10 KB of code for each of them.
-[[gnu::cold, gnu::noinline]] inline void sort_numbers(std::vector<std::uint32_t>& numbers, number_before before,
+[[gnu::cold, gnu::noinline]] inline void sort_numbers(core::plain_vector<std::uint32_t>& numbers, number_before before,
                                                       const void* context) {
   const std::size_t n = numbers.size();
-  std::vector<std::uint32_t> other(n);
+  core::plain_vector<std::uint32_t> other(n);
   for (std::size_t width = 1; width < n; width *= 2) {
     for (std::size_t begin = 0; begin < n; begin += 2 * width) {
       const std::size_t middle = begin + width < n ? begin + width : n;
@@ -1080,7 +1501,7 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 [[gnu::cold, gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before,
                                                    const void* context, number_swap swap) {
   if (in_order(size, before, context)) return;
-  std::vector<std::uint32_t> order(size);
+  core::plain_vector<std::uint32_t> order(size);
   for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
   sort_numbers(order, before, context);
   // Each cycle of the permutation is moved round once: what stood at its begin goes along to its end.
@@ -1118,23 +1539,24 @@ template <class T, class Before>
   };
   detail::sort_list(list, size, by_number, &context, &detail::swap_numbers<T>);
 }
-template <class T, class Before>
-[[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
+template <class List, class Before>
+[[gnu::cold]] void sort_rarely(List& list, Before before) {
   sort_rarely(list.data(), list.size(), before);
 }
 
 /// The same by operator<.
-template <class T>
-[[gnu::cold]] void sort_rarely(std::vector<T>& list) {
-  sort_rarely(list, [](const T& a, const T& b) { return a < b; });
+template <class List>
+[[gnu::cold]] void sort_rarely(List& list) {
+  using element = typename List::value_type;
+  sort_rarely(list, [](const element& a, const element& b) { return a < b; });
 }
 
 /// The same where time matters and lists are short mostly: up to 32 elements are sorted at once, each by insertion.
-template <class T, class Before>
-void sort_short(std::vector<T>& list, Before before) {
+template <class List, class Before>
+void sort_short(List& list, Before before) {
   if (list.size() > 32) return sort_rarely(list, before);
   for (std::size_t i = 1; i < list.size(); ++i) {
-    const T moving = list[i];
+    const typename List::value_type moving = list[i];
     std::size_t at = i;
     for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
     list[at] = moving;
@@ -1375,26 +1797,35 @@ struct place {
 /// that sorts first, so the result does not depend on the order of `add`.
 class names {
  public:
-  /// O(1) on average.
+  struct entry {
+    core::stable_key key;
+    place where;
+    bool operator==(const entry& o) const noexcept { return key == o.key && where == o.where; }
+  };
+
+  /// O(1) on average. The key 0 names nothing.
   [[gnu::cold]] void add(core::stable_key key, place where) {
-    const auto [found, inserted] = table_.try_emplace(key, where);
-    if (!inserted && better(where, found->second)) found->second = std::move(where);
+    if (key == 0) return;
+    const auto fresh = static_cast<std::uint32_t>(table_.size());
+    const std::uint32_t found = numbers_.intern(key, fresh);
+    if (found == fresh) table_.push_back({key, std::move(where)});
+    else if (better(where, table_[found].where)) table_[found].where = std::move(where);
   }
   void add(const names& others) {
-    for (const auto& [key, where] : others.table_) add(key, where);
+    for (const entry& e : others.table_) add(e.key, e.where);
   }
 
-  /// The place of a key, or null.
+  /// The place of a key, or null. Valid until something is added.
   [[gnu::cold]] const place* find(core::stable_key key) const noexcept {
-    const auto found = table_.find(key);
-    return found == table_.end() ? nullptr : &found->second;
+    const std::uint32_t found = numbers_.find(key);
+    return found == explain::key_map::none ? nullptr : &table_[found].where;
   }
   std::size_t size() const noexcept { return table_.size(); }
 
   /// All entries, sorted by key.
-  [[gnu::cold]] std::vector<std::pair<core::stable_key, place>> entries() const {
-    std::vector<std::pair<core::stable_key, place>> all(table_.begin(), table_.end());
-    explain::sort_rarely(all, [](const auto& a, const auto& b) { return a.first < b.first; });
+  [[gnu::cold]] std::vector<entry> entries() const {
+    std::vector<entry> all = table_;
+    explain::sort_rarely(all, [](const entry& a, const entry& b) { return a.key < b.key; });
     return all;
   }
 
@@ -1416,7 +1847,9 @@ class names {
     if (const int c = a.module.compare(b.module)) return c < 0;
     return a.offset < b.offset;
   }
-  std::unordered_map<core::stable_key, place> table_;
+
+  explain::key_map numbers_;  // in table_
+  std::vector<entry> table_;
 };
 
 /// Code location in a text: "halo.cpp:142", "halo.cpp:142-150", without debug information "app+0x1234", else "".
@@ -1689,7 +2122,7 @@ class json_writer {
   }
 
   Sink sink_;
-  std::vector<std::size_t> members_;  ///< members written so far of each open object or array
+  core::plain_vector<std::size_t> members_;  ///< members written so far of each open object or array
   bool after_key_ = false;
   bool started_ = false;
 };
@@ -2305,6 +2738,64 @@ struct evaluation {
 
 #endif
 
+// ---- whywait/rules/detail/nearest.hpp
+#ifndef WHYWAIT_RULES_DETAIL_NEAREST_HPP
+#define WHYWAIT_RULES_DETAIL_NEAREST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+namespace detail {
+
+/// Edits (insert, delete, replace, swap of neighbours) from one word to another, `most` + 1 if there are more.
+/// Optimal string alignment distance, O(a b).
+[[gnu::cold]] inline std::size_t edits(std::string_view a, std::string_view b, std::size_t most) {
+  const std::size_t far = most + 1;
+  if ((a.size() > b.size() ? a.size() - b.size() : b.size() - a.size()) > most) return far;
+  core::plain_vector<std::size_t> older(b.size() + 1), old(b.size() + 1), now(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) old[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    now[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      now[j] = std::min({old[j] + 1, now[j - 1] + 1, old[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = std::min(now[j], older[j - 2] + 1);
+    }
+    older.swap(old);
+    old.swap(now);
+  }
+  return std::min(old[b.size()], far);
+}
+
+/// Collects candidates and keeps the one nearest to a word that is not known; ties keep the first. All borrowed.
+class nearest_name {
+ public:
+  explicit nearest_name(std::string_view word)
+      : word_(word.substr(0, 64)), best_(std::min<std::size_t>(1 + word.size() / 3, 4) + 1) {}
+
+  [[gnu::cold]] void offer(std::string_view candidate) {
+    if (candidate.size() > 64 || best_ == 0) return;
+    const std::size_t distance = edits(word_, candidate, best_ - 1);
+    if (distance >= best_) return;
+    best_ = distance;
+    name_ = candidate;
+  }
+
+  /// "did you mean send_start_time?", or nothing if no candidate is near.
+  [[gnu::cold]] std::string hint() const { return name_.empty() ? std::string() : "did you mean " + std::string(name_) + "?"; }
+
+ private:
+  std::string_view word_;
+  std::size_t best_;
+  std::string_view name_;
+};
+
+}  // namespace detail
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/detail/utf8.hpp
 #ifndef WHYWAIT_RULES_DETAIL_UTF8_HPP
 #define WHYWAIT_RULES_DETAIL_UTF8_HPP
@@ -2352,6 +2843,14 @@ namespace detail {
     else out.append(text, at, length);
     at += length != 0 ? length : 1;
   }
+  return out;
+}
+
+/// Pieces of a text one behind the other. Messages are put together here, not where they are said: each `+` of texts is
+/// code, and code for when it throws.
+[[gnu::cold]] inline std::string joined(std::initializer_list<std::string_view> pieces) {
+  std::string out;
+  for (const std::string_view piece : pieces) out += piece;
   return out;
 }
 
@@ -2414,11 +2913,16 @@ struct span {
   std::uint32_t end = 0;
 };
 
-/// One text of rules: its name in messages, and the text.
-struct source_text {
+/// A text and what it is called.
+struct named_text {
   std::string name;
   std::string text;
+
+  bool operator==(const named_text& o) const { return name == o.name && text == o.text; }
 };
+
+/// One text of rules: its name in messages, and the text.
+using source_text = named_text;
 
 /// One message, ready to print.
 struct diagnostic {
@@ -2463,8 +2967,8 @@ class diagnostics {
   }
   const source_text& source(std::uint32_t index) const noexcept { return sources_[index]; }
 
-  /// Adds a message about a piece of a source. Beyond `most` for one source it only counts.
-  [[gnu::cold]] void report(code number, span where, std::string message, std::string hint = {}) {
+  /// Adds a message about a piece of a source, `message` in pieces. Beyond `most` for one source it only counts.
+  [[gnu::cold]] void report(code number, span where, std::initializer_list<std::string_view> message, std::string_view hint = {}) {
     if (++counts_[where.source] > most) return;
     const source_text& from = sources_[where.source];
     const std::string_view text = from.text;
@@ -2478,10 +2982,14 @@ class diagnostics {
     out.source = detail::clean(from.name);
     out.line = 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n'));
     out.column = 1 + detail::columns_in(text.substr(line_begin, begin - line_begin));
-    out.message = std::move(message);
-    out.hint = std::move(hint);
+    out.message = detail::clean(detail::joined(message));
+    out.hint = hint;
     out.excerpt = excerpt(text, line_begin, line_end, begin, std::max<std::size_t>(where.end, begin + 1));
     list_.push_back(std::move(out));
+  }
+
+  [[gnu::cold]] void report(code number, span where, std::initializer_list<std::string_view> message, const detail::nearest_name& near) {
+    report(number, where, message, near.hint());
   }
 
   /// A message about a whole source, for example a file that cannot be read.
@@ -2516,8 +3024,8 @@ class diagnostics {
     return out;
   }
 
-  std::deque<source_text> sources_;  // views into the texts stay valid while sources are added
-  std::vector<std::size_t> counts_;
+  std::vector<source_text> sources_;
+  core::plain_vector<std::size_t> counts_;
   std::vector<diagnostic> list_;
 };
 
@@ -2543,32 +3051,30 @@ class text_pool {
   static constexpr std::uint32_t none = 0xffffffff;
 
   text_pool() { intern({}); }
-  text_pool(const text_pool& other) : text_pool() {
-    for (const std::string& text : other.texts_) intern(text);
-  }
-  text_pool(text_pool&&) = default;
-  text_pool& operator=(const text_pool&) = delete;
-  text_pool& operator=(text_pool&&) = default;
 
   /// The number of a text, `none` once the pool holds `most_bytes`. O(length).
-  std::uint32_t intern(std::string_view text) {
-    const auto found = numbers_.find(text);
-    if (found != numbers_.end()) return found->second;
+  [[gnu::noinline]] std::uint32_t intern(std::string_view text) {
+    std::uint64_t key = 0xcbf29ce484222325u;  // FNV-1a
+    for (const char c : text) key = (key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    for (key = core::combine(key, 0);; key = core::combine(key, 1)) {  // of texts with one hash each takes the next key
+      const std::uint32_t number = numbers_.find(key);
+      if (number == explain::key_map::none) break;
+      if (texts_[number] == text) return number;
+    }
     if (bytes_ + text.size() + 64 > most_bytes) return none;
     bytes_ += text.size() + 64;
     texts_.emplace_back(text);
-    const auto number = static_cast<std::uint32_t>(texts_.size() - 1);
-    numbers_.emplace(texts_.back(), number);
-    return number;
+    return numbers_.intern(key, static_cast<std::uint32_t>(texts_.size() - 1));
   }
+  /// Good until the next text is added.
   const std::string& operator[](double number) const noexcept {
     const auto index = static_cast<std::size_t>(number);
     return texts_[index < texts_.size() ? index : 0];
   }
 
  private:
-  std::deque<std::string> texts_;  // views in `numbers_` stay valid
-  std::unordered_map<std::string_view, std::uint32_t> numbers_;
+  std::vector<std::string> texts_;
+  explain::key_map numbers_;
   std::size_t bytes_ = 0;
 };
 
@@ -2611,7 +3117,7 @@ struct instruction {
 
 /// A compiled expression. Empty: always true.
 struct program {
-  std::vector<instruction> steps;
+  core::plain_vector<instruction> steps;
   span where;               ///< what a message about it points to
   std::uint32_t stack = 0;  ///< most values on the stack at once
   bool plain = false;       ///< one `load`
@@ -2762,7 +3268,7 @@ struct event_type {
 /// A tracing rule: which calls become events, and how their parameters are computed.
 struct simple_rule {
   std::uint32_t type = 0;
-  std::vector<core::mpi_call> functions;
+  core::plain_vector<core::mpi_call> functions;
   std::vector<program> values;  ///< one for each column
 };
 
@@ -2792,7 +3298,7 @@ struct aggregate {
 /// A construction rule of a composite event.
 struct composite_rule {
   std::uint32_t type = 0;
-  std::vector<char> shared;          ///< for each member
+  core::plain_vector<char> shared;          ///< for each member
   std::vector<join_step> steps;      ///< gathered: one step, the filter
   std::vector<program> keys;         ///< gathered: `by`
   std::vector<aggregate> aggregates; ///< gathered
@@ -2868,10 +3374,10 @@ struct event_table {
   std::size_t width = 0;         ///< values in a row
   std::size_t members_width = 0; ///< members in a row
   std::uint32_t rows = 0;
-  std::vector<double> cells;
-  std::vector<std::uint32_t> members;  ///< row of each member in the table of its type
-  std::vector<double> weights;         ///< how many real events a row stands for; empty: one each
-  std::vector<std::uint32_t> actions;  ///< two a row, `none` where there is none; empty: no row has any
+  core::plain_vector<double> cells;
+  core::plain_vector<std::uint32_t> members;  ///< row of each member in the table of its type
+  core::plain_vector<double> weights;         ///< how many real events a row stands for; empty: one each
+  core::plain_vector<std::uint32_t> actions;  ///< two a row, `none` where there is none; empty: no row has any
 
   const double* row(std::uint32_t index) const noexcept { return cells.data() + index * width; }
   double weight(std::uint32_t index) const noexcept { return weights.empty() ? 1.0 : weights[index]; }
@@ -2931,7 +3437,7 @@ class event_store {
     if (t.rows >= most_rows) return event_table::none;
     t.cells.resize(t.cells.size() + t.width, 0.0);
     if (!t.weights.empty()) t.weights.push_back(1.0);
-    if (!t.actions.empty()) t.actions.insert(t.actions.end(), 2, event_table::none);
+    if (!t.actions.empty()) t.actions.resize(t.actions.size() + 2, event_table::none);
     return t.rows++;
   }
   void set_weight(std::uint32_t type, std::uint32_t row, double weight) {
@@ -2951,7 +3457,7 @@ class event_store {
   text_pool texts_;
   std::vector<event_table> tables_;
   std::vector<action> actions_;
-  std::vector<std::uint32_t> by_action_;  ///< sorted
+  core::plain_vector<std::uint32_t> by_action_;  ///< sorted
 };
 
 /// Fills one row by the names of its parameters: `row_writer(store, "lock").set("utilisation", 0.9)`. For facts, of which
@@ -3042,6 +3548,7 @@ class trouble {
   void report(code number, span where, std::string message) { note(number, where, std::move(message)); }
 
   const std::vector<entry>& list() const noexcept { return list_; }
+  std::vector<entry> take() noexcept { return std::move(list_); }
 
  private:
   [[gnu::cold]] void note(code number, span where, std::string message) {
@@ -3090,7 +3597,7 @@ class join_index {
     if (!plain_) values_.resize(table.rows * keys_);
 
     // Programs name rows by member; only this member's is read here.
-    std::vector<const double*> rows(step.member + 1, nullptr);
+    core::plain_vector<const double*> rows(step.member + 1, nullptr);
     double found[most_keys];
     for (std::uint32_t row = table.rows; row-- > 0;) {
       rows[step.member] = table.row(row);
@@ -3137,9 +3644,9 @@ class join_index {
   std::size_t keys_;
   std::size_t mask_ = 0;
   bool plain_ = true;
-  std::vector<std::uint32_t> columns_;
-  std::vector<double> values_;
-  std::vector<std::uint32_t> heads_, next_;
+  core::plain_vector<std::uint32_t> columns_;
+  core::plain_vector<double> values_;
+  core::plain_vector<std::uint32_t> heads_, next_;
 };
 
 }  // namespace rules
@@ -3272,15 +3779,77 @@ class builder {
   event_store& store_;
   const composite_rule& rule_;
   trouble& log_;
-  std::vector<event_table*> tables_;                ///< by step
-  std::vector<std::vector<unsigned char>> used_;    ///< by step; empty for shared members
+  core::plain_vector<event_table*> tables_;                ///< by step
+  std::vector<core::plain_vector<unsigned char>> used_;    ///< by step; empty for shared members
   std::vector<join_index> indices_;                 ///< by step - 1
-  std::vector<const double*> rows_;
-  std::vector<std::uint32_t> chosen_;
+  core::plain_vector<const double*> rows_;
+  core::plain_vector<std::uint32_t> chosen_;
   std::uint64_t budget_ = 0;
   bool stopped_ = false;
 };
 
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/detail/distinct_rows.hpp
+#ifndef WHYWAIT_RULES_DETAIL_DISTINCT_ROWS_HPP
+#define WHYWAIT_RULES_DETAIL_DISTINCT_ROWS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+namespace detail {
+
+/// Numbers different rows of words of 64 bits from 0, in the order in which they come. Exact, though it goes by a hash.
+/// O(width) each, 8 bytes a word and about 30 a row. Not thread safe; throws std::bad_alloc.
+class distinct_rows {
+ public:
+  static constexpr std::uint32_t none = explain::key_map::none;
+
+  explicit distinct_rows(std::size_t width) : width_(width) {}
+
+  std::uint32_t size() const noexcept { return count_; }
+
+  /// The number of a row; `size()` before the call for a new one.
+  [[gnu::noinline]] std::uint32_t number_of(const void* row) {
+    std::uint64_t key = 0;
+    const std::uint32_t known = look_for(row, key);
+    if (known != none) return known;
+    words_.append(static_cast<const unsigned char*>(row), width_ * sizeof(std::uint64_t));
+    return numbers_.intern(key, count_++);
+  }
+  bool has(const void* row) const noexcept {
+    std::uint64_t key = 0;
+    return look_for(row, key) != none;
+  }
+
+ private:
+  // Of several rows with one hash each takes the next key.
+  [[gnu::noinline]] std::uint32_t look_for(const void* row, std::uint64_t& key) const noexcept {
+    const auto* const bytes = static_cast<const unsigned char*>(row);
+    const std::size_t size = width_ * sizeof(std::uint64_t);
+    key = 1;
+    for (std::size_t at = 0; at != size; at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes + at, sizeof word);
+      key = core::combine(key, word);
+    }
+    for (;; key = core::combine(key, 1)) {
+      const std::uint32_t number = numbers_.find(key);
+      if (number == none || size == 0 || std::memcmp(words_.data() + number * size, bytes, size) == 0) return number;
+    }
+  }
+
+  std::size_t width_;
+  std::uint32_t count_ = 0;
+  core::plain_vector<unsigned char> words_;
+  explain::key_map numbers_;
+};
+
+}  // namespace detail
 }  // namespace rules
 }  // namespace v0
 }  // namespace whywait
@@ -3299,34 +3868,31 @@ namespace rules {
 /// their keys become one. Linear. The event remembers its first members only (event_type::gathered_members).
 class gatherer {
  public:
-  gatherer(event_store& store, const composite_rule& rule, trouble& log) : store_(store), rule_(rule), log_(log) {}
+  gatherer(event_store& store, const composite_rule& rule, trouble& log)
+      : store_(store), rule_(rule), log_(log), numbers_(rule.keys.size()) {}
 
   [[gnu::cold]] void build() {
     const event_type& type = store_.rules().types[rule_.type];
     const event_table& from = store_.table(type.members[0].second);
     const std::size_t aggregates = rule_.aggregates.size();
-    std::vector<double> values(aggregates);
-    std::string key(rule_.keys.size() * sizeof(double), '\0');
+    core::plain_vector<double> values(aggregates), key(rule_.keys.size());
     for (std::uint32_t row = 0; row < from.rows; ++row) {
       const double* const rows[] = {from.row(row)};
       if (!log_.holds(rule_.steps[0].filter, rows, nullptr, store_.texts())) continue;
       bool good = true;
       for (std::size_t k = 0; k < rule_.keys.size() && good; ++k) {
-        double value = 0;
-        good = log_.value(rule_.keys[k], rows, nullptr, store_.texts(), value);
-        value += 0.0;  // -0 and 0 are equal
-        std::memcpy(&key[k * sizeof value], &value, sizeof value);
+        good = log_.value(rule_.keys[k], rows, nullptr, store_.texts(), key[k]);
+        key[k] += 0.0;  // -0 and 0 are equal
       }
       for (std::size_t a = 0; a < aggregates && good; ++a)
         if (!rule_.aggregates[a].value.empty()) good = log_.value(rule_.aggregates[a].value, rows, nullptr, store_.texts(), values[a]);
       if (!good) continue;
-      const auto fresh = static_cast<std::uint32_t>(groups_.size());
-      const auto [found, inserted] = numbers_.try_emplace(key, fresh);
-      if (inserted) {
+      const std::uint32_t number = numbers_.number_of(key.data());
+      if (number == groups_.size()) {
         groups_.emplace_back();
         totals_.resize(totals_.size() + aggregates);
       }
-      add(found->second, row, from.weight(row), values);
+      add(number, row, from.weight(row), values);
     }
     for (std::uint32_t g = 0; g < groups_.size(); ++g) emit(from, g);
   }
@@ -3338,7 +3904,7 @@ class gatherer {
     std::uint32_t member_count = 0;
   };
 
-  void add(std::uint32_t number, std::uint32_t row, double weight, const std::vector<double>& values) {
+  void add(std::uint32_t number, std::uint32_t row, double weight, const core::plain_vector<double>& values) {
     group& g = groups_[number];
     const bool first = g.weight == 0;
     g.weight += weight;
@@ -3352,13 +3918,9 @@ class gatherer {
         case aggregate_kind::least: t = first || values[a] < t ? values[a] : t; break;
         case aggregate_kind::most: t = first || values[a] > t ? values[a] : t; break;
         case aggregate_kind::distinct: {
-          std::string seen(sizeof(std::uint32_t) * 2 + sizeof(double), '\0');
-          const auto which = static_cast<std::uint32_t>(a);
-          const double value = values[a] + 0.0;
-          std::memcpy(&seen[0], &number, sizeof number);
-          std::memcpy(&seen[sizeof number], &which, sizeof which);
-          std::memcpy(&seen[sizeof number + sizeof which], &value, sizeof value);
-          if (seen_.try_emplace(seen, number).second) t += 1;
+          const double seen[] = {static_cast<double>(number), static_cast<double>(a), values[a] + 0.0};
+          const std::uint32_t before = seen_.size();
+          if (seen_.number_of(seen) == before) t += 1;
           break;
         }
       }
@@ -3368,7 +3930,7 @@ class gatherer {
   [[gnu::cold]] void emit(const event_table& from, std::uint32_t number) {
     const group& g = groups_[number];
     const std::size_t aggregates = rule_.aggregates.size();
-    std::vector<double> extras(aggregates);
+    core::plain_vector<double> extras(aggregates);
     for (std::size_t a = 0; a < aggregates; ++a) {
       extras[a] = totals_[number * aggregates + a];
       if (rule_.aggregates[a].kind == aggregate_kind::mean) extras[a] /= g.weight;
@@ -3401,10 +3963,10 @@ class gatherer {
   event_store& store_;
   const composite_rule& rule_;
   trouble& log_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;
-  std::vector<group> groups_;
-  std::vector<double> totals_;
-  std::unordered_map<std::string, std::uint32_t> seen_;  ///< values of distinct(), and where
+  detail::distinct_rows numbers_;  ///< of keys: numbers in `groups_`
+  core::plain_vector<group> groups_;
+  core::plain_vector<double> totals_;
+  detail::distinct_rows seen_{3};  ///< values of distinct(), and where
 };
 
 }  // namespace rules
@@ -3441,11 +4003,15 @@ class evaluator {
     }
     for (std::uint32_t p = 0; p < rules_.problems.size(); ++p) look_for(p);
     findings out;
-    for (const auto& [key, total] : sums_) out.list.push_back(render(key, total));
+    explain::sort_rarely(sums_, [](const sum& a, const sum& b) { return a.of < b.of; });
+    out.list.reserve(sums_.size());
+    for (const sum& total : sums_) out.list.push_back(render(total.of, total));
     explain::sort_rarely(out.list, [](const finding& a, const finding& b) {
-      return std::make_tuple(-a.saving, -a.seconds, a.rule, a.wait) < std::make_tuple(-b.saving, -b.seconds, b.rule, b.wait);
+      if (a.saving != b.saving) return a.saving > b.saving;
+      if (a.seconds != b.seconds) return a.seconds > b.seconds;
+      return a.rule != b.rule ? a.rule < b.rule : a.wait < b.wait;
     });
-    out.troubles = log_.list();
+    out.troubles = log_.take();
     return out;
   }
 
@@ -3454,10 +4020,10 @@ class evaluator {
 
   /// What a problem is told apart by: rule, wait and actions.
   struct origin {
-    std::uint32_t rule = 0;
     std::int64_t wait = -1;
+    std::uint32_t rule = 0;
     std::uint32_t count = 0;
-    std::array<std::uint32_t, most_actions> actions{};
+    std::uint32_t actions[most_actions] = {};
 
     void add(std::uint32_t action) {
       if (action == event_table::none || count == most_actions) return;
@@ -3468,19 +4034,22 @@ class evaluator {
     bool operator<(const origin& o) const noexcept {
       if (rule != o.rule) return rule < o.rule;
       if (wait != o.wait) return wait < o.wait;
-      return count != o.count ? count < o.count : actions < o.actions;
+      if (count != o.count) return count < o.count;
+      std::size_t i = 0;
+      while (i + 1 != most_actions && actions[i] == o.actions[i]) ++i;
+      return actions[i] < o.actions[i];
     }
-    bool operator==(const origin& o) const noexcept {
-      return rule == o.rule && wait == o.wait && count == o.count && actions == o.actions;
-    }
+    bool operator==(const origin& o) const noexcept { return std::memcmp(this, &o, sizeof o) == 0; }
   };
+  static_assert(sizeof(origin) == 16 + 4 * most_actions, "without holes: compared as bytes");
   struct sum {
+    origin of;
     double seconds = 0, saving = 0, instances = 0;
     double longest = -1;
     std::uint32_t row = 0;  ///< the longest instance: templates show its values
   };
 
-  std::vector<const double*>& rows_of(const event_type& type, std::uint32_t type_index, std::uint32_t row) {
+  core::plain_vector<const double*>& rows_of(const event_type& type, std::uint32_t type_index, std::uint32_t row) {
     const event_table& table = store_.table(type_index);
     rows_.assign(1, table.row(row));
     for (std::size_t m = 0; m < type.members.size(); ++m)
@@ -3493,7 +4062,7 @@ class evaluator {
     const event_type& type = rules_.types[rule.type];
     const event_table& table = store_.table(rule.type);
     origin last;
-    sum* last_sum = nullptr;
+    std::uint32_t number = detail::distinct_rows::none;
     for (std::uint32_t row = 0; row < table.rows; ++row) {
       const double* const* const rows = rows_of(type, rule.type, row).data();
       if (!log_.holds(rule.when, rows, nullptr, store_.texts())) continue;
@@ -3506,18 +4075,20 @@ class evaluator {
       from.rule = index;
       descend(rule.type, row, from, 0);
       if (from.wait == several) from.wait = -1;
-      if (last_sum == nullptr || !(from == last)) {
-        if (sums_.size() >= most_findings && sums_.count(from) == 0) continue;
-        last_sum = &sums_[from];
+      if (number == detail::distinct_rows::none || !(from == last)) {
+        if (sums_.size() >= most_findings && !origins_.has(&from)) continue;
+        number = origins_.number_of(&from);
+        if (number == sums_.size()) sums_.push_back({from});
         last = from;
       }
+      sum& all = sums_[number];
       const double weight = table.weight(row);
-      last_sum->seconds += weight * duration;
-      last_sum->saving += weight * std::max(0.0, std::min(saving, duration));
-      last_sum->instances += weight;
-      if (duration > last_sum->longest) {
-        last_sum->longest = duration;
-        last_sum->row = row;
+      all.seconds += weight * duration;
+      all.saving += weight * std::max(0.0, std::min(saving, duration));
+      all.instances += weight;
+      if (duration > all.longest) {
+        all.longest = duration;
+        all.row = row;
       }
     }
   }
@@ -3561,7 +4132,7 @@ class evaluator {
       parent = std::max(row[wait.find("duration")], row[wait.find("all_shapes")]) / whole;
     }
     out.matters = !(whole > 0) || parent >= (rule.threshold >= 0 ? rule.threshold : rules_.threshold);
-    for (std::uint32_t i = 0; i < key.count; ++i) out.actions.push_back(store_.action_of(key.actions[i]));
+    for (std::uint32_t i = 0; i < key.count; ++i) out.actions.push_back(action(store_.action_of(key.actions[i])));
     const double extras[] = {found.instances, found.seconds, out.share};
     const double* const* const rows = rows_of(rules_.types[rule.type], rule.type, found.row).data();
     out.description = text(rule.description, rows, extras);
@@ -3578,121 +4149,12 @@ class evaluator {
   const knowledge& rules_;
   trouble log_;
   std::uint32_t wait_type_;
-  std::map<origin, sum> sums_;
-  std::vector<const double*> rows_;
+  detail::distinct_rows origins_{sizeof(origin) / sizeof(std::uint64_t)};  ///< numbers in `sums_`
+  core::plain_vector<sum> sums_;
+  core::plain_vector<const double*> rows_;
 };
 
 }  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/core/approach.hpp
-#ifndef WHYWAIT_CORE_APPROACH_HPP
-#define WHYWAIT_CORE_APPROACH_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace core {
-
-/// Asks for memory that will be needed soon and goes on at once; of at most 64 cache lines. Any address will do: what is
-/// not there is not asked for.
-inline void approach(const void* memory, size_t bytes) noexcept {
-  const char* const begin = static_cast<const char*>(memory);
-  __asm__ volatile("");  // or g++ takes a function that only prefetches for one without effect, and drops the call
-  for (size_t at = 0; at < bytes && at != 4096; at += 64) __builtin_prefetch(begin + at);
-}
-
-}  // namespace core
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/key_map.hpp
-#ifndef WHYWAIT_EXPLAIN_KEY_MAP_HPP
-#define WHYWAIT_EXPLAIN_KEY_MAP_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// From a 64-bit key to a dense number: open addressing, linear probing, grows, never erases. Key 0 is
-/// reserved. A look-up costs one or two cache lines; not thread safe; throws std::bad_alloc.
-class key_map {
- public:
-  static constexpr std::uint32_t none = 0xffffffffu;
-
-  /// The number of `key`, or `none`.
-  std::uint32_t find(std::uint64_t key) const noexcept {
-    if (slots_.empty()) return none;
-    for (std::size_t i = start(key);; i = (i + 1) & (slots_.size() - 1)) {
-      if (slots_[i].key == key) return slots_[i].value;
-      if (slots_[i].key == 0) return none;
-    }
-  }
-
-  /// The number of `key`; a new key gets `fresh`.
-  std::uint32_t intern(std::uint64_t key, std::uint32_t fresh) {
-    if ((count_ + 1) * 2 > slots_.size()) grow();
-    for (std::size_t i = start(key);; i = (i + 1) & (slots_.size() - 1)) {
-      if (slots_[i].key == key) return slots_[i].value;
-      if (slots_[i].key == 0) {
-        slots_[i] = {key, fresh};
-        ++count_;
-        return fresh;
-      }
-    }
-  }
-
-  /// Forgets `key`, if it is there.
-  void erase(std::uint64_t key) noexcept {
-    if (slots_.empty()) return;
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = start(key);
-    for (; slots_[at].key != key; at = (at + 1) & mask) {
-      if (slots_[at].key == 0) return;
-    }
-    // Who stands behind and is not yet at its own place moves up.
-    for (std::size_t i = (at + 1) & mask; slots_[i].key != 0; i = (i + 1) & mask) {
-      if (((i - start(slots_[i].key)) & mask) < ((i - at) & mask)) continue;
-      slots_[at] = slots_[i];
-      at = i;
-    }
-    slots_[at] = {};
-    --count_;
-  }
-
-  std::size_t size() const noexcept { return count_; }
-  void approach() const noexcept { core::approach(slots_.data(), slots_.size() * sizeof(slot)); }
-
- private:
-  struct slot {
-    std::uint64_t key = 0;
-    std::uint32_t value = none;
-  };
-
-  std::size_t start(std::uint64_t key) const noexcept {
-    return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 20) & (slots_.size() - 1);
-  }
-
-  void grow() {
-    std::vector<slot> old(slots_.empty() ? 16 : slots_.size() * 2);
-    old.swap(slots_);
-    for (const slot& s : old) {
-      if (s.key == 0) continue;
-      std::size_t i = start(s.key);
-      while (slots_[i].key != 0) i = (i + 1) & (slots_.size() - 1);
-      slots_[i] = s;
-    }
-  }
-
-  std::vector<slot> slots_;
-  std::size_t count_ = 0;
-};
-
-}  // namespace explain
 }  // namespace v0
 }  // namespace whywait
 
@@ -3846,17 +4308,21 @@ struct call_values {
 /// Makes simple events of calls as the tracing rules say. About 50 ns for each event. Not thread safe.
 class call_feeder {
  public:
-  [[gnu::cold]] call_feeder(event_store& store, trouble& log) : store_(store), log_(log), by_call_(static_cast<std::size_t>(core::mpi_call::count_)) {
+  [[gnu::cold]] call_feeder(event_store& store, trouble& log) : store_(store), log_(log), first_(static_cast<std::size_t>(core::mpi_call::count_), none) {
     const std::vector<simple_rule>& rules = store.rules().simples;
-    for (std::uint32_t i = 0; i < rules.size(); ++i)
-      for (const core::mpi_call function : rules[i].functions) by_call_[static_cast<std::size_t>(function)].push_back(i);
+    for (auto i = static_cast<std::uint32_t>(rules.size()); i-- > 0;)
+      for (const core::mpi_call function : rules[i].functions) {
+        std::uint32_t& first = first_[static_cast<std::size_t>(function)];
+        uses_.push_back({i, first});
+        first = static_cast<std::uint32_t>(uses_.size() - 1);
+      }
   }
 
   /// `weight`: how many calls of this kind it stands for. `place`: the action that findings name.
   void feed(core::mpi_call function, const call_values& call, std::uint32_t place = event_table::none, double weight = 1) {
     if (function >= core::mpi_call::count_) return;
-    for (const std::uint32_t index : by_call_[static_cast<std::size_t>(function)]) {
-      const simple_rule& rule = store_.rules().simples[index];
+    for (std::uint32_t use = first_[static_cast<std::size_t>(function)]; use != none; use = uses_[use].next) {
+      const simple_rule& rule = store_.rules().simples[uses_[use].rule];
       const double* const rows[] = {call.values};
       values_.resize(rule.values.size());
       bool good = true;
@@ -3873,10 +4339,16 @@ class call_feeder {
   }
 
  private:
+  static constexpr std::uint32_t none = 0xffffffff;
+  struct use_of_call {
+    std::uint32_t rule, next;
+  };
+
   event_store& store_;
   trouble& log_;
-  std::vector<std::vector<std::uint32_t>> by_call_;
-  std::vector<double> values_;
+  core::plain_vector<std::uint32_t> first_;  ///< by call: number in `uses_`
+  core::plain_vector<use_of_call> uses_;     ///< of one call: its rules, in order
+  core::plain_vector<double> values_;
 };
 
 }  // namespace rules
@@ -3981,7 +4453,7 @@ namespace rules {
 
 /// Ranks as a reader likes them: "rank 3", "ranks 1-3 and 7", "12 ranks".
 [[gnu::cold]] inline std::string ranks_text(const std::vector<explain::location_share>& shares) {
-  std::vector<std::int32_t> ranks;
+  core::plain_vector<std::int32_t> ranks;
   bool others = false;
   for (const explain::location_share& s : shares) {
     if (s.rank < 0) others = true;
@@ -4098,7 +4570,7 @@ class fact_maker {
     const std::uint32_t operation_action = store_.add_action(detail::action_at(operation));
     const std::uint32_t cause_action = store_.add_action(detail::action_at(cause));
 
-    std::vector<const explain::residual_term*> terms;
+    core::plain_vector<const explain::residual_term*> terms;
     for (const explain::residual_term& t : e.residual) terms.push_back(&t);
     explain::sort_rarely(terms, [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
     std::int64_t positive = 0, more = 0, slower = 0, transfer = 0, marked = 0;
@@ -4260,7 +4732,7 @@ class fact_maker {
   explain::key_map meanings_;             ///< numbers in found_.meanings
   explain::key_map sites_;                ///< the number of each call site
   explain::key_map kinds_;                ///< numbers in all_shapes_
-  std::vector<std::int64_t> all_shapes_;  ///< ns of all waits of a kind
+  core::plain_vector<std::int64_t> all_shapes_;  ///< ns of all waits of a kind
 };
 
 }  // namespace rules
@@ -4305,7 +4777,7 @@ namespace detail {
   diagnostics one;  // a copy of the source, so that the message gets its line and caret
   const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
   one.report(t.number, {source, t.where.begin, t.where.end},
-             t.message + "; what it concerns was skipped" + (t.times > 1 ? ", " + std::to_string(t.times) + " times" : ""));
+             {t.message, "; what it concerns was skipped", t.times > 1 ? ", " + std::to_string(t.times) + " times" : std::string()});
   return one.list()[0].text();
 }
 
@@ -4336,16 +4808,19 @@ template <class Find, class More>
     if (f.matters) w.list.push_back(std::move(f));
   }
   for (wait_advice& w : out.waits) {
-    std::vector<finding> kept;
+    core::plain_vector<bool> hidden;
     for (const finding& f : w.list) {
-      bool hidden = false;
-      for (const finding& other : w.list) hidden = hidden || detail::names(known.problems[other.rule].instead_of, f.problem);
-      if (!hidden) kept.push_back(f);
+      hidden.push_back(false);
+      for (const finding& other : w.list) hidden.back() = hidden.back() || detail::names(known.problems[other.rule].instead_of, f.problem);
     }
+    std::vector<finding> kept;
+    for (std::size_t i = 0; i < hidden.size(); ++i)
+      if (!hidden[i]) kept.push_back(std::move(w.list[i]));
     w.list = std::move(kept);
   }
-  for (const trouble::entry& t : log.list()) out.messages.push_back(detail::text_of(known, t));
-  for (const trouble::entry& t : all.troubles) out.messages.push_back(detail::text_of(known, t));
+  const std::vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
+  for (const auto* list : logs)
+    for (const trouble::entry& t : *list) out.messages.push_back(detail::text_of(known, t));
   return out;
 }
 
@@ -4399,8 +4874,8 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 
 /// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under the first of
 /// its three reasons only, so that the three add up to at most its calls.
-[[gnu::cold]] inline std::vector<site_use> uses_of(const explain::rank_history& rank) {
-  std::vector<site_use> sites;
+[[gnu::cold]] inline core::plain_vector<site_use> uses_of(const explain::rank_history& rank) {
+  core::plain_vector<site_use> sites;
   explain::key_map numbers;
   const auto at = [&](core::stable_key site) -> site_use& {
     const std::uint32_t number = numbers.intern(core::combine(site, 1), static_cast<std::uint32_t>(sites.size()));
@@ -4456,8 +4931,8 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 }
 
 /// Adds the uses of some ranks to those of others, site by site. Both are sorted by site; linear.
-[[gnu::cold]] inline void merge_uses(std::vector<site_use>& into, const std::vector<site_use>& from) {
-  const std::vector<site_use> old = std::move(into);
+[[gnu::cold]] inline void merge_uses(core::plain_vector<site_use>& into, const core::plain_vector<site_use>& from) {
+  const core::plain_vector<site_use> old = std::move(into);
   into.clear();
   into.reserve(old.size() + from.size());
   for (std::size_t i = 0, j = 0; i < old.size() || j < from.size();) {
@@ -4488,9 +4963,9 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 }
 
 /// Keeps the `most` call sites that took most time: only these can matter, and each needs a name.
-[[gnu::cold]] inline void keep_most_costly(std::vector<site_use>& uses, std::size_t most) {
+[[gnu::cold]] inline void keep_most_costly(core::plain_vector<site_use>& uses, std::size_t most) {
   if (uses.size() <= most) return;
-  std::vector<std::int64_t> times;
+  core::plain_vector<std::int64_t> times;
   for (const site_use& u : uses) times.push_back(u.duration_ns + u.late_exit_ns);
   explain::sort_rarely(times);
   const std::int64_t least = times[times.size() - 1 - most];
@@ -4502,7 +4977,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 
 /// Makes `traffic`, `barrier_use` and `completion` facts; `facts` is the fact_maker of the same store (it numbers call sites).
 template <class Find, class Facts>
-[[gnu::cold]] void add_uses(event_store& store, const std::vector<site_use>& uses, const Find& find, Facts& facts) {
+[[gnu::cold]] void add_uses(event_store& store, const core::plain_vector<site_use>& uses, const Find& find, Facts& facts) {
   for (const site_use& u : uses) {
     const auto* const p = find(u.site);
     const std::uint32_t place = store.add_action(detail::action_at(p));
@@ -4564,7 +5039,7 @@ class completion {
   /// Shorter ones than `least_ns` are not told from the error of the clocks.
   [[gnu::cold]] completion(const explain::rank_history& rank, std::int64_t least_ns) : ranks_(rank.ranks), least_ns_(least_ns) {
     explain::key_map known;
-    std::vector<std::int64_t> instances;  // of each communicator
+    core::plain_vector<std::int64_t> instances;  // of each communicator
     for (const explain::location_history& location : rank.locations)
       for (std::uint64_t i = location.carried; i < location.records.size(); ++i) {
         const core::sync_record& r = location.records[i];
@@ -4596,11 +5071,11 @@ class completion {
   }
 
   /// Adds the late exits of the instances that this rank looked at to its uses, which stay sorted by site.
-  [[gnu::cold]] void add_to(std::vector<site_use>& uses) {
+  [[gnu::cold]] void add_to(core::plain_vector<site_use>& uses) {
     explain::sort_rarely(heard_, [](const collective_visit& a, const collective_visit& b) {
       return a.communicator != b.communicator ? a.communicator < b.communicator : a.instance < b.instance;
     });
-    std::vector<site_use> found;
+    core::plain_vector<site_use> found;
     for (std::size_t begin = 0, end = 0; begin < heard_.size(); begin = end) {
       std::int64_t last_begin = heard_[begin].begin_ns, first_end = heard_[begin].end_ns;
       for (end = begin; end < heard_.size() && heard_[end].communicator == heard_[begin].communicator &&
@@ -4623,7 +5098,7 @@ class completion {
 
  private:
   // Visits of one instance come from few sites: one after the other.
-  [[gnu::cold]] static site_use& of(std::vector<site_use>& found, core::stable_key site) {
+  [[gnu::cold]] static site_use& of(core::plain_vector<site_use>& found, core::stable_key site) {
     const auto at = std::lower_bound(found.begin(), found.end(), site,
                                      [](const site_use& a, core::stable_key k) { return a.site < k; });
     if (at != found.end() && at->site == site) return *at;
@@ -4636,7 +5111,7 @@ class completion {
 
   std::int32_t ranks_;
   std::int64_t least_ns_;
-  std::vector<collective_visit> own_, heard_;
+  core::plain_vector<collective_visit> own_, heard_;
   std::size_t told_ = 0;
 };
 
@@ -5144,58 +5619,200 @@ declare problem for queue parameters (
 
 #endif
 
-// ---- whywait/rules/detail/nearest.hpp
-#ifndef WHYWAIT_RULES_DETAIL_NEAREST_HPP
-#define WHYWAIT_RULES_DETAIL_NEAREST_HPP
+// ---- whywait/rules/syntax.hpp
+#ifndef WHYWAIT_RULES_SYNTAX_HPP
+#define WHYWAIT_RULES_SYNTAX_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace rules {
-namespace detail {
 
-/// Edits (insert, delete, replace, swap of neighbours) from one word to another, `most` + 1 if there are more.
-/// Optimal string alignment distance, O(a b).
-[[gnu::cold]] inline std::size_t edits(std::string_view a, std::string_view b, std::size_t most) {
-  const std::size_t far = most + 1;
-  if ((a.size() > b.size() ? a.size() - b.size() : b.size() - a.size()) > most) return far;
-  std::vector<std::size_t> older(b.size() + 1), old(b.size() + 1), now(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) old[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    now[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      now[j] = std::min({old[j] + 1, now[j - 1] + 1, old[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = std::min(now[j], older[j - 2] + 1);
-    }
-    older.swap(old);
-    old.swap(now);
-  }
-  return std::min(old[b.size()], far);
-}
-
-/// Collects candidates and keeps the one nearest to a word that is not known; ties keep the first.
-class nearest_name {
- public:
-  explicit nearest_name(std::string_view word)
-      : word_(word.substr(0, 64)), best_(std::min<std::size_t>(1 + word.size() / 3, 4) + 1) {}
-
-  [[gnu::cold]] void offer(std::string_view candidate) {
-    if (candidate.size() > 64 || best_ == 0) return;
-    const std::size_t distance = edits(word_, candidate, best_ - 1);
-    if (distance >= best_) return;
-    best_ = distance;
-    name_ = candidate;
-  }
-
-  /// "did you mean send_start_time?", or nothing if no candidate is near.
-  std::string hint() const { return name_.empty() ? std::string() : "did you mean " + name_ + "?"; }
-
- private:
-  std::string_view word_;
-  std::size_t best_;
-  std::string name_;
+/// What an expression consists of.
+enum class node_kind : std::uint8_t {
+  wrong,       ///< did not parse: reported already
+  number,      ///< value, unit
+  text,        ///< text
+  boolean,     ///< value 0 or 1
+  name,        ///< text: a parameter; qualifier: its member, or empty
+  negative,    ///< one part
+  negation,    ///< one part
+  binary,      ///< two parts, operation
+  call,        ///< text: the function; parts: arguments
+  joined       ///< parts: pieces of a template, in order
 };
 
-}  // namespace detail
+enum class operation : std::uint8_t { none, add, subtract, multiply, divide, less, less_equal, greater, greater_equal, equal, not_equal, both, either };
+
+/// The parts of a node: indices into the same `syntax::nodes`, always smaller than the node's own.
+struct node_parts {
+  const std::uint32_t* list = nullptr;
+  std::uint32_t count = 0;
+
+  const std::uint32_t* begin() const noexcept { return list; }
+  const std::uint32_t* end() const noexcept { return list + count; }
+  std::size_t size() const noexcept { return count; }
+  bool empty() const noexcept { return count == 0; }
+  std::uint32_t operator[](std::size_t at) const noexcept { return list[at]; }
+};
+
+/// One node of an expression. Texts and parts belong to the `syntax`.
+struct node {
+  node_kind kind = node_kind::wrong;
+  operation op = operation::none;
+  std::uint32_t depth = 1;  ///< height of the tree below, itself included
+  span where;
+  double value = 0;
+  type unit;
+  std::string_view text;
+  std::string_view qualifier;
+  node_parts parts;
+};
+
+/// A name and where it stands.
+struct name_at {
+  std::string_view text;  ///< belongs to the `syntax`
+  span where;
+};
+
+/// NAME = [in|out] EXPRESSION, or for own events NAME = TYPE-WORD.
+struct parameter_syntax {
+  name_at name;
+  std::uint32_t value = 0;
+  enum class way : std::uint8_t { none, in, out } direction = way::none;
+};
+
+/// [shared|all] TYPE as NAME
+struct member_syntax {
+  name_at event;
+  name_at name;
+  bool shared = false;
+  bool all = false;
+};
+
+enum class declaration_kind : std::uint8_t { simple, own, composite, problem, remove_problem, remove_problems, remove_event, setting };
+
+/// One declaration as it was written. `when` is 0 where there is none.
+struct declaration {
+  declaration_kind kind = declaration_kind::simple;
+  name_at name;                        ///< event declared, composite type of a problem, or what is removed or set
+  span where;
+  core::plain_vector<name_at> functions;      ///< simple
+  core::plain_vector<member_syntax> members;  ///< composite
+  core::plain_vector<std::uint32_t> by;       ///< composite with `all`: what its instances share
+  std::uint32_t when = 0;
+  core::plain_vector<parameter_syntax> parameters;
+  bool bad = false;                    ///< did not parse completely: names are known, nothing more is checked
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  declaration() = default;
+  [[gnu::cold, gnu::noinline]] declaration(const declaration&) = default;
+  [[gnu::cold, gnu::noinline]] declaration(declaration&&) = default;
+  [[gnu::cold, gnu::noinline]] declaration& operator=(const declaration&) = default;
+  [[gnu::cold, gnu::noinline]] declaration& operator=(declaration&&) = default;
+  [[gnu::cold, gnu::noinline]] ~declaration() = default;
+};
+
+/// All declarations of all texts, in order. nodes[0] is a `wrong` node.
+struct syntax {
+  core::plain_vector<node> nodes = core::plain_vector<node>(1);
+  std::vector<declaration> declarations;
+
+  syntax() = default;
+  syntax(const syntax&) = delete;
+  syntax& operator=(const syntax&) = delete;
+  ~syntax() {
+    for (void* const block : kept_) ::operator delete(block);
+  }
+
+  /// Copies that live as long as the syntax.
+  [[gnu::cold]] std::string_view keep(std::string_view text) {
+    return {static_cast<const char*>(copy(text.data(), text.size())), text.size()};
+  }
+  [[gnu::cold]] node_parts keep(const std::uint32_t* parts, std::size_t count) {
+    return {static_cast<const std::uint32_t*>(copy(parts, count * sizeof *parts)), static_cast<std::uint32_t>(count)};
+  }
+
+ private:
+  [[gnu::cold, gnu::noinline]] const void* copy(const void* from, std::size_t bytes) {
+    if (bytes == 0) return "";
+    kept_.push_back(nullptr);
+    void* const to = kept_.back() = ::operator new(bytes);
+    std::memcpy(to, from, bytes);
+    return to;
+  }
+
+  core::plain_vector<void*> kept_;
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/declaration_names.hpp
+#ifndef WHYWAIT_RULES_DECLARATION_NAMES_HPP
+#define WHYWAIT_RULES_DECLARATION_NAMES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Declarations by what they name, in alphabetical order, one for each name: numbers in `syntax::declarations`, of which
+/// there are few enough (limits::declarations) to insert. Looking up is O(log n). Not thread safe.
+class declaration_names {
+ public:
+  static constexpr std::size_t none = ~std::size_t(0);
+
+  explicit declaration_names(const syntax& of) : of_(of) {}
+
+  /// The name of a problem if it is a plain text, else empty.
+  [[gnu::cold]] static std::string_view problem_name(const syntax& of, const declaration& d) noexcept {
+    for (const parameter_syntax& p : d.parameters) {
+      if (p.name.text != "name") continue;
+      const node& n = of.nodes[p.value];
+      return n.kind == node_kind::text ? std::string_view(n.text) : std::string_view();
+    }
+    return {};
+  }
+  std::string_view name_of(std::size_t number) const noexcept {
+    const declaration& d = of_.declarations[number];
+    return d.kind == declaration_kind::problem ? problem_name(of_, d) : d.name.text;
+  }
+
+  std::size_t find(std::string_view name) const noexcept {
+    const std::size_t at = place(name);
+    return at != list_.size() && name_of(list_[at]) == name ? list_[at] : none;
+  }
+  /// Instead of the one of that name, if there is any.
+  [[gnu::cold]] void put(std::size_t number) {
+    const std::string_view name = name_of(number);
+    drop(name);
+    list_.insert(list_.begin() + place(name), number);
+  }
+  void put(const declaration& d) { put(static_cast<std::size_t>(&d - of_.declarations.data())); }
+  [[gnu::cold]] void drop(std::string_view name) noexcept {
+    if (find(name) != none) list_.erase(list_.begin() + place(name));
+  }
+  void clear() noexcept { list_.clear(); }
+  const std::size_t* begin() const noexcept { return list_.begin(); }
+  const std::size_t* end() const noexcept { return list_.end(); }
+
+ private:
+  [[gnu::cold]] std::size_t place(std::string_view name) const noexcept {
+    std::size_t begin = 0;
+    for (std::size_t end = list_.size(); begin != end;) {
+      const std::size_t middle = begin + (end - begin) / 2;
+      if (name_of(list_[middle]) < name) begin = middle + 1;
+      else end = middle;
+    }
+    return begin;
+  }
+
+  const syntax& of_;
+  core::plain_vector<std::size_t> list_;
+};
+
 }  // namespace rules
 }  // namespace v0
 }  // namespace whywait
@@ -5274,7 +5891,7 @@ class lexer {
     const std::string_view found = text_.substr(begin, at_ - begin);
     const bool utf8 = detail::utf8_length(text_, begin) != 0;
     log_->report(code::bad_character, where(begin, at_),
-                 utf8 ? "'" + detail::clean(found.substr(0, 40)) + "' means nothing here" : "these bytes are not UTF-8");
+                 {utf8 ? "'" : "these bytes are not UTF-8", utf8 ? found.substr(0, 40) : std::string_view(), utf8 ? "' means nothing here" : ""});
     return make(token_kind::bad, begin, at_);
   }
 
@@ -5330,13 +5947,13 @@ class lexer {
     if (at_ <= begin) at_ = begin + 1;
     token t = make(token_kind::number, begin, at_);
     if (result.ec != std::errc() || !std::isfinite(value)) {
-      log_->report(code::bad_number, t.where, "this number is out of range");
+      log_->report(code::bad_number, t.where, {"this number is out of range"});
       value = 1;
     }
     if (at_ < end_ && digit(text_[at_])) {
       while (at_ < end_ && (digit(text_[at_]) || text_[at_] == '.')) ++at_;
       t = make(token_kind::number, begin, at_);
-      log_->report(code::bad_number, t.where, "this is no number");
+      log_->report(code::bad_number, t.where, {"this is no number"});
     }
     t.value = value;
     return t;
@@ -5354,7 +5971,7 @@ class lexer {
         t.quote = quote;
         at_ += curly ? 3 : 1;
         if (t.text.size() > limits::string_bytes) {
-          log_->report(code::too_large, where(begin, begin + open), "this string is longer than " + std::to_string(limits::string_bytes) + " bytes");
+          log_->report(code::too_large, where(begin, begin + open), {"this string is longer than ", std::to_string(limits::string_bytes), " bytes"});
           t.text = t.text.substr(0, 0);
         } else {
           check_utf8(inside, t.text);
@@ -5367,7 +5984,7 @@ class lexer {
     }
     if (at_ > end_) at_ = end_;
     // The rest of the text is inside: go on behind the first line, so that what follows is still checked.
-    log_->report(code::open_string, where(begin, begin + open), "this string does not end");
+    log_->report(code::open_string, where(begin, begin + open), {"this string does not end"});
     if (first_line != std::string_view::npos) at_ = first_line;
     return make(token_kind::bad, begin, at_);
   }
@@ -5376,7 +5993,7 @@ class lexer {
     for (std::size_t i = 0; i < text.size();) {
       const std::size_t length = detail::utf8_length(text, i);
       if (length == 0) {
-        log_->report(code::bad_character, where(inside + i, inside + i + 1), "this string is not UTF-8");
+        log_->report(code::bad_character, where(inside + i, inside + i + 1), {"this string is not UTF-8"});
         return;
       }
       i += length;
@@ -5406,14 +6023,14 @@ namespace rules {
 
 /// One event whose parameters an expression may name.
 struct scope_row {
-  std::string name;                    ///< what stands before the dot; empty: parameters are named alone
+  std::string_view name;               ///< what stands before the dot; empty: parameters are named alone
   const std::vector<column>* columns;
   std::size_t visible;                 ///< only the first so many: a parameter may use those before it
 };
 
 /// What the names of an expression mean. Row i of the running program is rows[i].
 struct scope {
-  std::vector<scope_row> rows;
+  core::plain_vector<scope_row> rows;
   bool at_entry = false;                          ///< an `in` parameter: nothing that is known only at exit
   bool about_finding = false;                     ///< instances, total and share have a meaning
   std::vector<aggregate>* aggregates = nullptr;   ///< not null: count(), sum() ... are collected here
@@ -5451,107 +6068,6 @@ template <class Visitor>
 
 #endif
 
-// ---- whywait/rules/syntax.hpp
-#ifndef WHYWAIT_RULES_SYNTAX_HPP
-#define WHYWAIT_RULES_SYNTAX_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// What an expression consists of.
-enum class node_kind : std::uint8_t {
-  wrong,       ///< did not parse: reported already
-  number,      ///< value, unit
-  text,        ///< text
-  boolean,     ///< value 0 or 1
-  name,        ///< text: a parameter; qualifier: its member, or empty
-  negative,    ///< one part
-  negation,    ///< one part
-  binary,      ///< two parts, operation
-  call,        ///< text: the function; parts: arguments
-  joined       ///< parts: pieces of a template, in order
-};
-
-enum class operation : std::uint8_t { none, add, subtract, multiply, divide, less, less_equal, greater, greater_equal, equal, not_equal, both, either };
-
-/// One node of an expression. Parts are indices into the same `syntax::nodes`, always smaller than the node's own.
-struct node {
-  node_kind kind = node_kind::wrong;
-  operation op = operation::none;
-  std::uint32_t depth = 1;  ///< height of the tree below, itself included
-  span where;
-  double value = 0;
-  type unit;
-  std::string text;
-  std::string qualifier;
-  std::vector<std::uint32_t> parts;
-
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
-  node() = default;
-  [[gnu::cold, gnu::noinline]] node(const node&) = default;
-  [[gnu::cold, gnu::noinline]] node(node&&) = default;
-  [[gnu::cold, gnu::noinline]] node& operator=(const node&) = default;
-  [[gnu::cold, gnu::noinline]] node& operator=(node&&) = default;
-  [[gnu::cold, gnu::noinline]] ~node() = default;
-};
-
-/// A name and where it stands.
-struct name_at {
-  std::string text;
-  span where;
-};
-
-/// NAME = [in|out] EXPRESSION, or for own events NAME = TYPE-WORD.
-struct parameter_syntax {
-  name_at name;
-  std::uint32_t value = 0;
-  enum class way : std::uint8_t { none, in, out } direction = way::none;
-};
-
-/// [shared|all] TYPE as NAME
-struct member_syntax {
-  name_at event;
-  name_at name;
-  bool shared = false;
-  bool all = false;
-};
-
-enum class declaration_kind : std::uint8_t { simple, own, composite, problem, remove_problem, remove_problems, remove_event, setting };
-
-/// One declaration as it was written. `when` is 0 where there is none.
-struct declaration {
-  declaration_kind kind = declaration_kind::simple;
-  name_at name;                        ///< event declared, composite type of a problem, or what is removed or set
-  span where;
-  std::vector<name_at> functions;      ///< simple
-  std::vector<member_syntax> members;  ///< composite
-  std::vector<std::uint32_t> by;       ///< composite with `all`: what its instances share
-  std::uint32_t when = 0;
-  std::vector<parameter_syntax> parameters;
-  bool bad = false;                    ///< did not parse completely: names are known, nothing more is checked
-
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
-  declaration() = default;
-  [[gnu::cold, gnu::noinline]] declaration(const declaration&) = default;
-  [[gnu::cold, gnu::noinline]] declaration(declaration&&) = default;
-  [[gnu::cold, gnu::noinline]] declaration& operator=(const declaration&) = default;
-  [[gnu::cold, gnu::noinline]] declaration& operator=(declaration&&) = default;
-  [[gnu::cold, gnu::noinline]] ~declaration() = default;
-};
-
-/// All declarations of all texts, in order. nodes[0] is a `wrong` node.
-struct syntax {
-  std::vector<node> nodes = std::vector<node>(1);
-  std::vector<declaration> declarations;
-};
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/rules/expression_compiler.hpp
 #ifndef WHYWAIT_RULES_EXPRESSION_COMPILER_HPP
 #define WHYWAIT_RULES_EXPRESSION_COMPILER_HPP
@@ -5576,8 +6092,7 @@ class expression_compiler {
     const type found = visit(index);
     result.stack = static_cast<std::uint32_t>(deepest_);
     if (!found.is(type::kind::wrong) && deepest_ > machine_stack) {
-      report(code::too_deep, n, "this expression needs more than " + std::to_string(machine_stack) + " values at once");
-      return type::wrong();
+      return report(code::too_deep, n, {"this expression needs more than ", std::to_string(machine_stack), " values at once"});
     }
     result.plain = result.steps.size() == 1 && result.steps[0].what == op::load;
     return found;
@@ -5587,12 +6102,12 @@ class expression_compiler {
   [[gnu::cold]] bool condition(std::uint32_t index, const scope& names, program& result) {
     const type t = compile(index, names, result);
     if (t.is(type::kind::boolean)) return true;
-    if (!t.is(type::kind::wrong)) report(code::wrong_type, from_->nodes[index], "'when' needs a condition, this is " + t.words());
+    if (!t.is(type::kind::wrong)) report(code::wrong_type, from_->nodes[index], {"'when' needs a condition, this is ", t.words()});
     return false;
   }
 
   /// The same for the conjunction of several conditions; nothing for none of them.
-  [[gnu::cold]] type compile_all(const std::vector<std::uint32_t>& conditions, const scope& names, program& result) {
+  [[gnu::cold]] type compile_all(const core::plain_vector<std::uint32_t>& conditions, const scope& names, program& result) {
     result = program();
     type found = type::boolean();
     for (const std::uint32_t condition : conditions) {
@@ -5633,11 +6148,14 @@ class expression_compiler {
     deepest_ = std::max(deepest_, depth_);
   }
   std::uint32_t here() const noexcept { return static_cast<std::uint32_t>(steps_->size()); }
-  [[gnu::cold]] type report(code number, const node& n, std::string message, std::string hint = {}) {
-    out_->log.report(number, n.where, std::move(message), std::move(hint));
+  [[gnu::cold]] type report(code number, const node& n, std::initializer_list<std::string_view> message, std::string_view hint = {}) {
+    out_->log.report(number, n.where, message, hint);
     return type::wrong();
   }
-  static std::string quoted(const std::string& name) { return "'" + detail::clean(name) + "'"; }
+  [[gnu::cold]] type report(code number, const node& n, std::initializer_list<std::string_view> message, const detail::nearest_name& near) {
+    out_->log.report(number, n.where, message, near);
+    return type::wrong();
+  }
 
   [[gnu::cold]] type visit(std::uint32_t index) {
     const node& n = from_->nodes[index];
@@ -5648,12 +6166,12 @@ class expression_compiler {
       case node_kind::text: return text(n);
       case node_kind::name: return name(n);
       case node_kind::negative: {
-        const type t = numeric(n.parts[0], "'-'");
+        const type t = numeric(n.parts[0], "-");
         emit(op::negate, 0);
         return t;
       }
       case node_kind::negation: {
-        const type t = condition(n.parts[0], "'not'");
+        const type t = condition(n.parts[0], "not");
         emit(op::invert, 0);
         return t;
       }
@@ -5666,25 +6184,25 @@ class expression_compiler {
 
   [[gnu::cold]] type text(const node& n) {
     const std::uint32_t number = out_->texts.intern(n.text);
-    if (number == text_pool::none) return report(code::too_large, n, "too many texts");
+    if (number == text_pool::none) return report(code::too_large, n, {"too many texts"});
     emit(op::push, 1, 0, number);
     return type::text();
   }
 
   /// A part that must be a number, true or false.
-  [[gnu::cold]] type numeric(std::uint32_t index, const std::string& who) {
+  [[gnu::cold]] type numeric(std::uint32_t index, std::string_view who) {
     const type t = visit(index);
     if (t.is(type::kind::number) || t.is(type::kind::wrong)) return t;
-    return report(code::wrong_type, from_->nodes[index], who + " needs a number, this is " + t.words());
+    return report(code::wrong_type, from_->nodes[index], {"'", who, "' needs a number, this is ", t.words()});
   }
-  [[gnu::cold]] type condition(std::uint32_t index, const std::string& who) {
+  [[gnu::cold]] type condition(std::uint32_t index, std::string_view who) {
     const type t = visit(index);
     if (t.is(type::kind::boolean) || t.is(type::kind::wrong)) return t;
-    return report(code::wrong_type, from_->nodes[index], who + " needs a condition, this is " + t.words());
+    return report(code::wrong_type, from_->nodes[index], {"'", who, "' needs a condition, this is ", t.words()});
   }
 
   [[gnu::cold]] type name(const node& n) {
-    const std::vector<scope_row>& rows = names_->rows;
+    const core::plain_vector<scope_row>& rows = names_->rows;
     if (n.qualifier.empty() && names_->about_finding) {
       const char* const known[] = {"instances", "total", "share"};
       for (std::uint32_t i = 0; i < 3; ++i)
@@ -5701,7 +6219,7 @@ class expression_compiler {
         const column& found = (*rows[row].columns)[c];
         if (found.name != n.text) continue;
         if (names_->at_entry && found.at_exit)
-          return report(code::not_at_entry, n, quoted(n.text) + " is known only when the call has ended: make it an 'out' parameter");
+          return report(code::not_at_entry, n, {"'", n.text, "' is known only when the call has ended: make it an 'out' parameter"});
         emit(op::load, 1, static_cast<std::uint32_t>(c), 0, static_cast<std::uint8_t>(row));
         return found.what;
       }
@@ -5710,23 +6228,26 @@ class expression_compiler {
       detail::nearest_name near(n.qualifier);
       for (const scope_row& row : rows)
         if (!row.name.empty()) near.offer(row.name);
-      return report(code::unknown_member, n, "there is no member " + quoted(n.qualifier), near.hint());
+      return report(code::unknown_member, n, {"there is no member '", n.qualifier, "'"}, near);
     }
     detail::nearest_name near(n.text);
-    std::string hint;
+    const scope_row* owner = nullptr;
     for (const scope_row& row : rows)
       for (std::size_t c = 0; c < row.visible; ++c) {
         const std::string& candidate = (*row.columns)[c].name;
         if (row.name == n.qualifier) near.offer(candidate);
-        else if (candidate == n.text && n.qualifier.empty() && hint.empty()) hint = "did you mean " + row.name + "." + candidate + "?";
+        else if (candidate == n.text && n.qualifier.empty() && owner == nullptr) owner = &row;
       }
-    const std::string owner = n.qualifier.empty() ? std::string("the ") + names_->subject : "the member " + quoted(n.qualifier);
-    return report(code::unknown_parameter, n, owner + " has no parameter " + quoted(n.text), hint.empty() ? near.hint() : hint);
+    const std::initializer_list<std::string_view> of_member = {"the member '", n.qualifier, "' has no parameter '", n.text, "'"};
+    const std::initializer_list<std::string_view> of_subject = {"the ", names_->subject, " has no parameter '", n.text, "'"};
+    const auto message = n.qualifier.empty() ? of_subject : of_member;
+    if (owner == nullptr) return report(code::unknown_parameter, n, message, near);
+    return report(code::unknown_parameter, n, message, detail::joined({"did you mean ", owner->name, ".", n.text, "?"}));
   }
 
   [[gnu::cold]] type binary(const node& n) {
     if (n.op == operation::both || n.op == operation::either) {
-      const char* const who = n.op == operation::both ? "'and'" : "'or'";
+      const char* const who = n.op == operation::both ? "and" : "or";
       const type left = condition(n.parts[0], who);
       const std::uint32_t jump = here();
       emit(n.op == operation::both ? op::jump_if_false_keep : op::jump_if_true_keep, 0);
@@ -5740,13 +6261,13 @@ class expression_compiler {
     if (left.is(type::kind::wrong) || right.is(type::kind::wrong)) return type::wrong();
     const bool comparison = n.op >= operation::less;
     if (left.what != right.what)
-      return report(code::wrong_type, n, (comparison ? "cannot compare " : "cannot compute with ") + left.words() + " and " + right.words());
+      return report(code::wrong_type, n, {comparison ? "cannot compare " : "cannot compute with ", left.words(), " and ", right.words()});
     if (left.is(type::kind::text)) {
       if (n.op == operation::add) {
         emit(op::join, -1, 2);
         return left;
       }
-      if (!comparison) return report(code::wrong_type, n, "texts can be joined with '+' and compared, nothing else");
+      if (!comparison) return report(code::wrong_type, n, {"texts can be joined with '+' and compared, nothing else"});
       emit(n.op == operation::less ? op::text_less : n.op == operation::less_equal ? op::text_less_equal
          : n.op == operation::greater ? op::text_greater : n.op == operation::greater_equal ? op::text_greater_equal
          : n.op == operation::equal ? op::equal : op::not_equal, -1);
@@ -5754,7 +6275,7 @@ class expression_compiler {
     }
     if (left.is(type::kind::boolean)) {
       if (n.op != operation::equal && n.op != operation::not_equal)
-        return report(code::wrong_type, n, "conditions can only be compared with '=' and '!='");
+        return report(code::wrong_type, n, {"conditions can only be compared with '=' and '!='"});
       emit(n.op == operation::equal ? op::equal : op::not_equal, -1);
       return left;
     }
@@ -5764,14 +6285,13 @@ class expression_compiler {
     if (n.op == operation::multiply || n.op == operation::divide) {
       const int sign = n.op == operation::multiply ? 1 : -1;
       const int s = left.seconds + sign * right.seconds, b = left.bytes + sign * right.bytes;
-      if (s < -8 || s > 8 || b < -8 || b > 8) return report(code::wrong_unit, n, "this has a power of seconds or bytes above 8");
+      if (s < -8 || s > 8 || b < -8 || b > 8) return report(code::wrong_unit, n, {"this has a power of seconds or bytes above 8"});
       type product = type::number(s, b);
       product.zero = left.zero;
       return product;
     }
     if (!left.same_unit(right))
-      return report(code::wrong_unit, n, (comparison ? "cannot compare " : n.op == operation::add ? "cannot add " : "cannot subtract ") +
-                                             left.words() + " and " + right.words());
+      return report(code::wrong_unit, n, {comparison ? "cannot compare " : n.op == operation::add ? "cannot add " : "cannot subtract ", left.words(), " and ", right.words()});
     if (comparison) return type::boolean();
     type sum = left.zero ? right : left;
     sum.zero = left.zero && right.zero;
@@ -5804,21 +6324,20 @@ class expression_compiler {
     if (f == nullptr) {
       detail::nearest_name near(n.text);
       for_each_function([&near](const function& candidate) { near.offer(candidate.name); });
-      return report(code::unknown_function, n, "there is no function " + quoted(n.text), near.hint());
+      return report(code::unknown_function, n, {"there is no function '", n.text, "'"}, near);
     }
     if (n.parts.size() < f->least || n.parts.size() > f->most) {
-      const std::string wanted = f->least == f->most ? std::to_string(f->least) : std::to_string(f->least) + " to " + std::to_string(f->most);
-      return report(code::wrong_count, n, quoted(n.text) + " takes " + wanted + (f->most == 1 ? " argument" : " arguments") + ", not " + std::to_string(n.parts.size()));
+      return report(code::wrong_count, n, {"'", n.text, "' takes ", f->least == f->most ? std::string() : std::to_string(f->least) + " to ", std::to_string(f->most), f->most == 1 ? " argument" : " arguments", ", not ", std::to_string(n.parts.size())});
     }
     if (f->gathers) return aggregated(n);
-    const std::string who = quoted(n.text);
+    const std::string_view who = n.text;
     if (n.text == "min" || n.text == "max") {
       type result = numeric(n.parts[0], who);
       for (std::size_t i = 1; i < n.parts.size(); ++i) {
         const type t = numeric(n.parts[i], who);
         emit(n.text == "min" ? op::least : op::most, -1);
         if (t.is(type::kind::wrong) || result.is(type::kind::wrong)) result = type::wrong();
-        else if (!result.same_unit(t)) result = report(code::wrong_unit, n, who + " of " + result.words() + " and " + t.words());
+        else if (!result.same_unit(t)) result = report(code::wrong_unit, n, {"'", who, "' of ", result.words(), " and ", t.words()});
         else if (result.zero) result = t;
       }
       return result;
@@ -5833,7 +6352,7 @@ class expression_compiler {
       const type t = numeric(n.parts[0], who);
       emit(op::percent, 0);
       if (!t.is(type::kind::wrong) && !t.same_unit(type::number()))
-        return report(code::wrong_unit, n, who + " needs a number without unit, this is " + t.words());
+        return report(code::wrong_unit, n, {"'", who, "' needs a number without unit, this is ", t.words()});
       return t.is(type::kind::wrong) ? t : type::text();
     }
     if (n.text == "text") {
@@ -5852,19 +6371,19 @@ class expression_compiler {
       emit(op::join, -2, 3);
       if (count.is(type::kind::wrong) || t.is(type::kind::wrong) || words.is(type::kind::wrong)) return type::wrong();
       if (!count.same_unit(type::number()) || !words.is(type::kind::text))
-        return report(code::wrong_type, n, who + " needs a number and two texts");
+        return report(code::wrong_type, n, {"'", who, "' needs a number and two texts"});
       return words;
     }
     const type left = visit(n.parts[0]);
     const type right = visit(n.parts[1]);
     emit(n.text == "contains" ? op::contains : op::starts_with, -1);
     if (left.is(type::kind::wrong) || right.is(type::kind::wrong)) return type::wrong();
-    if (!left.is(type::kind::text) || !right.is(type::kind::text)) return report(code::wrong_type, n, who + " needs two texts");
+    if (!left.is(type::kind::text) || !right.is(type::kind::text)) return report(code::wrong_type, n, {"'", who, "' needs two texts"});
     return type::boolean();
   }
 
   [[gnu::cold]] type choice(const node& n, std::uint32_t then, std::uint32_t otherwise) {
-    const type asked = condition(n.parts[0], "'if'");
+    const type asked = condition(n.parts[0], "if");
     const type chosen = branches(n, then, otherwise);
     return asked.is(type::kind::wrong) ? asked : chosen;
   }
@@ -5878,15 +6397,15 @@ class expression_compiler {
     const type right = visit(otherwise);
     (*steps_)[leave].column = here();
     if (left.is(type::kind::wrong) || right.is(type::kind::wrong)) return type::wrong();
-    if (left.what != right.what) return report(code::wrong_type, n, "the two results of 'if' are " + left.words() + " and " + right.words());
+    if (left.what != right.what) return report(code::wrong_type, n, {"the two results of 'if' are ", left.words(), " and ", right.words()});
     if (left.is(type::kind::number) && !left.same_unit(right))
-      return report(code::wrong_unit, n, "the two results of 'if' are " + left.words() + " and " + right.words());
+      return report(code::wrong_unit, n, {"the two results of 'if' are ", left.words(), " and ", right.words()});
     return left.zero ? right : left;
   }
 
   [[gnu::cold]] type aggregated(const node& n) {
     if (names_->aggregates == nullptr)
-      return report(code::aggregate, n, quoted(n.text) + " needs a composite event that gathers: one member marked 'all'");
+      return report(code::aggregate, n, {"'", n.text, "' needs a composite event that gathers: one member marked 'all'"});
     aggregate a;
     static constexpr const char* words[] = {"count", "sum", "mean", "least", "most", "distinct"};
     for (std::size_t i = 0; i < 6; ++i)
@@ -5900,9 +6419,9 @@ class expression_compiler {
       t = one.compile(n.parts[0], inner, a.value);
       if (t.is(type::kind::wrong)) return t;
       if (a.kind == aggregate_kind::distinct) t = type::number();
-      else if (!t.is(type::kind::number)) return report(code::wrong_type, from_->nodes[n.parts[0]], quoted(n.text) + " needs a number, this is " + t.words());
+      else if (!t.is(type::kind::number)) return report(code::wrong_type, from_->nodes[n.parts[0]], {"'", n.text, "' needs a number, this is ", t.words()});
     }
-    if (names_->aggregates->size() >= 64) return report(code::too_large, n, "more than 64 aggregates in one event");
+    if (names_->aggregates->size() >= 64) return report(code::too_large, n, {"more than 64 aggregates in one event"});
     emit(op::extra, 1, static_cast<std::uint32_t>(names_->aggregates->size()));
     names_->aggregates->push_back(std::move(a));
     t.zero = false;
@@ -5911,10 +6430,10 @@ class expression_compiler {
 
   knowledge* out_;
   const syntax* from_;
-  std::vector<instruction>* steps_ = nullptr;
+  core::plain_vector<instruction>* steps_ = nullptr;
   const scope* names_ = nullptr;
   std::size_t depth_ = 0, deepest_ = 0;
-  std::vector<std::uint32_t> joints_;
+  core::plain_vector<std::uint32_t> joints_;
 };
 
 }  // namespace rules
@@ -5936,7 +6455,7 @@ namespace rules {
 /// index; every member after the first needs one, so that nothing is ever tried pair by pair (relational hash join).
 class join_planner {
  public:
-  join_planner(knowledge& out, const syntax& from, const scope& names, const std::vector<std::uint32_t>& types)
+  join_planner(knowledge& out, const syntax& from, const scope& names, const core::plain_vector<std::uint32_t>& types)
       : out_(&out), from_(&from), names_(&names), types_(&types) {}
 
   /// False if something was reported.
@@ -5948,13 +6467,13 @@ class join_planner {
       const type t = check.compile(d.when, *names_, whole);
       if (t.is(type::kind::wrong)) return false;
       if (!t.is(type::kind::boolean)) {
-        out_->log.report(code::wrong_type, from_->nodes[d.when].where, "'when' needs a condition, this is " + t.words());
+        out_->log.report(code::wrong_type, from_->nodes[d.when].where, {"'when' needs a condition, this is ", t.words()});
         return false;
       }
       cut(d.when);
     }
     std::uint32_t bound = 0;
-    std::vector<char> placed(d.members.size(), false);
+    core::plain_vector<char> placed(d.members.size(), false);
     for (std::size_t n = 0; n < d.members.size(); ++n) {
       std::size_t next = d.members.size();
       for (std::size_t m = 0; m < d.members.size() && next == d.members.size(); ++m)
@@ -5964,10 +6483,7 @@ class join_planner {
       if (next == d.members.size()) {
         std::size_t loose = 0;
         while (placed[loose]) ++loose;
-        out_->log.report(code::untied, d.members[loose].name.where,
-                         "nothing ties the member '" + detail::clean(d.members[loose].name.text) +
-                             "' to the others: 'when' needs an equality such as " +
-                             detail::clean(d.members[loose].name.text) + ".x = " + detail::clean(d.members[0].name.text) + ".y");
+        out_->log.report(code::untied, d.members[loose].name.where, {"nothing ties the member '", d.members[loose].name.text, "' to the others: 'when' needs an equality such as ", d.members[loose].name.text, ".x = ", d.members[0].name.text, ".y"});
         return false;
       }
       placed[next] = true;
@@ -6028,7 +6544,7 @@ class join_planner {
     join_step out;
     out.member = static_cast<std::uint32_t>(member);
     expression_compiler expressions(*out_, *from_);
-    std::vector<std::uint32_t> filter, rest;
+    core::plain_vector<std::uint32_t> filter, rest;
     for (piece& p : pieces_) {
       if (p.used || (p.members & ~(bound | 1u << member)) != 0) continue;
       std::uint32_t own = 0, other = 0;
@@ -6036,9 +6552,9 @@ class join_planner {
       if ((p.members & ~(1u << member)) == 0) {
         filter.push_back(p.node);
       } else if (key(p, member, bound, own, other)) {
-        out.own.emplace_back();
+        out.own.push_back(program());
         expressions.compile(own, *names_, out.own.back());
-        out.others.emplace_back();
+        out.others.push_back(program());
         expressions.compile(other, *names_, out.others.back());
       } else {
         rest.push_back(p.node);
@@ -6052,11 +6568,220 @@ class join_planner {
   knowledge* out_;
   const syntax* from_;
   const scope* names_;
-  const std::vector<std::uint32_t>* types_;
-  std::vector<piece> pieces_;
+  const core::plain_vector<std::uint32_t>* types_;
+  core::plain_vector<piece> pieces_;
 };
 
 }  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/packet.hpp
+#ifndef WHYWAIT_EXPLAIN_PACKET_HPP
+#define WHYWAIT_EXPLAIN_PACKET_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What travels between ranks. All ranks of a run share one architecture, so plain values are copied as they are.
+using packet = core::plain_vector<unsigned char>;
+
+/// What a packet of the first exchanges holds next; a std::uint32_t before each part.
+namespace packet_part {
+enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, unmet };
+}
+
+namespace detail {
+[[noreturn, gnu::cold, gnu::noinline]] inline void truncated() {
+  throw std::out_of_range("whywait-X001: truncated packet");
+}
+}  // namespace detail
+
+namespace detail {
+// At least 256 bytes at once: most packets hold several small values, and would be copied at each doubling.
+[[gnu::cold, gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
+  out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
+}
+[[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
+  if (out.capacity() - out.size() < size) make_room(out, size);
+  out.append(static_cast<const unsigned char*>(from), size);
+}
+}  // namespace detail
+
+/// Appends a plain value. Amortised O(size).
+template <class T>
+void put(packet& out, const T& value) {
+  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+  if (out.capacity() - out.size() < sizeof(T)) detail::make_room(out, sizeof(T));
+  out.append(reinterpret_cast<const unsigned char*>(&value), sizeof(T));
+}
+
+/// Appends a list of plain values, with its length.
+template <class List>
+void put_all(packet& out, const List& values) {
+  static_assert(std::is_trivially_copyable<typename List::value_type>::value, "only plain values travel");
+  put(out, static_cast<std::uint64_t>(values.size()));
+  detail::put_bytes(out, values.data(), values.size() * sizeof(typename List::value_type));
+}
+
+/// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
+class packet_reader {
+ public:
+  packet_reader(const unsigned char* data, std::size_t size) noexcept : at_(data), end_(data + size) {}
+
+  template <class T>
+  T get() {
+    static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) detail::truncated();
+    T value;
+    std::memcpy(&value, at_, sizeof(T));
+    at_ += sizeof(T);
+    return value;
+  }
+
+  /// Steps over `size` bytes and returns where they begin.
+  const unsigned char* skip(std::size_t size) {
+    if (static_cast<std::size_t>(end_ - at_) < size) detail::truncated();
+    const unsigned char* here = at_;
+    at_ += size;
+    return here;
+  }
+
+  /// How many elements of `size` bytes the list has that begins here; as many are left.
+  std::size_t get_count(std::size_t size) {
+    const auto count = get<std::uint64_t>();
+    if (count > static_cast<std::size_t>(end_ - at_) / size) detail::truncated();
+    return static_cast<std::size_t>(count);
+  }
+
+  bool empty() const noexcept { return at_ == end_; }
+  const unsigned char* rest() const noexcept { return at_; }
+  std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
+
+ private:
+  const unsigned char* at_;
+  const unsigned char* end_;
+};
+
+/// Reads a list that put_all put, over what `values` holds.
+template <class List>
+void get_all(packet_reader& in, List& values) {
+  constexpr std::size_t each = sizeof(typename List::value_type);
+  values.resize(in.get_count(each));
+  const std::size_t size = values.size() * each;
+  if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
+}
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/transport_calls.hpp
+#ifndef WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
+#define WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+// A transport, and what it and the engine hand to each other, behind one type each: so the engine and its stages are
+// compiled once, however many transports a program uses.
+
+/// A function that is only borrowed: whatever it is made of must live until the last call.
+template <class Signature>
+class borrowed;
+template <class Result, class... Args>
+class borrowed<Result(Args...)> {
+ public:
+  template <class Function, std::enable_if_t<!std::is_same<std::decay_t<Function>, borrowed>::value, int> = 0>
+  borrowed(Function&& function)
+      : function_(const_cast<void*>(static_cast<const void*>(&function))),
+        call_([](void* self, Args... args) -> Result {
+          return (*static_cast<std::remove_reference_t<Function>*>(self))(std::forward<Args>(args)...);
+        }) {}
+  Result operator()(Args... args) const { return call_(function_, std::forward<Args>(args)...); }
+
+ private:
+  void* function_;
+  Result (*call_)(void*, Args...);
+};
+
+/// to(rank): the packet that goes to that rank.
+using outbox_call = borrowed<packet&(std::int32_t)>;
+/// post(rank, packet): sends it on its way now.
+using post_call = borrowed<void(std::int32_t, const packet&)>;
+
+/// Any transport; `explain` says what its functions do.
+class transport_calls {
+ public:
+  using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
+  using receive_call = borrowed<void(std::int32_t, std::int32_t, const unsigned char*, std::size_t)>;
+  using pack_call = borrowed<packet(std::int32_t)>;
+  using approach_call = borrowed<void(std::int32_t, int)>;
+
+  virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
+  virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
+  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
+  /// The same for ranks whose memory is far: `approach(i, step)`, steps from 0 to `steps` - 1, may be called before
+  /// rank i advances, and only asks for it.
+  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, approach_call approach,
+                       int steps) = 0;
+  virtual void reduce(pack_call pack, take_call merge) = 0;
+  virtual void broadcast(pack_call pack, take_call take) = 0;
+
+  /// Returns when all ranks have come here.
+  void meet() {
+    minimum([](std::int32_t) { return std::int64_t{0}; });
+  }
+
+ protected:
+  ~transport_calls() = default;
+};
+
+/// That of one type; borrows it.
+template <class Transport>
+class transport_calls_of final : public transport_calls {
+ public:
+  explicit transport_calls_of(Transport& transport) : transport_(&transport) {}
+
+  [[gnu::cold]] std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override {
+    return transport_->minimum(value);
+  }
+  void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) override {
+    transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); },
+                         consume);
+  }
+  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
+    transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
+  }
+  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, approach_call approach,
+               int steps) override {
+    forward_near(*transport_, advance, receive, approach, steps);
+  }
+  [[gnu::cold]] void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
+  [[gnu::cold]] void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
+
+ private:
+  // Only a transport that hosts many ranks knows which of them is next.
+  template <class T>
+  auto forward_near(T& transport, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
+                    approach_call approach, int steps) -> decltype(transport.forward(advance, receive, approach, steps)) {
+    transport.forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive, approach, steps);
+  }
+  void forward_near(Transport&, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, const approach_call&,
+                    ...) {
+    forward(advance, receive);
+  }
+
+  Transport* transport_;
+};
+
+}  // namespace explain
 }  // namespace v0
 }  // namespace whywait
 
@@ -6101,12 +6826,14 @@ class expression_parser {
   bool now_is_word(std::string_view word) const noexcept { return now_.kind == token_kind::name && now_.text == word; }
   bool take_mark(std::string_view mark) { return now_is_mark(mark) && (advance(), true); }
   bool take_word(std::string_view word) { return now_is_word(word) && (advance(), true); }
-  bool expect_mark(const char* mark) { return take_mark(mark) || expected(std::string("'") + mark + "'"); }
-  bool expect_word(const char* word) { return take_word(word) || expected_one_of((std::string("'") + word + "'").c_str(), {word}); }
+  [[gnu::cold]] bool expect_mark(std::string_view mark) { return take_mark(mark) || expected(detail::joined({"'", mark, "'"})); }
+  [[gnu::cold]] bool expect_word(const char* word) {
+    return take_word(word) || expected_one_of(detail::joined({"'", word, "'"}), {word});
+  }
 
   /// Reports what had to stand at the current token, once for each token. Always false.
-  bool expected(const std::string& what) { return expected_one_of(what.c_str(), {}); }
-  [[gnu::cold]] bool expected_one_of(const char* what, std::initializer_list<const char*> words) {
+  [[gnu::cold]] bool expected(std::string_view what) { return expected_one_of(what, {}); }
+  [[gnu::cold]] bool expected_one_of(std::string_view what, std::initializer_list<const char*> words) {
     wrong_ = true;
     if (complained_ && last_complaint_ == now_.where.begin) return false;
     complained_ = true;
@@ -6114,7 +6841,7 @@ class expression_parser {
     detail::nearest_name near(now_.text);
     if (now_.kind == token_kind::name)
       for (const char* word : words) near.offer(word);
-    log_->report(code::expected, now_.where, std::string("expected ") + what + ", found " + found(), near.hint());
+    log_->report(code::expected, now_.where, {"expected ", what, ", found ", found()}, near);
     return false;
   }
 
@@ -6132,21 +6859,22 @@ class expression_parser {
   [[gnu::cold]] std::string found() const {
     if (now_.kind == token_kind::end) return "the end";
     if (now_.kind == token_kind::string) return "a string";
-    return "'" + detail::clean(now_.text.substr(0, 60)) + "'";
+    return detail::joined({"'", now_.text.substr(0, 60), "'"});
   }
 
-  [[gnu::cold]] std::uint32_t add(node n) {
+  [[gnu::cold]] std::uint32_t add(node n, const std::uint32_t* parts = nullptr, std::size_t count = 0) {
+    n.parts = out_->keep(parts, count);
     for (const std::uint32_t part : n.parts) {
       n.depth = std::max(n.depth, out_->nodes[part].depth + 1);
       n.where.begin = std::min(n.where.begin, out_->nodes[part].where.begin);
       n.where.end = std::max(n.where.end, out_->nodes[part].where.end);
     }
     if (n.depth > limits::depth) return too_deep(n.where);
-    out_->nodes.push_back(std::move(n));
+    out_->nodes.push_back(n);
     return static_cast<std::uint32_t>(out_->nodes.size() - 1);
   }
   [[gnu::cold]] std::uint32_t too_deep(span where) {
-    if (!deep_) log_->report(code::too_deep, where, "this expression is nested deeper than " + std::to_string(limits::depth));
+    if (!deep_) log_->report(code::too_deep, where, {"this expression is nested deeper than ", std::to_string(limits::depth)});
     deep_ = wrong_ = true;
     return 0;
   }
@@ -6155,9 +6883,9 @@ class expression_parser {
     n.kind = node_kind::binary;
     n.op = op;
     n.where = out_->nodes[left].where;
-    n.parts = {left, right};
     if (left == 0 || right == 0) return 0;
-    return add(std::move(n));
+    const std::uint32_t parts[] = {left, right};
+    return add(n, parts, 2);
   }
 
   struct level {
@@ -6182,18 +6910,15 @@ class expression_parser {
     if (!now_is_word("not")) return comparison();
     const level here(depth_);
     if (depth_ > limits::depth) return too_deep(now_.where);
-    return unary(node_kind::negation, [this] { return negation(); });
+    return unary(node_kind::negation, &expression_parser::negation);
   }
-  template <class Operand>
-  [[gnu::cold]] std::uint32_t unary(node_kind kind, const Operand& operand) {
+  [[gnu::cold]] std::uint32_t unary(node_kind kind, std::uint32_t (expression_parser::*operand)()) {
     node n;
     n.kind = kind;
     n.where = now_.where;
     advance();
-    const std::uint32_t part = operand();
-    if (part == 0) return 0;
-    n.parts = {part};
-    return add(std::move(n));
+    const std::uint32_t part = (this->*operand)();
+    return part == 0 ? 0 : add(n, &part, 1);
   }
 
   [[gnu::cold]] std::uint32_t comparison() {
@@ -6236,7 +6961,7 @@ class expression_parser {
     if (!now_is_mark("-")) return primary();
     const level here(depth_);
     if (depth_ > limits::depth) return too_deep(now_.where);
-    return unary(node_kind::negative, [this] { return sign(); });
+    return unary(node_kind::negative, &expression_parser::sign);
   }
 
   [[gnu::cold]] std::uint32_t primary() {
@@ -6257,7 +6982,7 @@ class expression_parser {
       n.where = now_.where;
       n.value = now_.text == "true" ? 1 : 0;
       advance();
-      return add(std::move(n));
+      return add(n);
     }
     if (now_.kind == token_kind::name && !reserved(now_.text)) return name_or_call();
     expected("a value");
@@ -6278,7 +7003,7 @@ class expression_parser {
       if (u == nullptr) {
         detail::nearest_name near(now_.text);
         for (const char* known : {"ns", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB"}) near.offer(known);
-        log_->report(code::unknown_unit, now_.where, "there is no unit " + found(), near.hint());
+        log_->report(code::unknown_unit, now_.where, {"there is no unit ", found()}, near);
         wrong_ = true;
         advance();
         return 0;
@@ -6288,39 +7013,38 @@ class expression_parser {
       n.where.end = now_.where.end;
       advance();
     }
-    return add(std::move(n));
+    return add(n);
   }
 
   [[gnu::cold]] std::uint32_t name_or_call() {
     node n;
     n.kind = node_kind::name;
     n.where = now_.where;
-    n.text = std::string(now_.text.substr(0, 200));
+    n.text = out_->keep(now_.text.substr(0, 200));
     advance();
     if (take_mark(".")) {
       if (now_.kind != token_kind::name || reserved(now_.text)) {
         expected("the name of a parameter after '.'");
         return 0;
       }
-      n.qualifier = std::move(n.text);
-      n.text = std::string(now_.text.substr(0, 200));
+      n.qualifier = n.text;
+      n.text = out_->keep(now_.text.substr(0, 200));
       n.where.end = now_.where.end;
       advance();
-      return add(std::move(n));
+      return add(n);
     }
-    if (!take_mark("(")) return add(std::move(n));
+    if (!take_mark("(")) return add(n);
     n.kind = node_kind::call;
-    bool good = true;
+    core::plain_vector<std::uint32_t> parts;
     while (!now_is_mark(")")) {
       const std::uint32_t part = either();
-      good = good && part != 0;
       if (part == 0) return 0;
-      if (n.parts.size() == limits::arguments) {
-        log_->report(code::wrong_count, out_->nodes[part].where, "no function takes more than " + std::to_string(limits::arguments) + " arguments");
+      if (parts.size() == limits::arguments) {
+        log_->report(code::wrong_count, out_->nodes[part].where, {"no function takes more than ", std::to_string(limits::arguments), " arguments"});
         wrong_ = true;
         return 0;
       }
-      n.parts.push_back(part);
+      parts.push_back(part);
       if (!take_mark(",")) break;
     }
     n.where.end = now_.where.end;
@@ -6328,7 +7052,7 @@ class expression_parser {
       expected("',' or ')' after the argument");
       return 0;
     }
-    return add(std::move(n));
+    return add(n, parts.data(), parts.size());
   }
 
   /// A backslash and what follows it: the character meant, 0 for nothing known (reported).
@@ -6339,7 +7063,7 @@ class expression_parser {
     if (c == 't') return '\t';
     if (c == '"' || c == '\'' || c == '\\' || c == '{' || c == '}') return c;
     const auto at = static_cast<std::uint32_t>(base + i - 1);
-    log_->report(code::bad_escape, {source_, at, at + 2}, "after '\\' only n, t, \", ', \\, { and } mean something");
+    log_->report(code::bad_escape, {source_, at, at + 2}, {"after '\\' only n, t, \", ', \\, { and } mean something"});
     wrong_ = true;
     return ' ';
   }
@@ -6359,11 +7083,13 @@ class expression_parser {
     n.kind = node_kind::text;
     n.where = from.where;
     const std::size_t base = inside(from);
+    std::string text;
     for (std::size_t i = 0; i < from.text.size(); ++i) {
-      if (from.text[i] == '\\') n.text += escaped(from.text, i, base);
-      else if (!blank(from.text[i]) || !fold(from.text, i, n.text)) n.text += from.text[i];
+      if (from.text[i] == '\\') text += escaped(from.text, i, base);
+      else if (!blank(from.text[i]) || !fold(from.text, i, text)) text += from.text[i];
     }
-    return add(std::move(n));
+    n.text = out_->keep(text);
+    return add(n);
   }
 
   /// "text {expression} text" becomes a `joined` node, without braces a plain text.
@@ -6373,14 +7099,15 @@ class expression_parser {
     whole.where = from.where;
     const std::size_t base = inside(from);
     std::string piece;
+    core::plain_vector<std::uint32_t> parts;
     bool good = true;
     const auto flush = [&] {
       node n;
       n.kind = node_kind::text;
       n.where = from.where;
-      n.text = std::move(piece);
+      n.text = out_->keep(piece);
       piece.clear();
-      whole.parts.push_back(add(std::move(n)));
+      parts.push_back(add(n));
     };
     const std::string_view t = from.text;
     for (std::size_t i = 0; i < t.size(); ++i) {
@@ -6390,7 +7117,7 @@ class expression_parser {
         piece += t[i++];
       } else if (t[i] == '}') {
         const auto at = static_cast<std::uint32_t>(base + i);
-        log_->report(code::bad_brace, {source_, at, at + 1}, "no '{' before this '}' (a brace itself is written '}}')");
+        log_->report(code::bad_brace, {source_, at, at + 1}, {"no '{' before this '}' (a brace itself is written '}}')"});
         wrong_ = true;
         good = false;
       } else if (t[i] == '{') {
@@ -6399,11 +7126,11 @@ class expression_parser {
           if (t[close] == '\'') quote = quote == 0 ? '\'' : '\0';
         if (close == t.size()) {
           const auto at = static_cast<std::uint32_t>(base + i);
-          log_->report(code::bad_brace, {source_, at, at + 1}, "no '}' after this '{' (a brace itself is written '{{')");
+          log_->report(code::bad_brace, {source_, at, at + 1}, {"no '}' after this '{' (a brace itself is written '{{')"});
           wrong_ = true;
           return 0;
         }
-        if (!piece.empty() || whole.parts.empty()) flush();
+        if (!piece.empty() || parts.empty()) flush();
         expression_parser inner(*log_, *out_, source_, base + i + 1, base + close, depth_ + 1);
         std::uint32_t part = inner.expression();
         if (part != 0 && inner.now_.kind != token_kind::end) {
@@ -6412,20 +7139,20 @@ class expression_parser {
         }
         wrong_ = wrong_ || inner.wrong_;
         good = good && part != 0 && !inner.wrong_;
-        whole.parts.push_back(part);
+        parts.push_back(part);
         i = close;
       } else if (!blank(t[i]) || !fold(t, i, piece)) {
         piece += t[i];
       }
     }
     if (!good) return 0;
-    if (whole.parts.empty()) {
+    if (parts.empty()) {
       whole.kind = node_kind::text;
-      whole.text = std::move(piece);
-      return add(std::move(whole));
+      whole.text = out_->keep(piece);
+      return add(whole);
     }
     if (!piece.empty()) flush();
-    return add(std::move(whole));
+    return add(whole, parts.data(), parts.size());
   }
 
   static bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -6465,12 +7192,12 @@ class parser : private expression_parser {
   [[gnu::cold]] bool parse() {
     const std::string& text = log_->source(source_).text;
     if (text.size() > limits::source_bytes) {
-      log_->report(code::too_large, {source_, 0, 1}, "more than " + std::to_string(limits::source_bytes) + " bytes of rules in one file");
+      log_->report(code::too_large, {source_, 0, 1}, {"more than ", std::to_string(limits::source_bytes), " bytes of rules in one file"});
       return false;
     }
     while (now_.kind != token_kind::end && !log_->full(source_)) {
       if (out_->declarations.size() >= limits::declarations) {
-        log_->report(code::too_large, now_.where, "more than " + std::to_string(limits::declarations) + " declarations");
+        log_->report(code::too_large, now_.where, {"more than ", std::to_string(limits::declarations), " declarations"});
         break;
       }
       declaration d;
@@ -6534,7 +7261,7 @@ class parser : private expression_parser {
       do {
         name_at function;
         if (!name(function, "the name of an MPI function")) return false;
-        if (d.functions.size() < limits::parameters) d.functions.push_back(std::move(function));
+        if (d.functions.size() < limits::parameters) d.functions.push_back(function);
       } while (take_mark(","));
     }
     return parameters(d, true);
@@ -6555,7 +7282,7 @@ class parser : private expression_parser {
             const bool good = !wrong_;
             wrong_ = wrong_ || before;
             if (d.by.size() < limits::members) d.by.push_back(key);
-            else log_->report(code::too_large, out_->nodes[key].where, "more than " + std::to_string(limits::members) + " keys");
+            else log_->report(code::too_large, out_->nodes[key].where, {"more than ", std::to_string(limits::members), " keys"});
             return good;
           }, "',' or ')' after the key"))
         return false;
@@ -6575,11 +7302,11 @@ class parser : private expression_parser {
     if (!expect_word("as")) return false;
     if (!name(m.name, "a name for the member")) return false;
     if (d.members.size() >= limits::members) {
-      log_->report(code::too_large, m.name.where, "more than " + std::to_string(limits::members) + " members");
+      log_->report(code::too_large, m.name.where, {"more than ", std::to_string(limits::members), " members"});
       wrong_ = true;
       return true;
     }
-    d.members.push_back(std::move(m));
+    d.members.push_back(m);
     return true;
   }
 
@@ -6615,18 +7342,17 @@ class parser : private expression_parser {
     const bool good = !wrong_;
     wrong_ = wrong_ || before;
     if (d.parameters.size() >= limits::parameters) {
-      log_->report(code::too_large, p.name.where, "more than " + std::to_string(limits::parameters) + " parameters");
+      log_->report(code::too_large, p.name.where, {"more than ", std::to_string(limits::parameters), " parameters"});
       wrong_ = true;
       return true;
     }
-    d.parameters.push_back(std::move(p));
+    d.parameters.push_back(p);
     return good;
   }
 
   /// Elements up to the closing parenthesis, a comma after the last one allowed. After a mistake in one element it goes on
   /// with the next; false only if the end of the list was lost.
-  template <class Element>
-  [[gnu::cold]] bool list(const Element& element, const char* after) {
+  [[gnu::cold]] bool list(explain::borrowed<bool()> element, const char* after) {
     while (!take_mark(")")) {
       const bool good = element();
       if (good && (take_mark(",") || now_is_mark(")"))) continue;
@@ -6679,10 +7405,10 @@ class parser : private expression_parser {
   [[gnu::cold]] bool name(name_at& out, const char* what) {
     if (now_.kind != token_kind::name || reserved(now_.text)) return expected(what);
     if (now_.text.size() > 200) {
-      log_->report(code::too_large, now_.where, "this name is longer than 200 bytes");
+      log_->report(code::too_large, now_.where, {"this name is longer than 200 bytes"});
       wrong_ = true;
     }
-    out = {std::string(now_.text.substr(0, 200)), now_.where};
+    out = {out_->keep(now_.text.substr(0, 200)), now_.where};
     advance();
     return true;
   }
@@ -6721,18 +7447,22 @@ class problem_compiler {
       for (const auto& m : t.members) names.rows.push_back({m.first, &out_.types[m.second].columns, out_.types[m.second].columns.size()});
     expression_compiler expressions(out_, syntax_);
     bool good = d.when == 0 || expressions.condition(d.when, names, rule.when);
-    std::set<std::string> given;
+    const auto given = [&d](std::string_view field, const parameter_syntax* before) {
+      const parameter_syntax* p = d.parameters.data();
+      while (p != before && p->name.text != field) ++p;
+      return p != before;
+    };
     for (const parameter_syntax& p : d.parameters) {
-      const std::string& field = p.name.text;
-      if (!given.insert(field).second) {
-        out_.log.report(code::duplicate, p.name.where, "'" + detail::clean(field) + "' is given above already");
+      const std::string_view field = p.name.text;
+      if (given(field, &p)) {
+        out_.log.report(code::duplicate, p.name.where, {"'", field, "' is given above already"});
         good = false;
         continue;
       }
       const node& n = syntax_.nodes[p.value];
       if (field == "name" || field == "instead_of") {
         if (n.kind != node_kind::text || n.text.empty()) {
-          out_.log.report(code::not_constant, n.where, "'" + field + "' must be a string without braces, and not empty");
+          out_.log.report(code::not_constant, n.where, {"'", field, "' must be a string without braces, and not empty"});
           good = false;
         } else {
           (field == "name" ? rule.name : rule.instead_of) = n.text;
@@ -6742,25 +7472,25 @@ class problem_compiler {
       } else if (field == "duration" || field == "saving") {
         const type what = expressions.compile(p.value, names, field == "duration" ? rule.duration : rule.saving);
         if (!what.is(type::kind::wrong) && !(what.is(type::kind::number) && what.same_unit(type::duration())))
-          out_.log.report(code::not_seconds, n.where, "'" + field + "' must be a duration in seconds, this is " + what.words());
+          out_.log.report(code::not_seconds, n.where, {"'", field, "' must be a duration in seconds, this is ", what.words()});
         good = good && what.is(type::kind::number) && what.same_unit(type::duration());
       } else if (field == "description" || field == "advice") {
         scope finding = names;
         finding.about_finding = true;
         const type what = expressions.compile(p.value, finding, field == "advice" ? rule.advice : rule.description);
         if (!what.is(type::kind::wrong) && !what.is(type::kind::text))
-          out_.log.report(code::wrong_type, n.where, "'" + field + "' must be a text, this is " + what.words());
+          out_.log.report(code::wrong_type, n.where, {"'", field, "' must be a text, this is ", what.words()});
         good = good && what.is(type::kind::text);
       } else {
         detail::nearest_name near(field);
         for (const char* known : {"name", "description", "advice", "duration", "saving", "threshold", "instead_of"}) near.offer(known);
-        out_.log.report(code::unknown_field, p.name.where, "a problem has no field '" + detail::clean(field) + "'", near.hint());
+        out_.log.report(code::unknown_field, p.name.where, {"a problem has no field '", field, "'"}, near);
         good = false;
       }
     }
     for (const char* needed : {"name", "duration"})
-      if (given.count(needed) == 0) {
-        out_.log.report(code::missing, d.name.where, "this problem has no '" + std::string(needed) + "'");
+      if (!given(needed, d.parameters.data() + d.parameters.size())) {
+        out_.log.report(code::missing, d.name.where, {"this problem has no '", needed, "'"});
         good = false;
       }
     if (good) out_.problems.push_back(std::move(rule));
@@ -6774,7 +7504,7 @@ class problem_compiler {
       return true;
     }
     if (n.kind != node_kind::wrong)
-      out_.log.report(code::not_constant, n.where, "a threshold is a share of the run's time, written as a number: 2 %");
+      out_.log.report(code::not_constant, n.where, {"a threshold is a share of the run's time, written as a number: 2 %"});
     return false;
   }
 
@@ -6803,6 +7533,8 @@ namespace rules {
 class compiler {
  public:
   compiler() { add_fact_types(out_); }
+  compiler(const compiler&) = delete;
+  compiler& operator=(const compiler&) = delete;
 
   /// Adds a text. `built_in` marks its problems in the listing.
   [[gnu::cold]] void add(std::string name, std::string text, bool built_in = false) {
@@ -6840,43 +7572,43 @@ class compiler {
       case kind::own:
       case kind::composite: return enter_event(index, source);
       case kind::problem: {
-        const std::string name = problem_name(d);
+        const std::string_view name = declaration_names::problem_name(syntax_, d);
         if (d.bad || name.empty()) {
           if (!d.bad) problems_.push_back(index);  // its missing or wrong name is reported with the rest of it
           return;
         }
-        const auto found = problem_named_.find(name);
-        if (found != problem_named_.end()) {
-          if (syntax_.declarations[found->second].where.source == source)
-            out_.log.report(code::duplicate, d.where, "a problem '" + detail::clean(name) + "' is declared above already");
-          gone_[found->second] = true;
+        const std::size_t found = problem_named_.find(name);
+        if (found != declaration_names::none) {
+          if (syntax_.declarations[found].where.source == source)
+            out_.log.report(code::duplicate, d.where, {"a problem '", name, "' is declared above already"});
+          gone_[found] = true;
         }
-        problem_named_[name] = index;
+        problem_named_.put(index);
         problems_.push_back(index);
         return;
       }
       case kind::remove_problem: {
-        const auto found = problem_named_.find(d.name.text);
-        if (found == problem_named_.end()) {
+        const std::size_t found = problem_named_.find(d.name.text);
+        if (found == declaration_names::none) {
           detail::nearest_name near(d.name.text);
-          for (const auto& known : problem_named_) near.offer(known.first);
-          out_.log.report(code::unknown_problem, d.name.where, "there is no problem '" + detail::clean(d.name.text) + "'", near.hint());
+          for (const std::size_t known : problem_named_) near.offer(problem_named_.name_of(known));
+          out_.log.report(code::unknown_problem, d.name.where, {"there is no problem '", d.name.text, "'"}, near);
           return;
         }
-        gone_[found->second] = true;
-        problem_named_.erase(found);
+        gone_[found] = true;
+        problem_named_.drop(d.name.text);
         return;
       }
       case kind::remove_problems:
-        for (const auto& known : problem_named_) gone_[known.second] = true;
+        for (const std::size_t known : problem_named_) gone_[known] = true;
         problem_named_.clear();
         return;
       case kind::remove_event: {
-        const auto found = event_named_.find(d.name.text);
-        if (found == event_named_.end()) return unknown_event(d.name);
-        gone_[found->second] = true;
-        removed_.insert(d.name.text);
-        event_named_.erase(found);
+        const std::size_t found = event_named_.find(d.name.text);
+        if (found == declaration_names::none) return unknown_event(d.name);
+        gone_[found] = true;
+        removed_.put(index);
+        event_named_.drop(d.name.text);
         return;
       }
       case kind::setting:
@@ -6887,32 +7619,31 @@ class compiler {
 
   [[gnu::cold]] void enter_event(std::size_t index, std::uint32_t source) {
     const declaration& d = syntax_.declarations[index];
-    const std::string& name = d.name.text;
+    const std::string_view name = d.name.text;
     const std::uint32_t fact = out_.find(name);
     if (fact != knowledge::none) {
-      out_.log.report(code::duplicate, d.name.where, "'" + name + "' is an event of the analysis itself");
+      out_.log.report(code::duplicate, d.name.where, {"'", name, "' is an event of the analysis itself"});
       return;
     }
-    const auto found = event_named_.find(name);
+    const std::size_t found = event_named_.find(name);
     if (d.bad) {  // reported; whatever uses it stays silent, unless there is an older one
-      if (found == event_named_.end()) removed_.insert(name);
+      if (found == declaration_names::none) removed_.put(index);
       return;
     }
-    if (found != event_named_.end()) {
-      const declaration& other = syntax_.declarations[found->second];
+    if (found != declaration_names::none) {
+      const declaration& other = syntax_.declarations[found];
       if (other.where.source == source) {
-        out_.log.report(code::duplicate, d.name.where, "an event '" + detail::clean(name) + "' is declared above already");
+        out_.log.report(code::duplicate, d.name.where, {"an event '", name, "' is declared above already"});
         return;
       }
       if (other.kind == kind::own && d.kind == kind::own && !same_own(other, d)) {
-        out_.log.report(code::clash, d.name.where, "the own event '" + detail::clean(name) + "' has other parameters in " +
-                                                       detail::clean(out_.log.source(other.where.source).name));
+        out_.log.report(code::clash, d.name.where, {"the own event '", name, "' has other parameters in ", out_.log.source(other.where.source).name});
         return;
       }
-      gone_[found->second] = true;
+      gone_[found] = true;
     }
-    removed_.erase(name);
-    event_named_[name] = index;
+    removed_.drop(name);
+    event_named_.put(index);
     order_.push_back(index);
   }
 
@@ -6926,28 +7657,28 @@ class compiler {
   }
 
   [[gnu::cold]] void unknown_event(const name_at& name) {
-    if (removed_.count(name.text) != 0) return;
+    if (removed_.find(name.text) != declaration_names::none) return;
     detail::nearest_name near(name.text);
     for (const event_type& t : out_.types) near.offer(t.name);
-    for (const auto& known : event_named_) near.offer(known.first);
-    out_.log.report(code::unknown_event, name.where, "there is no event type '" + detail::clean(name.text) + "'", near.hint());
+    for (const std::size_t known : event_named_) near.offer(event_named_.name_of(known));
+    out_.log.report(code::unknown_event, name.where, {"there is no event type '", name.text, "'"}, near);
   }
 
   /// The type of that name, compiled if it was not yet; `none` if there is none or it is wrong.
   [[gnu::cold]] std::uint32_t type_named(const name_at& name) {
     const std::uint32_t known = out_.find(name.text);
     if (known != knowledge::none) return known;
-    const auto found = event_named_.find(name.text);
-    if (found == event_named_.end()) {
+    const std::size_t found = event_named_.find(name.text);
+    if (found == declaration_names::none) {
       unknown_event(name);
       return knowledge::none;
     }
-    if (state_[found->second] == 1) {
-      out_.log.report(code::cycle, name.where, "'" + detail::clean(name.text) + "' is made of itself");
+    if (state_[found] == 1) {
+      out_.log.report(code::cycle, name.where, {"'", name.text, "' is made of itself"});
       return knowledge::none;
     }
-    if (++nested_ <= 64) event(found->second);
-    else if (state_[found->second] == 0) out_.log.report(code::too_deep, name.where, "composite events nested deeper than 64");
+    if (++nested_ <= 64) event(found);
+    else if (state_[found] == 0) out_.log.report(code::too_deep, name.where, {"composite events nested deeper than 64"});
     --nested_;
     return out_.find(name.text);
   }
@@ -6972,7 +7703,7 @@ class compiler {
   [[gnu::cold]] bool fresh(const event_type& t, const name_at& name, std::size_t from = 0) {
     for (std::size_t i = from; i < t.columns.size(); ++i)
       if (t.columns[i].name == name.text) {
-        out_.log.report(code::duplicate, name.where, "'" + detail::clean(name.text) + "' is given above already");
+        out_.log.report(code::duplicate, name.where, {"'", name.text, "' is given above already"});
         return false;
       }
     return true;
@@ -6991,7 +7722,7 @@ class compiler {
     }
     expression_compiler expressions(out_, syntax_);
     scope calls;
-    calls.rows = {{"", &call_columns(), call_columns().size()}};
+    calls.rows.push_back({"", &call_columns(), call_columns().size()});
     calls.subject = "call";
     for (const parameter_syntax& p : d.parameters) {
       good = fresh(t, p.name) && good;
@@ -6999,7 +7730,7 @@ class compiler {
       program value;
       const type what = settled(expressions.compile(p.value, calls, value));
       good = good && !what.is(type::kind::wrong);
-      t.columns.push_back({p.name.text, what, !calls.at_entry});
+      t.columns.push_back({std::string(p.name.text), what, !calls.at_entry});
       rule.values.push_back(std::move(value));
     }
     std::size_t count = 0;
@@ -7008,7 +7739,7 @@ class compiler {
       if (t.find(names[i]) != t.columns.size()) continue;
       std::size_t c = 0;
       while (call_columns()[c].name != names[i]) ++c;
-      t.columns.push_back(call_columns()[c]);
+      t.columns.push_back(column(call_columns()[c]));
       program load;
       load.steps.push_back({op::load, 0, static_cast<std::uint32_t>(c), 0});
       load.where = d.name.where;
@@ -7017,7 +7748,7 @@ class compiler {
       rule.values.push_back(std::move(load));
     }
     if (!good) {
-      removed_.insert(d.name.text);
+      removed_.put(d);
       return;
     }
     rule.type = static_cast<std::uint32_t>(out_.types.size());
@@ -7032,7 +7763,7 @@ class compiler {
       if (name.text == core::name_of(call)) return call;
       near.offer(core::name_of(call));
     }
-    out_.log.report(code::unknown_mpi, name.where, "whywait does not observe a function '" + detail::clean(name.text) + "'", near.hint());
+    out_.log.report(code::unknown_mpi, name.where, {"whywait does not observe a function '", name.text, "'"}, near);
     return core::mpi_call::none;
   }
 
@@ -7048,17 +7779,17 @@ class compiler {
       if (what.is(type::kind::wrong)) {
         detail::nearest_name near(n.text);
         for (const char* word : {"number", "seconds", "bytes", "text", "boolean"}) near.offer(word);
-        out_.log.report(code::unknown_unit, n.where, "a parameter of an own event is number, seconds, bytes, text or boolean", near.hint());
+        out_.log.report(code::unknown_unit, n.where, {"a parameter of an own event is number, seconds, bytes, text or boolean"}, near);
         good = false;
       }
-      t.columns.push_back({p.name.text, what, false});
+      t.columns.push_back({std::string(p.name.text), what, false});
     }
     for (const char* name : {"rank", "line"})
       if (t.find(name) == t.columns.size()) t.columns.push_back({name, type::number(), false});
     if (t.find("time") == t.columns.size()) t.columns.push_back({"time", type::duration(), false});
     if (t.find("file") == t.columns.size()) t.columns.push_back({"file", type::text(), false});
     if (good) out_.types.push_back(std::move(t));
-    else removed_.insert(d.name.text);
+    else removed_.put(d);
   }
 
   /// A stored value has one unit: the literal 0 alone is a plain number.
@@ -7073,14 +7804,14 @@ class compiler {
     t.source = event_source::composite;
     composite_rule rule;
     bool good = true;
-    std::vector<std::uint32_t> member_types;
+    core::plain_vector<std::uint32_t> member_types;
     for (const member_syntax& m : d.members) {
       const std::uint32_t member = type_named(m.event);
       good = good && member != knowledge::none;
       member_types.push_back(member);
       for (const auto& before : t.members)
         if (before.first == m.name.text) {
-          out_.log.report(code::duplicate, m.name.where, "there is a member '" + detail::clean(m.name.text) + "' already");
+          out_.log.report(code::duplicate, m.name.where, {"there is a member '", m.name.text, "' already"});
           good = false;
         }
       t.members.emplace_back(m.name.text, member);
@@ -7088,19 +7819,19 @@ class compiler {
       if (m.all) t.source = event_source::gathered;
     }
     if (d.members.empty()) {
-      out_.log.report(code::missing, d.name.where, "a composite event needs a member");
+      out_.log.report(code::missing, d.name.where, {"a composite event needs a member"});
       return;
     }
     if (t.source == event_source::gathered && d.members.size() != 1) {
-      out_.log.report(code::wrong_count, d.members[1].event.where, "an event that gathers ('all') has this one member only");
+      out_.log.report(code::wrong_count, d.members[1].event.where, {"an event that gathers ('all') has this one member only"});
       return;
     }
     if (t.source != event_source::gathered && !d.by.empty()) {
-      out_.log.report(code::aggregate, syntax_.nodes[d.by[0]].where, "'by' belongs to events that gather: mark the member 'all'");
+      out_.log.report(code::aggregate, syntax_.nodes[d.by[0]].where, {"'by' belongs to events that gather: mark the member 'all'"});
       good = false;
     }
     if (!good) {
-      removed_.insert(d.name.text);
+      removed_.put(d);
       return;
     }
     scope names;
@@ -7122,7 +7853,6 @@ class compiler {
     }
     // Parameters may use those before them: they are one more row.
     if (t.source == event_source::gathered) names.aggregates = &rule.aggregates;
-    t.columns.reserve(d.parameters.size());
     names.rows.push_back({"", &t.columns, 0});
     for (const parameter_syntax& p : d.parameters) {
       good = fresh(t, p.name) && good;
@@ -7130,23 +7860,16 @@ class compiler {
       program value;
       const type what = settled(expressions.compile(p.value, names, value));
       good = good && !what.is(type::kind::wrong);
-      t.columns.push_back({p.name.text, what, false});
+      t.columns.push_back({std::string(p.name.text), what, false});
       rule.values.push_back(std::move(value));
     }
     if (!good) {
-      removed_.insert(d.name.text);
+      removed_.put(d);
       return;
     }
     rule.type = static_cast<std::uint32_t>(out_.types.size());
     out_.types.push_back(std::move(t));
     out_.composites.push_back(std::move(rule));
-  }
-
-  /// The name of a problem if it is a plain text, else empty.
-  [[gnu::cold]] std::string problem_name(const declaration& d) const {
-    for (const parameter_syntax& p : d.parameters)
-      if (p.name.text == "name") return syntax_.nodes[p.value].kind == node_kind::text ? syntax_.nodes[p.value].text : std::string();
-    return {};
   }
 
   [[gnu::cold]] void setting(const declaration& d) {
@@ -7156,17 +7879,17 @@ class compiler {
     }
     detail::nearest_name near(d.name.text);
     near.offer("threshold");
-    out_.log.report(code::unknown_field, d.name.where, "there is no setting '" + detail::clean(d.name.text) + "'", near.hint());
+    out_.log.report(code::unknown_field, d.name.where, {"there is no setting '", d.name.text, "'"}, near);
   }
 
   knowledge out_;
   syntax syntax_;
-  std::vector<char> built_in_;
-  std::vector<char> gone_;            ///< by declaration: replaced or removed
-  std::vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
-  std::vector<std::size_t> order_, problems_, settings_;
-  std::map<std::string, std::size_t> event_named_, problem_named_;
-  std::set<std::string> removed_;     ///< events that are gone on purpose or wrong: what needs them is silent
+  core::plain_vector<bool> built_in_;
+  core::plain_vector<bool> gone_;            ///< by declaration: replaced or removed
+  core::plain_vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
+  core::plain_vector<std::size_t> order_, problems_, settings_;
+  declaration_names event_named_{syntax_}, problem_named_{syntax_};
+  declaration_names removed_{syntax_};  ///< events that are gone on purpose or wrong: what needs them is silent
   int nested_ = 0;
 };
 
@@ -8670,13 +9393,10 @@ namespace rules {
 
 /// Own events and their types of one rank, as bytes to send to the rank that runs the rules: count and list of the types,
 /// how many events were dropped, the events, each with its size before it.
-using own_packet = std::vector<unsigned char>;
+using own_packet = core::plain_vector<unsigned char>;
 
 /// The types inside a packet, as declarations: "declare simple event solver_restart parameters (residual = number);".
-struct own_declaration {
-  std::string name;
-  std::string text;
-};
+using own_declaration = named_text;
 
 namespace detail {
 
@@ -8713,7 +9433,7 @@ class unpacker {
 
 struct own_shape {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> parameters;  ///< name and type word
+  std::vector<named_text> parameters;  ///< name and type word
 };
 
 [[gnu::cold]] inline own_shape read_shape(unpacker& from) {
@@ -8723,7 +9443,7 @@ struct own_shape {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::size_t equals = std::min(text.find('=', at), comma);
-    out.parameters.emplace_back(text.substr(at, equals - at), equals < comma ? text.substr(equals + 1, comma - equals - 1) : "");
+    out.parameters.push_back({text.substr(at, equals - at), equals < comma ? text.substr(equals + 1, comma - equals - 1) : std::string()});
     at = comma + 1;
   }
   return out;
@@ -8756,7 +9476,7 @@ struct own_shape {
   };
   const own_state_lock held(*state);
   if (state->type_count != 0) {
-    std::vector<const own_type*> types(state->type_count);
+    core::plain_vector<const own_type*> types(state->type_count);
     for (const own_type* t = state->types; t != nullptr; t = t->next) types[t->index] = t;
     put(&state->type_count, sizeof state->type_count);
     for (const own_type* t : types) {
@@ -8789,7 +9509,7 @@ struct own_shape {
   for (const detail::own_shape& shape : detail::read_shapes(from, dropped)) {
     std::string text = "declare simple event " + shape.name + "\n  parameters ( ";
     for (std::size_t i = 0; i < shape.parameters.size(); ++i)
-      text += (i == 0 ? "" : ", ") + shape.parameters[i].first + " = " + shape.parameters[i].second;
+      text += (i == 0 ? "" : ", ") + shape.parameters[i].name + " = " + shape.parameters[i].text;
     out.push_back({shape.name, text + " );\n"});
   }
   return out;
@@ -8876,12 +9596,7 @@ namespace rules {
 }
 
 /// A text of rules and what stands before line and column in messages about it.
-struct rule_text {
-  std::string name;
-  std::string text;
-
-  bool operator==(const rule_text& o) const { return name == o.name && text == o.text; }
-};
+using rule_text = named_text;
 
 /// What WHYWAIT_RULES says: files, separated by ':', or the word "list", which prints what is active.
 struct rules_setting {
@@ -8928,8 +9643,9 @@ namespace detail {
 #ifndef WHYWAIT_DISABLE
   if (own_state* const state = the_own_state()) {
     const own_state_lock held(*state);
-    for (const added_text* t = state->texts; t != nullptr; t = t->next) out.push_back({t->name, t->text});
-    std::reverse(out.begin(), out.end());
+    core::plain_vector<const added_text*> last_first;
+    for (const added_text* t = state->texts; t != nullptr; t = t->next) last_first.push_back(t);
+    for (std::size_t i = last_first.size(); i-- > 0;) out.push_back({last_first[i]->name, last_first[i]->text});
   }
 #endif
   return out;
@@ -8941,14 +9657,14 @@ namespace detail {
                               std::vector<rule_text> texts = added_texts()) {
   compiler all;
   add_base(all);
-  std::vector<std::string> own;
+  std::vector<own_declaration> own;
   for (const own_packet& packet : packets)
-    for (const own_declaration& d : own_declarations(packet)) {
+    for (own_declaration& d : own_declarations(packet)) {
       bool known = false;
-      for (const std::string& text : own) known = known || text == d.text;
+      for (const own_declaration& other : own) known = known || other.text == d.text;
       if (known) continue;
-      own.push_back(d.text);
       all.add("whywait::event " + d.name, d.text);
+      own.push_back(std::move(d));
     }
   for (rule_text& t : texts) all.add(std::move(t.name), std::move(t.text));
   for (const std::string& path : setting.files) {
@@ -8987,16 +9703,19 @@ namespace rules {
 
 /// What ranks give to the one that runs the rules: what their call sites did, texts given to `add`, own events.
 struct contribution {
-  std::vector<site_use> uses;    ///< sorted by site, those of several ranks added up
+  core::plain_vector<site_use> uses;    ///< sorted by site, those of several ranks added up
   std::vector<rule_text> texts;  ///< each once
   std::vector<own_packet> events;
-  std::vector<std::int32_t> ranks;  ///< of `events`
+  core::plain_vector<std::int32_t> ranks;  ///< of `events`
 
   /// Adds what ranks after these gave. Linear in both.
   [[gnu::cold]] void merge(contribution&& others) {
     merge_uses(uses, others.uses);
-    for (rule_text& t : others.texts)
-      if (std::find(texts.begin(), texts.end(), t) == texts.end()) texts.push_back(std::move(t));
+    for (rule_text& t : others.texts) {
+      bool known = false;
+      for (const rule_text& mine : texts) known = known || mine == t;
+      if (!known) texts.push_back(std::move(t));
+    }
     for (own_packet& p : others.events) events.push_back(std::move(p));
     ranks.insert(ranks.end(), others.ranks.begin(), others.ranks.end());
   }
@@ -9018,11 +9737,10 @@ struct contribution {
 namespace detail {
 
 struct contribution_writer {
-  std::vector<unsigned char> bytes;
+  own_packet bytes;
 
   [[gnu::cold]] void put(const void* from, std::size_t size) {
-    const auto* const begin = static_cast<const unsigned char*>(from);
-    bytes.insert(bytes.end(), begin, begin + size);
+    bytes.append(static_cast<const unsigned char*>(from), size);
   }
   [[gnu::cold]] void count(std::size_t n) {
     const auto number = static_cast<std::uint32_t>(n);
@@ -9037,7 +9755,7 @@ struct contribution_writer {
 }  // namespace detail
 
 /// As bytes, for another rank of the same kind of machine.
-[[gnu::cold]] inline std::vector<unsigned char> pack(const contribution& c) {
+[[gnu::cold]] inline own_packet pack(const contribution& c) {
   detail::contribution_writer out;
   out.sized(c.uses.data(), c.uses.size() * sizeof(site_use));
   out.count(c.texts.size());
@@ -9067,7 +9785,8 @@ struct contribution_writer {
   for (auto n = from.value<std::uint32_t>(); n-- > 0 && from.good();) {
     out.ranks.push_back(from.value<std::int32_t>());
     const std::string packet = from.text();
-    out.events.emplace_back(packet.begin(), packet.end());
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(packet.data());
+    out.events.emplace_back(bytes, bytes + packet.size());
   }
   return out;
 }
@@ -9185,7 +9904,7 @@ class peer_failed : public std::exception {
 /// communicator (tags 2, 3) if nothing else is said, PMPI calls only, from one thread.
 class team {
  public:
-  using packet = std::vector<unsigned char>;
+  using packet = core::plain_vector<unsigned char>;
 
   /// `comm`: of nobody else, its errors return. `name`: this rank in MPI_COMM_WORLD, if it has another one here.
   team(MPI_Comm comm, std::int32_t name = -1) noexcept : comm_(comm) {
@@ -9307,7 +10026,7 @@ class team {
   }
 
   [[gnu::cold]] void run_gather(const void* bytes, std::uint64_t size, const handler& all) const {
-    std::vector<std::uint64_t> sizes(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
+    core::plain_vector<std::uint64_t> sizes(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
     receiving from(*this, all, rank_ == 0 && size_ > 1);
     agree();
     PMPI_Gather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, 0, comm_);
@@ -9417,6 +10136,12 @@ class mpi_transport {
 
   explicit mpi_transport(const team& ranks) : team_(ranks), comm_(ranks.comm()), ranks_(ranks.size()) {}
   explicit mpi_transport(MPI_Comm comm) : mpi_transport(team(comm)) {}
+  mpi_transport(const mpi_transport&) = delete;
+  mpi_transport& operator=(const mpi_transport&) = delete;
+  ~mpi_transport() {
+    drop(sendings_);
+    drop(spare_);
+  }
 
   std::int32_t ranks() const noexcept { return ranks_; }
   std::int32_t hosted() const noexcept { return 1; }
@@ -9449,6 +10174,7 @@ class mpi_transport {
     sent_.assign(n, 0);
     received_.assign(n, 0);
     coming_.assign(n, 0);
+    pending_.reset(new packet[n]);
     team_.agree();
     failure mine;
     try {
@@ -9463,9 +10189,11 @@ class mpi_transport {
     }
     const failure first = team_.compare(mine);
     if (first) drop_all();
-    for (sending& s : sendings_) PMPI_Wait(&s.request, MPI_STATUS_IGNORE);
-    sendings_.clear();
-    pending_.clear();
+    for (sending* s = sendings_; s != nullptr; s = s->next) PMPI_Wait(&s->request, MPI_STATUS_IGNORE);
+    drop(sendings_);
+    last_ = nullptr;
+    pending_.reset();
+    waiting_.clear();
     if (first) throw peer_failed(comm_, first);
   }
 
@@ -9488,7 +10216,7 @@ class mpi_transport {
 
   // The packets of one round, by rank.
   struct outbox {
-    std::vector<packet> packets;
+    std::unique_ptr<packet[]> packets;
     packet& operator()(std::int32_t to) { return packets[static_cast<std::size_t>(to)]; }
   };
 
@@ -9497,9 +10225,8 @@ class mpi_transport {
                                   void (*consume)(const void*, std::int32_t, const unsigned char*, std::size_t)) const {
     const auto n = static_cast<std::size_t>(ranks_);
     const std::size_t room = std::max(static_cast<std::size_t>(team::round_bytes) / n, std::size_t{2048});
-    outbox out;
-    out.packets.resize(n);
-    std::vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
+    outbox out{std::unique_ptr<packet[]>(new packet[n])};
+    core::plain_vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
     // Room for what others send as long as none of them goes far beyond `room`. Its pages are not touched before.
     std::size_t in_room = 2 * room * n;
     std::unique_ptr<unsigned char[]> in_round(new unsigned char[in_room]);
@@ -9543,38 +10270,58 @@ class mpi_transport {
   struct sending {
     MPI_Request request = MPI_REQUEST_NULL;
     packet data;
+    sending* next = nullptr;
   };
+  static void drop(sending*& list) noexcept {
+    while (list != nullptr) {
+      sending* const next = list->next;
+      delete list;
+      list = next;
+    }
+  }
 
   void post(std::int32_t to, const packet& data) {
-    packet& out = pending_[to];
-    out.insert(out.end(), data.begin(), data.end());
+    packet& out = pending_[static_cast<std::size_t>(to)];
+    if (out.empty()) waiting_.push_back(to);  // perhaps once more, after it was sent because it was full
+    out.append(data.data(), data.size());
     if (out.size() >= flush_bytes) send(to, out);
   }
 
   void flush() {
-    for (auto& out : pending_) {
-      if (!out.second.empty()) send(out.first, out.second);
+    for (const std::int32_t to : waiting_) {
+      packet& out = pending_[static_cast<std::size_t>(to)];
+      if (!out.empty()) send(to, out);
     }
+    waiting_.clear();
   }
 
   void send(std::int32_t to, packet& out) {
     // Reuse the buffers of sends that are over; small ones are so at once.
-    while (!sendings_.empty()) {
+    while (sendings_ != nullptr) {
       int over = 0;
-      PMPI_Test(&sendings_.front().request, &over, MPI_STATUS_IGNORE);
+      PMPI_Test(&sendings_->request, &over, MPI_STATUS_IGNORE);
       if (over == 0) break;
-      if (spare_.size() < 16) spare_.push_back(std::move(sendings_.front().data));
-      sendings_.pop_front();
+      sending* const free = sendings_;
+      sendings_ = free->next;
+      if (spares_ == 16) {
+        delete free;
+        continue;
+      }
+      free->next = spare_;
+      spare_ = free;
+      ++spares_;
     }
-    sendings_.emplace_back();
-    sending& s = sendings_.back();
-    s.data.swap(out);
-    if (!spare_.empty()) {
-      out.swap(spare_.back());
-      spare_.pop_back();
+    sending* const s = spare_ != nullptr ? spare_ : new sending;
+    if (spare_ != nullptr) {
+      spare_ = s->next;
+      s->next = nullptr;
+      --spares_;
     }
+    s->data.swap(out);
     out.clear();
-    PMPI_Isend(s.data.data(), static_cast<int>(s.data.size()), MPI_BYTE, to, forward_tag, comm_, &s.request);
+    (sendings_ != nullptr ? last_->next : sendings_) = s;
+    last_ = s;
+    PMPI_Isend(s->data.data(), static_cast<int>(s->data.size()), MPI_BYTE, to, forward_tag, comm_, &s->request);
     ++sent_[static_cast<std::size_t>(to)];
   }
 
@@ -9629,10 +10376,13 @@ class mpi_transport {
   MPI_Comm comm_;
   int ranks_ = 1;
   packet in_;
-  std::vector<std::uint64_t> sent_, received_, coming_;  ///< messages of forward(), by rank
-  std::unordered_map<std::int32_t, packet> pending_;
-  std::deque<sending> sendings_;
-  std::vector<packet> spare_;
+  core::plain_vector<std::uint64_t> sent_, received_, coming_;  ///< messages of forward(), by rank
+  std::unique_ptr<packet[]> pending_;                           ///< by rank: not sent yet
+  core::plain_vector<std::int32_t> waiting_;                    ///< the ranks that have any
+  sending* sendings_ = nullptr;                                 ///< under way, the oldest first
+  sending* last_ = nullptr;                                     ///< of them
+  sending* spare_ = nullptr;                                    ///< over: memory to use again
+  unsigned spares_ = 0;                                         ///< how many of them
 };
 
 }  // namespace sync
@@ -9677,9 +10427,9 @@ namespace mpi {
 }
 
 /// Adds what an epoch has to what earlier ones had.
-[[gnu::cold]] inline void fold_uses(std::vector<rules::site_use>& so_far, std::vector<rules::site_use>& epoch) {
+[[gnu::cold]] inline void fold_uses(core::plain_vector<rules::site_use>& so_far, core::plain_vector<rules::site_use>& epoch) {
   constexpr std::size_t most_sites = 256;
-  std::vector<std::int64_t> ranks;  // of both, the more, not the sum
+  core::plain_vector<std::int64_t> ranks;  // of both, the more, not the sum
   for (std::size_t i = 0, j = 0; i < so_far.size() || j < epoch.size();) {
     const bool a = j == epoch.size() || (i < so_far.size() && so_far[i].site <= epoch[j].site);
     const bool b = i == so_far.size() || (j < epoch.size() && epoch[j].site <= so_far[i].site);
@@ -9706,13 +10456,19 @@ namespace detail {
 class rule_places {
  public:
   explicit rule_places(const report::names& known) : known_(known) {}
+  rule_places(const rule_places&) = delete;
+  rule_places& operator=(const rule_places&) = delete;
+  ~rule_places() {
+    for (const rules::place* p : made_) delete p;
+  }
 
   [[gnu::cold]] const rules::place* operator()(core::stable_key key) const {
     const report::place* const from = known_.find(key);
     if (from == nullptr) return nullptr;
-    const auto [found, fresh] = made_.try_emplace(key);
-    rules::place& to = found->second;
-    if (fresh) {
+    const std::uint32_t fresh = static_cast<std::uint32_t>(made_.size()), number = numbers_.intern(key, fresh);
+    if (number == fresh) {
+      made_.push_back(nullptr);
+      rules::place& to = *(made_.back() = new rules::place);
       to.call = from->call;
       to.name = from->name;
       to.kind = from->kind;
@@ -9723,12 +10479,13 @@ class rule_places {
       to.module = from->module;
       to.offset = from->offset;
     }
-    return &to;
+    return made_[number];
   }
 
  private:
   const report::names& known_;
-  mutable std::unordered_map<core::stable_key, rules::place> made_;
+  mutable explain::key_map numbers_;                     // in made_
+  mutable core::plain_vector<rules::place*> made_;
 };
 
 [[gnu::cold]] inline void print_lines(const std::string& text) {
@@ -9838,14 +10595,18 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// A count as a linear form of counters: (number of the counter, factor), sorted by number, no factor 0.
-using counter_form = std::vector<std::pair<std::uint32_t, std::int64_t>>;
+/// A count as a linear form of counters, sorted by number, no factor 0.
+struct counter_term {
+  std::uint32_t counter;
+  std::int64_t factor;
+};
+using counter_form = core::plain_vector<counter_term>;
 
 /// The control flow of a function as its compiler saw it: block 0 is the entry, block 1 the exit. Counters are on
 /// the arcs with `counted`, in their order; what flows over the others (a spanning tree) follows from that.
 struct flow_graph {
   struct block {
-    std::vector<int> lines;
+    core::plain_vector<int> lines;
   };
   struct arc {
     std::uint32_t from, to;
@@ -9853,7 +10614,7 @@ struct flow_graph {
     bool fake;  ///< taken when a call does not return, or has not yet
   };
   std::vector<block> blocks;
-  std::vector<arc> arcs;
+  core::plain_vector<arc> arcs;
 };
 
 /// Lines that are always executed equally often.
@@ -9865,18 +10626,20 @@ struct line_group {
 
 namespace detail {
 
+using number_list = core::plain_vector<std::uint32_t>;
+
 [[gnu::cold]] inline counter_form add(const counter_form& a, const counter_form& b, std::int64_t factor) {
   counter_form sum;
-  auto i = a.begin();
-  auto j = b.begin();
+  const counter_term* i = a.begin();
+  const counter_term* j = b.begin();
   while (i != a.end() || j != b.end()) {
-    if (j == b.end() || (i != a.end() && i->first < j->first)) {
+    if (j == b.end() || (i != a.end() && i->counter < j->counter)) {
       sum.push_back(*i++);
-    } else if (i == a.end() || j->first < i->first) {
-      sum.emplace_back(j->first, factor * j->second);
+    } else if (i == a.end() || j->counter < i->counter) {
+      sum.push_back({j->counter, factor * j->factor});
       ++j;
     } else {
-      if (const std::int64_t both = i->second + factor * j->second) sum.emplace_back(i->first, both);
+      if (const std::int64_t both = i->factor + factor * j->factor) sum.push_back({i->counter, both});
       ++i;
       ++j;
     }
@@ -9888,26 +10651,24 @@ namespace detail {
 /// that have not returned leave over their fake arc, so this holds at every moment, inside of open functions too.
 class flow_solver {
  public:
-  [[gnu::cold]] explicit flow_solver(const flow_graph& flow) : in_(flow.blocks.size()), out_(flow.blocks.size()) {
-    forms_.resize(flow.arcs.size());
-    known_.resize(flow.arcs.size());
-    counts_.resize(flow.blocks.size());
-    solved_.resize(flow.blocks.size());
+  [[gnu::cold]] explicit flow_solver(const flow_graph& flow)
+      : in_(flow.blocks.size()), out_(flow.blocks.size()), forms_(flow.arcs.size()), counts_(flow.blocks.size()),
+        known_(flow.arcs.size()), solved_(flow.blocks.size()) {
     std::uint32_t counter = 0;
     for (std::uint32_t a = 0; a != flow.arcs.size(); ++a) {
       out_[flow.arcs[a].from].push_back(a);
       in_[flow.arcs[a].to].push_back(a);
       if (!flow.arcs[a].counted) continue;
       known_[a] = true;
-      forms_[a] = {{counter++, 1}};
+      forms_[a].push_back({counter++, 1});
     }
-    std::vector<std::uint32_t> work;
+    number_list work;
     for (std::uint32_t b = 0; b != flow.blocks.size(); ++b) work.push_back(b);
     while (!work.empty()) {
       const std::uint32_t b = work.back();
       work.pop_back();
       if (!solved_[b] && !solve_block(b)) continue;
-      for (const std::vector<std::uint32_t>* side : {&in_[b], &out_[b]}) {
+      for (const number_list* side : {&in_[b], &out_[b]}) {
         if ((side == &in_[b] && b == 0) || (side == &out_[b] && b == 1)) continue;
         const std::uint32_t arc = only_unknown(*side);
         if (arc == none) continue;
@@ -9923,12 +10684,12 @@ class flow_solver {
 
   bool solved(std::uint32_t block) const { return solved_[block]; }
   const counter_form& count(std::uint32_t block) const { return counts_[block]; }
-  const std::vector<std::uint32_t>& out(std::uint32_t block) const { return out_[block]; }
+  const number_list& out(std::uint32_t block) const { return out_[block]; }
 
  private:
   static constexpr std::uint32_t none = ~std::uint32_t(0);
 
-  [[gnu::cold]] std::uint32_t only_unknown(const std::vector<std::uint32_t>& arcs) const {
+  [[gnu::cold]] std::uint32_t only_unknown(const number_list& arcs) const {
     std::uint32_t found = none;
     for (const std::uint32_t a : arcs) {
       if (known_[a]) continue;
@@ -9939,7 +10700,7 @@ class flow_solver {
   }
 
   [[gnu::cold]] bool solve_block(std::uint32_t b) {
-    for (const std::vector<std::uint32_t>* side : {&in_[b], &out_[b]}) {
+    for (const number_list* side : {&in_[b], &out_[b]}) {
       if ((side == &in_[b] && b == 0) || (side == &out_[b] && (b == 1 || side->empty()))) continue;
       bool all = true;  // nothing leads there: it never runs
       for (const std::uint32_t a : *side) all = all && known_[a];
@@ -9950,99 +10711,108 @@ class flow_solver {
     return false;
   }
 
-  std::vector<std::vector<std::uint32_t>> in_, out_;
+  std::vector<number_list> in_, out_;
   std::vector<counter_form> forms_, counts_;
-  std::vector<bool> known_, solved_;
+  core::plain_vector<bool> known_, solved_;
 };
 
 /// How many loops each block is in: strongly connected parts, then those of the same without their head, and so on.
 class loop_depths {
  public:
   [[gnu::cold]] explicit loop_depths(const flow_graph& flow) : flow_(flow), out_(flow.blocks.size()), depth(flow.blocks.size(), 0) {
-    std::vector<std::uint32_t> all;
-    for (std::uint32_t b = 0; b != flow.blocks.size(); ++b) all.push_back(b);
     for (const flow_graph::arc& a : flow.arcs)
       if (!a.fake) out_[a.from].push_back(a.to);
     part_.assign(flow.blocks.size(), 1);
-    std::vector<std::vector<std::uint32_t>> work{all};
+    number_list members, work;  // work: the members of each part that is still to be split, and then their number
+    for (std::uint32_t b = 0; b != flow.blocks.size(); ++b) work.push_back(b);
+    work.push_back(static_cast<std::uint32_t>(flow.blocks.size()));
     while (!work.empty()) {
-      const std::vector<std::uint32_t> members = std::move(work.back());
+      const std::uint32_t count = work.back();
       work.pop_back();
+      members.assign(work.end() - count, work.end());
+      work.resize(work.size() - count);
       split(members, work);
     }
   }
 
  private:
   // Tarjan's algorithm without recursion, on the blocks of one part.
-  [[gnu::cold]] void split(const std::vector<std::uint32_t>& members, std::vector<std::vector<std::uint32_t>>& work) {
+  [[gnu::cold]] void split(const number_list& members, number_list& work) {
     const std::uint32_t own = part_[members.front()];
     index_.assign(flow_.blocks.size(), 0);
     low_.assign(flow_.blocks.size(), 0);
     done_.assign(flow_.blocks.size(), false);
     std::uint32_t counter = 0;
-    std::vector<std::uint32_t> stack;
-    std::vector<std::pair<std::uint32_t, std::size_t>> calls;
-    std::vector<std::vector<std::uint32_t>> found;
+    struct call {
+      std::uint32_t block;
+      std::size_t next;  // of its arcs
+    };
+    number_list stack, found;  // found: one loop after the other
+    core::plain_vector<call> calls;
+    core::plain_vector<std::size_t> ends;  // of them
     for (const std::uint32_t root : members) {
       if (index_[root] != 0) continue;
-      calls.emplace_back(root, 0);
+      calls.push_back({root, 0});
       while (!calls.empty()) {
-        const std::uint32_t b = calls.back().first;
-        if (calls.back().second == 0) {
+        const std::uint32_t b = calls.back().block;
+        if (calls.back().next == 0) {
           index_[b] = low_[b] = ++counter;
           stack.push_back(b);
         }
-        if (calls.back().second < out_[b].size()) {
-          const std::uint32_t to = out_[b][calls.back().second++];
+        if (calls.back().next < out_[b].size()) {
+          const std::uint32_t to = out_[b][calls.back().next++];
           if (part_[to] != own || done_[to]) continue;
-          if (index_[to] == 0) calls.emplace_back(to, 0);
+          if (index_[to] == 0) calls.push_back({to, 0});
           else low_[b] = std::min(low_[b], index_[to]);
           continue;
         }
         calls.pop_back();
-        if (!calls.empty()) low_[calls.back().first] = std::min(low_[calls.back().first], low_[b]);
+        if (!calls.empty()) low_[calls.back().block] = std::min(low_[calls.back().block], low_[b]);
         if (low_[b] != index_[b]) continue;
-        std::vector<std::uint32_t> loop;
+        const std::size_t before = found.size();
         std::uint32_t member = 0;
         do {
           member = stack.back();
           stack.pop_back();
           done_[member] = true;
-          loop.push_back(member);
+          found.push_back(member);
         } while (member != b);
         const bool itself = std::find(out_[b].begin(), out_[b].end(), b) != out_[b].end();
-        if (loop.size() > 1 || itself) found.push_back(std::move(loop));
+        if (found.size() > before + 1 || itself) ends.push_back(found.size());
+        else found.resize(before);
       }
     }
-    for (std::vector<std::uint32_t>& loop : found) {
+    std::size_t begin = 0;
+    for (const std::size_t end : ends) {
       ++parts_;
-      for (const std::uint32_t b : loop) {
-        ++depth[b];
-        part_[b] = parts_;
+      for (std::size_t i = begin; i != end; ++i) {
+        ++depth[found[i]];
+        part_[found[i]] = parts_;
       }
-      const std::uint32_t head = head_of(loop);
+      const std::uint32_t head = head_of(parts_, found[end - 1]);
       part_[head] = 0;
-      loop.erase(std::find(loop.begin(), loop.end(), head));
-      if (!loop.empty()) work.push_back(std::move(loop));
+      for (std::size_t i = begin; i != end; ++i)
+        if (found[i] != head) work.push_back(found[i]);
+      if (end - begin > 1) work.push_back(static_cast<std::uint32_t>(end - begin - 1));
+      begin = end;
     }
   }
 
-  // Where the loop is entered from outside.
-  [[gnu::cold]] std::uint32_t head_of(const std::vector<std::uint32_t>& loop) const {
-    const std::uint32_t own = part_[loop.front()];
+  // Where the loop is entered from outside; one of its blocks if it is not.
+  [[gnu::cold]] std::uint32_t head_of(std::uint32_t own, std::uint32_t any) const {
     for (const flow_graph::arc& a : flow_.arcs)
       if (!a.fake && part_[a.to] == own && part_[a.from] != own) return a.to;
-    return loop.back();
+    return any;
   }
 
   const flow_graph& flow_;
-  std::vector<std::vector<std::uint32_t>> out_;
-  std::vector<std::uint32_t> part_, index_, low_;
-  std::vector<bool> done_;
+  std::vector<number_list> out_;
+  number_list part_, index_, low_;
+  core::plain_vector<bool> done_;
   std::uint32_t parts_ = 1;
 
  public:
-  std::vector<std::uint32_t> depth;
+  number_list depth;
 };
 
 }  // namespace detail
@@ -10052,27 +10822,33 @@ class loop_depths {
 [[gnu::cold]] inline std::vector<line_group> lines_of(const flow_graph& flow) {
   if (flow.blocks.size() < 2) return {};
   const detail::flow_solver solver(flow);
-  const std::vector<std::uint32_t> depth = detail::loop_depths(flow).depth;
+  const detail::number_list depth = detail::loop_depths(flow).depth;
   const auto leaves_loop = [&](std::uint32_t b) {
     for (const std::uint32_t a : solver.out(b))
       if (!flow.arcs[a].fake && depth[flow.arcs[a].to] < depth[b]) return true;
     return false;
   };
-  std::vector<std::pair<int, std::uint32_t>> block_of;  // line, and the block that stands for it
+  struct line_block {
+    int line;
+    std::uint32_t block;
+  };
+  core::plain_vector<line_block> block_of;
   for (std::uint32_t b = 0; b != flow.blocks.size(); ++b) {
     if (!solver.solved(b) || solver.count(b).empty()) continue;
-    for (const int line : flow.blocks[b].lines) block_of.emplace_back(line, b);
+    for (const int line : flow.blocks[b].lines) block_of.push_back({line, b});
   }
-  explain::sort_rarely(block_of);
+  explain::sort_rarely(block_of, [](const line_block& a, const line_block& b) {
+    return a.line != b.line ? a.line < b.line : a.block < b.block;
+  });
   std::vector<line_group> result;
   explain::key_map numbers;  // of a form's hash: the group
   std::uint32_t before = explain::key_map::none;
   int run = 0;  // the first line of the current run
   for (std::size_t i = 0; i != block_of.size();) {
-    const int line = block_of[i].first;
-    std::uint32_t block = block_of[i].second;
-    for (; i != block_of.size() && block_of[i].first == line; ++i) {
-      const std::uint32_t b = block_of[i].second;
+    const int line = block_of[i].line;
+    std::uint32_t block = block_of[i].block;
+    for (; i != block_of.size() && block_of[i].line == line; ++i) {
+      const std::uint32_t b = block_of[i].block;
       if (depth[b] > depth[block] || (depth[b] == depth[block] && leaves_loop(block) && !leaves_loop(b))) block = b;
     }
     core::stable_key hash = 1;
@@ -10551,7 +11327,7 @@ namespace report {
 class code_blocks {
  public:
   /// `sources`: those of the process; `ran`: the numbers of the blocks that ran, in any order.
-  [[gnu::cold]] code_blocks(const core::code_source* sources, std::vector<std::uint32_t> ran, const code_filter& filter)
+  [[gnu::cold]] code_blocks(const core::code_source* sources, core::plain_vector<std::uint32_t> ran, const code_filter& filter)
       : filter_(filter) {
     for (const core::code_source* s = sources; s != nullptr; s = s->next) sources_.push_back(s);
     if (sources_.empty()) return;
@@ -10571,16 +11347,13 @@ class code_blocks {
 
   const explain::counted_code& code() const noexcept { return code_; }
   /// The place of a key, or null.
-  [[gnu::cold]] const place* find(core::stable_key key) const {
-    const auto found = places_.find(key);
-    return found == places_.end() ? nullptr : &found->second;
-  }
+  const place* find(core::stable_key key) const noexcept { return places_.find(key); }
   /// Why some of the code could not be named; empty if all could. Then no rank may use its counts: others would seem
   /// to have run what this one does not know.
   const std::string& problem() const noexcept { return problem_; }
 
  private:
-  using terms = std::vector<explain::counted_code::term>;
+  using terms = core::plain_vector<explain::counted_code::term>;
 
   [[gnu::cold]] const core::code_source& source_of(std::uint32_t number) const {
     return **(std::upper_bound(sources_.begin(), sources_.end(), number,
@@ -10627,7 +11400,7 @@ class code_blocks {
     if (!read_notes(source, notes, problem_)) return;
     explain::key_map noted;
     for (std::uint32_t f = 0; f != notes.functions.size(); ++f) noted.intern(notes.functions[f].ident + std::uint64_t(1), f);
-    std::vector<const core::counted_function*> functions;
+    core::plain_vector<const core::counted_function*> functions;
     for (std::uint32_t f = 0; f != source.function_count; ++f) functions.push_back(source.functions + f);
     explain::sort_rarely(functions, [](const auto* a, const auto* b) { return a->first < b->first; });
     for (std::size_t f = 0; f != functions.size() && from != to; ++f) {
@@ -10658,7 +11431,7 @@ class code_blocks {
       p.line = g.first_line;
       p.last_line = g.last_line;
       const core::stable_key block = core::combine(key, static_cast<std::uint64_t>(g.first_line));
-      places_.emplace(block, p);
+      places_.add(block, p);
       for (const auto& [counter, factor] : g.visits)
         if (counter < forms.size()) forms[counter].push_back({block, factor});
     }
@@ -10685,15 +11458,15 @@ class code_blocks {
     p.offset = code.offset;
     const core::stable_key line = core::combine(
         core::combine(core::key_of(p.file.c_str()), core::key_of(p.function.c_str())), static_cast<std::uint64_t>(p.line));
-    places_.emplace(key, std::move(p));
+    places_.add(key, std::move(p));
     code_.add(number, {{key, 1}}, lines_.intern(line, number));
   }
 
   code_filter filter_;
-  std::vector<const core::code_source*> sources_;
+  core::plain_vector<const core::code_source*> sources_;
   explain::counted_code code_;
   explain::key_map lines_;  // to the first number of each
-  std::unordered_map<core::stable_key, place> places_;
+  names places_;
   std::string problem_;
   symboliser symbols_;
 };
@@ -11225,10 +11998,10 @@ class process_history {
   const core::site_table& sites_;
   const report::code_blocks* code_;
   const report::module_list* modules_;
-  std::vector<std::uintptr_t> functions_;  // by site number: what the compiler made a region of, or 0
+  core::plain_vector<std::uintptr_t> functions_;  // by site number: what the compiler made a region of, or 0
   explain::rank_history history_;
   explain::key_map known_;  // numbers in meanings_
-  std::vector<meaning> meanings_;
+  core::plain_vector<meaning> meanings_;
 };
 
 }  // namespace mpi
@@ -11433,8 +12206,8 @@ namespace predict {
 
 /// Which blocks are serial: of several ranks one does at least 99 % of their time (others may enter them, and find
 /// nothing to do). Neither balance nor more ranks share such work. O(length of the log).
-[[gnu::cold]] inline std::vector<char> serial_blocks(const run_log& log) {
-  std::vector<double> all(log.blocks.size(), 0.0), most(log.blocks.size(), 0.0), mine;
+[[gnu::cold]] inline core::plain_vector<char> serial_blocks(const run_log& log) {
+  core::plain_vector<double> all(log.blocks.size(), 0.0), most(log.blocks.size(), 0.0), mine;
   for (const auto& line : log.lines) {
     mine.assign(log.blocks.size(), 0.0);
     for (const activity& a : line)
@@ -11444,7 +12217,7 @@ namespace predict {
       most[b] = std::max(most[b], mine[b]);
     }
   }
-  std::vector<char> serial(log.blocks.size(), 0);
+  core::plain_vector<char> serial(log.blocks.size(), 0);
   for (std::size_t b = 0; b != serial.size(); ++b)
     serial[b] = log.lines.size() > 1 && all[b] > 0.0 && most[b] >= 0.99 * all[b] ? 1 : 0;
   return serial;
@@ -11475,8 +12248,8 @@ class balancer {
 
   /// Every line that has work of a kind does the mean of its total, spread over the line as it was.
   [[gnu::cold]] void totals(run_log& into) const {
-    std::vector<double> sum(kinds_, 0.0), mine;
-    std::vector<std::size_t> lines(kinds_, 0), instances;
+    core::plain_vector<double> sum(kinds_, 0.0), mine;
+    core::plain_vector<std::size_t> lines(kinds_, 0), instances;
     const auto count = [&](const std::vector<activity>& line) {
       mine.assign(kinds_, 0.0);
       instances.assign(kinds_, 0);
@@ -11507,10 +12280,10 @@ class balancer {
   /// The k-th instances of a kind on all lines that have it do their mean each. False with a reason where lines have
   /// different numbers of them.
   [[gnu::cold]] bool steps(run_log& into, std::string& why_not) {
-    std::vector<std::vector<double>> sum(kinds_);
-    std::vector<std::size_t> at, lines, instances;
+    std::vector<core::plain_vector<double>> sum(kinds_);
+    core::plain_vector<std::size_t> at, lines, instances;
     const auto add = [&] {
-      sum.assign(kinds_, {});
+      sum = std::vector<core::plain_vector<double>>(kinds_);
       lines.assign(kinds_, 0);
       instances.assign(kinds_, 0);
       for (const auto& line : log_.lines) {
@@ -11547,8 +12320,7 @@ class balancer {
 
  private:
   /// Gives each part of an activity, by its kind, the seconds that becomes(kind, seconds) says.
-  template <class Becomes>
-  [[gnu::cold]] void change(activity& a, Becomes&& becomes) const {
+  [[gnu::cold]] void change(activity& a, explain::borrowed<double(std::size_t, double)> becomes) const {
     const auto apart = [this](const block_time& b) { return serial_[b.block] != 0 || unnamed_[b.block] == 0; };
     double rest = a.work_seconds;
     for (const block_time& b : a.blocks)
@@ -11568,8 +12340,8 @@ class balancer {
 
   const run_log& log_;
   std::size_t kinds_;
-  std::vector<char> serial_;
-  std::vector<char> unnamed_;  // blocks that count as if they had no name
+  core::plain_vector<char> serial_;
+  core::plain_vector<char> unnamed_;  // blocks that count as if they had no name
 };
 
 }  // namespace detail
@@ -11736,7 +12508,7 @@ namespace detail {
     std::size_t end = text.find(';', at);
     if (end == std::string::npos) end = text.size();
     std::vector<std::string> words;
-    std::vector<std::size_t> columns;
+    core::plain_vector<std::size_t> columns;
     for (std::size_t i = at; i < end;) {
       if (text[i] == ' ' || text[i] == '\t' || text[i] == '\n') {
         ++i;
@@ -11853,10 +12625,11 @@ class rank_changer {
 
  private:
   enum class shape : char { shift, ring, gather, scatter };
+  static constexpr std::uint32_t none = 0xffffffff;
   // All messages of one pair of call sites between one pair of ranks, in order.
   struct pair_of_ranks {
     std::uint32_t way = 0, from = 0, to = 0;
-    std::vector<std::uint32_t> messages;
+    std::uint32_t messages = 0, first = none, last = none;  // a chain through `next_`
   };
   // All that goes over one pair of call sites to the same distance.
   struct way {
@@ -11882,8 +12655,9 @@ class rank_changer {
     if (old_ < 3) return no(why_not, "on fewer than 3 ranks neighbours cannot be told from a root");
     // what goes over each pair of sites: all to rank 0, rank 0 to all, or neighbours
     explain::key_map known;
-    std::vector<char> to_root, from_root;
-    std::vector<std::uint32_t> order(log_.messages.size());
+    core::plain_vector<char> to_root, from_root;
+    next_.assign(log_.messages.size(), none);
+    core::plain_vector<std::uint32_t> order(log_.messages.size());
     for (std::uint32_t m = 0; m != order.size(); ++m) {
       order[m] = m;
       const message_edge& e = log_.messages[m];
@@ -11914,7 +12688,10 @@ class rank_changer {
           sites, w.as == shape::shift ? static_cast<std::uint64_t>(static_cast<std::int64_t>(w.distance)) : 1000003);
       const std::uint32_t number = ways_by_key_.intern(key, static_cast<std::uint32_t>(ways_.size()));
       if (number == ways_.size()) ways_.push_back(w);
-      pair(number, e.from.line, e.to.line, true)->messages.push_back(m);
+      pair_of_ranks& p = *pair(number, e.from.line, e.to.line, true);
+      (p.first == none ? p.first : next_[p.last]) = m;
+      p.last = m;
+      ++p.messages;
     }
     for (const pair_of_ranks& p : pairs_) ++ways_[p.way].pairs;
     for (way& w : ways_) {
@@ -11961,7 +12738,7 @@ class rank_changer {
       fresh.way = way_number;
       fresh.from = from;
       fresh.to = to;
-      pairs_.push_back(std::move(fresh));
+      pairs_.push_back(fresh);
     }
     return &pairs_[found];
   }
@@ -11996,7 +12773,7 @@ class rank_changer {
     for (const pair_of_ranks& p : pairs_) {
       const shape as = ways_[p.way].as;
       if ((as != shape::gather || p.from != old_ - 1) && (as != shape::scatter || p.to != old_ - 1)) continue;
-      for (const std::uint32_t m : p.messages) {
+      for (std::uint32_t m = p.first; m != none; m = next_[m]) {
         const message_edge& e = log_.messages[m];
         if (as == shape::scatter)
           inserted_.push_back(e.from.index);
@@ -12058,7 +12835,7 @@ class rank_changer {
     }
   }
   [[gnu::cold]] void shuffle(std::vector<activity>& line) {
-    std::vector<std::uint32_t> order(line.size());
+    core::plain_vector<std::uint32_t> order(line.size());
     for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
     explain::sort_rarely(order, [&line](std::uint32_t a, std::uint32_t b) { return line[a].label < line[b].label; });
     for (std::size_t begin = 0, end; begin != order.size(); begin = end) {
@@ -12092,10 +12869,10 @@ class rank_changer {
         const pair_of_ranks* in = neighbours ? pair(n, static_cast<std::uint32_t>((static_cast<int>(b) - d + size) % size), b)
                                   : w.as == shape::gather ? pair(n, old_q, 0)
                                                           : pair(n, 0, b);
-        if (out == nullptr || in == nullptr || out->messages.size() != in->messages.size())
+        if (out == nullptr || in == nullptr || out->messages != in->messages)
           return no(why_not, "ranks send different numbers of messages" + at(w));
-        for (std::size_t k = 0; k != out->messages.size(); ++k) {
-          const message_edge &s = log_.messages[out->messages[k]], &r = log_.messages[in->messages[k]];
+        for (std::uint32_t o = out->first, i = in->first; o != none; o = next_[o], i = next_[i]) {
+          const message_edge &s = log_.messages[o], &r = log_.messages[i];
           const bool copied_out = w.as == shape::scatter && q >= old_, copied_in = w.as == shape::gather && q >= old_;
           message_edge m;
           m.bytes = s.bytes;
@@ -12116,7 +12893,7 @@ class rank_changer {
   }
 
   [[gnu::cold]] bool syncs(run_log& into, std::string& why_not) {
-    std::vector<std::uint32_t> where(old_);
+    core::plain_vector<std::uint32_t> where(old_);
     for (const sync_edge& s : log_.syncs) {
       sync_edge x;
       x.label = s.label;
@@ -12148,13 +12925,14 @@ class rank_changer {
   const question& q_;
   random_source random_;
   std::uint32_t old_ = 0, new_ = 0;
-  std::vector<way> ways_;
-  std::vector<pair_of_ranks> pairs_;
+  core::plain_vector<way> ways_;
+  core::plain_vector<pair_of_ranks> pairs_;
+  core::plain_vector<std::uint32_t> next_;  // of each message: the next of its pair
   explain::key_map ways_by_key_, pairs_by_key_;
-  std::vector<std::uint32_t> role_, first_;
-  std::vector<char> serial_;
-  std::vector<std::uint32_t> inserted_;  // calls of rank 0 that are repeated for each further rank
-  std::vector<std::uint32_t> arrivals_;
+  core::plain_vector<std::uint32_t> role_, first_;
+  core::plain_vector<char> serial_;
+  core::plain_vector<std::uint32_t> inserted_;  // calls of rank 0 that are repeated for each further rank
+  core::plain_vector<std::uint32_t> arrivals_;
 };
 
 }  // namespace detail
@@ -12285,9 +13063,9 @@ namespace predict {
 struct replayed {
   double seconds = 0.0;          ///< end of the last line
   double waiting_seconds = 0.0;  ///< over all lines
-  std::vector<double> step_end;  ///< release of every collective of all lines, in order
-  std::vector<std::uint32_t> step_label;  ///< and its label
-  std::vector<double> part_end;  ///< mean over the lines of the end of each 32nd of their activities; short logs: empty
+  core::plain_vector<double> step_end;  ///< release of every collective of all lines, in order
+  core::plain_vector<std::uint32_t> step_label;  ///< and its label
+  core::plain_vector<double> part_end;  ///< mean over the lines of the end of each 32nd of their activities; short logs: empty
 };
 
 namespace detail {
@@ -12303,7 +13081,7 @@ class place_numbers {
   std::size_t operator()(std::size_t line, std::size_t index) const noexcept { return first_[line] + index; }
 
  private:
-  std::vector<std::size_t> first_;
+  core::plain_vector<std::size_t> first_;
 };
 
 /// Edges by the place at one of their ends.
@@ -12316,13 +13094,16 @@ class edge_lists {
   }
   template <class F>
   void each(std::size_t at, F&& f) const {
-    for (std::uint32_t i = head_[at]; i != none; i = next_[i].second) f(next_[i].first);
+    for (std::uint32_t i = head_[at]; i != none; i = next_[i].next) f(next_[i].edge);
   }
 
  private:
   static constexpr std::uint32_t none = 0xffffffffu;
-  std::vector<std::uint32_t> head_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> next_;
+  core::plain_vector<std::uint32_t> head_;
+  struct link {
+    std::uint32_t edge, next;
+  };
+  core::plain_vector<link> next_;
 };
 
 }  // namespace detail
@@ -12363,15 +13144,20 @@ class player {
     if (done_ != at_.size())
       throw prediction_error(fault::log, "the log waits for itself: a message or collective lies in its own past");
     explain::sort_rarely(steps_);
-    for (const auto& s : steps_) {
-      r_.step_end.push_back(s.first);
-      r_.step_label.push_back(s.second);
+    for (const step& s : steps_) {
+      r_.step_end.push_back(s.end);
+      r_.step_label.push_back(s.label);
     }
     if (!parts_) r_.part_end.clear();
     return std::move(r_);
   }
 
  private:
+  struct step {
+    double end;
+    std::uint32_t label;
+    bool operator<(const step& o) const noexcept { return end != o.end ? end < o.end : label < o.label; }
+  };
   struct cursor {
     std::uint32_t next = 0;
     bool in_call = false, queued = true;
@@ -12418,8 +13204,8 @@ class player {
       if (--sync_missing_[s] == 0) release(s);
       return;
     }
-    if (begun_.empty()) begun_.resize(log_.syncs.size());
-    std::vector<double>& begun = begun_[s];
+    if (begun_.empty()) begun_ = std::vector<core::plain_vector<double>>(log_.syncs.size());
+    core::plain_vector<double>& begun = begun_[s];
     begun.resize(x.in.size(), -1.0);
     for (std::size_t i = 0; i != x.in.size(); ++i)
       if (x.in[i].line == l) begun[i] = now;
@@ -12434,7 +13220,7 @@ class player {
     const sync_edge& x = log_.syncs[s];
     const double when = sync_ready_[s] + x.seconds;
     if (x.out.size() == log_.lines.size() && x.in.size() == log_.lines.size())
-      steps_.emplace_back(when, x.label);
+      steps_.push_back({when, x.label});
     for (const place& p : x.out) arrive(p, when);
   }
 
@@ -12473,17 +13259,17 @@ class player {
   bool late_;
   bool parts_ = true;
   place_numbers at_;
-  std::vector<double> ready_;           // what the call needs is there
-  std::vector<std::uint32_t> missing_;  // edges into the call that have not come
-  std::vector<double> left_;            // of each message: all that it needs to leave has begun
-  std::vector<char> halves_;
-  std::vector<double> sync_ready_;
-  std::vector<std::size_t> sync_missing_;
-  std::vector<std::vector<double>> begun_;  // of each scan: when its members began
+  core::plain_vector<double> ready_;           // what the call needs is there
+  core::plain_vector<std::uint32_t> missing_;  // edges into the call that have not come
+  core::plain_vector<double> left_;            // of each message: all that it needs to leave has begun
+  core::plain_vector<char> halves_;
+  core::plain_vector<double> sync_ready_;
+  core::plain_vector<std::size_t> sync_missing_;
+  std::vector<core::plain_vector<double>> begun_;  // of each scan: when its members began
   edge_lists messages_, syncs_;
-  std::vector<cursor> lines_;
-  std::vector<std::uint32_t> work_;
-  std::vector<std::pair<double, std::uint32_t>> steps_;
+  core::plain_vector<cursor> lines_;
+  core::plain_vector<std::uint32_t> work_;
+  core::plain_vector<step> steps_;
   std::size_t done_ = 0;
   replayed r_;
 };
@@ -12630,7 +13416,7 @@ struct superstep_model {
   /// Steps that end with the same collective after the same code.
   struct group {
     std::size_t steps = 0;
-    std::vector<double> mean, variance;  ///< of the work of each line in such a step
+    core::plain_vector<double> mean, variance;  ///< of the work of each line in such a step
     double sync_seconds = 0.0;           ///< mean cost of the collective
   };
   bool valid = false;
@@ -12646,14 +13432,18 @@ struct superstep_model {
   if (!log.messages.empty()) m.why_not = "messages between lines make the program more than forks and joins";
   if (!m.why_not.empty()) return m;
   // syncs are met in the same order by all lines: each must lie later on every line than the one before it
-  std::vector<std::vector<std::uint32_t>> meets(lines);
+  constexpr std::uint32_t nowhere = 0xffffffff;
+  core::plain_vector<std::uint32_t> meets;  // by step and line
   for (const sync_edge& x : log.syncs) {
+    const std::size_t now = meets.size();
+    meets.resize(now + lines, nowhere);
     bool fits = x.in.size() == lines && x.out.size() == lines && !x.prefix;
     for (std::size_t i = 0; fits && i != lines; ++i) {
       const place &in = x.in[i], &out = x.out[i];
-      fits = in.line == out.line && in.index == out.index &&
-             (meets[in.line].empty() || meets[in.line].back() < in.index);
-      meets[in.line].push_back(in.index);
+      std::uint32_t& here = meets[now + in.line];
+      fits = in.line == out.line && in.index == out.index && here == nowhere &&
+             (now == 0 || meets[now - lines + in.line] < in.index);
+      here = in.index;
     }
     if (!fits) {
       m.why_not = "a collective does not synchronise all lines with all, at one call of each";
@@ -12662,14 +13452,14 @@ struct superstep_model {
   }
   explain::key_map number;
   const std::size_t steps = log.syncs.size();
-  std::vector<double> carried(lines, 0.0), work(lines, 0.0);  // the end of the last call belongs to the next step
-  std::vector<std::size_t> at(lines, 0);
+  core::plain_vector<double> carried(lines, 0.0), work(lines, 0.0);  // the end of the last call belongs to the next step
+  core::plain_vector<std::size_t> at(lines, 0);
   for (std::size_t step = 0; step <= steps; ++step) {
     const bool last = step == steps;
     std::uint64_t key = last ? 1 : log.syncs[step].label + 2u;
     double sum = 0.0;
     for (std::size_t l = 0; l != lines; ++l) {
-      const std::size_t end = last ? log.lines[l].size() : meets[l][step] + 1u;
+      const std::size_t end = last ? log.lines[l].size() : meets[step * lines + l] + 1u;
       work[l] = carried[l];
       carried[l] = 0.0;
       for (; at[l] < end; ++at[l]) {
@@ -12713,7 +13503,7 @@ namespace detail {
 
 /// Mean of the longest of independent gamma distributed times: the variance-aware parallel rule (docs/predict.md) where
 /// every task has a processor of its own. Integral of 1 - product of the distribution functions by Simpson's rule.
-[[gnu::cold]] inline double mean_of_longest(const std::vector<double>& mean, const std::vector<double>& cv2) noexcept {
+[[gnu::cold]] inline double mean_of_longest(const core::plain_vector<double>& mean, const core::plain_vector<double>& cv2) noexcept {
   double low = 0.0, high = 0.0;
   for (std::size_t i = 0; i != mean.size(); ++i) {
     const double deviation = mean[i] * std::sqrt(cv2[i]);
@@ -12737,7 +13527,7 @@ namespace detail {
 [[gnu::cold]] inline bool by_steps(const superstep_model& m, bool exponential, double& seconds, std::string& why_not) {
   seconds = 0.0;
   for (const superstep_model::group& g : m.groups) {
-    std::vector<double> mean, cv2;
+    core::plain_vector<double> mean, cv2;
     double variation = 0.0, sum = 0.0;
     for (std::size_t l = 0; l != g.mean.size(); ++l) {
       if (!(g.mean[l] > 0.0)) continue;
@@ -12802,8 +13592,8 @@ namespace detail {
 
 /// Lengths of steps, and of what kind each is.
 struct step_list {
-  std::vector<double> seconds;
-  std::vector<std::uint32_t> kind;
+  core::plain_vector<double> seconds;
+  core::plain_vector<std::uint32_t> kind;
 };
 
 // Between collectives of all lines, by the collective that ends them; without enough of them between equal parts of the
@@ -12811,7 +13601,7 @@ struct step_list {
 [[gnu::cold]] inline step_list steps_of(const replayed& r) {
   step_list steps;
   const bool parts = r.step_end.size() < 8;
-  const std::vector<double>& ends = parts ? r.part_end : r.step_end;
+  const core::plain_vector<double>& ends = parts ? r.part_end : r.step_end;
   double before = 0.0;
   for (std::size_t i = 0; i != ends.size(); ++i) {
     steps.seconds.push_back(std::max(0.0, ends[i] - before));
@@ -12825,10 +13615,10 @@ struct step_list {
 /// among their kind (Efron 1979) stand for one run; the other one varies as much, hence the root of 2.
 [[gnu::cold]] inline double run_to_run(const step_list& steps, double all, int resamples, std::uint64_t seed) {
   random_source random(seed);
-  std::vector<std::uint32_t> order(steps.seconds.size());
+  core::plain_vector<std::uint32_t> order(steps.seconds.size());
   for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
   explain::sort_rarely(order, [&steps](std::uint32_t a, std::uint32_t b) { return steps.kind[a] < steps.kind[b]; });
-  std::vector<double> apart;
+  core::plain_vector<double> apart;
   for (int k = 0; k != resamples; ++k) {
     double difference = 0.0;
     for (std::size_t begin = 0, end; begin != order.size(); begin = end) {
@@ -15178,9 +15968,9 @@ namespace mpi {
 /// savings that the report prints by itself are one number. The others imagine another program: the log answers them.
 struct asked_questions {
   std::vector<predict::question> all;
-  std::vector<explain::what_if> clocks;   ///< for explain::options::questions; in each epoch the same ones
-  std::vector<std::size_t> clock_of;      ///< of each of those: index in `all`
-  std::vector<bool> known;                ///< of each of those: whether it meant anything in any epoch
+  std::vector<explain::what_if> clocks;  ///< for explain::options::questions; in each epoch the same ones
+  core::plain_vector<std::size_t> clock_of;  ///< of each of those: index in `all`
+  core::plain_vector<bool> known;  ///< of each of those: whether it meant anything in any epoch
   bool read = false;
 
   /// What the clocks said, for `predict::ask`.
@@ -15226,22 +16016,22 @@ struct meant_block {
 };
 
 /// What the blocks that any rank knows by the names in `asked` are called on all of them, sorted. Collective.
-[[gnu::cold]] inline std::vector<meant_block> find_blocks(const std::vector<predict::question>& asked,
-                                                          const process_history& own, const sync::team& all) {
-  std::vector<meant_block> mine;
+[[gnu::cold]] inline core::plain_vector<meant_block> find_blocks(const std::vector<predict::question>& asked,
+                                                                 const process_history& own, const sync::team& all) {
+  core::plain_vector<meant_block> mine;
   for (std::size_t q = 0; q != asked.size(); ++q)
     for (std::size_t c = 0; c != 1 + asked[q].also.size(); ++c) {
       const predict::question& one = c == 0 ? asked[q] : asked[q].also[c - 1];
       if (one.what != predict::question::kind::block) continue;
       for (const core::stable_key key : own.blocks_called(one.name)) mine.push_back({q, c, key});
     }
-  std::vector<meant_block> found = mine;
+  core::plain_vector<meant_block> found = mine;
   all.gather(mine.data(), mine.size() * sizeof(meant_block), [&](const unsigned char* data, std::size_t size) {
     const std::size_t before = found.size();
     found.resize(before + size / sizeof(meant_block));
-    std::memcpy(&found[before], data, size);
+    if (size != 0) std::memcpy(&found[before], data, size);
   });
-  std::sort(found.begin(), found.end());
+  explain::sort_rarely(found);
   found.erase(std::unique(found.begin(), found.end()), found.end());
   all.share(found);
   return found;
@@ -15262,7 +16052,7 @@ struct meant_block {
     asked.read = true;
   }
   if (asked.all.empty()) return;
-  const std::vector<detail::meant_block> blocks = detail::find_blocks(asked.all, own, all);
+  const core::plain_vector<detail::meant_block> blocks = detail::find_blocks(asked.all, own, all);
   asked.clocks.clear();
   asked.clock_of.clear();
   for (std::size_t q = 0; q != asked.all.size(); ++q) {
@@ -16210,8 +17000,8 @@ class arrival_rule {
       std::int64_t sent_ns;
       std::size_t at;
     };
-    std::vector<remembered> late;
-    std::vector<arrival> result;
+    core::plain_vector<remembered> late;
+    core::plain_vector<arrival> result;
   };
 
   arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings, scratch& s)
@@ -16219,8 +17009,8 @@ class arrival_rule {
 
   /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record. The result is
   /// scratch.
-  const std::vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
-                                         const std::vector<arrival>& collectives) {
+  const core::plain_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
+                                         const core::plain_vector<arrival>& collectives) {
     late_.clear();
     result_.clear();
     const location_history& location = rank_->locations[here_];
@@ -16358,220 +17148,9 @@ class arrival_rule {
   const rank_history* rank_;
   std::uint16_t here_;
   const options* settings_;
-  std::vector<scratch::remembered>& late_;
-  std::vector<arrival>& result_;
+  core::plain_vector<scratch::remembered>& late_;
+  core::plain_vector<arrival>& result_;
   std::int64_t latest_ns_ = INT64_MIN;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/packet.hpp
-#ifndef WHYWAIT_EXPLAIN_PACKET_HPP
-#define WHYWAIT_EXPLAIN_PACKET_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// What travels between ranks. All ranks of a run share one architecture, so plain values are copied as they are.
-using packet = std::vector<unsigned char>;
-
-/// What a packet of the first exchanges holds next; a std::uint32_t before each part.
-namespace packet_part {
-enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, unmet };
-}
-
-namespace detail {
-[[noreturn, gnu::cold, gnu::noinline]] inline void truncated() {
-  throw std::out_of_range("whywait-X001: truncated packet");
-}
-}  // namespace detail
-
-namespace detail {
-// At least 256 bytes at once: most packets hold several small values, and would be copied at each doubling.
-[[gnu::cold, gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
-  out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
-}
-[[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
-  const std::size_t at = out.size();
-  if (out.capacity() - at < size) make_room(out, size);
-  out.resize(at + size);
-  if (size != 0) std::memcpy(out.data() + at, from, size);
-}
-}  // namespace detail
-
-/// Appends a plain value. Amortised O(size).
-template <class T>
-void put(packet& out, const T& value) {
-  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
-  if (out.capacity() - out.size() < sizeof(T)) detail::make_room(out, sizeof(T));
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(&value);
-  out.insert(out.end(), bytes, bytes + sizeof(T));
-}
-
-/// Appends a list of plain values, with its length.
-template <class T>
-void put_all(packet& out, const std::vector<T>& values) {
-  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
-  put(out, static_cast<std::uint64_t>(values.size()));
-  detail::put_bytes(out, values.data(), values.size() * sizeof(T));
-}
-
-/// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
-class packet_reader {
- public:
-  packet_reader(const unsigned char* data, std::size_t size) noexcept : at_(data), end_(data + size) {}
-
-  template <class T>
-  T get() {
-    static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
-    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) detail::truncated();
-    T value;
-    std::memcpy(&value, at_, sizeof(T));
-    at_ += sizeof(T);
-    return value;
-  }
-
-  /// Steps over `size` bytes and returns where they begin.
-  const unsigned char* skip(std::size_t size) {
-    if (static_cast<std::size_t>(end_ - at_) < size) detail::truncated();
-    const unsigned char* here = at_;
-    at_ += size;
-    return here;
-  }
-
-  /// How many elements of `size` bytes the list has that begins here; as many are left.
-  std::size_t get_count(std::size_t size) {
-    const auto count = get<std::uint64_t>();
-    if (count > static_cast<std::size_t>(end_ - at_) / size) detail::truncated();
-    return static_cast<std::size_t>(count);
-  }
-
-  bool empty() const noexcept { return at_ == end_; }
-  const unsigned char* rest() const noexcept { return at_; }
-  std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
-
- private:
-  const unsigned char* at_;
-  const unsigned char* end_;
-};
-
-/// Reads a list that put_all put, over what `values` holds.
-template <class T>
-void get_all(packet_reader& in, std::vector<T>& values) {
-  values.resize(in.get_count(sizeof(T)));
-  const std::size_t size = values.size() * sizeof(T);
-  if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
-}
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/transport_calls.hpp
-#ifndef WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
-#define WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-// A transport, and what it and the engine hand to each other, behind one type each: so the engine and its stages are
-// compiled once, however many transports a program uses.
-
-/// A function that is only borrowed: whatever it is made of must live until the last call.
-template <class Signature>
-class borrowed;
-template <class Result, class... Args>
-class borrowed<Result(Args...)> {
- public:
-  template <class Function, std::enable_if_t<!std::is_same<std::decay_t<Function>, borrowed>::value, int> = 0>
-  borrowed(Function&& function)
-      : function_(const_cast<void*>(static_cast<const void*>(&function))),
-        call_([](void* self, Args... args) -> Result {
-          return (*static_cast<std::remove_reference_t<Function>*>(self))(std::forward<Args>(args)...);
-        }) {}
-  Result operator()(Args... args) const { return call_(function_, std::forward<Args>(args)...); }
-
- private:
-  void* function_;
-  Result (*call_)(void*, Args...);
-};
-
-/// to(rank): the packet that goes to that rank.
-using outbox_call = borrowed<packet&(std::int32_t)>;
-/// post(rank, packet): sends it on its way now.
-using post_call = borrowed<void(std::int32_t, const packet&)>;
-
-/// Any transport; `explain` says what its functions do.
-class transport_calls {
- public:
-  using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
-  using receive_call = borrowed<void(std::int32_t, std::int32_t, const unsigned char*, std::size_t)>;
-  using pack_call = borrowed<packet(std::int32_t)>;
-  using approach_call = borrowed<void(std::int32_t, int)>;
-
-  virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
-  virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
-  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
-  /// The same for ranks whose memory is far: `approach(i, step)`, steps from 0 to `steps` - 1, may be called before
-  /// rank i advances, and only asks for it.
-  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, approach_call approach,
-                       int steps) = 0;
-  virtual void reduce(pack_call pack, take_call merge) = 0;
-  virtual void broadcast(pack_call pack, take_call take) = 0;
-
-  /// Returns when all ranks have come here.
-  void meet() {
-    minimum([](std::int32_t) { return std::int64_t{0}; });
-  }
-
- protected:
-  ~transport_calls() = default;
-};
-
-/// That of one type; borrows it.
-template <class Transport>
-class transport_calls_of final : public transport_calls {
- public:
-  explicit transport_calls_of(Transport& transport) : transport_(&transport) {}
-
-  [[gnu::cold]] std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override {
-    return transport_->minimum(value);
-  }
-  void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) override {
-    transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); },
-                         consume);
-  }
-  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
-    transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
-  }
-  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, approach_call approach,
-               int steps) override {
-    forward_near(*transport_, advance, receive, approach, steps);
-  }
-  [[gnu::cold]] void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
-  [[gnu::cold]] void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
-
- private:
-  // Only a transport that hosts many ranks knows which of them is next.
-  template <class T>
-  auto forward_near(T& transport, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
-                    approach_call approach, int steps) -> decltype(transport.forward(advance, receive, approach, steps)) {
-    transport.forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive, approach, steps);
-  }
-  void forward_near(Transport&, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, const approach_call&,
-                    ...) {
-    forward(advance, receive);
-  }
-
-  Transport* transport_;
 };
 
 }  // namespace explain
@@ -16620,12 +17199,12 @@ struct block_time {
 
 /// What is known about one location after the forward pass.
 struct explained_location {
-  const std::vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
-  std::vector<caused_wait> caused;                 ///< who waited for it, by record
-  std::vector<wait_note> notes;                    ///< by record
+  const core::plain_vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
+  core::plain_vector<caused_wait> caused;                 ///< who waited for it, by record
+  core::plain_vector<wait_note> notes;                    ///< by record
   std::int64_t startup_ns = 0;                     ///< before recording began, since the first rank's began
   std::int64_t end_ns = INT64_MIN;
-  std::vector<block_time> path;                    ///< its causal path into its end
+  core::plain_vector<block_time> path;                    ///< its causal path into its end
 };
 
 /// The virtual clocks of one rank, as its engine sees them, in the order of the calls.
@@ -16634,17 +17213,17 @@ class rank_clocks {
   virtual ~rank_clocks() = default;
 
   /// One collective operation of which this rank is the home: all who took part, by rank.
-  virtual void meet(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) = 0;
+  virtual void meet(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs) = 0;
   /// Tells them what follows from that: packet_part::give and need, for `hear` there.
   virtual void tell(outbox_call to) = 0;
   virtual void hear(std::uint32_t part, packet_reader& in) = 0;
   /// The messages of one location by record, and what made it wait.
   virtual void messages(std::uint16_t location, const message_match* matches, std::size_t count,
-                        const std::vector<arrival>& arrivals) = 0;
+                        const core::plain_vector<arrival>& arrivals) = 0;
   /// Every location in turn, after the forward pass.
   virtual void explained(std::uint16_t location, explained_location what) = 0;
-  /// Before the classes are summed; borrowed.
-  virtual void classes(merge_book& merging) = 0;
+  /// Before the classes are summed; borrowed. `number`: of this rank in it.
+  virtual void classes(merge_book& merging, std::size_t number) = 0;
   /// On rank 0: before the classes are presented, and after that.
   virtual void report(outcome& result, std::vector<merged_class>& merged) = 0;
   virtual void mark_savings(outcome& result) const = 0;
@@ -16697,7 +17276,7 @@ struct participant {
 /// sorted by rank; answers are made with `answer(participant, arrival)`. O(n log n), sparse ones + needs.
 class collective_rule {
  public:
-  collective_rule(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs,
+  collective_rule(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs,
                   std::int64_t threshold_ns)
       : all_(all), count_(count), needs_(&needs), threshold_ns_(threshold_ns) {}
 
@@ -16822,13 +17401,14 @@ class collective_rule {
     if (root == nullptr) return;
     // A library may hand the data on through other ranks. If one of them came between the root and the end
     // of p's call, p may have waited for it as well; its part is not in w, so say that the tree is hidden.
-    std::vector<std::int64_t> enters(count_);
-    for (std::size_t i = 0; i != count_; ++i) enters[i] = all_[i].enter_ns;
+    core::plain_vector<std::int64_t> enters;
+    enters.reserve(count_);
+    for (std::size_t i = 0; i != count_; ++i) enters.push_back(all_[i].enter_ns);
     sort_rarely(enters);
     for (std::size_t i = 0; i != count_; ++i) {
       const participant& p = all_[i];
       if (&p == root || !has(p, core::sync_flag::consumes)) continue;
-      const auto later = std::upper_bound(enters.begin(), enters.end(), root->enter_ns);
+      const std::int64_t* const later = std::upper_bound(enters.begin(), enters.end(), root->enter_ns);
       const bool hidden = later != enters.end() && *later <= p.leave_ns && root->enter_ns > p.enter_ns;
       wait(p, root, pattern::late_broadcast, hidden ? quality::hidden_tree : quality::exact, answer);
     }
@@ -16875,7 +17455,7 @@ class collective_rule {
 
   const participant* all_;
   std::size_t count_;
-  const std::vector<std::int32_t>* needs_;
+  const core::plain_vector<std::int32_t>* needs_;
   std::int64_t threshold_ns_;
 };
 
@@ -16950,9 +17530,9 @@ class posting_lists {
     };
     key_map numbers;
     std::uint32_t recent = no_channel;      ///< of channels
-    std::vector<found> channels;            ///< in the order in which they were met
-    std::vector<std::uint32_t> order;       ///< of channels: as they are kept
-    std::vector<std::uint32_t> of_records;  ///< the channel of each record, or what it is instead
+    core::plain_vector<found> channels;            ///< in the order in which they were met
+    core::plain_vector<std::uint32_t> order;       ///< of channels: as they are kept
+    core::plain_vector<std::uint32_t> of_records;  ///< the channel of each record, or what it is instead
     std::size_t noted = 0;                  ///< of of_records
   };
 
@@ -17115,8 +17695,8 @@ class posting_lists {
   const posted_receive* receives() const noexcept { return receives_; }
   std::size_t receive_count() const noexcept { return receive_count_; }
 
-  std::vector<record_place> met;        ///< in an earlier epoch
-  std::vector<record_place> uncertain;  ///< what these will receive only the next epoch can know
+  core::plain_vector<record_place> met;        ///< in an earlier epoch
+  core::plain_vector<record_place> uncertain;  ///< what these will receive only the next epoch can know
 
  private:
   static constexpr unsigned posts = core::sync_flag::posts_send | core::sync_flag::posts_receive;
@@ -17266,7 +17846,8 @@ namespace explain {
 /// and at home the instances that are not complete. Not thread safe.
 class collective_book {
  public:
-  explicit collective_book(const rank_history& rank) : rank_(&rank) {}
+  collective_book(const rank_history& rank, core::memory_pool& pool)
+      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool) {}
 
   /// Collectives whose order the explanation counts. Comm_create_group is called by the group only, freeing a
   /// communicator may come at any time, MPI_Init synchronises before recording began.
@@ -17358,7 +17939,7 @@ class collective_book {
         put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k]);
       }
     }
-    own_ = {};
+    own_.release();
     told_ = 0;
   }
 
@@ -17382,7 +17963,7 @@ class collective_book {
       return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.rank < b.rank;
     });
     std::size_t kept = 0;
-    std::vector<std::int32_t> needs;
+    core::plain_vector<std::int32_t> needs = needs_.sibling();
     for (std::size_t i = 0; i != here_.size();) {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
@@ -17400,9 +17981,9 @@ class collective_book {
       for (; i != j; ++i) {
         participant& p = here_[kept++];
         p = here_[i];
-        const auto first = needs_.begin() + static_cast<std::ptrdiff_t>(p.needs_first);
+        const std::int32_t* const first = needs_.data() + p.needs_first;
         p.needs_first = static_cast<std::uint32_t>(needs.size());
-        needs.insert(needs.end(), first, first + static_cast<std::ptrdiff_t>(p.needs_count));
+        needs.append(first, p.needs_count);
       }
     }
     if (clocks != nullptr) clocks->tell(to);
@@ -17426,12 +18007,12 @@ class collective_book {
   };
 
   const rank_history* rank_;
-  std::vector<ordinal> ordinals_;
-  std::vector<call> own_;
+  core::plain_vector<ordinal> ordinals_;
+  core::plain_vector<call> own_;
   std::size_t told_ = 0;  ///< of own_
-  std::vector<participant> here_;
+  core::plain_vector<participant> here_;
   std::size_t seen_ = 0;  ///< of here_: sorted, of instances that are not complete
-  std::vector<std::int32_t> needs_;
+  core::plain_vector<std::int32_t> needs_;
 };
 
 }  // namespace explain
@@ -17500,7 +18081,7 @@ class block_table {
 
   key_map numbers_;
   key_map explained_;
-  std::vector<name> names_;
+  core::plain_vector<name> names_;
   std::vector<block_meaning> meanings_;
 };
 
@@ -17664,7 +18245,7 @@ inline namespace v0 {
 namespace explain {
 
 /// What making and merging classes needs for a short time only: room that all ranks of a process share, so that it stays
-/// in the cache and does not grow with them. But for the leaders nothing in it means anything from one call to the next.
+/// in the cache and does not grow with them. Nothing in it means anything from one call to the next.
 struct merge_scratch {
   /// A class on its way into the canonical order.
   struct placed_class {
@@ -17676,15 +18257,25 @@ struct merge_scratch {
     std::uint32_t block;
     double part;
   };
-  std::vector<packet> leaders;     ///< those that all ranks have found in each round so far (merging.hpp)
-  std::vector<double> parts;       ///< a shape, by block; all 0 between two calls
-  std::vector<share> shape;
-  std::vector<placed_class> placed;
-  std::vector<std::uint32_t> order;
-  std::vector<term_sums> terms;     ///< by block
-  std::vector<unsigned char> used;  ///< by block: whether it has a term; all 0 between two calls
+  core::memory_pool memory;                 ///< of the run: where the ranks' own lists of the passes before stand
+  core::plain_vector<double> parts;         ///< a shape, by block; all 0 between two calls
+  core::plain_vector<std::uint32_t> order;  ///< the blocks of that shape
+  core::plain_vector<placed_class> placed;
+  core::plain_vector<term_sums> terms;      ///< by place of the block among all
+  core::plain_vector<std::uint64_t> used;   ///< by place of the block, a bit: has it a term? all 0 between two calls
   std::vector<location_share> waiters, causers, shares;
   packet joined;
+
+  /// Total variation distance from a shape to that whose parts of 1 lie in `parts`, or are of blocks that are unknown here.
+  double distance(const share* shape, std::size_t size) const noexcept {
+    if (size == 0) return 1;
+    double apart = 0, met = 0;
+    for (const share* s = shape; s != shape + size; ++s) {
+      apart += std::fabs(s->part - parts[s->block]);
+      met += parts[s->block];
+    }
+    return (apart + std::max(0.0, 1 - met)) / 2;
+  }
 };
 
 }  // namespace explain
@@ -17972,8 +18563,8 @@ struct carried_posting {
 class message_book {
  public:
   /// `all_synchronous`: a send that is synchronous, or large, hears of its receive even if that was posted in time.
-  explicit message_book(const rank_history& rank, bool all_synchronous = false)
-      : rank_(&rank), posted_(rank, all_synchronous) {}
+  message_book(const rank_history& rank, bool all_synchronous, core::memory_pool& pool)
+      : rank_(&rank), posted_(rank, all_synchronous), answers_(pool), open_(pool) {}
 
   posting_lists& postings() noexcept { return posted_; }
   /// Call once, when all postings are noted.
@@ -18115,7 +18706,7 @@ class message_book {
   std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
 
   /// All that met, by location and record; valid after the exchange. `places` is scratch: 4 bytes per record. O(records).
-  void matches(std::vector<std::uint32_t>& places, std::vector<message_match>& found) const {
+  void matches(core::plain_vector<std::uint32_t>& places, core::plain_vector<message_match>& found) const {
     std::size_t records = 0;
     for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
     places.assign(records + 1, 0);
@@ -18130,8 +18721,8 @@ class message_book {
   /// Gives its memory back.
   void release() noexcept {
     posted_ = posting_lists(*rank_, false);
-    open_ = {};
-    answers_ = {};
+    open_.release();
+    answers_.release();
   }
 
  private:
@@ -18204,8 +18795,8 @@ class message_book {
 
   const rank_history* rank_;
   posting_lists posted_;
-  std::vector<message_match> answers_;  ///< for own sends; and what met in an earlier epoch
-  std::vector<std::uint32_t> open_;     ///< channels with sends that the receiver has not been told of
+  core::plain_vector<message_match> answers_;  ///< for own sends; and what met in an earlier epoch
+  core::plain_vector<std::uint32_t> open_;     ///< channels with sends that the receiver has not been told of
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool packing_ = false;
 };
@@ -18235,8 +18826,8 @@ class shape_view {
  public:
   shape_view() = default;
   shape_view(const unsigned char* bytes, std::size_t size) noexcept : bytes_(bytes), size_(size) {}
-  shape_view(const std::vector<shape_entry>& all) noexcept
-      : shape_view(reinterpret_cast<const unsigned char*>(all.data()), all.size()) {}
+  template <class List>
+  shape_view(const List& all) noexcept : shape_view(reinterpret_cast<const unsigned char*>(all.data()), all.size()) {}
 
   std::size_t size() const noexcept { return size_; }
   const unsigned char* bytes() const noexcept { return bytes_; }
@@ -18358,8 +18949,8 @@ class shape_leaders {
   }
 
  private:
-  std::vector<shape_leader> heads_;
-  std::vector<shape_entry> shapes_;
+  core::plain_vector<shape_leader> heads_;
+  core::plain_vector<shape_entry> shapes_;
 };
 
 }  // namespace explain
@@ -18395,19 +18986,23 @@ class class_book {
 
   /// Before many waits are added: asks for the memory of all classes.
   void approach() const noexcept {
-    core::approach(heads_.data(), heads_.size() * sizeof(head));
+    approach_sums();
     core::approach(shapes_.data(), shapes_.size() * sizeof(share));
+    numbers_.approach();
+  }
+  /// Before they are read: asks for that of all but shapes.
+  void approach_sums() const noexcept {
+    core::approach(heads_.data(), heads_.size() * sizeof(head));
     core::approach(entries_.data(), entries_.size() * sizeof(entry));
     core::approach(terms_.data(), terms_.size() * sizeof(term_node));
     core::approach(causers_.data(), causers_.size() * sizeof(causer_node));
-    numbers_.approach();
   }
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`, each once; least work if they ascend. All
   /// are below `block_count`. Returns the number of its class.
   std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
                     const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
-    std::vector<double>& parts = scratch_->parts;
+    core::plain_vector<double>& parts = scratch_->parts;
     if (parts.size() < block_count) parts.resize(block_count, 0);
     double whole = 0;
     for (const residual_term& t : wait.terms) whole += static_cast<double>(std::abs(t.total_ns));
@@ -18449,29 +19044,6 @@ class class_book {
 
   std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
-  /// Puts it into the order of `before(block number, block number)`.
-  template <class Before>
-  void sort_shape(std::size_t number, Before before) {
-    const auto first = shapes_.begin() + heads_[number].first;
-    std::vector<share>& some = scratch_->shape;
-    some.assign(first, first + heads_[number].count);
-    sort_short(some, [&before](const share& a, const share& b) { return before(a.block, b.block); });
-    std::copy(some.begin(), some.end(), first);
-  }
-  /// Total variation distance from the shape of a class to that whose parts of 1 lie in the scratch by block, or are of
-  /// blocks that are unknown here.
-  double distance(std::size_t number) const noexcept {
-    const head& c = heads_[number];
-    if (c.count == 0) return 1;
-    const double* parts = scratch_->parts.data();
-    double apart = 0, met = 0;
-    const share* const end = shapes_.data() + c.first + c.count;
-    for (const share* s = shapes_.data() + c.first; s != end; ++s) {
-      apart += std::fabs(s->part - parts[s->block]);
-      met += parts[s->block];
-    }
-    return (apart + std::max(0.0, 1 - met)) / 2;
-  }
 
   /// What its waits have in each block, in no certain order: f(block number, term_sums).
   template <class F>
@@ -18578,7 +19150,9 @@ class class_book {
     }
   }
 
-  bool near(std::uint32_t number) const noexcept { return distance(number) <= settings_->class_distance; }
+  bool near(std::uint32_t number) const noexcept {
+    return scratch_->distance(shape(number), shape_size(number)) <= settings_->class_distance;
+  }
 
   // The first class of a key, made as `kind` if there is none: the head of a list in the order in which they were made.
   std::uint32_t first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
@@ -18648,11 +19222,11 @@ class class_book {
   const options* settings_ = nullptr;
   merge_scratch* scratch_ = nullptr;
   key_map numbers_;  ///< of a key and a location: its first class
-  std::vector<head> heads_;
-  std::vector<share> shapes_;
-  std::vector<entry> entries_;
-  std::vector<term_node> terms_;      ///< of each class a list by block
-  std::vector<causer_node> causers_;  ///< of each class a list
+  core::plain_vector<head> heads_;
+  core::plain_vector<share> shapes_;
+  core::plain_vector<entry> entries_;
+  core::plain_vector<term_node> terms_;      ///< of each class a list by block
+  core::plain_vector<causer_node> causers_;  ///< of each class a list
 };
 
 }  // namespace explain
@@ -18935,9 +19509,9 @@ struct path_use {
 
   bool nothing() const noexcept { return (visits | ns | work) == 0; }
   bool same(const path_use& o) const noexcept { return ((visits ^ o.visits) | (ns ^ o.ns) | (work ^ o.work)) == 0; }
-  block_use since(const path_use& o) const noexcept { return {visits - o.visits, ns - o.ns, work - o.work}; }
+  block_use since(const block_use& o) const noexcept { return {visits - o.visits, ns - o.ns, work - o.work}; }
 };
-using path_profile = std::vector<path_use>;
+using path_profile = core::plain_vector<path_use>;
 
 /// Two sides relative to a common base: one that has since taken over a third path may lie before it, and only the
 /// difference counts, so both are moved up until none is negative.
@@ -18960,26 +19534,32 @@ class alignments {
   /// One of them; valid until the next change.
   struct view {
     std::int64_t at_ns;  ///< INT64_MIN: never
-    const path_use* uses;
+    const block_use* uses;
     std::size_t size;
 
-    const path_use& operator[](std::size_t block) const noexcept {
-      static constexpr path_use nothing{};
+    const block_use& operator[](std::size_t block) const noexcept {
+      static constexpr block_use nothing{};
       return block < size ? uses[block] : nothing;
     }
   };
 
-  /// For the first few of them, of as many blocks.
-  void reserve(std::size_t blocks) {
-    recent_.reserve(4);
-    uses_.reserve(3 * blocks);
+  alignments() noexcept = default;
+  explicit alignments(core::memory_pool& pool) noexcept : recent_(pool), uses_(pool) {}
+
+  /// Room for so many of them, of as many blocks.
+  void reserve(std::size_t profiles, std::size_t blocks) {
+    profiles = std::min(profiles, limit + 1);
+    recent_.reserve(profiles);
+    stride_ = std::max(stride_, rounded(blocks));
+    if (rows_ == 0) uses_.reserve(profiles * stride_);
   }
 
   /// All ranks took over `profile`.
   void world(std::int64_t at_ns, const path_profile& profile) {
     used_ = 0;
     world_ns_ = at_ns;
-    write(0, profile);
+    if (world_ == nowhere) world_ = rows_;
+    write(world_, profile);
   }
 
   /// `who`: key of a location or of a group.
@@ -18988,7 +19568,7 @@ class alignments {
     while (at != used_ && recent_[at].who != who) ++at;
     if (at == used_) {
       if (used_ < limit) {
-        if (used_ == recent_.size()) recent_.emplace_back();
+        if (used_ == recent_.size()) recent_.push_back({who, at_ns, rows_});
         ++used_;
       } else {
         at = 0;
@@ -18997,21 +19577,22 @@ class alignments {
         }
       }
     }
-    recent_[at] = {who, at_ns};
-    write(at + 1, profile);
+    recent_[at].who = who;
+    recent_[at].at_ns = at_ns;
+    write(recent_[at].row, profile);
   }
 
   /// The most recent one among those that `applies(who)`, and that of all ranks.
   template <class Applies>
   view latest(Applies&& applies) const {
     std::int64_t best_ns = world_ns_;
-    std::size_t row = 0;
+    std::size_t row = world_;
     for (std::size_t i = 0; i != used_; ++i) {
       if (recent_[i].at_ns < best_ns || !applies(recent_[i].who)) continue;
       best_ns = recent_[i].at_ns;
-      row = i + 1;
+      row = recent_[i].row;
     }
-    return row < rows_ ? view{best_ns, uses_.data() + row * stride_, stride_} : view{best_ns, nullptr, 0};
+    return row != nowhere ? view{best_ns, uses_.data() + row * stride_, stride_} : view{best_ns, nullptr, 0};
   }
 
   /// Their memory is needed soon: which there are, then the one that `latest` would find.
@@ -19019,32 +19600,38 @@ class alignments {
   template <class Applies>
   void approach(Applies&& applies) const noexcept {
     const view found = latest(applies);
-    core::approach(found.uses, found.size * sizeof(path_use));
+    core::approach(found.uses, found.size * sizeof(block_use));
   }
 
  private:
   static constexpr std::size_t limit = 16;
+  static constexpr std::uint32_t nowhere = 0xffffffffu;
   struct entry {
     std::uint64_t who;
     std::int64_t at_ns;
+    std::uint32_t row;  ///< of uses_
   };
 
-  void write(std::size_t row, const path_profile& profile) {
+  static std::size_t rounded(std::size_t blocks) noexcept { return (blocks + 3) & ~std::size_t{3}; }
+
+  void write(std::uint32_t row, const path_profile& profile) {
     if (row >= rows_ || profile.size() > stride_) grow(row, profile.size());
-    path_use* const to = uses_.data() + row * stride_;
-    std::fill(std::copy(profile.begin(), profile.end(), to), to + stride_, path_use{});
+    block_use* to = uses_.data() + row * stride_;
+    for (const path_use& u : profile) *to++ = {u.visits, u.ns, u.work};
+    for (block_use* const end = uses_.data() + (row + 1) * stride_; to != end; ++to) *to = {};
   }
   // Rows one after the other, all equally long: for one more row, or for more blocks.
-  void grow(std::size_t row, std::size_t blocks) {
-    const std::size_t rows = std::max(row + 1, rows_), stride = std::max((blocks + 3) & ~std::size_t{3}, stride_);
+  void grow(std::uint32_t row, std::size_t blocks) {
+    const std::uint32_t rows = std::max(row + 1, rows_);
+    const std::size_t stride = std::max(rounded(blocks), stride_);
     if (stride == stride_) {
       uses_.resize(rows * stride);
     } else {
-      std::vector<path_use> wider(rows * stride);
+      core::plain_vector<block_use> wider = uses_.sibling();
+      wider.reserve(std::max(rows * stride, uses_.capacity()));
+      wider.resize(rows * stride);
       for (std::size_t r = 0; r != rows_; ++r) {
-        std::copy(uses_.begin() + static_cast<std::ptrdiff_t>(r * stride_),
-                  uses_.begin() + static_cast<std::ptrdiff_t>((r + 1) * stride_),
-                  wider.begin() + static_cast<std::ptrdiff_t>(r * stride));
+        std::copy(uses_.data() + r * stride_, uses_.data() + (r + 1) * stride_, wider.data() + r * stride);
       }
       uses_.swap(wider);
     }
@@ -19053,10 +19640,11 @@ class alignments {
   }
 
   std::int64_t world_ns_ = INT64_MIN;
-  std::vector<entry> recent_;
-  std::size_t used_ = 0;
-  std::vector<path_use> uses_;  ///< of all ranks, then of each of the recent ones
-  std::size_t rows_ = 0, stride_ = 0;
+  core::plain_vector<entry> recent_;
+  std::size_t used_ = 0;  ///< of recent_
+  core::plain_vector<block_use> uses_;  ///< rows, each as long as the longest profile
+  std::size_t stride_ = 0;
+  std::uint32_t rows_ = 0, world_ = nowhere;  ///< world_: the row that all ranks took over
 };
 
 }  // namespace explain
@@ -19124,22 +19712,61 @@ namespace explain {
 /// cache and does not grow with them: the snapshots that have come and were not used yet, each of which one rank knows by
 /// its number, and room that means nothing from one wait to the next.
 struct forward_scratch {
-  /// A snapshot that has come and is not used yet.
+  /// A snapshot that has come.
   struct slot {
     snapshot_head head{};
-    std::vector<snapshot_entry> entries;
+    snapshot_entry* entries = nullptr;
   };
-  std::vector<slot> slots;
-  std::vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
 
-  path_profile incoming;                   ///< the causer's path
-  std::vector<snapshot_entry> entries;     ///< the same as it came
-  std::vector<std::uint32_t> numbers;      ///< of the blocks of the last one that came, at their places
+  forward_scratch() = default;
+  ~forward_scratch() {
+    drop(taken);
+    for (slot& s : slots) drop(s);
+  }
+
+  /// Into memory of its own; returns the number of its slot.
+  std::uint32_t keep(const snapshot_head& head, const unsigned char* entries) {
+    const std::size_t bytes = head.entries * sizeof(snapshot_entry);
+    if (free.empty()) {
+      free.push_back(static_cast<std::uint32_t>(slots.size()));
+      slots.emplace_back();
+    }
+    const std::uint32_t number = free.back();
+    slot& s = slots[number];
+    if (bytes != 0) {
+      s.entries = static_cast<snapshot_entry*>(merging.memory.take(bytes));
+      std::memcpy(static_cast<void*>(s.entries), entries, bytes);
+    }
+    s.head = head;
+    free.pop_back();
+    return number;
+  }
+  /// It is used now: it is there until the next one is.
+  const slot& take(std::uint32_t number) {
+    free.push_back(number);
+    drop(taken);
+    taken = slots[number];
+    slots[number].entries = nullptr;
+    return taken;
+  }
+
+  merge_scratch merging;  ///< first: its memory pool outlives what takes from it
+  core::plain_vector<slot> slots;          ///< of what is not used yet
+  core::plain_vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
+  slot taken;
+
+  path_profile incoming;                     ///< the causer's path
+  core::plain_vector<std::uint32_t> numbers; ///< of the blocks of the last one that came, at their places
   wait_instance instance;
   std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
-  std::vector<std::uint32_t> places;       ///< where the services of each record begin
+  core::plain_vector<std::uint32_t> places;  ///< where the services of each record begin
   packet out;
-  merge_scratch merging;
+
+ private:
+  void drop(slot& s) noexcept {
+    if (s.entries != nullptr) merging.memory.give(s.entries, s.head.entries * sizeof(snapshot_entry));
+    s.entries = nullptr;
+  }
 };
 
 }  // namespace explain
@@ -19182,17 +19809,34 @@ class link_book {
   };
 
   /// `scratch`: room for packets and for what was not used yet; borrowed.
-  link_book(std::int32_t own_rank, forward_scratch& scratch) : own_(own_rank), out_(&scratch.out), scratch_(&scratch) {}
+  link_book(std::int32_t own_rank, forward_scratch& scratch)
+      : own_(own_rank),
+        numbers_(scratch.merging.memory),
+        links_(scratch.merging.memory),
+        full_(scratch.merging.memory),
+        inbox_(scratch.merging.memory),
+        out_(&scratch.out),
+        scratch_(&scratch) {}
 
   std::uint32_t of(std::int32_t rank) {
     const auto fresh = static_cast<std::uint32_t>(links_.size());
-    const std::uint32_t number = numbers_.intern(static_cast<std::uint64_t>(rank) + 1, fresh);
-    if (number == fresh) {
-      links_.emplace_back();
-      links_.back().rank = rank;
+    if (numbers_.size() == 0) {
+      for (std::uint32_t i = 0; i != fresh; ++i) {
+        if (links_[i].rank == rank) return i;
+      }
+      if (fresh == few) {
+        for (std::uint32_t i = 0; i != fresh; ++i) numbers_.intern(key(links_[i].rank), i);
+      }
     }
-    return number;
+    if (fresh >= few) {
+      const std::uint32_t number = numbers_.intern(key(rank), fresh);
+      if (number != fresh) return number;
+    }
+    links_.emplace_back();
+    links_.back().rank = rank;
+    return fresh;
   }
+  std::size_t size() const noexcept { return links_.size(); }
   link& operator[](std::uint32_t number) noexcept { return links_[number]; }
 
   bool may_send(std::uint32_t number, snapshot_mode mode) noexcept {
@@ -19233,16 +19877,19 @@ class link_book {
     }
   }
 
-  /// Moves the snapshot for a record of this rank into `into`; false if it has not come yet.
-  bool arrived(std::uint16_t location, std::uint32_t record, snapshot_head& head, std::vector<snapshot_entry>& into) {
-    const std::uint64_t key = inbox_key(location, record);
-    const std::uint32_t found = inbox_.find(key);
-    if (found == key_map::none) return false;
-    forward_scratch::slot& s = scratch_->slots[found];
-    into.swap(s.entries);
-    head = s.head;
-    scratch_->free.push_back(found);
-    inbox_.erase(key);
+  /// The snapshot for a record of this rank, until the next call, in forward_scratch::taken; false if it has not come yet.
+  bool arrived(std::uint16_t location, std::uint32_t record) {
+    const std::uint64_t wanted = inbox_key(location, record);
+    std::uint32_t found = latest_;
+    if (wanted == latest_key_) {
+      latest_key_ = 0;
+    } else {
+      if (inbox_.size() == 0) return false;
+      found = inbox_.find(wanted);
+      if (found == key_map::none) return false;
+      inbox_.erase(wanted);
+    }
+    scratch_->take(found);
     return true;
   }
 
@@ -19266,8 +19913,8 @@ class link_book {
   }
 
   void approach() const noexcept {
-    numbers_.approach();
-    inbox_.approach();
+    if (numbers_.size() != 0) numbers_.approach();
+    if (inbox_.size() != 0) inbox_.approach();
     core::approach(links_.data(), links_.size() * sizeof(link));
   }
 
@@ -19282,22 +19929,17 @@ class link_book {
  private:
   static constexpr std::uint32_t snapshot_kind = 1, whole_used = 2, ahead_used = 3;
 
+  static constexpr std::uint32_t few = 8;  ///< links that are found without a map
+
+  static std::uint64_t key(std::int32_t rank) noexcept { return static_cast<std::uint64_t>(rank) + 1; }
   static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
     return ((static_cast<std::uint64_t>(location) << 32) | record) + 1;
   }
 
   void keep(const snapshot_head& head, const unsigned char* data) {
-    std::vector<std::uint32_t>& free = scratch_->free;
-    if (free.empty()) {
-      free.push_back(static_cast<std::uint32_t>(scratch_->slots.size()));
-      scratch_->slots.emplace_back();
-    }
-    const std::uint32_t number = inbox_.intern(inbox_key(head.location, head.record), free.back());
-    if (number == free.back()) free.pop_back();
-    forward_scratch::slot& s = scratch_->slots[number];
-    s.entries.resize(head.entries);
-    if (head.entries != 0) std::memcpy(s.entries.data(), data, head.entries * sizeof(snapshot_entry));
-    s.head = head;
+    if (latest_key_ != 0) inbox_.intern(latest_key_, latest_);
+    latest_ = scratch_->keep(head, data);
+    latest_key_ = inbox_key(head.location, head.record);
   }
 
   template <class Post>
@@ -19309,10 +19951,12 @@ class link_book {
   }
 
   std::int32_t own_;
-  key_map numbers_;
-  std::vector<link> links_;
-  std::vector<std::uint32_t> full_;
-  key_map inbox_;  ///< the slot of each snapshot that was not used yet
+  key_map numbers_;  ///< by rank, if there are more than a few
+  core::plain_vector<link> links_;
+  core::plain_vector<std::uint32_t> full_;
+  std::uint64_t latest_key_ = 0;  ///< of the snapshot that came last, if it was not used yet: mostly there is no other
+  std::uint32_t latest_ = 0;      ///< its slot
+  key_map inbox_;                 ///< the slot of each other one that was not used yet
   packet* out_;  ///< what is being sent
   forward_scratch* scratch_;
 };
@@ -19334,7 +19978,7 @@ namespace explain {
 /// The waits of one location between the forward pass, which only sees that they are there, and the classes, to which
 /// they go some at a time: the classes are more memory than all else that a wait touches, and where one process hosts
 /// many ranks they would have to be fetched anew for each. One cache line for a wait and one for each block in which its
-/// two sides differ; at most 128 lines, or those of one wait. Not thread safe.
+/// two sides differ; at most 127 lines, or those of one wait. Not thread safe.
 class wait_log {
  public:
   struct wait {
@@ -19356,6 +20000,8 @@ class wait_log {
     std::uint32_t block;
   };
 
+  explicit wait_log(core::memory_pool& pool) noexcept : memory_(pool) {}
+
   /// Whether a wait of at most `terms` terms finds room.
   bool has_room(std::size_t terms) const noexcept { return used_ == 0 || used_ + 1 + terms <= most; }
   bool nearly_full() const noexcept { return used_ + most / 8 > most; }
@@ -19372,14 +20018,14 @@ class wait_log {
     return lines_[used_++].part;
   }
 
-  void approach() const noexcept { core::approach(lines_.get() + used_, used_ < room_ ? 4 * sizeof(line) : 0); }
+  void approach() const noexcept { core::approach(lines_ + used_, used_ < room_ ? 4 * sizeof(line) : 0); }
 
   /// Each wait in its order to `classes`, to the observer and, if `notes` is not null, to the notes of the virtual clocks.
   void settle(const rank_history& rank, std::uint16_t location, const options& settings, const block_table& blocks,
-              class_book& classes, forward_scratch& scratch, std::vector<wait_note>* notes) {
+              class_book& classes, forward_scratch& scratch, core::plain_vector<wait_note>* notes) {
     if (used_ == 0) return;
     classes.approach();
-    core::approach(lines_.get(), used_ * sizeof(line));
+    core::approach(lines_, used_ * sizeof(line));
     const location_history& here = rank.locations[location];
     wait_instance& instance = scratch.instance;
     instance.rank = rank.rank;
@@ -19416,7 +20062,7 @@ class wait_log {
   }
 
  private:
-  static constexpr std::size_t most = 128;
+  static constexpr std::size_t most = 127;  // what comes before the first full cache line is not used
   union line {
     line() noexcept {}
     wait head;
@@ -19446,13 +20092,18 @@ class wait_log {
   // Nothing is written where nothing will be: of most ranks only a part.
   [[gnu::noinline]] void reserve(std::size_t lines) {
     const std::size_t room = std::max(most, lines);
-    std::unique_ptr<line[]> larger(new line[room]);
-    std::copy(lines_.get(), lines_.get() + used_, larger.get());
-    lines_.swap(larger);
+    core::plain_vector<line> larger = memory_.sibling();
+    larger.reserve(room + 1);
+    const auto at = reinterpret_cast<std::uintptr_t>(larger.data());
+    line* const first = reinterpret_cast<line*>((at + sizeof(line) - 1) / sizeof(line) * sizeof(line));
+    std::copy(lines_, lines_ + used_, first);
+    memory_.swap(larger);
+    lines_ = first;
     room_ = room;
   }
 
-  std::unique_ptr<line[]> lines_;
+  core::plain_vector<line> memory_;
+  line* lines_ = nullptr;
   std::size_t room_ = 0, used_ = 0;
 };
 
@@ -19493,22 +20144,34 @@ class location_path {
         scratch_(&scratch),
         walk_(rank),
         earliest_ns_(earliest_ns),
-        now_ns_(earliest_ns) {
+        now_ns_(earliest_ns),
+        profile_(scratch.merging.memory),
+        aligned_(scratch.merging.memory),
+        log_(scratch.merging.memory),
+        step_blocks_(scratch.merging.memory),
+        call_blocks_(scratch.merging.memory),
+        between_blocks_(scratch.merging.memory),
+        notes_(scratch.merging.memory) {
+  }
+
+  /// Before the first record, when as many ranks of the process as possible have met their blocks. `others`: with about so
+  /// many locations it will have something in common.
+  void begin(std::size_t others) {
     // What it will need stands together, and apart from that of other ranks.
-    step_blocks_.resize(rank.blocks.size(), key_map::none);
-    call_blocks_.resize(here_->call_sites.size(), key_map::none);
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
-    if (classes_ != nullptr) aligned_.reserve(profile_.capacity());
-    spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
-    if (rank.continued && rank.locations.size() == 1) aligned_.world(rank.begin_ns, profile_);
+    if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
+    step_blocks_.resize(marked_blocks_, key_map::none);
+    call_blocks_.resize(here_->call_sites.size(), key_map::none);
+    spend(blocks_->startup(), 1, rank_->begin_ns - earliest_ns_, 0);
+    if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
   /// Who it waits for, by record; borrowed.
-  void expect(const std::vector<arrival>& arrivals) {
+  void expect(const core::plain_vector<arrival>& arrivals) {
     arrivals_ = &arrivals;
     if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
   }
-  const std::vector<arrival>& arrivals() const noexcept { return *arrivals_; }
+  const core::plain_vector<arrival>& arrivals() const noexcept { return *arrivals_; }
   const path_profile& profile() const noexcept { return profile_; }
 
   /// Goes to the beginning of the next record. At the end: takes the last steps, reports, returns false.
@@ -19581,18 +20244,16 @@ class location_path {
 
   /// Appends all of the profile that is not zero; returns how many entries that are.
   std::uint32_t write(packet& out) const {
-    const std::size_t begin = out.size();
-    out.resize(begin + profile_.size() * sizeof(snapshot_entry));
-    std::size_t at = begin;
+    out.reserve(out.size() + profile_.size() * sizeof(snapshot_entry));
+    std::uint32_t count = 0;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       const path_use& u = profile_[b];
       if (u.nothing()) continue;
-      std::memcpy(out.data() + at, &(*blocks_)[b], sizeof(block_table::name));
-      std::memcpy(out.data() + at + sizeof(block_table::name), &u, sizeof u);
-      at += sizeof(snapshot_entry);
+      const snapshot_entry e{(*blocks_)[b], u};
+      put(out, e);
+      ++count;
     }
-    out.resize(at);
-    return static_cast<std::uint32_t>((at - begin) / sizeof(snapshot_entry));
+    return count;
   }
 
   /// A scout takes over an unknown path: begins to count anew.
@@ -19602,20 +20263,21 @@ class location_path {
     ++at_;
   }
 
-  /// Explains the current record's wait by the causer's path (scratch.entries) and takes that over. `base`: what a
+  /// Explains the current record's wait by the causer's path (forward_scratch::taken) and takes that over. `base`: what a
   /// relative snapshot adds to, else null.
-  void adopt(const arrival& a, const path_profile* base, bool partial_path) {
+  void adopt(const arrival& a, const path_profile* base) {
     path_profile& incoming = scratch_->incoming;
-    const std::vector<snapshot_entry>& path = scratch_->entries;
+    const snapshot_entry* const path = scratch_->taken.entries;
+    const std::size_t count = scratch_->taken.head.entries;
     incoming.clear();
     if (base != nullptr) {
-      incoming.assign(base->begin(), base->end());
+      incoming = *base;
       for (path_use& u : incoming) u.own_ns = 0;
     }
     incoming.resize(std::max(incoming.size(), profile_.size()));
-    std::vector<std::uint32_t>& numbers = scratch_->numbers;
-    if (numbers.size() < path.size()) numbers.resize(path.size(), 0);
-    for (std::size_t i = 0; i != path.size(); ++i) {
+    core::plain_vector<std::uint32_t>& numbers = scratch_->numbers;
+    if (numbers.size() < count) numbers.resize(count, 0);
+    for (std::size_t i = 0; i != count; ++i) {
       const snapshot_entry& e = path[i];
       std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
       if (number >= blocks_->size()) number = 0;
@@ -19634,7 +20296,7 @@ class location_path {
     }
     profile_.resize(incoming.size());
     const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
-    if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
+    if (wait_ns > 0) explain_wait(a, wait_ns, scratch_->taken.head.partial != 0);
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       profile_[b] = incoming[b];
       profile_[b].own_ns = 0;
@@ -19697,7 +20359,7 @@ class location_path {
   }
 
   void spend(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) {
-    if (block >= profile_.size()) profile_.resize(block + 1);
+    if (block >= profile_.size()) profile_.resize(blocks_->size());
     path_use& u = profile_[block];
     u.visits += visits;
     u.ns += ns;
@@ -19747,7 +20409,7 @@ class location_path {
   }
 
   std::uint32_t call_block(std::uint32_t site) {
-    if (site >= here_->call_sites.size()) return blocks_->call(0);
+    if (site >= call_blocks_.size()) return blocks_->call(0);
     std::uint32_t& number = call_blocks_[site];
     if (number == key_map::none) number = blocks_->call(here_->call_sites[site]);
     return number;
@@ -19780,7 +20442,7 @@ class location_path {
     for (std::uint32_t b = 0; b != incoming.size(); ++b) {
       const path_use &mine = profile_[b], &theirs = incoming[b];
       if (mine.same(theirs)) continue;
-      const path_use& common = base[b];
+      const block_use& common = base[b];
       wait_log::term& t = log_.add_term(w);
       t.waiter = mine.since(common);
       t.causer = theirs.since(common);
@@ -19824,14 +20486,14 @@ class location_path {
   std::int64_t earliest_ns_, now_ns_, leave_ns_ = 0;
   std::uint64_t next_ = 0, previous_steps_ = 0;
   std::int64_t previous_site_ = -1;
-  const std::vector<arrival>* arrivals_ = nullptr;
+  const core::plain_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
   alignments aligned_;
   wait_log log_;
-  std::vector<std::uint32_t> step_blocks_, call_blocks_;
+  core::plain_vector<std::uint32_t> step_blocks_, call_blocks_;
   key_map between_blocks_;
-  std::vector<wait_note> notes_;
+  core::plain_vector<wait_note> notes_;
 };
 
 }  // namespace explain
@@ -19873,12 +20535,13 @@ class forward_pass {
     lanes_.reserve(rank.locations.size());  // they are referred to
     for (std::size_t i = 0; i != rank.locations.size(); ++i) {
       lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes,
-                                        scratch));
+                                        scratch),
+                          scratch.merging.memory);
     }
   }
 
   /// What this location has to wait for. Call before `request`.
-  void expect(std::uint16_t location, const std::vector<arrival>& arrivals) {
+  void expect(std::uint16_t location, const core::plain_vector<arrival>& arrivals) {
     lane& l = lanes_[location];
     l.arrivals = arrivals;
     l.path.expect(l.arrivals);
@@ -19889,12 +20552,13 @@ class forward_pass {
   template <class Outbox>
   void request(Outbox&& to, std::size_t room) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
-      const std::vector<arrival>& arrivals = lanes_[l].arrivals;
+      const core::plain_vector<arrival>& arrivals = lanes_[l].arrivals;
       for (std::size_t& at = lanes_[l].asked; at != arrivals.size(); ++at) {
         const arrival& a = arrivals[at];
         if (!takes_over(a)) continue;
         packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
+        links_.of(a.causer_rank);
         put(out,
             snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
                              static_cast<std::uint16_t>(a.flags & arrival_flag::all),
@@ -19908,7 +20572,7 @@ class forward_pass {
     while (!in.empty()) {
       const auto r = in.get<snapshot_request>();
       if (r.causer_location >= lanes_.size()) continue;
-      std::vector<service>& services = lanes_[r.causer_location].services;
+      core::plain_vector<service>& services = lanes_[r.causer_location].services;
       if (services.empty()) services.reserve(16);
       services.emplace_back();  // not copied there: what was just written piece by piece is slow to read as a whole
       service& wish = services.back();
@@ -19941,7 +20605,7 @@ class forward_pass {
       }
     }
     for (lane& l : lanes_) {
-      const std::vector<arrival>& arrivals = l.arrivals;
+      const core::plain_vector<arrival>& arrivals = l.arrivals;
       for (; l.promised != l.services.size(); ++l.promised) {
         service& s = l.services[l.promised];
         for (; l.passed != arrivals.size() && arrivals[l.passed].record < s.record; ++l.passed) {
@@ -19981,11 +20645,13 @@ class forward_pass {
     if (!ready_) {
       ready_ = true;
       for (lane& l : lanes_) {
+        l.path.begin(links_.size() + 1);
         if (!l.keep.empty()) sort_rarely(l.keep);
         if (!l.scouted) continue;
         l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
                                         *blocks_, nullptr, *scratch_));
         l.scout->expect(l.arrivals);
+        l.scout->begin(0);
         l.scout_at = between_records;
       }
     }
@@ -20015,7 +20681,10 @@ class forward_pass {
     if (step == 0) return core::approach(this, sizeof *this);
     if (step == 1) {
       links_.approach();
-      return core::approach(lanes_.data(), sizeof(lane));
+      if (lanes_.empty()) return;
+      const lane& l = lanes_.front();
+      const auto* const begin = reinterpret_cast<const char*>(&l);
+      return core::approach(begin, static_cast<std::size_t>(reinterpret_cast<const char*>(&l.scout) - begin));
     }
     if (lanes_.empty()) return;  // nothing is left of that rank
     const lane& l = lanes_.front();
@@ -20050,30 +20719,34 @@ class forward_pass {
     snapshot_mode mode;
   };
   struct kept_path {
+    explicit kept_path(core::memory_pool& pool) : profile(pool) {}
     std::uint32_t uses = 0;
     path_profile profile;
   };
   struct lane {
-    explicit lane(location_path p) : path(std::move(p)) {}
-    location_path path;
-    std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
+    lane(location_path p, core::memory_pool& pool)
+        : arrivals(pool), services(pool), keep(pool), path(std::move(p)), paths(pool), free(pool) {}
     state path_at = between_records, scout_at = done;
     bool scouted = false;
-    std::vector<arrival> arrivals;
-    std::vector<service> services;  ///< by record
+    std::size_t served = 0;
+    core::plain_vector<arrival> arrivals;
+    core::plain_vector<service> services;    ///< by record
+    core::plain_vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
+    std::size_t kept = 0;
+    location_path path;
+    // From here on what is not needed again and again.
+    std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
+    std::size_t scout_served = 0;
     std::size_t asked = 0, promised = 0;   ///< how many arrivals, how many services the exchanges have done
     std::size_t passed = 0;                ///< arrivals before the services that are done
     const arrival* last = nullptr;         ///< the last of those that takes over a path
-    std::size_t served = 0, scout_served = 0;
-    std::vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
-    std::size_t kept = 0;
     key_map paths;  ///< record + 1 -> place of the path that is kept
     std::vector<kept_path> places;
-    std::vector<std::uint32_t> free;
+    core::plain_vector<std::uint32_t> free;
   };
 
   // Stable, into a list that is as long as it has to be. Whose record does not exist is left to the other sort.
-  void sort_by_record(std::vector<service>& services, std::uint64_t records) {
+  void sort_by_record(core::plain_vector<service>& services, std::uint64_t records) {
     bool sorted = true;
     std::uint32_t latest = 0;
     for (const service& s : services) {
@@ -20082,11 +20755,12 @@ class forward_pass {
       latest = s.record;
     }
     if (sorted) return;
-    std::vector<std::uint32_t>& places = scratch_->places;
+    core::plain_vector<std::uint32_t>& places = scratch_->places;
     places.assign(static_cast<std::size_t>(records) + 1, 0);
     for (const service& s : services) ++places[s.record + 1];
     for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
-    std::vector<service> all(services.size());
+    core::plain_vector<service> all = services.sibling();
+    all.resize(services.size());
     for (const service& s : services) all[places[s.record]++] = s;
     services.swap(all);
   }
@@ -20102,14 +20776,14 @@ class forward_pass {
   }
 
   // `uses`: of the path as it is now.
-  static void keep(lane& l, std::uint32_t uses) {
+  void keep(lane& l, std::uint32_t uses) {
     if (l.free.empty()) {
       l.free.push_back(static_cast<std::uint32_t>(l.places.size()));
-      l.places.emplace_back();
+      l.places.emplace_back(scratch_->merging.memory);
     }
     kept_path& k = l.places[l.free.back()];
     k.uses = uses;
-    k.profile.assign(l.path.profile().begin(), l.path.profile().end());
+    k.profile = l.path.profile();
     l.paths.intern(std::uint64_t{l.path.record()} + 1, l.free.back());
     l.free.pop_back();
   }
@@ -20168,19 +20842,19 @@ class forward_pass {
       }
       const arrival* a = path.due();
       if (a != nullptr && takes_over(*a)) {
-        snapshot_head head;
-        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record, head, scratch_->entries)) return moved;
+        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record)) return moved;
+        const snapshot_head& head = scratch_->taken.head;
         const std::int32_t causer = a->causer_rank;
         if (head.mode == snapshot_mode::relative) {
           const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
           if (base == key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
-          path.adopt(*a, &l.places[base].profile, head.partial != 0);
+          path.adopt(*a, &l.places[base].profile);
           if (--l.places[base].uses == 0) {
             l.paths.erase(std::uint64_t{head.base} + 1);
             l.free.push_back(base);
           }
         } else {
-          path.adopt(*a, nullptr, head.partial != 0);
+          path.adopt(*a, nullptr);
         }
         links_.used(causer, head.mode, post);
       }
@@ -20206,6 +20880,263 @@ class forward_pass {
 
 #endif
 
+// ---- whywait/explain/leader_search.hpp
+#ifndef WHYWAIT_EXPLAIN_LEADER_SEARCH_HPP
+#define WHYWAIT_EXPLAIN_LEADER_SEARCH_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Where each class of the ranks that a process hosts belongs: the number of its leader, round by round (merging.hpp). The
+/// classes that look for one stand together by key, so that a round reads memory once and in the order of its addresses.
+class leader_search {
+ public:
+  using share = merge_scratch::share;
+  /// No leader yet.
+  static constexpr std::uint32_t open = 0xffffffffu;
+
+  /// `earlier`: the leaders of earlier epochs. All borrowed.
+  leader_search(const options& settings, const shape_leaders& earlier, merge_scratch& scratch) noexcept
+      : settings_(&settings), earlier_(&earlier), scratch_(&scratch) {}
+
+  /// Classes, before the first round; each gets the next number. One whose place is known:
+  void add(std::uint32_t slot) { slots_.push_back(slot); }
+  /// One that looks for a leader; `blocks` are those of its shape. All borrowed until `close`.
+  void add(core::stable_key key, const class_sums& sums, const share* shape, std::size_t size, const block_table& blocks) {
+    const auto fresh = static_cast<std::uint32_t>(groups_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) groups_.push_back({key, 0, 0, 0});
+    const candidate c{sums.first_ns, &sums, &blocks, shape, static_cast<std::uint32_t>(size), number, this->size()};
+    slots_.push_back(earlier_->size() != 0 ? slot_among_earlier(key, c) : open);
+    if (slots_.back() != open) return;
+    all_.push_back(c);
+    ++groups_[number].end;
+  }
+
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(slots_.size()); }
+  std::uint32_t slot(std::size_t number) const noexcept { return slots_[number]; }
+
+  /// The earliest of every key that has no leader yet, as it travels, by key.
+  void propose(packet& out) {
+    if (!grouped_) group();
+    for (const group_range& g : groups_) {
+      if (g.begin != g.end) write(out, all_[g.best]);
+    }
+  }
+
+  /// One round: each class that still looks for a leader joins that of its key, if it is near.
+  void settle(const packet& leaders) {
+    const std::uint32_t round = round_++;
+    std::size_t at = 0;
+    for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
+      while (at != groups_.size() && groups_[at].key < leader.head().key) ++at;
+      if (at != groups_.size() && groups_[at].key == leader.head().key) settle(groups_[at], leader, round);
+    }
+  }
+
+  /// After the last round: only the slots stay.
+  void close() noexcept { all_.release(); }
+
+ private:
+  // A class that looks for a leader.
+  struct candidate {
+    std::int64_t first_ns;
+    const class_sums* sums;
+    const block_table* blocks;
+    const share* shape;
+    std::uint32_t size, group, number;
+  };
+  // Those of one key in all_, and the earliest of them.
+  struct group_range {
+    core::stable_key key;
+    std::uint32_t begin, end, best;
+  };
+
+  // Once: all candidates by key, the groups too.
+  void group() {
+    grouped_ = true;
+    core::plain_vector<std::uint32_t> order(groups_.size()), place(groups_.size());
+    for (std::uint32_t g = 0; g != order.size(); ++g) order[g] = g;
+    sort_short(order, [this](std::uint32_t a, std::uint32_t b) { return groups_[a].key < groups_[b].key; });
+    core::plain_vector<group_range> sorted;
+    sorted.reserve(groups_.size());
+    std::uint32_t begin = 0;
+    for (const std::uint32_t g : order) {
+      place[g] = static_cast<std::uint32_t>(sorted.size());
+      sorted.push_back({groups_[g].key, begin, begin, begin});
+      begin += groups_[g].end;
+    }
+    groups_.swap(sorted);
+    core::plain_vector<candidate> all(all_.size());
+    for (candidate c : all_) {
+      c.group = place[c.group];
+      all[groups_[c.group].end++] = c;
+    }
+    all_.swap(all);
+    for (group_range& g : groups_) {
+      for (std::uint32_t i = g.begin; i != g.end; ++i) {
+        if (before(all_[i], all_[g.best])) g.best = i;
+      }
+    }
+  }
+
+  // The canonical order of one key: by time, then by content, never by rank.
+  bool before(const candidate& a, const candidate& b) const {
+    if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns;
+    const auto sums = [](const candidate& c) { return std::tie(c.sums->wait_ns, c.sums->count); };
+    return sums(a) != sums(b) ? sums(a) < sums(b) : before_by_name(a, b);
+  }
+  static bool alike(const candidate& a, const candidate& b) noexcept {
+    bool same = a.blocks == b.blocks && a.size == b.size;
+    for (std::uint32_t i = 0; same && i != a.size; ++i) {
+      same = a.shape[i].block == b.shape[i].block && a.shape[i].part == b.shape[i].part;
+    }
+    return same;
+  }
+  [[gnu::cold]] bool before_by_name(const candidate& a, const candidate& b) const {
+    if (alike(a, b)) return false;
+    packet first, second;
+    write(first, a);
+    write(second, b);
+    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+  }
+
+  // As it travels; the shape is by name.
+  [[gnu::cold]] void write(packet& out, const candidate& c) const {
+    core::plain_vector<shape_entry> named;
+    named.reserve(c.size);
+    for (const share* s = c.shape; s != c.shape + c.size; ++s) {
+      named.push_back({(*c.blocks)[s->block].block, (*c.blocks)[s->block].within, s->part});
+    }
+    sort_short(named, [](const shape_entry& a, const shape_entry& b) {
+      return a.block != b.block ? a.block < b.block : a.within < b.within;
+    });
+    put(out, shape_leader{groups_[c.group].key, c.first_ns, c.sums->wait_ns, c.sums->count, 0, c.size});
+    detail::put_bytes(out, named.data(), named.size() * sizeof(shape_entry));
+  }
+
+  // The first of an earlier epoch that covers it; with all slots taken that of the rest.
+  [[gnu::cold]] std::uint32_t slot_among_earlier(core::stable_key key, const candidate& c) const {
+    packet named;
+    write(named, c);
+    const leader_reader mine(named.data(), named.size());
+    std::uint32_t slot = 0;
+    for (std::size_t i = earlier_->first_of(key); i != earlier_->size() && (*earlier_)[i].key == key; ++i, ++slot) {
+      if (distance(earlier_->shape(i), mine.shape()) <= settings_->class_distance) return slot;
+    }
+    return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
+  }
+
+  void settle(group_range& g, const leader_reader& leader, std::uint32_t round) {
+    const std::uint32_t place = earlier_->count_of(g.key) + round;
+    const bool room = place + 1 < settings_->classes_per_key;  // for one more
+    const block_table* known = nullptr;
+    std::uint32_t left = g.begin;
+    for (std::uint32_t i = g.begin; i != g.end; ++i) {
+      if (i + 8 < g.end) core::approach(all_[i + 8].shape, all_[i + 8].size * sizeof(share));
+      const candidate c = all_[i];
+      if (c.blocks != known) {
+        forget();
+        known = c.blocks;
+        spread(leader.shape(), *known);
+      }
+      if (near(leader, c)) {
+        slots_[c.number] = place;
+      } else if (!room) {
+        slots_[c.number] = settings_->classes_per_key;
+      } else {
+        all_[left] = c;
+        if (left == g.begin || before(c, all_[g.best])) g.best = left;
+        ++left;
+      }
+    }
+    g.end = left;
+    forget();
+  }
+
+  // A shape into the scratch, by number of the block; what is unknown here is left out.
+  void spread(shape_view shape, const block_table& blocks) {
+    core::plain_vector<double>& parts = scratch_->parts;
+    if (parts.size() < blocks.size()) parts.resize(blocks.size(), 0);
+    for (std::size_t i = 0; i != shape.size(); ++i) {
+      const shape_entry e = shape[i];
+      const std::uint32_t b = blocks.find(e.block, e.within);
+      if (b == key_map::none) continue;
+      parts[b] = e.share;
+      scratch_->order.push_back(b);
+    }
+  }
+  void forget() noexcept {
+    for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
+    scratch_->order.clear();
+  }
+
+  // Is its shape near that of the leader, which is spread out? The order in which the ranks met the blocks could decide
+  // by its rounding what is just at the limit: there they are compared by name.
+  bool near(const leader_reader& leader, const candidate& c) const {
+    const double more = scratch_->distance(c.shape, c.size) - settings_->class_distance;
+    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
+  }
+  [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
+    packet named;
+    write(named, c);
+    return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
+  }
+
+  const options* settings_;
+  const shape_leaders* earlier_;
+  merge_scratch* scratch_;
+  key_map numbers_;  ///< of a key: its group before they are by key
+  core::plain_vector<group_range> groups_;   ///< in the order of meeting; grouped: by key
+  core::plain_vector<candidate> all_;        ///< grouped: by key
+  core::plain_vector<std::uint32_t> slots_;  ///< by number
+  std::uint32_t round_ = 0;
+  bool grouped_ = false;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/name_order.hpp
+#ifndef WHYWAIT_EXPLAIN_NAME_ORDER_HPP
+#define WHYWAIT_EXPLAIN_NAME_ORDER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The order of the blocks of a table by name; kept until it is asked for those of another table, or of a longer one.
+class name_order {
+ public:
+  void of(const block_table& blocks) {
+    if (&blocks == table_ && blocks.size() == blocks_.size()) return;
+    table_ = &blocks;
+    blocks_.resize(blocks.size());
+    places_.resize(blocks.size());
+    for (std::uint32_t b = 0; b != blocks_.size(); ++b) blocks_[b] = b;
+    sort_short(blocks_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
+    for (std::uint32_t i = 0; i != blocks_.size(); ++i) places_[blocks_[i]] = i;
+  }
+
+  std::size_t size() const noexcept { return blocks_.size(); }
+  std::uint32_t block(std::size_t place) const noexcept { return blocks_[place]; }
+  std::uint32_t place(std::uint32_t block) const noexcept { return places_[block]; }
+
+ private:
+  const block_table* table_ = nullptr;
+  core::plain_vector<std::uint32_t> blocks_, places_;  ///< by place, by block
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/merging.hpp
 #ifndef WHYWAIT_EXPLAIN_MERGING_HPP
 #define WHYWAIT_EXPLAIN_MERGING_HPP
@@ -20218,32 +21149,47 @@ namespace explain {
 /// becomes the next leader, on all ranks alike: one reduction and one broadcast per round, at most
 /// `classes_per_key` rounds. Every class then goes to the first leader within `class_distance`, and the rest
 /// is addition. So the outcome depends neither on rank numbers nor on the shape of the tree.
+///
+/// One for all ranks that a process hosts, each of which hands over its classes when it has all its waits. Calls in this order:
+/// `take` for each rank; in each round `propose`, `pack`, `merge`, `settle`; `close`; `write`, `add` and `merged`.
 class merge_book {
  public:
-  /// `leaders`: those of earlier epochs, by key and slot; they come first, and if the run goes on new ones join them.
-  /// `scratch`: of the process. All borrowed.
-  merge_book(const options& settings, const rank_history& rank, const block_table& blocks, class_book& classes,
-             shape_leaders& leaders, merge_scratch& scratch)
+  /// For `hosted` ranks. `leaders`: those of earlier epochs, by key and slot; they come first, and if the run goes on new
+  /// ones join them. `scratch`: of the process. All borrowed.
+  merge_book(const options& settings, std::size_t hosted, shape_leaders& leaders, merge_scratch& scratch)
       : settings_(&settings),
-        rank_(&rank),
-        blocks_(&blocks),
-        classes_(&classes),
         leaders_(&leaders),
         scratch_(&scratch),
-        by_name_(blocks.size()) {
-    for (std::uint32_t b = 0; b != by_name_.size(); ++b) by_name_[b] = b;
-    sort_short(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
-    list_uncovered();
-    propose();
-  }
+        search_(settings, leaders, scratch),
+        parts_(new part[hosted]),
+        hosted_(hosted) {}
 
-  /// What this rank and those whose proposals were merged propose in this round; once.
-  packet pack() {
-    catch_up();
-    return std::move(best_);
+  /// All classes of the rank with that number among the hosted ones. `classes` is borrowed until `write`; if the run does
+  /// not go on, it is empty then.
+  void take(std::size_t number, const rank_history& rank, const block_table& blocks, class_book& classes) {
+    part& mine = parts_[number];
+    mine.rank = &rank;
+    mine.blocks = &blocks;
+    mine.classes = &classes;
+    mine.first = search_.size();
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+      if (classes.kind(c) == class_book::shapeless) {
+        search_.add(settings_->classes_per_key + 1);
+      } else if (classes.kind(c) == class_book::rest) {
+        search_.add(settings_->classes_per_key);
+      } else if (classes.slot(c) != class_book::open) {
+        search_.add(classes.slot(c));
+      } else {
+        search_.add(classes.key(c), classes.sums(c), classes.shape(c), classes.shape_size(c), blocks);
+      }
+    }
   }
+  /// A round begins.
+  void propose() { search_.propose(best_); }
+  /// What is proposed here in this round and what came from others, but for what was packed before.
+  packet pack() noexcept { return std::move(best_); }
   void merge(const unsigned char* data, std::size_t size) {
-    catch_up();
+    if (size == 0) return;
     leader_reader mine(best_.data(), best_.size()), other(data, size);
     packet& both = scratch_->joined;
     both.clear();
@@ -20258,39 +21204,49 @@ class merge_book {
     }
     best_.swap(both);
   }
-
-  /// Goes on to the round after the last one whose leaders are known (merge_scratch::leaders): a rank does so when it is
-  /// its turn in what comes next, and is read only once for both.
-  void catch_up() {
-    if (settled_ == scratch_->leaders.size()) return;
-    while (settled_ != scratch_->leaders.size()) settle();
-    propose();
+  /// And ends: with the leaders that all ranks have found.
+  void settle(const packet& leaders) {
+    search_.settle(leaders);
+    detail::put_bytes(found_, leaders.data(), leaders.size());
+    ends_.push_back(found_.size());
   }
 
-  /// After the rounds and `catch_up`, before `write`: where class `number` of this rank belongs.
-  class_clock placed(std::size_t number) const noexcept {
-    class_clock c;
-    c.key = classes_->key(number);
-    c.slot = slot_of(number);
-    return c;
+  /// After the last round: every class has its place.
+  void close() {
+    search_.close();
+    if (hosted_ == 0 || !parts_[0].rank->continues) return;
+    std::size_t begin = 0;
+    for (const std::size_t end : ends_) {
+      leaders_->join({found_.data() + begin, end - begin});
+      begin = end;
+    }
   }
-  std::size_t entries() const noexcept { return classes_->size(); }
+  /// f(number of a class in its class book, class_clock) for each of one rank.
+  template <class F>
+  void each_place(std::size_t number, F&& f) const {
+    const part& mine = parts_[number];
+    for (std::uint32_t c = 0; c != mine.classes->size(); ++c) f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
+  }
 
-  /// After the rounds: appends the sums of this rank and of everything that `add` brought, as in class_packet.hpp. Once.
-  void write(packet& out) {
-    if (!summed_) return sum(out);
-    detail::put_bytes(out, sums_.data(), sums_.size());
+  /// Appends the sums of one rank and of everything that `add` brought it, as in class_packet.hpp. Once.
+  void write(std::size_t number, packet& out) {
+    part& mine = parts_[number];
+    if (!mine.summed) return sum(number, out);
+    detail::put_bytes(out, mine.sums.data(), mine.sums.size());
+    mine.sums = {};
   }
   /// What another rank wrote.
-  void add(const unsigned char* data, std::size_t size) {
-    if (!summed_) sum(sums_);
-    join_classes(sums_, data, size, *scratch_);
+  void add(std::size_t number, const unsigned char* data, std::size_t size) {
+    part& mine = parts_[number];
+    if (!mine.summed) sum(number, mine.sums);
+    join_classes(mine.sums, data, size, *scratch_);
   }
   /// On rank 0: all classes, by key and slot.
   [[gnu::cold]] std::vector<merged_class>& merged() {
-    if (!summed_) sum(sums_);
-    for (class_reader in(sums_.data(), sums_.size()); !in.done(); in.next()) merged_.emplace_back(in);
-    sums_.clear();
+    part& mine = parts_[0];
+    if (!mine.summed) sum(0, mine.sums);
+    for (class_reader in(mine.sums.data(), mine.sums.size()); !in.done(); in.next()) merged_.emplace_back(in);
+    mine.sums = {};
     return merged_;
   }
 
@@ -20311,176 +21267,68 @@ class merge_book {
   }
 
  private:
-  static constexpr std::uint32_t open = class_book::open;
-
-  // A class that looks for a leader.
-  struct candidate {
-    core::stable_key key;
-    std::uint32_t number;
+  // One rank.
+  struct part {
+    const rank_history* rank = nullptr;
+    const block_table* blocks = nullptr;
+    class_book* classes = nullptr;
+    packet sums;              ///< as in class_packet.hpp
+    std::uint32_t first = 0;  ///< number of its first class in the search
+    bool summed = false;
   };
 
   // The rest if there was no leader.
-  std::uint32_t slot_of(std::size_t number) const noexcept {
-    if (classes_->kind(number) == class_book::shapeless) return settings_->classes_per_key + 1;
-    const std::uint32_t slot = classes_->slot(number);
-    return slot == open ? settings_->classes_per_key : slot;
+  std::uint32_t slot(std::size_t number) const noexcept {
+    const std::uint32_t found = search_.slot(number);
+    return found == leader_search::open ? settings_->classes_per_key : found;
   }
 
-  // Those that no leader of an earlier epoch covers, in canonical order.
-  void list_uncovered() {
-    for (std::uint32_t c = 0; c != classes_->size(); ++c) {
-      if (classes_->kind(c) != class_book::shaped || classes_->slot(c) != open) continue;
-      const core::stable_key key = classes_->key(c);
-      classes_->sort_shape(c, [this](std::uint32_t a, std::uint32_t b) { return (*blocks_)[a].before((*blocks_)[b]); });
-      if (leaders_->size() != 0) classes_->place(c, slot_among_leaders(key, c));
-      if (classes_->slot(c) != open) continue;
-      if (open_.empty()) open_.reserve(classes_->size() - c);
-      open_.push_back({key, c});
-    }
-    sort_short(open_, [this](const candidate& a, const candidate& b) {
-      if (a.key != b.key) return a.key < b.key;
-      const class_sums &x = classes_->sums(a.number), &y = classes_->sums(b.number);
-      if (x.first_ns != y.first_ns) return x.first_ns < y.first_ns;
-      return before(a, b);
-    });
-  }
-  [[gnu::cold]] bool before(const candidate& a, const candidate& b) const {
-    packet first, second;
-    write(first, a);
-    write(second, b);
-    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+  // Asks for what `sum` will need for that rank, in three steps.
+  void approach(std::size_t number, int step) const noexcept {
+    if (number >= hosted_) return;
+    const part& soon = parts_[number];
+    if (step == 0) return core::approach(&soon, sizeof soon);
+    if (step == 1) return core::approach(soon.classes, sizeof *soon.classes);
+    soon.classes->approach_sums();
   }
 
-  // As it travels; the shape is by name.
-  void write(packet& out, const candidate& c) const {
-    const class_sums& sums = classes_->sums(c.number);
-    const class_book::share* const shape = classes_->shape(c.number);
-    const std::size_t size = classes_->shape_size(c.number);
-    put(out, shape_leader{c.key, sums.first_ns, sums.wait_ns, sums.count, 0, static_cast<std::uint32_t>(size)});
-    for (std::size_t i = 0; i != size; ++i) {
-      const block_table::name& name = (*blocks_)[shape[i].block];
-      put(out, shape_entry{name.block, name.within, shape[i].part});
-    }
-  }
-
-  // The first of an earlier epoch that covers it; with all slots taken that of the rest.
-  [[gnu::cold]] std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
-    packet named;
-    write(named, {key, number});
-    const leader_reader mine(named.data(), named.size());
-    std::uint32_t slot = 0;
-    for (std::size_t i = leaders_->first_of(key); i != leaders_->size() && (*leaders_)[i].key == key; ++i, ++slot) {
-      if (distance(leaders_->shape(i), mine.shape()) <= settings_->class_distance) return slot;
-    }
-    return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
-  }
-
-  // The earliest of every key that is still uncovered.
-  void propose() {
-    best_.clear();
-    if (settled_ == settings_->classes_per_key) return;
-    std::vector<std::uint32_t>& first = scratch_->order;
-    first.clear();
-    std::size_t size = 0;
-    for (std::uint32_t i = 0; i != open_.size(); ++i) {
-      if (i != 0 && open_[i].key == open_[i - 1].key) continue;
-      first.push_back(i);
-      size += sizeof(shape_leader) + classes_->shape_size(open_[i].number) * sizeof(shape_entry);
-    }
-    best_.reserve(size);
-    for (const std::uint32_t i : first) write(best_, open_[i]);
-  }
-
-  // One round: each class that still looks for a leader joins that of its key, if it is near.
-  void settle() {
-    const std::uint32_t round = settled_++;
-    if (open_.empty()) return;
-    const packet& leaders = scratch_->leaders[round];
-    std::size_t left = 0, at = 0;
-    for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
-      for (; at != open_.size() && open_[at].key < leader.head().key; ++at) open_[left++] = open_[at];
-      if (at == open_.size() || open_[at].key != leader.head().key) continue;
-      const std::uint32_t place = leaders_->count_of(leader.head().key) + round;
-      spread(leader.shape());
-      for (; at != open_.size() && open_[at].key == leader.head().key; ++at) {
-        const candidate& c = open_[at];
-        if (near(leader, c)) {
-          classes_->place(c.number, place);
-        } else if (place + 1 >= settings_->classes_per_key) {
-          classes_->place(c.number, settings_->classes_per_key);  // no room for one more
-        } else {
-          open_[left++] = c;
-        }
-      }
-      for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
-    }
-    for (; at != open_.size(); ++at) open_[left++] = open_[at];
-    open_.resize(left);
-  }
-
-  // A shape into the scratch, by number of the block; what is unknown here is left out.
-  void spread(shape_view shape) {
-    std::vector<double>& parts = scratch_->parts;
-    std::vector<std::uint32_t>& blocks = scratch_->order;
-    if (parts.size() < blocks_->size()) parts.resize(blocks_->size(), 0);
-    blocks.clear();
-    for (std::size_t i = 0; i != shape.size(); ++i) {
-      const shape_entry e = shape[i];
-      const std::uint32_t b = blocks_->find(e.block, e.within);
-      if (b == key_map::none) continue;
-      parts[b] = e.share;
-      blocks.push_back(b);
-    }
-  }
-
-  // Is its shape near that of the leader, which is spread out? The order in which the ranks met the blocks could decide
-  // by its rounding what is just at the limit: there they are compared by name.
-  bool near(const leader_reader& leader, const candidate& c) const {
-    const double more = classes_->distance(c.number) - settings_->class_distance;
-    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
-  }
-  [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
-    packet named;
-    write(named, c);
-    return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
-  }
-
-  void sum(packet& out) {
-    catch_up();
-    summed_ = true;
+  void sum(std::size_t number, packet& out) {
+    for (int step = 0; step != 3; ++step) approach(number + 6 - 2 * static_cast<std::size_t>(step), step);
+    part& mine = parts_[number];
+    mine.summed = true;
+    class_book& classes = *mine.classes;
+    names_.of(*mine.blocks);
     using placed_class = merge_scratch::placed_class;
-    std::vector<placed_class>& all = scratch_->placed;
-    all.clear();
-    for (std::uint32_t c = 0; c != classes_->size(); ++c) {
-      const std::uint32_t slot = slot_of(c);
-      if (classes_->kind(c) == class_book::shaped) classes_->place(c, slot);
-      if (classes_->sums(c).count != 0) all.push_back({classes_->key(c), slot, c});
+    core::plain_vector<placed_class>& placed = scratch_->placed;
+    placed.clear();
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+      const std::uint32_t place = slot(mine.first + c);
+      if (classes.kind(c) == class_book::shaped) classes.place(c, place);
+      if (classes.sums(c).count != 0) placed.push_back({classes.key(c), place, c});
     }
-    sort_short(all, [](const placed_class& a, const placed_class& b) {
+    sort_short(placed, [](const placed_class& a, const placed_class& b) {
       return a.key != b.key ? a.key < b.key : a.slot < b.slot;
     });
-    out.reserve(out.size() + all.size() * (sizeof(packed_class) + sizeof(location_share)) +
-                classes_->terms() * sizeof(packed_term) + classes_->causers() * sizeof(location_share));
-    for (std::size_t i = 0, j = 0; i != all.size(); i = j) {
-      for (j = i + 1; j != all.size() && all[j].key == all[i].key && all[j].slot == all[i].slot;) ++j;
-      write_class(out, i, j);
+    out.reserve(out.size() + placed.size() * (sizeof(packed_class) + sizeof(location_share)) +
+                classes.terms() * sizeof(packed_term) + classes.causers() * sizeof(location_share));
+    for (std::size_t i = 0, j = 0; i != placed.size(); i = j) {
+      for (j = i + 1; j != placed.size() && placed[j].key == placed[i].key && placed[j].slot == placed[i].slot;) ++j;
+      write_class(mine, out, i, j);
     }
-    if (rank_->continues) {
-      for (const packet& leaders : scratch_->leaders) leaders_->join({leaders.data(), leaders.size()});
-      classes_->begin_anew();
+    if (mine.rank->continues) {
+      classes.begin_anew();
     } else {
-      *classes_ = {};
+      classes = {};
     }
-    open_ = {};
   }
 
   // Classes of this rank that are one now: some of scratch_->placed.
-  void write_class(packet& out, std::size_t first, std::size_t last) {
-    std::vector<term_sums>& terms = scratch_->terms;
-    std::vector<unsigned char>& used = scratch_->used;
-    if (used.size() < by_name_.size()) {
-      used.resize(by_name_.size(), 0);
-      terms.resize(by_name_.size());
+  void write_class(const part& mine, packet& out, std::size_t first, std::size_t last) {
+    core::plain_vector<term_sums>& terms = scratch_->terms;
+    core::plain_vector<std::uint64_t>& used = scratch_->used;
+    if (terms.size() < names_.size()) {
+      terms.resize(names_.size());
+      used.resize(names_.size() / 64 + 1, 0);
     }
     scratch_->waiters.clear();
     scratch_->causers.clear();
@@ -20489,43 +21337,50 @@ class merge_book {
     head.slot = scratch_->placed[first].slot;
     for (std::size_t i = first; i != last; ++i) {
       const std::uint32_t c = scratch_->placed[i].number;
-      const class_sums& sums = classes_->sums(c);
+      const class_sums& sums = mine.classes->sums(c);
       if (i == first) {
         head.sums = sums;
       } else {
         head.sums.add(sums);
       }
-      add_share(scratch_->waiters, {rank_->rank, static_cast<std::int32_t>(classes_->location(c)), sums.wait_ns});
-      classes_->each_causer(c, [this](const location_share& share) { add_share(scratch_->causers, share); });
-      classes_->each_term(c, [&](std::uint32_t block, const term_sums& t) {
-        if (used[block] == 0) terms[block] = {};
-        used[block] = 1;
-        terms[block].add(t);
+      const auto location = static_cast<std::int32_t>(mine.classes->location(c));
+      add_share(scratch_->waiters, {mine.rank->rank, location, sums.wait_ns});
+      mine.classes->each_causer(c, [this](const location_share& share) { add_share(scratch_->causers, share); });
+      mine.classes->each_term(c, [&](std::uint32_t block, const term_sums& t) {
+        const std::uint32_t place = names_.place(block);
+        const std::uint64_t bit = std::uint64_t{1} << place % 64;
+        if ((used[place / 64] & bit) == 0) {
+          used[place / 64] |= bit;
+          terms[place] = t;
+          ++head.terms;
+        } else {
+          terms[place].add(t);
+        }
       });
     }
     const std::size_t at = out.size();
     put(out, head);
-    for (const std::uint32_t b : by_name_) {
-      if (used[b] == 0) continue;
-      used[b] = 0;
-      put(out, packed_term{(*blocks_)[b].block, (*blocks_)[b].within, terms[b]});
-      ++head.terms;
+    for (std::size_t word = 0; word * 64 < names_.size(); ++word) {
+      for (std::uint64_t left = used[word]; left != 0; left &= left - 1) {
+        const std::size_t place = word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
+        const block_table::name& name = (*mine.blocks)[names_.block(place)];
+        put(out, packed_term{name.block, name.within, terms[place]});
+      }
+      used[word] = 0;
     }
     detail::finish_class(out, at, head, *scratch_);
   }
 
   const options* settings_;
-  const rank_history* rank_;
-  const block_table* blocks_;
-  class_book* classes_;
-  shape_leaders* leaders_;              ///< of earlier epochs
+  shape_leaders* leaders_;  ///< of earlier epochs
   merge_scratch* scratch_;
-  std::vector<std::uint32_t> by_name_;  ///< the numbers of all blocks
-  std::vector<candidate> open_;         ///< classes that have found no leader yet, in canonical order
-  packet best_;                         ///< what is proposed: by key, one each
-  std::uint32_t settled_ = 0;           ///< rounds
-  packet sums_;                         ///< as in class_packet.hpp
-  bool summed_ = false;
+  leader_search search_;
+  std::unique_ptr<part[]> parts_;
+  std::size_t hosted_;
+  packet best_;                          ///< what is proposed: by key, one each
+  packet found_;                         ///< the leaders of all rounds
+  core::plain_vector<std::size_t> ends_;  ///< of each round in found_
+  name_order names_;
   std::vector<merged_class> merged_;
 };
 
@@ -20661,8 +21516,8 @@ class rank_engine {
   struct scratch {
     posting_lists::scratch postings;
     key_map communicators;
-    std::vector<std::uint32_t> places;
-    std::vector<message_match> matches;
+    core::plain_vector<std::uint32_t> places;
+    core::plain_vector<message_match> matches;
     arrival_rule::scratch rule;
   };
 
@@ -20672,12 +21527,14 @@ class rank_engine {
               block_table& blocks, forward_scratch& forward)
       : rank_(&rank),
         settings_(&settings),
-        messages_(rank, clocks != nullptr),
-        collectives_(rank),
+        messages_(rank, clocks != nullptr, forward.merging.memory),
+        collectives_(rank, forward.merging.memory),
         memory_(&memory),
         blocks_(&blocks),
         clocks_(clocks),
-        scratch_(&forward) {
+        scratch_(&forward),
+        replies_(forward.merging.memory),
+        reply_bytes_(forward.merging.memory) {
     memory_->classes.use(settings, forward.merging);
   }
 
@@ -20706,7 +21563,7 @@ class rank_engine {
     messages_.seal(s.postings);
     collectives_.seal(s.communicators);
     if (collectives == 0) return;
-    answers_.resize(rank_->locations.size());
+    make_answers();
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
 
@@ -20769,17 +21626,17 @@ class rank_engine {
     totals_.unmatched = messages_.unmatched();
     messages_.matches(s.places, s.matches);
     messages_.release();
-    answers_.resize(rank_->locations.size());
+    make_answers();
     forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, *blocks_, memory_->classes, *scratch_));
     std::size_t first = 0;
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
       while (last != s.matches.size() && s.matches[last].location == l) ++last;
       const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
-      std::vector<arrival>& answers = answers_[l];
+      core::plain_vector<arrival>& answers = answers_[l];
       if (!std::is_sorted(answers.begin(), answers.end(), earlier)) sort_rarely(answers, earlier);
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, s.rule);
-      const std::vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
+      const core::plain_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
         clocks_->messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
@@ -20788,41 +21645,38 @@ class rank_engine {
       first = last;
     }
     answers_ = {};
-    reply_bytes_ = {};
-    replies_ = {};
+    reply_bytes_.release();
+    replies_.release();
   }
 
   // Stages 3 and 4.
   forward_pass& forward() noexcept { return *forward_; }
 
-  /// Afterwards: what the virtual clocks want to know.
-  void report() {
-    forward_->report(*clocks_);
-    forward_.reset();
-  }
-
   // Before stage 3, rank after rank, in steps.
   static constexpr int approach_steps = 1 + forward_pass::approach_steps;
   void approach(int step) const noexcept {
     if (step == 0) return core::approach(&forward_, sizeof forward_);
-    forward_->approach(step - 1);
-  }
-  // Before stage 5 of another rank: asks for what this one will need.
-  void approach() const noexcept {
-    if (forward_ != nullptr) forward_->approach(0);
-    memory_->classes.approach();
+    if (forward_ != nullptr) forward_->approach(step - 1);
   }
 
-  // Stage 5: merging.
-  void begin_merging() {
-    if (forward_ != nullptr) forward_->settle();
+  /// After stages 3 and 4, when nothing is left to do for it or for others: tells the virtual clocks what they want to know
+  /// and hands its classes over to `merging`, which is borrowed, as the rank with that number among those of the process.
+  void finish(merge_book& merging, std::size_t number) {
+    if (clocks_ != nullptr) {
+      forward_->report(*clocks_);
+    } else {
+      forward_->settle();
+    }
     forward_.reset();
+    merging_ = &merging;
+    number_ = number;
     class_book& classes = memory_->classes;
     for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sums(c).wait_ns;
-    merging_.reset(new merge_book(*settings_, *rank_, *blocks_, classes, memory_->leaders, scratch_->merging));
+    merging.take(number, *rank_, *blocks_, classes);
   }
-  merge_book& merging() noexcept { return *merging_; }
+  bool finished() const noexcept { return merging_ != nullptr; }
 
+  // Stage 5: merging.
   packet pack_result() {
     take_meanings();
     packet out;
@@ -20831,7 +21685,7 @@ class rank_engine {
       put(out, v);
     }
     put_all(out, meanings_);
-    merging_->write(out);
+    merging_->write(number_, out);
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
@@ -20852,14 +21706,12 @@ class rank_engine {
       if (at == known || meanings_[at].key != m.key) meanings_.push_back(m);
     }
     if (meanings_.size() != known) sort_meanings();
-    merging_->add(in.rest(), in.left());
+    merging_->add(number_, in.rest(), in.left());
   }
   const outcome& totals() const noexcept { return totals_; }
 
   void sum_classes() {
-    if (clocks_ == nullptr) return;
-    merging_->catch_up();
-    clocks_->classes(*merging_);
+    if (clocks_ != nullptr) clocks_->classes(*merging_, number_);
   }
 
   outcome present_result() {
@@ -20876,7 +21728,7 @@ class rank_engine {
     }
     result.waits = present(presented, *settings_);
     take_meanings();
-    std::vector<core::stable_key> used;
+    core::plain_vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {
         used.push_back(t.block);
@@ -20900,6 +21752,12 @@ class rank_engine {
     std::size_t end;  ///< in reply_bytes_
   };
 
+  // One list for each location.
+  void make_answers() {
+    answers_.reserve(rank_->locations.size());
+    while (answers_.size() < rank_->locations.size()) answers_.emplace_back(scratch_->merging.memory);
+  }
+
   // By key, each once; those that others bring join them. The first rank speaks for all of its process.
   void take_meanings() {
     if (meant_) return;
@@ -20921,10 +21779,11 @@ class rank_engine {
   rank_clocks* clocks_;
   forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
-  std::unique_ptr<merge_book> merging_;
-  std::vector<reply> replies_;
+  merge_book* merging_ = nullptr;
+  std::size_t number_ = 0;  ///< in `merging_`
+  core::plain_vector<reply> replies_;
   packet reply_bytes_;
-  std::vector<std::vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
+  std::vector<core::plain_vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
   std::vector<block_meaning> meanings_;
   bool meant_ = false;
   outcome totals_;
@@ -20968,9 +21827,11 @@ namespace detail {
 
 [[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
                                           const options& settings, epoch_memory* memories) {
+  forward_scratch scratch;  // first: its memory pool outlives what takes from it
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
-  forward_scratch scratch;
+  shape_leaders none;
+  merge_book merging(settings, count, count == 0 ? none : memories[0].leaders, scratch.merging);
   rank_engine::scratch first_pass;
   std::vector<rank_engine> engines;
   engines.reserve(count);
@@ -20999,32 +21860,36 @@ namespace detail {
                      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
                        at(i).forward().take_promises(packet_reader(data, size));
                      });
-  transport.forward([&](std::int32_t i, post_call post) { return at(i).forward().advance(post); },
-                    [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                      at(i).forward().receive(source, data, size);
-                    },
-                    [&](std::int32_t i, int step) { at(i).approach(step); }, rank_engine::approach_steps);
-
-  if (clocks != nullptr) {
-    for (std::size_t i = 0; i != count; ++i) engines[i].report();
-    clocks->charge_delays(transport);
-  }
+  // Where a process hosts many ranks, each goes on to its classes at once, while it is in the cache.
+  transport.forward(
+      [&](std::int32_t i, post_call post) {
+        if (at(i).finished()) return true;
+        const bool all = at(i).forward().advance(post);
+        if (all && count > 1) at(i).finish(merging, static_cast<std::size_t>(i));
+        return all;
+      },
+      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+        if (!at(i).finished()) at(i).forward().receive(source, data, size);
+      },
+      [&](std::int32_t i, int step) { at(i).approach(step); }, rank_engine::approach_steps);
   for (std::size_t i = 0; i != count; ++i) {
-    if (i + 2 < count) engines[i + 2].approach();
-    engines[i].begin_merging();
+    if (!engines[i].finished()) engines[i].finish(merging, i);
   }
+
+  if (clocks != nullptr) clocks->charge_delays(transport);
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
-    transport.reduce(
-        [&](std::int32_t i) { return at(i).merging().pack(); },
-        [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
+    merging.propose();
+    transport.reduce([&](std::int32_t) { return merging.pack(); },
+                     [&](std::int32_t, const unsigned char* data, std::size_t size) { merging.merge(data, size); });
     packet leaders;
-    transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
+    transport.broadcast([&](std::int32_t) { return merging.pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
                           if (i == 0) leaders.assign(data, data + size);  // the same for all
                         });
     if (leaders.empty()) break;
-    scratch.merging.leaders.push_back(std::move(leaders));
+    merging.settle(leaders);
   }
+  merging.close();
   for (std::size_t i = 0; i != count; ++i) engines[i].sum_classes();
   transport.reduce(
       [&](std::int32_t i) { return at(i).pack_result(); },
@@ -21551,12 +22416,13 @@ namespace explain {
 
 /// Joins a list to another; both are ascending and without equals. What both have is added up where it stands, which is
 /// all of it where every rank runs the same code. O(both).
-template <class T, class Before, class Add>
-void join_ascending(std::vector<T>& into, std::vector<T>&& from, Before before, Add add) {
+template <class List, class Before, class Add>
+void join_ascending(List& into, List&& from, Before before, Add add) {
+  using element = typename List::value_type;
   if (into.empty()) into.swap(from);
-  std::vector<T> fresh;
+  List fresh;
   std::size_t at = 0;
-  for (const T& e : from) {
+  for (const element& e : from) {
     while (at != into.size() && before(into[at], e)) ++at;
     if (at == into.size() || before(e, into[at])) {
       fresh.push_back(e);
@@ -21565,10 +22431,10 @@ void join_ascending(std::vector<T>& into, std::vector<T>&& from, Before before, 
     }
   }
   if (fresh.empty()) return;
-  std::vector<T> all;
+  List all;
   all.reserve(into.size() + fresh.size());
   std::size_t a = 0;
-  for (const T& f : fresh) {
+  for (const element& f : fresh) {
     for (; a != into.size() && before(into[a], f); ++a) all.push_back(into[a]);
     all.push_back(f);
   }
@@ -21577,9 +22443,9 @@ void join_ascending(std::vector<T>& into, std::vector<T>&& from, Before before, 
 }
 
 /// The same for one that put_all put.
-template <class T, class Before, class Add>
-void join_ascending(std::vector<T>& into, packet_reader& in, Before before, Add add) {
-  std::vector<T> from;
+template <class List, class Before, class Add>
+void join_ascending(List& into, packet_reader& in, Before before, Add add) {
+  List from;
   get_all(in, from);
   join_ascending(into, std::move(from), before, add);
 }
@@ -21845,7 +22711,7 @@ class meeting_book {
 
   /// Plans one instance, sorted by rank, when all have come. Contributors are to hear to whom they matter, and
   /// waiters that a stamp will come for their record.
-  [[gnu::cold]] void plan(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) {
+  [[gnu::cold]] void plan(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs) {
     using core::call_role;
     if (count < 2) return;
     const call_role role = core::role_of(all[0].call);
@@ -22101,7 +22967,7 @@ class need_book {
 
   /// The messages of one location, by record, and what made it wait. Walks all records.
   void messages(std::uint16_t location, const message_match* matches, std::size_t count,
-                const std::vector<arrival>& arrivals) {
+                const core::plain_vector<arrival>& arrivals) {
     learn_sizes(location, matches, count, arrivals);
     location_walk walk(*rank_);
     const location_history& here = rank_->locations[location];
@@ -22270,7 +23136,7 @@ class need_book {
 
   // From which size on did senders wait for receivers that came late, and were not buffered?
   void learn_sizes(std::uint16_t location, const message_match* matches, std::size_t count,
-                   const std::vector<arrival>& arrivals) {
+                   const core::plain_vector<arrival>& arrivals) {
     least_waiting_ = no_size;
     location_walk walk(*rank_);
     const location_history& here = rank_->locations[location];
@@ -22436,7 +23302,7 @@ class clock_pass {
  public:
   /// `notes`: by location; the first pass puts what it finds where the waits were.
   clock_pass(const rank_history& rank, need_book& needs, meeting_book& meetings,
-             std::vector<std::vector<wait_note>>& notes, clock_scratch& scratch)
+             std::vector<core::plain_vector<wait_note>>& notes, clock_scratch& scratch)
       : rank_(&rank), own_rank_(rank.rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch) {}
 
   /// Before every pass.
@@ -22684,7 +23550,7 @@ class clock_pass {
   std::int32_t own_rank_;
   need_book* book_;
   meeting_book* meetings_;
-  std::vector<std::vector<wait_note>>* notes_;
+  std::vector<core::plain_vector<wait_note>>* notes_;
   clock_scratch* scratch_;
   const clock_plan* plan_ = nullptr;
   std::size_t clocks_ = 0, open_ = 0;
@@ -22878,7 +23744,7 @@ class own_time {
   }
   /// After the last one: takes the last steps and numbers the blocks in the order of their keys. `spent` gets what was
   /// done in each, in that order; of it `startup_ns` before recording began.
-  void seal(std::int64_t startup_ns, room& known, std::vector<block_time>& spent) {
+  void seal(std::int64_t startup_ns, room& known, core::plain_vector<block_time>& spent) {
     compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), 0xffffffffu, known);
     if (startup_ns != 0) known.here_[known.number_of(startup_key())].spent_ns += startup_ns;
     sort_rarely(known.here_, [](const auto& a, const auto& b) { return a.block < b.block; });
@@ -23101,9 +23967,9 @@ class cost_pass {
   }
 
   /// Locations in turn. Returns what the location did itself, by block, ascending.
-  std::vector<block_time> expect(std::uint16_t location, const explained_location& what) {
-    const std::vector<arrival>& arrivals = *what.arrivals;
-    const std::vector<caused_wait>& services = what.caused;
+  core::plain_vector<block_time> expect(std::uint16_t location, const explained_location& what) {
+    const core::plain_vector<arrival>& arrivals = *what.arrivals;
+    const core::plain_vector<caused_wait>& services = what.caused;
     const location_history& here = rank_->locations[location];
     own_time::room& room = scratch_->time;
     alignment& aligned = scratch_->aligned;
@@ -23159,7 +24025,7 @@ class cost_pass {
       }
       l.time.end(go, go - adopted, room);
     }
-    std::vector<block_time> own;
+    core::plain_vector<block_time> own;
     l.time.seal(what.startup_ns, room, own);
     // The parts are looked up now, while the records are in the cache.
     for (wait& k : l.waits) {
@@ -23413,11 +24279,11 @@ namespace explain {
 struct critical_path {
   using entry = block_time;
   std::int64_t end_ns = INT64_MIN;
-  std::vector<entry> path;   ///< in any order
-  std::vector<entry> spent;  ///< by block
+  core::plain_vector<entry> path;   ///< in any order
+  core::plain_vector<entry> spent;  ///< by block
 
   /// What is known of one location; `own`: what it did itself, ascending.
-  void add(std::int64_t own_end_ns, std::vector<entry>&& own_path, std::vector<entry>&& own) {
+  void add(std::int64_t own_end_ns, core::plain_vector<entry>&& own_path, core::plain_vector<entry>&& own) {
     if (own_end_ns > end_ns) {  // on a tie the lower rank stays
       end_ns = own_end_ns;
       path = std::move(own_path);
@@ -23425,7 +24291,7 @@ struct critical_path {
     join_ascending(spent, std::move(own), before, add_entry);
   }
   /// The path by block: steps of one block in several regions become one.
-  [[gnu::cold]] static std::vector<entry> joined(std::vector<entry> path) {
+  [[gnu::cold]] static core::plain_vector<entry> joined(core::plain_vector<entry> path) {
     sort_rarely(path, before);
     std::size_t kept = 0;
     for (std::size_t i = 0; i != path.size(); ++i) {
@@ -23508,7 +24374,7 @@ class clock_stage final : public rank_clocks {
         cost_pass_(rank, cost),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
-  void meet(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) override {
+  void meet(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs) override {
     meetings_.plan(all, count, needs);
   }
   void tell(outbox_call to) override { meetings_.tell(to); }
@@ -23521,7 +24387,7 @@ class clock_stage final : public rank_clocks {
     }
   }
   void messages(std::uint16_t location, const message_match* matches, std::size_t count,
-                const std::vector<arrival>& arrivals) override {
+                const core::plain_vector<arrival>& arrivals) override {
     needs_.messages(location, matches, count, arrivals);
   }
   void explained(std::uint16_t location, explained_location what) override {
@@ -23534,9 +24400,9 @@ class clock_stage final : public rank_clocks {
     costs_ = cost_pass_.result();
   }
   need_book& needs() noexcept { return needs_; }
-  void classes(merge_book& merging) override {
+  void classes(merge_book& merging, std::size_t number) override {
     merging_ = &merging;
-    for (std::size_t i = 0; i != merging.entries(); ++i) placed_.push_back(merging.placed(i));
+    merging.each_place(number, [this](std::uint32_t, const class_clock& c) { placed_.push_back(c); });
   }
 
   /// On rank 0: the blocks to be asked about, those that explain most, then half as many others on its own path.
@@ -23561,7 +24427,7 @@ class clock_stage final : public rank_clocks {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
     blocks.resize(std::min(blocks.size(), settings_->savings));
-    std::vector<block_time> path = critical_path::joined(path_.path);
+    core::plain_vector<block_time> path = critical_path::joined(path_.path);
     sort_rarely(path, [](const block_time& a, const block_time& b) {
       return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
     });
@@ -23703,7 +24569,7 @@ class clock_stage final : public rank_clocks {
   meeting_book meetings_;
   cost_pass cost_pass_;
   merge_book* merging_ = nullptr;
-  std::vector<std::vector<wait_note>> notes_;
+  std::vector<core::plain_vector<wait_note>> notes_;
   std::vector<class_clock> placed_, classes_;
   critical_path path_;
   cost_sums costs_;
@@ -24687,6 +25553,19 @@ namespace detail {
   }
 }
 
+// The one with as many below it as above it, found by halving what it may be.
+[[gnu::cold]] inline std::uint32_t middle_of(const core::plain_vector<std::uint32_t>& values) noexcept {
+  std::uint32_t least = 0, most = ~std::uint32_t(0);
+  while (least < most) {
+    const std::uint32_t tried = least + (most - least) / 2;
+    std::size_t up_to = 0;
+    for (const std::uint32_t v : values) up_to += v <= tried ? 1 : 0;
+    if (up_to > values.size() / 2) most = tried;
+    else least = tried + 1;
+  }
+  return least;
+}
+
 }  // namespace detail
 
 /// From how many timings on a thread's own calls say more than the calibration.
@@ -24721,7 +25600,7 @@ constexpr std::uint32_t enough_timings = 4;
 /// By how many ticks one reading of the clock takes longer lately than when it was calibrated. 0 unless that is at least
 /// twice or at most half as long: a reading among other things is a bit dearer than many in a row, which is no change.
 [[gnu::cold]] inline double slower_reading(const self_timing& timed, const calibration& quiet) {
-  std::vector<std::uint32_t> lately;
+  core::plain_vector<std::uint32_t> lately;
   std::uint32_t then = ~std::uint32_t(0);
   for (std::size_t c = 1; c < static_cast<std::size_t>(core::mpi_call::count_); ++c) {
     const self_timing::kind& k = timed.kinds[c];
@@ -24729,9 +25608,7 @@ constexpr std::uint32_t enough_timings = 4;
     if (quiet.calls[c].sum() != 0) then = std::min(then, quiet.calls[c].reading);
   }
   if (lately.empty() || then == ~std::uint32_t(0)) return 0;
-  const auto middle = lately.begin() + static_cast<std::ptrdiff_t>(lately.size() / 2);
-  std::nth_element(lately.begin(), middle, lately.end());
-  const double now = *middle, before = then;
+  const double now = detail::middle_of(lately), before = then;
   return now >= 2 * before || 2 * now <= before ? now - before : 0;
 }
 
@@ -24876,9 +25753,9 @@ inline namespace v0 {
 namespace mpi {
 
 /// The blocks of code that ran in this process, one number each.
-[[gnu::cold]] inline std::vector<std::uint32_t> code_that_ran(const sync::mpi::collected_process& all) {
-  std::vector<std::uint32_t> ran;
-  std::vector<bool> known;
+[[gnu::cold]] inline core::plain_vector<std::uint32_t> code_that_ran(const sync::mpi::collected_process& all) {
+  core::plain_vector<std::uint32_t> ran;
+  core::plain_vector<bool> known;
   for (const sync::mpi::collected_location& l : all.locations) {
     for (std::uint64_t i = 0; i != l.steps.size(); ++i) {
       const std::uint32_t block = l.steps[i].block;
@@ -25333,7 +26210,7 @@ namespace detail {
 [[gnu::cold]] inline void gather_pictures(explain::outcome& found, const explain::rank_history& own, bool wanted,
                                           const sync::team& all) {
   constexpr std::size_t most = 8;
-  std::vector<explain::wait_sample> samples;
+  core::plain_vector<explain::wait_sample> samples;
   if (wanted)
     for (std::size_t i = 0; i < std::min(most, found.waits.size()); ++i) {
       samples.push_back(found.waits[i].longest);
@@ -25461,7 +26338,7 @@ namespace mpi {
                                                 const sync::team& all) {
   all.share(keys);
 
-  std::vector<int> owner(keys.size(), all.size());
+  core::plain_vector<int> owner(keys.size(), all.size());
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (own.knows(keys[i])) owner[i] = all.rank();
   all.all_reduce(owner.data(), static_cast<int>(owner.size()), MPI_INT, MPI_MIN);
@@ -25522,8 +26399,8 @@ struct traced_line {
   std::int32_t rank = 0, thread = 0;
   std::int64_t begin_ns = 0, end_ns = 0;
   std::uint64_t dropped = 0;  ///< calls beyond the limit, or lost by the recorder
-  std::vector<traced_call> calls;
-  std::vector<traced_block> blocks;
+  core::plain_vector<traced_call> calls;
+  core::plain_vector<traced_block> blocks;
 };
 
 /// The part of one rank, from its records: of each location the first `most_calls` calls (80 bytes each, and 16 for
@@ -25585,12 +26462,12 @@ static_assert(sizeof(traced_call) == 80, "without holes: its bytes are sent");
 
 namespace detail {
 
-[[gnu::cold, gnu::noinline]] inline void put_bytes(std::vector<char>& out, const void* data, std::size_t bytes) {
+[[gnu::cold, gnu::noinline]] inline void put_bytes(core::plain_vector<char>& out, const void* data, std::size_t bytes) {
   const std::size_t at = out.size();
   out.resize(at + bytes);
   if (bytes != 0) std::memcpy(out.data() + at, data, bytes);
 }
-[[gnu::cold, gnu::noinline]] inline bool get_bytes(const std::vector<char>& in, std::size_t& at, void* data,
+[[gnu::cold, gnu::noinline]] inline bool get_bytes(const core::plain_vector<char>& in, std::size_t& at, void* data,
                                                    std::size_t bytes) {
   if (bytes > in.size() - at) return false;
   if (bytes != 0) std::memcpy(data, in.data() + at, bytes);
@@ -25601,8 +26478,8 @@ namespace detail {
 }  // namespace detail
 
 /// Lines as bytes for a gather among processes of one build on machines of one kind.
-[[gnu::cold]] inline std::vector<char> pack(const std::vector<traced_line>& lines) {
-  std::vector<char> out;
+[[gnu::cold]] inline core::plain_vector<char> pack(const std::vector<traced_line>& lines) {
+  core::plain_vector<char> out;
   for (const traced_line& l : lines) {
     const std::int64_t head[7] = {l.rank,
                                   l.thread,
@@ -25619,7 +26496,7 @@ namespace detail {
 }
 
 /// Appends the lines of `pack`; bytes of several ranks may follow each other. Throws P022 for a damaged packet.
-[[gnu::cold]] inline void unpack(const std::vector<char>& bytes, std::vector<traced_line>& into) {
+[[gnu::cold]] inline void unpack(const core::plain_vector<char>& bytes, std::vector<traced_line>& into) {
   for (std::size_t at = 0; at != bytes.size();) {
     std::int64_t head[7];
     traced_line l;
@@ -25706,6 +26583,11 @@ class log_joiner {
     std::uint64_t key;
     std::uint64_t order;
     place where;
+    bool operator<(const end_point& o) const noexcept { return key != o.key ? key < o.key : order < o.order; }
+  };
+  struct transfer {
+    double bytes, seconds;
+    bool operator<(const transfer& o) const noexcept { return bytes != o.bytes ? bytes < o.bytes : seconds < o.seconds; }
   };
   static constexpr std::uint64_t receives = std::uint64_t(1) << 63;
 
@@ -25743,8 +26625,7 @@ class log_joiner {
 
   [[gnu::cold]] std::uint32_t label_of(const traced_call& c) {
     const std::uint32_t fresh = static_cast<std::uint32_t>(log_.labels.size());
-    const std::uint32_t label =
-        labels_.intern(core::combine(c.site, static_cast<std::uint64_t>(c.call) + 1), fresh);
+    const std::uint32_t label = labels_.intern(core::combine(c.site, static_cast<std::uint64_t>(c.call) + 1), fresh);
     if (label == fresh) log_.labels.push_back(name_(c.site));
     return label;
   }
@@ -25756,8 +26637,7 @@ class log_joiner {
   }
 
   [[gnu::cold]] void add_line(std::uint32_t l) {
-    std::int64_t before = origin_;
-    std::int64_t polls_since = -1;
+    std::int64_t before = origin_, polls_since = -1;
     log_.lines[l].reserve(t_[l].calls.size() + 1);
     for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
       const traced_call& c = t_[l].calls[i];
@@ -25788,15 +26668,9 @@ class log_joiner {
 
   const traced_call& call(const place& p) const { return t_[p.line].calls[p.index]; }
 
-  [[gnu::cold]] static void sort(std::vector<end_point>& all) {
-    explain::sort_rarely(all, [](const end_point& a, const end_point& b) {
-      return a.key != b.key ? a.key < b.key : a.order < b.order;
-    });
-  }
-
   // The k-th send matches the k-th receive posted, per communicator, pair of ranks and tag.
   [[gnu::cold]] void match_messages() {
-    std::vector<end_point> ends;
+    core::plain_vector<end_point> ends;
     for (std::uint32_t l = 0; l != t_.size(); ++l) {
       std::int32_t asked = -1;
       for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
@@ -25820,7 +26694,7 @@ class log_joiner {
         }
       }
     }
-    sort(ends);
+    explain::sort_rarely(ends);
     std::size_t unmatched = 0;
     for (std::size_t begin = 0, middle = 0, end; begin != ends.size(); begin = middle = end) {
       while (middle != ends.size() && ends[middle].key == ends[begin].key && ends[middle].order < receives) ++middle;
@@ -25855,9 +26729,7 @@ class log_joiner {
   // From which size on do sends wait for late receivers? Then latency and time per byte where a receiver waited and the
   // whole way was seen: the median line through small and large messages. None takes longer than it took.
   [[gnu::cold]] void fit_messages() {
-    const auto for_one = [](core::mpi_call c) {
-      return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait;
-    };
+    const auto for_one = [](core::mpi_call c) { return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait; };
     double most_buffered = -1.0, least_waiting = 1e300, largest = 0.0;
     for (const message_edge& m : log_.messages) {
       const traced_call& done = call(m.done);
@@ -25876,20 +26748,20 @@ class log_joiner {
     if (least_waiting > largest && largest > std::max(most_buffered, 4096.0))
       log_.doubts.push_back("no receiver of a large message came late: sends are assumed not to wait for receivers");
 
-    std::vector<std::pair<double, double>> seen;  // bytes, seconds
+    core::plain_vector<transfer> seen;
     for (const message_edge& m : log_.messages)
       if (left(m) >= call(m.to).enter_ns && call(m.to).leave_ns > left(m))
-        seen.emplace_back(m.bytes, static_cast<double>(call(m.to).leave_ns - left(m)) * 1e-9);
+        seen.push_back({m.bytes, static_cast<double>(call(m.to).leave_ns - left(m)) * 1e-9});
     double latency = 0.0, per_byte = 0.0;
     if (!seen.empty()) {
       explain::sort_rarely(seen);
       const std::size_t half = seen.size() / 2;
-      std::vector<double> small, large, rest;
-      for (std::size_t i = 0; i != seen.size(); ++i) (i < half ? small : large).push_back(seen[i].second);
-      const double small_bytes = seen[half / 2].first, large_bytes = seen[half + (seen.size() - half) / 2].first;
+      core::plain_vector<double> small, large, rest;
+      for (std::size_t i = 0; i != seen.size(); ++i) (i < half ? small : large).push_back(seen[i].seconds);
+      const double small_bytes = seen[half / 2].bytes, large_bytes = seen[half + (seen.size() - half) / 2].bytes;
       if (half != 0 && large_bytes > small_bytes * 1.5)
         per_byte = std::max(0.0, (median(large) - median(small)) / (large_bytes - small_bytes));
-      for (const auto& x : seen) rest.push_back(x.second - per_byte * x.first);
+      for (const transfer& x : seen) rest.push_back(x.seconds - per_byte * x.bytes);
       latency = std::max(0.0, median(rest));
     }
     for (message_edge& m : log_.messages) {
@@ -25897,7 +26769,7 @@ class log_joiner {
       m.seconds = std::min(took, latency + per_byte * m.bytes);
     }
   }
-  [[gnu::cold, gnu::noinline]] static double median(std::vector<double>& v) {  // of at least one
+  [[gnu::cold, gnu::noinline]] static double median(core::plain_vector<double>& v) {  // of at least one
     explain::sort_rarely(v);
     return v[v.size() / 2];
   }
@@ -25909,10 +26781,10 @@ class log_joiner {
 
   // The k-th collective of a communicator on one rank belongs to the k-th on the others.
   [[gnu::cold]] void match_collectives() {
-    std::vector<end_point> ends;
+    core::plain_vector<end_point> ends;
     for (std::uint32_t l = 0; l != t_.size(); ++l) {
       explain::key_map known;
-      std::vector<std::uint64_t> ordinal;
+      core::plain_vector<std::uint64_t> ordinal;
       for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
         const traced_call& c = t_[l].calls[i];
         if (!collective(c)) continue;
@@ -25921,7 +26793,7 @@ class log_joiner {
         ends.push_back({core::combine(c.communicator, ++ordinal[comm]), static_cast<std::uint32_t>(c.comm_rank), {l, i}});
       }
     }
-    sort(ends);
+    explain::sort_rarely(ends);
     std::size_t partial = 0;
     for (std::size_t begin = 0, end; begin != ends.size(); begin = end) {
       for (end = begin; end != ends.size() && ends[end].key == ends[begin].key;) ++end;
@@ -25984,13 +26856,14 @@ class log_joiner {
 
   // What a call took after everything that it needed was there.
   [[gnu::cold]] void attribute_calls() {
-    std::vector<std::vector<std::int64_t>> ready(t_.size());
-    for (std::size_t l = 0; l != t_.size(); ++l) {
-      ready[l].reserve(t_[l].calls.size());
-      for (const traced_call& c : t_[l].calls) ready[l].push_back(c.enter_ns);
+    core::plain_vector<std::int64_t> ready;
+    core::plain_vector<std::size_t> first;  // by line, in `ready`
+    for (const traced_line& line : t_) {
+      first.push_back(ready.size());
+      for (const traced_call& c : line.calls) ready.push_back(c.enter_ns);
     }
     auto arrive = [&](const place& p, std::int64_t begin, double seconds) {
-      std::int64_t& r = ready[p.line][p.index];
+      std::int64_t& r = ready[first[p.line] + p.index];
       r = std::max(r, begin + static_cast<std::int64_t>(seconds * 1e9));
     };
     for (const message_edge& m : log_.messages) {
@@ -26007,21 +26880,22 @@ class log_joiner {
       }
     }
     // Who did not wait shows what a call takes when all is there; what others take more, they noticed late.
-    std::vector<std::vector<double>> usual(log_.labels.size());
+    std::vector<core::plain_vector<double>> usual(log_.labels.size());
     for (const bool waited : {false, true})
       for (std::size_t l = 0; l != t_.size(); ++l)
         for (std::size_t i = 0; i != t_[l].calls.size(); ++i) {
           const traced_call& c = t_[l].calls[i];
           activity& a = log_.lines[l][i];
-          if (waited != (ready[l][i] > c.enter_ns)) continue;
-          a.call_seconds = static_cast<double>(std::max<std::int64_t>(0, c.leave_ns - ready[l][i])) * 1e-9;
-          std::vector<double>& of = usual[a.label];
+          const std::int64_t can = ready[first[l] + i];
+          if (waited != (can > c.enter_ns)) continue;
+          a.call_seconds = static_cast<double>(std::max<std::int64_t>(0, c.leave_ns - can)) * 1e-9;
+          core::plain_vector<double>& of = usual[a.label];
           if (!waited) {
             if (of.size() < 1000) of.push_back(a.call_seconds);
             continue;
           }
           if (of.size() > 1) of.assign(1, median(of));
-          a.waited_seconds = static_cast<double>(ready[l][i] - c.enter_ns) * 1e-9;
+          a.waited_seconds = static_cast<double>(can - c.enter_ns) * 1e-9;
           a.wake_seconds = std::max(0.0, a.call_seconds - (of.empty() ? 0.0 : of[0]));
           a.call_seconds -= a.wake_seconds;
         }
@@ -26103,7 +26977,7 @@ struct label_namer final : predict::key_namer {
     }
     all.all_reduce(&until, 1, MPI_INT64_T, MPI_MIN);
   }
-  std::vector<char> packed;
+  core::plain_vector<char> packed;
   bool good = true;
   try {
     std::vector<predict::traced_line> mine = predict::trace(own, SIZE_MAX, until);
@@ -26118,7 +26992,7 @@ struct label_namer final : predict::key_namer {
   if (all.lowest_of(!good) >= 0) return false;
   all.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) {
     const char* const bytes = reinterpret_cast<const char*>(data);
-    predict::unpack(std::vector<char>(bytes, bytes + size), lines);
+    predict::unpack(core::plain_vector<char>(bytes, bytes + size), lines);
   });
   return true;
 }
@@ -27416,13 +28290,13 @@ namespace mpi {
 /// WHYWAIT_WHATIF learns from: those of the first epoch.
 struct explained_so_far {
   explain::epoch_memory memory;
-  std::vector<rules::site_use> uses;    ///< on rank 0
+  core::plain_vector<rules::site_use> uses;    ///< on rank 0
   std::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: of all epochs that came to their end
   data_so_far data;
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
-  std::vector<std::uint32_t> ran;       ///< code that the compiler counts, sorted
+  core::plain_vector<std::uint32_t> ran;  ///< code that the compiler counts, sorted
   std::unique_ptr<report::code_blocks> code;
   run_so_far run;
   std::int32_t node = -1;               ///< the machine, once an epoch has begun
@@ -27549,12 +28423,12 @@ class epoch {
   }
 
   void find_code() {
-    std::vector<std::uint32_t> now = code_that_ran(all_);
-    std::sort(now.begin(), now.end());
+    core::plain_vector<std::uint32_t> ran = code_that_ran(all_);
+    ran.append(so_far_.ran.data(), so_far_.ran.size());
+    explain::sort_rarely(ran);
+    ran.erase(std::unique(ran.begin(), ran.end()), ran.end());
     const std::size_t before = so_far_.ran.size();
-    std::vector<std::uint32_t> both;
-    std::set_union(now.begin(), now.end(), so_far_.ran.begin(), so_far_.ran.end(), std::back_inserter(both));
-    so_far_.ran = std::move(both);
+    so_far_.ran = std::move(ran);
     const report::code_filter filter = common_filter(process_.registry->config, team_);
     if (so_far_.code == nullptr || so_far_.ran.size() != before)
       so_far_.code.reset(new report::code_blocks(process_.registry->sources, so_far_.ran, filter));
@@ -27570,7 +28444,7 @@ class epoch {
   void carry_over(sync::mpi::thread_state& thread, const sync::mpi::meeting_point* end) {
     constexpr std::size_t most_buffered = 4096;  // that nobody has received for how long ever
     record::location& here = *thread.location;
-    std::vector<kept> all;
+    core::plain_vector<kept> all;
     for (const explain::carried_posting& c : so_far_.memory.carried)
       if (c.location == here.index) all.push_back({c.record, c.met, true, nullptr});
     process_.requests.each([&](sync::mpi::pending& p) {
@@ -27579,8 +28453,8 @@ class epoch {
     explain::sort_rarely(all, [](const kept& a, const kept& b) {
       return a.record != b.record ? a.record < b.record : a.told && !b.told;
     });
-    std::vector<core::sync_record> records;
-    std::vector<sync::mpi::pending*> requests;
+    core::plain_vector<core::sync_record> records;
+    core::plain_vector<sync::mpi::pending*> requests;
     std::size_t buffered = 0;
     for (std::size_t i = 0; i != all.size(); ++i) {
       kept k = all[i];
@@ -27737,7 +28611,7 @@ struct unseen_block {
 
 namespace detail {
 /// Adds up those of one key and sorts by key.
-[[gnu::cold]] inline void add_up(std::vector<unseen_block>& all) {
+[[gnu::cold]] inline void add_up(core::plain_vector<unseen_block>& all) {
   explain::sort_rarely(all, [](const unseen_block& a, const unseen_block& b) { return a.key < b.key; });
   std::size_t kept = 0;
   for (std::size_t i = 0; i != all.size(); ++i) {
@@ -27755,10 +28629,10 @@ namespace detail {
 
 /// The sums of all ranks and threads, most time first, the 32 largest, on rank 0. Collective; one agreement if there was
 /// memory for everything.
-[[gnu::cold]] inline std::vector<unseen_block> gather_unseen(const sync::mpi::collected_process& own,
-                                                             const core::site_table& sites, const sync::team& all) {
+[[gnu::cold]] inline core::plain_vector<unseen_block> gather_unseen(const sync::mpi::collected_process& own,
+                                                                    const core::site_table& sites, const sync::team& all) {
   constexpr std::size_t most = 32;
-  std::vector<unseen_block> found;
+  core::plain_vector<unseen_block> found;
   for (const sync::mpi::collected_location& l : own.locations)
     for (std::uint32_t site = 1; l.folded != nullptr && site < sites.size(); ++site) {
       const core::path_step& sum = l.folded[site];
@@ -27788,7 +28662,7 @@ namespace detail {
 }
 
 /// The same with their names, for the report.
-[[gnu::cold]] inline std::vector<report::place_total> named(const std::vector<unseen_block>& found,
+[[gnu::cold]] inline std::vector<report::place_total> named(const core::plain_vector<unseen_block>& found,
                                                             const report::names& names) {
   std::vector<report::place_total> out;
   for (const unseen_block& b : found)
@@ -28117,9 +28991,9 @@ struct side_row {
 };
 
 /// The page of one side, at most `most` rows: of a longer one the end. `cut` becomes true then.
-[[gnu::cold]] inline std::vector<side_row> rows_of(const explain::picture_side& side, std::size_t most, bool& cut) {
-  std::vector<side_row> rows;
-  std::vector<std::size_t> ends;  // of the nodes around
+[[gnu::cold]] inline core::plain_vector<side_row> rows_of(const explain::picture_side& side, std::size_t most, bool& cut) {
+  core::plain_vector<side_row> rows;
+  core::plain_vector<std::size_t> ends;  // of the nodes around
   for (std::size_t i = 0; i != side.nodes.size(); ++i) {
     while (!ends.empty() && ends.back() <= i) ends.pop_back();
     rows.push_back({&side.nodes[i], static_cast<std::int64_t>(ends.size())});
@@ -28155,7 +29029,7 @@ struct side_row {
                                    const names& known) {
   constexpr std::size_t most = 600;
   picture out;
-  const std::vector<detail::side_row> a = detail::rows_of(sides.waiter, most, out.cut),
+  const core::plain_vector<detail::side_row> a = detail::rows_of(sides.waiter, most, out.cut),
                                       b = detail::rows_of(sides.causer, most, out.cut);
   out.waiter = {wait.rank, sides.waiter.thread, seconds_of(wait.wait_ns)};
   out.causer = {wait.causer_rank, sides.causer.thread, 0};
@@ -28166,7 +29040,7 @@ struct side_row {
 
   // best[i][j]: of what is left from rows i and j on
   const std::size_t width = b.size() + 1;
-  std::vector<int> best((a.size() + 1) * width, 0);
+  core::plain_vector<int> best((a.size() + 1) * width, 0);
   for (std::size_t i = a.size(); i-- != 0;)
     for (std::size_t j = b.size(); j-- != 0;) {
       int& here = best[i * width + j];
@@ -28259,7 +29133,7 @@ namespace detail {
   out.run.clock_violations = found.clock_violations;
 
   const detail::name_resolver resolve(found, known);
-  std::vector<const explain::explanation*> order;
+  core::plain_vector<const explain::explanation*> order;
   for (const explain::explanation& e : found.waits) order.push_back(&e);
   explain::sort_rarely(order, [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
 
@@ -28640,14 +29514,14 @@ class picture_writer {
     const std::size_t all = p_.rows.size();
     kept_.assign(all, all <= few_rows ? 1 : 0);
     if (all <= few_rows) return;
-    std::vector<std::size_t> order(all), around(all, all), open;
+    core::plain_vector<std::size_t> order(all), around(all, all), open;
     for (std::size_t i = 0; i != all; ++i) {
       order[i] = i;
       while (!open.empty() && p_.rows[open.back()].depth >= p_.rows[i].depth) open.pop_back();
       if (!open.empty()) around[i] = open.back();
       open.push_back(i);
     }
-    std::vector<char> differing(all);  // and the lines of a loop that does: they say which it is
+    core::plain_vector<char> differing(all);  // and the lines of a loop that does: they say which it is
     for (std::size_t i = 0; i != all; ++i)
       differing[i] = differs(p_.rows[i]) || (is_line(p_.rows[i]) && around[i] != all && differs(p_.rows[around[i]]));
     explain::sort_rarely(order, [this, &differing](std::size_t a, std::size_t b) {
@@ -28656,7 +29530,7 @@ class picture_writer {
       if (apart(x) != apart(y)) return apart(x) > apart(y);
       return seconds(x.causer) > seconds(y.causer);
     });
-    std::vector<char> trial;
+    core::plain_vector<char> trial;
     std::size_t tries = 0;
     for (const std::size_t row : order) {
       if (kept_[row] != 0) continue;
@@ -28669,7 +29543,7 @@ class picture_writer {
     for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
       if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;
   }
-  [[gnu::cold]] static std::size_t lines_of(const std::vector<char>& kept) {
+  [[gnu::cold]] static std::size_t lines_of(const core::plain_vector<char>& kept) {
     std::size_t lines = 0;
     for (std::size_t i = 0; i != kept.size(); ++i) lines += kept[i] != 0 || i == 0 || kept[i - 1] != 0 ? 1 : 0;
     return lines;
@@ -28678,7 +29552,7 @@ class picture_writer {
   const picture& p_;
   std::string margin_;
   std::size_t side_;
-  std::vector<char> kept_;
+  core::plain_vector<char> kept_;
   std::string out_;
 };
 
@@ -29263,7 +30137,7 @@ namespace report {
 /// Ranks of a list as ranges, "0-3, 5 and 7", and how many there are. Many ranges become a number: "12 ranks".
 struct rank_words {
   std::string text;                 ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
-  std::vector<std::int32_t> ranks;  ///< sorted, without repetition
+  core::plain_vector<std::int32_t> ranks;  ///< sorted, without repetition
   bool others = false;              ///< the list was bounded: more took part
 };
 
@@ -29522,19 +30396,23 @@ class text_writer {
 
   /// How much each kind of wait takes, where there are several: "late sender 32 %, late receiver 1.5 % of rank time".
   [[gnu::cold]] void patterns(const std::vector<wait_group>& groups) {
-    std::vector<std::pair<std::string, double>> sums;
+    struct pattern_sum {
+      const std::string* pattern;
+      double seconds;
+    };
+    core::plain_vector<pattern_sum> sums;
     for (const wait_group& g : groups) {
       std::size_t same = 0;
-      while (same != sums.size() && sums[same].first != g.sum.pattern) ++same;
-      if (same == sums.size()) sums.emplace_back(g.sum.pattern, g.sum.seconds);
-      else sums[same].second += g.sum.seconds;
+      while (same != sums.size() && *sums[same].pattern != g.sum.pattern) ++same;
+      if (same == sums.size()) sums.push_back({&g.sum.pattern, g.sum.seconds});
+      else sums[same].seconds += g.sum.seconds;
     }
-    explain::sort_rarely(sums, [](const auto& a, const auto& b) { return a.second > b.second; });
+    explain::sort_rarely(sums, [](const pattern_sum& a, const pattern_sum& b) { return a.seconds > b.seconds; });
     std::string text;
     int several = 0;
     for (const auto& [pattern, seconds] : sums)
       if (seconds >= 0.1 * o_.quiet_below * r_.run.location_seconds)
-        text += (several++ == 0 ? "" : ", ") + pattern_words(pattern) + " " + percent(seconds / r_.run.location_seconds);
+        text += (several++ == 0 ? "" : ", ") + pattern_words(*pattern) + " " + percent(seconds / r_.run.location_seconds);
     if (several > 1) paragraph(text + " of rank time", "  ");
   }
 
@@ -29634,7 +30512,7 @@ class text_writer {
     std::vector<table_row> rows;
     double unlisted = 0;
     std::size_t timed = 0, more = 0, steps = 0, more_steps = 0;
-    std::vector<bool> told(w.residual.size());
+    core::plain_vector<bool> told(w.residual.size());
     const auto untimed = [](const residual_entry& r) { return r.kind == "step" && r.seconds == 0; };
     const auto add_step = [&](std::size_t i, bool under) {
       const residual_entry& r = w.residual[i];
@@ -29787,7 +30665,7 @@ namespace mpi {
   explain::outcome found = now.explain();
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
-  const std::vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
+  const core::plain_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
   std::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
   const report::names names = gather_names(keys_to_name(found, std::move(keys)), now.history(), now.team());
@@ -29899,14 +30777,13 @@ class simulated_transport {
 
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
-    constexpr std::uint32_t nothing = 0xffffffffu;
-    std::vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), nothing);  // of the packet for each rank
+    core::plain_vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), none);  // of the packet for each rank
     std::deque<packet> packets;  // they are referred to; used again by the next rank
-    std::vector<std::int32_t> receivers;
+    core::plain_vector<std::int32_t> receivers;
     const auto to = [&](std::int32_t rank) -> packet& {
       if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
       std::uint32_t& at = slots[static_cast<std::size_t>(rank)];
-      if (at == nothing) {
+      if (at == none) {
         at = static_cast<std::uint32_t>(receivers.size());
         receivers.push_back(rank);
         if (packets.size() == at) packets.emplace_back();
@@ -29919,7 +30796,7 @@ class simulated_transport {
         produce(i, to, room_);
         for (std::size_t k = 0; k != receivers.size(); ++k) {
           packet& out = packets[k];
-          slots[static_cast<std::size_t>(receivers[k])] = nothing;
+          slots[static_cast<std::size_t>(receivers[k])] = none;
           if (out.empty()) continue;
           consume(receivers[k], i, out.data(), out.size());
           out.clear();
@@ -29940,30 +30817,33 @@ class simulated_transport {
   template <class Advance, class Receive, class Approach>
   void forward(Advance&& advance, Receive&& receive, Approach&& approach, int steps) const {
     const auto count = static_cast<std::size_t>(ranks_);
-    std::vector<std::deque<std::int32_t>> ready((count + block - 1) / block);
-    std::deque<std::size_t> turns;
-    std::vector<place> places(count);
+    core::plain_vector<queue> ready((count + block - 1) / block);  // ranks of each block
+    queue turns;                                                   // blocks
+    core::plain_vector<place> places(count);
+    core::memory_pool memory;
     std::vector<letter> letters;  // delivered when it is their receiver's turn: only then is its memory near
-    std::vector<std::uint32_t> unused;
-    for (std::int32_t i = 0; i != ranks_; ++i) ready[static_cast<std::size_t>(i) / block].push_back(i);
-    for (std::size_t b = 0; b != ready.size(); ++b) turns.push_back(b);
-    const auto come = [&](std::int32_t i, int until) {
-      for (std::uint8_t& done = places[static_cast<std::size_t>(i)].approached; done < until; ++done) approach(i, done);
+    core::plain_vector<std::uint32_t> unused;
+    const auto next_rank = [&places](std::uint32_t at) -> std::uint32_t& { return places[at].next; };
+    const auto next_block = [&ready](std::uint32_t at) -> std::uint32_t& { return ready[at].next; };
+    for (std::uint32_t i = 0; i != count; ++i) ready[i / block].push(i, next_rank);
+    for (std::uint32_t b = 0; b != ready.size(); ++b) turns.push(b, next_block);
+    const auto come = [&](std::uint32_t i, int until) {
+      for (std::uint8_t& done = places[i].approached; done < until; ++done) approach(static_cast<std::int32_t>(i), done);
     };
     std::int32_t left = ranks_;
-    while (!turns.empty()) {
-      std::deque<std::int32_t>& here = ready[turns.front()];
-      while (!here.empty()) {
-        const std::int32_t i = here.front();
-        place& mine = places[static_cast<std::size_t>(i)];
-        come(i, steps);
-        here.pop_front();
+    while (turns.first != none) {
+      queue& here = ready[turns.first];
+      while (here.first != none) {
+        const std::uint32_t number = here.first;
+        const auto i = static_cast<std::int32_t>(number);
+        place& mine = places[number];
+        come(number, steps);
+        here.first = mine.next;
         mine.queued = false;
         mine.approached = 0;
-        for (int k = 0; k < steps && static_cast<std::size_t>(k) < here.size(); ++k) {
-          come(here[static_cast<std::size_t>(k)], steps - k);
-        }
-        if (steps != 0 && here.empty() && turns.size() > 1) come(ready[turns[1]].front(), steps);
+        int step = steps;
+        for (std::uint32_t at = here.first; step > 0 && at != none; --step, at = places[at].next) come(at, step);
+        if (here.first == none && here.next != none) come(ready[here.next].first, steps);
         for (std::uint32_t l = std::exchange(mine.first, none); l != none;) {
           receive(i, letters[l].source, letters[l].data.data(), letters[l].data.size());
           unused.push_back(l);
@@ -29972,29 +30852,30 @@ class simulated_transport {
         const bool all = advance(i, [&](std::int32_t to, const packet& data) {
           if (unused.empty()) {
             unused.push_back(static_cast<std::uint32_t>(letters.size()));
-            letters.emplace_back();
+            letters.emplace_back(memory);
           }
-          const std::uint32_t number = unused.back();
+          const std::uint32_t fresh = unused.back();
           unused.pop_back();
-          letter& l = letters[number];
+          letter& l = letters[fresh];
           l.source = i;
           l.next = none;
           l.data.assign(data.begin(), data.end());
           place& there = places[static_cast<std::size_t>(to)];
-          (there.first == none ? there.first : letters[there.last].next) = number;
-          there.last = number;
+          (there.first == none ? there.first : letters[there.last].next) = fresh;
+          there.last = fresh;
           if (there.queued) return;
           there.queued = true;
-          std::deque<std::int32_t>& queue = ready[static_cast<std::size_t>(to) / block];
-          if (queue.empty() && &queue != &here) turns.push_back(static_cast<std::size_t>(to) / block);
-          queue.push_back(to);
+          const auto receiver = static_cast<std::uint32_t>(to);
+          queue& its = ready[receiver / block];
+          if (its.first == none && &its != &here) turns.push(receiver / block, next_block);
+          its.push(receiver, next_rank);
         });
         if (all && !mine.finished) {
           mine.finished = true;
           --left;
         }
       }
-      turns.pop_front();
+      turns.first = here.next;
     }
     if (left != 0) throw std::logic_error("whywait-X004: the ranks' records wait for each other in a circle");
   }
@@ -30025,7 +30906,20 @@ class simulated_transport {
  private:
   static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
   static constexpr std::uint32_t none = 0xffffffffu;
+  /// Ranks or blocks, each of which knows the one behind it.
+  struct queue {
+    std::uint32_t first = none, last = none;
+    std::uint32_t next = none;  ///< of a block: the next in turn
+
+    template <class Next>
+    void push(std::uint32_t number, Next&& next_of) {
+      next_of(number) = none;
+      (first == none ? first : next_of(last)) = number;
+      last = number;
+    }
+  };
   struct letter {
+    explicit letter(core::memory_pool& memory) : data(memory) {}
     std::int32_t source = 0;
     std::uint32_t next = none;  ///< to the same rank
     packet data;
@@ -30033,6 +30927,7 @@ class simulated_transport {
   /// What `forward` knows of one rank.
   struct place {
     std::uint32_t first = none, last = none;  ///< letters to it
+    std::uint32_t next = none;                ///< rank whose turn comes after its own
     std::uint8_t approached = 0;              ///< steps done
     bool queued = true, finished = false;
   };
@@ -30197,7 +31092,7 @@ class dead_memory {
   char* content_ = nullptr;
   std::uint64_t bytes_ = 0;
   core::kept_header header_;
-  std::vector<core::kept_extent> extents_;  // by address
+  core::plain_vector<core::kept_extent> extents_;  // by address
   mutable std::vector<std::unique_ptr<std::uint64_t[]>> joined_;
   state state_ = state::damaged;
   const char* problem_ = "";
@@ -30238,9 +31133,9 @@ struct dead_thread {
   sync::mpi::thread_facts calls{};  ///< valid if `calls_mpi`
   std::uint64_t last_ticks = 0;     ///< last sign of life
   std::uint64_t torn = 0, cut = 0;  ///< events that had only begun; events that were not kept or are damaged
-  std::vector<core::sync_record*> sync_chunks;
-  std::vector<core::path_step*> step_chunks;
-  std::vector<std::int32_t*> need_chunks;
+  core::plain_vector<core::sync_record*> sync_chunks;
+  core::plain_vector<core::path_step*> step_chunks;
+  core::plain_vector<std::int32_t*> need_chunks;
 };
 
 /// A process that is gone, read from its file: copies of its tables, its records where the file is mapped. All that is
@@ -30268,8 +31163,8 @@ class dead_process {
   const sync::mpi::collected_process& records() const noexcept { return records_; }
   /// Number of a communicator by its handle; `none` if it is not known.
   [[gnu::cold]] std::uint32_t communicator_of(std::uint64_t handle) const {
-    for (const auto& h : handles_)
-      if (h.first == handle) return h.second;
+    for (const known_handle& h : handles_)
+      if (h.handle == handle) return h.number;
     return sync::mpi::communicator_table::none;
   }
   /// How many collective operations of the communicator `id` it has left.
@@ -30282,6 +31177,11 @@ class dead_process {
   std::uint64_t cut() const noexcept { return cut_; }
 
  private:
+  struct known_handle {
+    std::uint64_t handle;
+    std::uint32_t number;  // of the communicator
+  };
+
   // No run is so long: what lies beyond is damage.
   static constexpr std::uint64_t most_ticks = std::uint64_t(1) << 54;
 
@@ -30355,7 +31255,7 @@ class dead_process {
       records_.communicators.push_back(std::move(to));
     });
     facts_.communicators.visit_kept_handles(*file_, [&](std::uint64_t handle, std::uint32_t number) {
-      if (number < records_.communicators.size()) handles_.emplace_back(handle, number);
+      if (number < records_.communicators.size()) handles_.push_back({handle, number});
     });
     collectives_.resize(records_.communicators.size());
     // Not yet running: it ended in MPI_Init, and nothing was recorded.
@@ -30368,7 +31268,7 @@ class dead_process {
     const std::uint64_t most = std::min<std::uint64_t>(remote.location_count, most_threads);
     const core::location_base* next = remote.locations;
     std::vector<std::unique_ptr<dead_thread>> found;
-    std::vector<const record::location*> addresses;
+    core::plain_vector<const record::location*> addresses;
     while (next != nullptr && found.size() < most) {
       const record::location* const l = static_cast<const record::location*>(next);
       const char* const begin = reinterpret_cast<const char*>(l);
@@ -30472,14 +31372,14 @@ class dead_process {
   std::string problem_;
   bool other_version_ = false;
   core::site_table sites_;
-  std::vector<core::site_info> infos_;
+  core::plain_vector<core::site_info> infos_;
   report::module_list modules_;
   sync::mpi::process_facts facts_{};
   bool has_mpi_ = false;
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> handles_;
-  std::vector<std::uint64_t> collectives_;  // by number of the communicator
+  core::plain_vector<known_handle> handles_;
+  core::plain_vector<std::uint64_t> collectives_;  // by number of the communicator
   std::vector<std::unique_ptr<dead_thread>> threads_;
-  std::vector<const record::location*> addresses_;  // in that process
+  core::plain_vector<const record::location*> addresses_;  // in that process
   sync::mpi::collected_process records_;
   std::uint64_t torn_ = 0, cut_ = 0;
 };
@@ -30520,7 +31420,7 @@ namespace detail {
   for (const auto& p : processes) {
     // by number of the communicator; ids are apart, but for 0, which matches nothing
     const std::vector<sync::mpi::collected_communicator>& comms = p->records().communicators;
-    std::vector<std::uint64_t> complete, seen(comms.size());
+    core::plain_vector<std::uint64_t> complete, seen(comms.size());
     for (const sync::mpi::collected_communicator& c : comms) {
       std::uint64_t least = ~std::uint64_t(0);
       for (std::int32_t i = 0; i < c.size; ++i) {
@@ -30531,7 +31431,7 @@ namespace detail {
       complete.push_back(least);
     }
     // in the order in which the process called MPI, whichever thread did
-    std::vector<core::sync_record*> order;
+    core::plain_vector<core::sync_record*> order;
     for (const auto& t : p->threads())
       for (std::uint64_t i = 0, n = p->records().locations[t->where.index].records.size(); i < n; ++i) {
         core::sync_record& r = t->where.syncs[i];
@@ -30851,7 +31751,7 @@ class dead_job {
 
   [[gnu::cold]] static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
                                        std::vector<report::place_total>& out) {
-    std::vector<core::path_step> sums(p.sites().size());
+    core::plain_vector<core::path_step> sums(p.sites().size());
     const auto count = [&](const core::path_step& step) {
       if (step.block >= sums.size()) return;
       core::path_step& sum = sums[step.block];
@@ -30974,7 +31874,7 @@ namespace detail {
   explain::sort_rarely(names, [](const std::string& a, const std::string& b) { return a < b; });
 
   std::vector<mpi::dead_job> jobs;
-  std::vector<std::uint64_t> running;
+  core::plain_vector<std::uint64_t> running;
   for (const std::string& name : names) {
     const std::string path = directory + "/" + name;
     if (mpi::detail::ends_with(name, ".new")) mpi::detail::remove_unborn(path, name);

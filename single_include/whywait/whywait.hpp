@@ -53,6 +53,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <new>
@@ -62,9 +63,318 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
+
+// ---- whywait/core/memory_pool.hpp
+#ifndef WHYWAIT_CORE_MEMORY_POOL_HPP
+#define WHYWAIT_CORE_MEMORY_POOL_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Memory in small blocks for many lists that live together: what is taken in a row lies in a row, and costs a few
+/// instructions instead of malloc's search through memory that has long left the cache. Blocks that come back are used
+/// again for others of about their size, the whole goes back to the system with the pool. Blocks of more than 16 KiB come
+/// from `operator new` one by one; so do all under AddressSanitizer, which sees each of them then.
+/// Not thread safe. Throws std::bad_alloc.
+class memory_pool {
+ public:
+  memory_pool() = default;
+  memory_pool(const memory_pool&) = delete;
+  memory_pool& operator=(const memory_pool&) = delete;
+  ~memory_pool() {
+    while (chunks_ != nullptr) {
+      link* const next = chunks_->next;
+      ::operator delete(chunks_);
+      chunks_ = next;
+    }
+  }
+
+  /// `bytes` of memory, aligned for 16.
+  [[gnu::noinline]] void* take(size_t bytes) {
+    if (bytes > largest) return ::operator new(bytes);
+    const size_t at = class_of(bytes);
+    if (link* const block = free_[at]) {
+      free_[at] = block->next;
+      return block;
+    }
+    const size_t size = size_of(at);
+    if (left_ < size) more();
+    left_ -= size;
+    void* const block = next_;
+    next_ += size;
+    return block;
+  }
+
+  /// Gives back what was taken with the same `bytes`.
+  void give(void* memory, size_t bytes) noexcept {
+    if (bytes > largest) return ::operator delete(memory);
+    link* const block = static_cast<link*>(memory);
+    link*& first = free_[class_of(bytes)];
+    block->next = first;
+    first = block;
+  }
+
+ private:
+  struct link {
+    link* next;
+  };
+
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr size_t largest = 0;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  static constexpr size_t largest = 0;
+#else
+  static constexpr size_t largest = size_t{16} << 10;
+#endif
+#else
+  static constexpr size_t largest = size_t{16} << 10;
+#endif
+
+  // Sizes: multiples of 16 up to 512, then four to each doubling.
+  static constexpr size_t fine = 32, classes = fine + 4 * 5;
+  static size_t class_of(size_t bytes) noexcept {
+    if (bytes <= 16 * fine) return bytes == 0 ? 0 : (bytes - 1) / 16;
+    const auto doublings = static_cast<size_t>(63 - __builtin_clzll(bytes - 1)) - 9;
+    return fine + 4 * doublings + (((bytes - 1) >> (doublings + 7)) & 3);
+  }
+  static size_t size_of(size_t at) noexcept {
+    return at < fine ? 16 * (at + 1) : (5 + ((at - fine) & 3)) << (7 + (at - fine) / 4);
+  }
+
+  // What is left of the chunk before is less than one block: it is lost.
+  [[gnu::cold, gnu::noinline]] void more() {
+    const size_t size = chunk_;
+    link* const chunk = static_cast<link*>(::operator new(size));
+    chunk->next = chunks_;
+    chunks_ = chunk;
+    next_ = reinterpret_cast<char*>(chunk) + 16;
+    left_ = size - 16;
+    if (chunk_ < size_t{1} << 20) chunk_ *= 2;
+  }
+
+  link* free_[classes] = {};
+  char* next_ = nullptr;
+  size_t left_ = 0;
+  size_t chunk_ = size_t{32} << 10;
+  link* chunks_ = nullptr;
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/plain_vector.hpp
+#ifndef WHYWAIT_CORE_PLAIN_VECTOR_HPP
+#define WHYWAIT_CORE_PLAIN_VECTOR_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+namespace detail {
+
+/// All of a plain_vector that does not depend on its elements but on their size: compiled once.
+class plain_memory {
+ protected:
+  plain_memory() noexcept = default;
+  explicit plain_memory(memory_pool* pool) noexcept : pool_(pool) {}
+  plain_memory(plain_memory&& other) noexcept { exchange(other); }
+  plain_memory(const plain_memory&) = delete;
+  plain_memory& operator=(const plain_memory&) = delete;
+
+  void exchange(plain_memory& other) noexcept {
+    void* const data = data_;
+    const uint32_t size = size_, capacity = capacity_;
+    memory_pool* const pool = pool_;
+    data_ = other.data_, size_ = other.size_, capacity_ = other.capacity_, pool_ = other.pool_;
+    other.data_ = data, other.size_ = size, other.capacity_ = capacity, other.pool_ = pool;
+  }
+
+  /// Room for exactly `count` elements; what is there stays.
+  [[gnu::noinline]] void move_to(size_t count, size_t element) {
+    if (count > UINT32_MAX) throw std::bad_alloc();
+    void* const fresh = pool_ != nullptr ? pool_->take(count * element) : ::operator new(count * element);
+    if (size_ != 0) memcpy(fresh, data_, size_ * element);
+    give_back(element);
+    data_ = fresh;
+    capacity_ = static_cast<uint32_t>(count);
+  }
+  /// Room for `more` elements behind those that are there, and for as many again.
+  [[gnu::noinline]] void grow(size_t more, size_t element) {
+    const size_t least = size_ + more, doubled = size_t{2} * capacity_, first = element < 16 ? 64 / element : 4;
+    const size_t most = doubled > UINT32_MAX && least <= UINT32_MAX ? size_t{UINT32_MAX} : doubled;
+    move_to(least > most ? (least > first ? least : first) : most, element);
+  }
+  /// The elements from `from` on to `to`; the room is there.
+  void shift(size_t to, size_t from, size_t element) noexcept {
+    char* const begin = static_cast<char*>(data_);
+    if (size_ != from) memmove(begin + to * element, begin + from * element, (size_ - from) * element);
+    size_ = static_cast<uint32_t>(size_ + to - from);
+  }
+  void give_back(size_t element) noexcept {
+    if (data_ != nullptr) free_all(element);
+  }
+  // Out of line: every list has an end, and few ends are hot.
+  [[gnu::noinline]] void free_all(size_t element) noexcept {
+    if (pool_ != nullptr) return pool_->give(data_, capacity_ * element);
+    ::operator delete(data_);
+  }
+
+  void* data_ = nullptr;
+  uint32_t size_ = 0, capacity_ = 0;
+  memory_pool* pool_ = nullptr;
+};
+
+}  // namespace detail
+
+/// std::vector for elements that are plain bytes (trivially copyable), for where the time to compile matters: each type
+/// costs a compiler a tenth of what it costs in std::vector, for all that moves memory is compiled once. Members as those
+/// of std::vector, iterators are pointers; fewer than 2^32 elements, std::bad_alloc beyond. With a `memory_pool`,
+/// borrowed, it takes its memory from there; copies do not, what is moved or swapped takes its pool along.
+template <class T>
+class plain_vector : private detail::plain_memory {
+  static_assert(__is_trivially_copyable(T), "elements are moved as bytes");
+  static_assert(alignof(T) <= 16, "memory is aligned for 16");
+
+ public:
+  using value_type = T;
+  using size_type = size_t;
+  using difference_type = ptrdiff_t;
+  using reference = T&;
+  using const_reference = const T&;
+  using iterator = T*;
+  using const_iterator = const T*;
+
+  plain_vector() noexcept = default;
+  explicit plain_vector(memory_pool& pool) noexcept : plain_memory(&pool) {}
+  explicit plain_vector(size_t count, const T& value = T()) { resize(count, value); }
+  plain_vector(std::initializer_list<T> values) { append(values.begin(), values.size()); }
+  plain_vector(const T* first, const T* last) { append(first, static_cast<size_t>(last - first)); }
+  plain_vector(const plain_vector& other) : plain_memory() { append(other.data(), other.size()); }
+  plain_vector(plain_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
+  plain_vector& operator=(const plain_vector& other) {
+    if (this != &other) assign(other.begin(), other.end());
+    return *this;
+  }
+  plain_vector& operator=(plain_vector&& other) noexcept {
+    plain_vector gone(static_cast<plain_vector&&>(other));
+    exchange(gone);
+    return *this;
+  }
+  ~plain_vector() { give_back(sizeof(T)); }
+
+  T* data() noexcept { return static_cast<T*>(data_); }
+  const T* data() const noexcept { return static_cast<const T*>(data_); }
+  size_t size() const noexcept { return size_; }
+  size_t capacity() const noexcept { return capacity_; }
+  bool empty() const noexcept { return size_ == 0; }
+  T* begin() noexcept { return data(); }
+  const T* begin() const noexcept { return data(); }
+  const T* cbegin() const noexcept { return data(); }
+  T* end() noexcept { return data() + size_; }
+  const T* end() const noexcept { return data() + size_; }
+  const T* cend() const noexcept { return data() + size_; }
+  T& operator[](size_t at) noexcept { return data()[at]; }
+  const T& operator[](size_t at) const noexcept { return data()[at]; }
+  T& front() noexcept { return data()[0]; }
+  const T& front() const noexcept { return data()[0]; }
+  T& back() noexcept { return data()[size_ - 1]; }
+  const T& back() const noexcept { return data()[size_ - 1]; }
+
+  void reserve(size_t count) {
+    if (count > capacity_) move_to(count, sizeof(T));
+  }
+  void push_back(const T& value) {
+    const T copy = value;  // it may be one of the elements
+    if (size_ == capacity_) grow(1, sizeof(T));
+    ::new (static_cast<void*>(data() + size_)) T(copy);
+    ++size_;
+  }
+  template <class... Parts>
+  T& emplace_back(Parts&&... parts) {
+    const T made{static_cast<Parts&&>(parts)...};
+    if (size_ == capacity_) grow(1, sizeof(T));
+    return *::new (static_cast<void*>(data() + size_++)) T(made);
+  }
+  void pop_back() noexcept { --size_; }
+  void clear() noexcept { size_ = 0; }
+  /// Gives its memory back and keeps its pool.
+  void release() noexcept {
+    give_back(sizeof(T));
+    data_ = nullptr;
+    size_ = capacity_ = 0;
+  }
+  void resize(size_t count) { resize(count, T()); }
+  void resize(size_t count, const T& value) {
+    const T copy = value;
+    if (count > capacity_) grow(count - size_, sizeof(T));
+    T* const end = data() + count;  // where nothing else can be written, bytes become a memset
+    for (T* to = data() + size_; to < end; ++to) ::new (static_cast<void*>(to)) T(copy);
+    size_ = static_cast<uint32_t>(count);
+  }
+  void assign(size_t count, const T& value) {
+    const T copy = value;
+    clear();
+    resize(count, copy);
+  }
+  /// `first` to `last` must not be its own elements.
+  void assign(const T* first, const T* last) {
+    clear();
+    append(first, static_cast<size_t>(last - first));
+  }
+  /// Behind the others; must not be its own elements.
+  void append(const T* first, size_t count) {
+    if (count == 0) return;
+    if (count > capacity_ - size_) size_ == 0 ? reserve(count) : grow(count, sizeof(T));
+    memcpy(static_cast<void*>(data() + size_), first, count * sizeof(T));
+    size_ += static_cast<uint32_t>(count);
+  }
+  T* insert(const T* before, const T& value) {
+    const T copy = value;
+    const auto at = static_cast<size_t>(before - data());
+    if (size_ == capacity_) grow(1, sizeof(T));
+    shift(at + 1, at, sizeof(T));
+    return ::new (static_cast<void*>(data() + at)) T(copy);
+  }
+  /// `first` to `last` must not be its own elements.
+  T* insert(const T* before, const T* first, const T* last) {
+    const auto at = static_cast<size_t>(before - data()), count = static_cast<size_t>(last - first);
+    if (count > capacity_ - size_) grow(count, sizeof(T));
+    shift(at + count, at, sizeof(T));
+    if (count != 0) memcpy(static_cast<void*>(data() + at), first, count * sizeof(T));
+    return data() + at;
+  }
+  T* erase(const T* first, const T* last) noexcept {
+    const auto at = static_cast<size_t>(first - data());
+    if (first != last) shift(at, static_cast<size_t>(last - data()), sizeof(T));
+    return data() + at;
+  }
+  T* erase(const T* at) noexcept { return erase(at, at + 1); }
+  /// An empty one with the same pool.
+  plain_vector sibling() const noexcept { return pool_ != nullptr ? plain_vector(*pool_) : plain_vector(); }
+  void swap(plain_vector& other) noexcept { exchange(other); }
+
+  friend bool operator==(const plain_vector& a, const plain_vector& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i != a.size(); ++i) {
+      if (!(a[i] == b[i])) return false;
+    }
+    return true;
+  }
+  friend bool operator!=(const plain_vector& a, const plain_vector& b) { return !(a == b); }
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
 
 // ---- whywait/core/stable_key.hpp
 #ifndef WHYWAIT_CORE_STABLE_KEY_HPP
@@ -845,10 +1155,10 @@ class counted_code {
 
   /// Numbers must come in ascending order, each once. `line`: for the order of the path, the first number that is of the
   /// same line; 0: not for it.
-  void add(std::uint32_t number, const std::vector<term>& terms, std::uint32_t line = 0) {
+  void add(std::uint32_t number, const core::plain_vector<term>& terms, std::uint32_t line = 0) {
     numbers_.push_back(number);
     lines_.push_back(line);
-    terms_.insert(terms_.end(), terms.begin(), terms.end());
+    terms_.append(terms.data(), terms.size());
     ends_.push_back(terms_.size());
   }
   /// What a step stands for; nothing if it is not known. O(log numbers).
@@ -869,10 +1179,10 @@ class counted_code {
     return found == numbers_.end() || *found != number ? numbers_.size() : static_cast<std::size_t>(found - numbers_.begin());
   }
 
-  std::vector<std::uint32_t> lines_;
-  std::vector<std::uint32_t> numbers_;
-  std::vector<std::size_t> ends_;
-  std::vector<term> terms_;
+  core::plain_vector<std::uint32_t> lines_;
+  core::plain_vector<std::uint32_t> numbers_;
+  core::plain_vector<std::size_t> ends_;
+  core::plain_vector<term> terms_;
 };
 
 /// What one rank brings to the explanation.
@@ -1050,8 +1360,8 @@ class arrival_rule {
       std::int64_t sent_ns;
       std::size_t at;
     };
-    std::vector<remembered> late;
-    std::vector<arrival> result;
+    core::plain_vector<remembered> late;
+    core::plain_vector<arrival> result;
   };
 
   arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings, scratch& s)
@@ -1059,8 +1369,8 @@ class arrival_rule {
 
   /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record. The result is
   /// scratch.
-  const std::vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
-                                         const std::vector<arrival>& collectives) {
+  const core::plain_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
+                                         const core::plain_vector<arrival>& collectives) {
     late_.clear();
     result_.clear();
     const location_history& location = rank_->locations[here_];
@@ -1198,8 +1508,8 @@ class arrival_rule {
   const rank_history* rank_;
   std::uint16_t here_;
   const options* settings_;
-  std::vector<scratch::remembered>& late_;
-  std::vector<arrival>& result_;
+  core::plain_vector<scratch::remembered>& late_;
+  core::plain_vector<arrival>& result_;
   std::int64_t latest_ns_ = INT64_MIN;
 };
 
@@ -1218,7 +1528,7 @@ inline namespace v0 {
 namespace explain {
 
 /// What travels between ranks. All ranks of a run share one architecture, so plain values are copied as they are.
-using packet = std::vector<unsigned char>;
+using packet = core::plain_vector<unsigned char>;
 
 /// What a packet of the first exchanges holds next; a std::uint32_t before each part.
 namespace packet_part {
@@ -1237,10 +1547,8 @@ namespace detail {
   out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
 }
 [[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
-  const std::size_t at = out.size();
-  if (out.capacity() - at < size) make_room(out, size);
-  out.resize(at + size);
-  if (size != 0) std::memcpy(out.data() + at, from, size);
+  if (out.capacity() - out.size() < size) make_room(out, size);
+  out.append(static_cast<const unsigned char*>(from), size);
 }
 }  // namespace detail
 
@@ -1249,16 +1557,15 @@ template <class T>
 void put(packet& out, const T& value) {
   static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
   if (out.capacity() - out.size() < sizeof(T)) detail::make_room(out, sizeof(T));
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(&value);
-  out.insert(out.end(), bytes, bytes + sizeof(T));
+  out.append(reinterpret_cast<const unsigned char*>(&value), sizeof(T));
 }
 
 /// Appends a list of plain values, with its length.
-template <class T>
-void put_all(packet& out, const std::vector<T>& values) {
-  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+template <class List>
+void put_all(packet& out, const List& values) {
+  static_assert(std::is_trivially_copyable<typename List::value_type>::value, "only plain values travel");
   put(out, static_cast<std::uint64_t>(values.size()));
-  detail::put_bytes(out, values.data(), values.size() * sizeof(T));
+  detail::put_bytes(out, values.data(), values.size() * sizeof(typename List::value_type));
 }
 
 /// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
@@ -1301,10 +1608,11 @@ class packet_reader {
 };
 
 /// Reads a list that put_all put, over what `values` holds.
-template <class T>
-void get_all(packet_reader& in, std::vector<T>& values) {
-  values.resize(in.get_count(sizeof(T)));
-  const std::size_t size = values.size() * sizeof(T);
+template <class List>
+void get_all(packet_reader& in, List& values) {
+  constexpr std::size_t each = sizeof(typename List::value_type);
+  values.resize(in.get_count(each));
+  const std::size_t size = values.size() * each;
   if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
 }
 
@@ -1460,12 +1768,12 @@ struct block_time {
 
 /// What is known about one location after the forward pass.
 struct explained_location {
-  const std::vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
-  std::vector<caused_wait> caused;                 ///< who waited for it, by record
-  std::vector<wait_note> notes;                    ///< by record
+  const core::plain_vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
+  core::plain_vector<caused_wait> caused;                 ///< who waited for it, by record
+  core::plain_vector<wait_note> notes;                    ///< by record
   std::int64_t startup_ns = 0;                     ///< before recording began, since the first rank's began
   std::int64_t end_ns = INT64_MIN;
-  std::vector<block_time> path;                    ///< its causal path into its end
+  core::plain_vector<block_time> path;                    ///< its causal path into its end
 };
 
 /// The virtual clocks of one rank, as its engine sees them, in the order of the calls.
@@ -1474,17 +1782,17 @@ class rank_clocks {
   virtual ~rank_clocks() = default;
 
   /// One collective operation of which this rank is the home: all who took part, by rank.
-  virtual void meet(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs) = 0;
+  virtual void meet(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs) = 0;
   /// Tells them what follows from that: packet_part::give and need, for `hear` there.
   virtual void tell(outbox_call to) = 0;
   virtual void hear(std::uint32_t part, packet_reader& in) = 0;
   /// The messages of one location by record, and what made it wait.
   virtual void messages(std::uint16_t location, const message_match* matches, std::size_t count,
-                        const std::vector<arrival>& arrivals) = 0;
+                        const core::plain_vector<arrival>& arrivals) = 0;
   /// Every location in turn, after the forward pass.
   virtual void explained(std::uint16_t location, explained_location what) = 0;
-  /// Before the classes are summed; borrowed.
-  virtual void classes(merge_book& merging) = 0;
+  /// Before the classes are summed; borrowed. `number`: of this rank in it.
+  virtual void classes(merge_book& merging, std::size_t number) = 0;
   /// On rank 0: before the classes are presented, and after that.
   virtual void report(outcome& result, std::vector<merged_class>& merged) = 0;
   virtual void mark_savings(outcome& result) const = 0;
@@ -1528,10 +1836,10 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 }
 
 // Bottom-up merge sort, compiled once for all lists; std::stable_sort is 2 to 10 KB of code for each of them.
-[[gnu::cold, gnu::noinline]] inline void sort_numbers(std::vector<std::uint32_t>& numbers, number_before before,
+[[gnu::cold, gnu::noinline]] inline void sort_numbers(core::plain_vector<std::uint32_t>& numbers, number_before before,
                                                       const void* context) {
   const std::size_t n = numbers.size();
-  std::vector<std::uint32_t> other(n);
+  core::plain_vector<std::uint32_t> other(n);
   for (std::size_t width = 1; width < n; width *= 2) {
     for (std::size_t begin = 0; begin < n; begin += 2 * width) {
       const std::size_t middle = begin + width < n ? begin + width : n;
@@ -1551,7 +1859,7 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 [[gnu::cold, gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before,
                                                    const void* context, number_swap swap) {
   if (in_order(size, before, context)) return;
-  std::vector<std::uint32_t> order(size);
+  core::plain_vector<std::uint32_t> order(size);
   for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
   sort_numbers(order, before, context);
   // Each cycle of the permutation is moved round once: what stood at its begin goes along to its end.
@@ -1589,23 +1897,24 @@ template <class T, class Before>
   };
   detail::sort_list(list, size, by_number, &context, &detail::swap_numbers<T>);
 }
-template <class T, class Before>
-[[gnu::cold]] void sort_rarely(std::vector<T>& list, Before before) {
+template <class List, class Before>
+[[gnu::cold]] void sort_rarely(List& list, Before before) {
   sort_rarely(list.data(), list.size(), before);
 }
 
 /// The same by operator<.
-template <class T>
-[[gnu::cold]] void sort_rarely(std::vector<T>& list) {
-  sort_rarely(list, [](const T& a, const T& b) { return a < b; });
+template <class List>
+[[gnu::cold]] void sort_rarely(List& list) {
+  using element = typename List::value_type;
+  sort_rarely(list, [](const element& a, const element& b) { return a < b; });
 }
 
 /// The same where time matters and lists are short mostly: up to 32 elements are sorted at once, each by insertion.
-template <class T, class Before>
-void sort_short(std::vector<T>& list, Before before) {
+template <class List, class Before>
+void sort_short(List& list, Before before) {
   if (list.size() > 32) return sort_rarely(list, before);
   for (std::size_t i = 1; i < list.size(); ++i) {
-    const T moving = list[i];
+    const typename List::value_type moving = list[i];
     std::size_t at = i;
     for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
     list[at] = moving;
@@ -1648,7 +1957,7 @@ struct participant {
 /// sorted by rank; answers are made with `answer(participant, arrival)`. O(n log n), sparse ones + needs.
 class collective_rule {
  public:
-  collective_rule(const participant* all, std::size_t count, const std::vector<std::int32_t>& needs,
+  collective_rule(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs,
                   std::int64_t threshold_ns)
       : all_(all), count_(count), needs_(&needs), threshold_ns_(threshold_ns) {}
 
@@ -1773,13 +2082,14 @@ class collective_rule {
     if (root == nullptr) return;
     // A library may hand the data on through other ranks. If one of them came between the root and the end
     // of p's call, p may have waited for it as well; its part is not in w, so say that the tree is hidden.
-    std::vector<std::int64_t> enters(count_);
-    for (std::size_t i = 0; i != count_; ++i) enters[i] = all_[i].enter_ns;
+    core::plain_vector<std::int64_t> enters;
+    enters.reserve(count_);
+    for (std::size_t i = 0; i != count_; ++i) enters.push_back(all_[i].enter_ns);
     sort_rarely(enters);
     for (std::size_t i = 0; i != count_; ++i) {
       const participant& p = all_[i];
       if (&p == root || !has(p, core::sync_flag::consumes)) continue;
-      const auto later = std::upper_bound(enters.begin(), enters.end(), root->enter_ns);
+      const std::int64_t* const later = std::upper_bound(enters.begin(), enters.end(), root->enter_ns);
       const bool hidden = later != enters.end() && *later <= p.leave_ns && root->enter_ns > p.enter_ns;
       wait(p, root, pattern::late_broadcast, hidden ? quality::hidden_tree : quality::exact, answer);
     }
@@ -1826,7 +2136,7 @@ class collective_rule {
 
   const participant* all_;
   std::size_t count_;
-  const std::vector<std::int32_t>* needs_;
+  const core::plain_vector<std::int32_t>* needs_;
   std::int64_t threshold_ns_;
 };
 
@@ -1871,6 +2181,9 @@ namespace explain {
 class key_map {
  public:
   static constexpr std::uint32_t none = 0xffffffffu;
+
+  key_map() noexcept = default;
+  explicit key_map(core::memory_pool& pool) noexcept : slots_(pool) {}
 
   /// The number of `key`, or `none`.
   std::uint32_t find(std::uint64_t key) const noexcept {
@@ -1926,8 +2239,9 @@ class key_map {
   }
 
   void grow() {
-    std::vector<slot> old(slots_.empty() ? 16 : slots_.size() * 2);
+    core::plain_vector<slot> old = slots_.sibling();
     old.swap(slots_);
+    slots_.resize(old.empty() ? 16 : old.size() * 2);
     for (const slot& s : old) {
       if (s.key == 0) continue;
       std::size_t i = start(s.key);
@@ -1936,7 +2250,7 @@ class key_map {
     }
   }
 
-  std::vector<slot> slots_;
+  core::plain_vector<slot> slots_;
   std::size_t count_ = 0;
 };
 
@@ -2011,9 +2325,9 @@ class posting_lists {
     };
     key_map numbers;
     std::uint32_t recent = no_channel;      ///< of channels
-    std::vector<found> channels;            ///< in the order in which they were met
-    std::vector<std::uint32_t> order;       ///< of channels: as they are kept
-    std::vector<std::uint32_t> of_records;  ///< the channel of each record, or what it is instead
+    core::plain_vector<found> channels;            ///< in the order in which they were met
+    core::plain_vector<std::uint32_t> order;       ///< of channels: as they are kept
+    core::plain_vector<std::uint32_t> of_records;  ///< the channel of each record, or what it is instead
     std::size_t noted = 0;                  ///< of of_records
   };
 
@@ -2176,8 +2490,8 @@ class posting_lists {
   const posted_receive* receives() const noexcept { return receives_; }
   std::size_t receive_count() const noexcept { return receive_count_; }
 
-  std::vector<record_place> met;        ///< in an earlier epoch
-  std::vector<record_place> uncertain;  ///< what these will receive only the next epoch can know
+  core::plain_vector<record_place> met;        ///< in an earlier epoch
+  core::plain_vector<record_place> uncertain;  ///< what these will receive only the next epoch can know
 
  private:
   static constexpr unsigned posts = core::sync_flag::posts_send | core::sync_flag::posts_receive;
@@ -2327,7 +2641,8 @@ namespace explain {
 /// and at home the instances that are not complete. Not thread safe.
 class collective_book {
  public:
-  explicit collective_book(const rank_history& rank) : rank_(&rank) {}
+  collective_book(const rank_history& rank, core::memory_pool& pool)
+      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool) {}
 
   /// Collectives whose order the explanation counts. Comm_create_group is called by the group only, freeing a
   /// communicator may come at any time, MPI_Init synchronises before recording began.
@@ -2419,7 +2734,7 @@ class collective_book {
         put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k]);
       }
     }
-    own_ = {};
+    own_.release();
     told_ = 0;
   }
 
@@ -2443,7 +2758,7 @@ class collective_book {
       return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.rank < b.rank;
     });
     std::size_t kept = 0;
-    std::vector<std::int32_t> needs;
+    core::plain_vector<std::int32_t> needs = needs_.sibling();
     for (std::size_t i = 0; i != here_.size();) {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
@@ -2461,9 +2776,9 @@ class collective_book {
       for (; i != j; ++i) {
         participant& p = here_[kept++];
         p = here_[i];
-        const auto first = needs_.begin() + static_cast<std::ptrdiff_t>(p.needs_first);
+        const std::int32_t* const first = needs_.data() + p.needs_first;
         p.needs_first = static_cast<std::uint32_t>(needs.size());
-        needs.insert(needs.end(), first, first + static_cast<std::ptrdiff_t>(p.needs_count));
+        needs.append(first, p.needs_count);
       }
     }
     if (clocks != nullptr) clocks->tell(to);
@@ -2487,12 +2802,12 @@ class collective_book {
   };
 
   const rank_history* rank_;
-  std::vector<ordinal> ordinals_;
-  std::vector<call> own_;
+  core::plain_vector<ordinal> ordinals_;
+  core::plain_vector<call> own_;
   std::size_t told_ = 0;  ///< of own_
-  std::vector<participant> here_;
+  core::plain_vector<participant> here_;
   std::size_t seen_ = 0;  ///< of here_: sorted, of instances that are not complete
-  std::vector<std::int32_t> needs_;
+  core::plain_vector<std::int32_t> needs_;
 };
 
 }  // namespace explain
@@ -2561,7 +2876,7 @@ class block_table {
 
   key_map numbers_;
   key_map explained_;
-  std::vector<name> names_;
+  core::plain_vector<name> names_;
   std::vector<block_meaning> meanings_;
 };
 
@@ -2725,7 +3040,7 @@ inline namespace v0 {
 namespace explain {
 
 /// What making and merging classes needs for a short time only: room that all ranks of a process share, so that it stays
-/// in the cache and does not grow with them. But for the leaders nothing in it means anything from one call to the next.
+/// in the cache and does not grow with them. Nothing in it means anything from one call to the next.
 struct merge_scratch {
   /// A class on its way into the canonical order.
   struct placed_class {
@@ -2737,15 +3052,25 @@ struct merge_scratch {
     std::uint32_t block;
     double part;
   };
-  std::vector<packet> leaders;     ///< those that all ranks have found in each round so far (merging.hpp)
-  std::vector<double> parts;       ///< a shape, by block; all 0 between two calls
-  std::vector<share> shape;
-  std::vector<placed_class> placed;
-  std::vector<std::uint32_t> order;
-  std::vector<term_sums> terms;     ///< by block
-  std::vector<unsigned char> used;  ///< by block: whether it has a term; all 0 between two calls
+  core::memory_pool memory;                 ///< of the run: where the ranks' own lists of the passes before stand
+  core::plain_vector<double> parts;         ///< a shape, by block; all 0 between two calls
+  core::plain_vector<std::uint32_t> order;  ///< the blocks of that shape
+  core::plain_vector<placed_class> placed;
+  core::plain_vector<term_sums> terms;      ///< by place of the block among all
+  core::plain_vector<std::uint64_t> used;   ///< by place of the block, a bit: has it a term? all 0 between two calls
   std::vector<location_share> waiters, causers, shares;
   packet joined;
+
+  /// Total variation distance from a shape to that whose parts of 1 lie in `parts`, or are of blocks that are unknown here.
+  double distance(const share* shape, std::size_t size) const noexcept {
+    if (size == 0) return 1;
+    double apart = 0, met = 0;
+    for (const share* s = shape; s != shape + size; ++s) {
+      apart += std::fabs(s->part - parts[s->block]);
+      met += parts[s->block];
+    }
+    return (apart + std::max(0.0, 1 - met)) / 2;
+  }
 };
 
 }  // namespace explain
@@ -3033,8 +3358,8 @@ struct carried_posting {
 class message_book {
  public:
   /// `all_synchronous`: a send that is synchronous, or large, hears of its receive even if that was posted in time.
-  explicit message_book(const rank_history& rank, bool all_synchronous = false)
-      : rank_(&rank), posted_(rank, all_synchronous) {}
+  message_book(const rank_history& rank, bool all_synchronous, core::memory_pool& pool)
+      : rank_(&rank), posted_(rank, all_synchronous), answers_(pool), open_(pool) {}
 
   posting_lists& postings() noexcept { return posted_; }
   /// Call once, when all postings are noted.
@@ -3176,7 +3501,7 @@ class message_book {
   std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
 
   /// All that met, by location and record; valid after the exchange. `places` is scratch: 4 bytes per record. O(records).
-  void matches(std::vector<std::uint32_t>& places, std::vector<message_match>& found) const {
+  void matches(core::plain_vector<std::uint32_t>& places, core::plain_vector<message_match>& found) const {
     std::size_t records = 0;
     for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
     places.assign(records + 1, 0);
@@ -3191,8 +3516,8 @@ class message_book {
   /// Gives its memory back.
   void release() noexcept {
     posted_ = posting_lists(*rank_, false);
-    open_ = {};
-    answers_ = {};
+    open_.release();
+    answers_.release();
   }
 
  private:
@@ -3265,8 +3590,8 @@ class message_book {
 
   const rank_history* rank_;
   posting_lists posted_;
-  std::vector<message_match> answers_;  ///< for own sends; and what met in an earlier epoch
-  std::vector<std::uint32_t> open_;     ///< channels with sends that the receiver has not been told of
+  core::plain_vector<message_match> answers_;  ///< for own sends; and what met in an earlier epoch
+  core::plain_vector<std::uint32_t> open_;     ///< channels with sends that the receiver has not been told of
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool packing_ = false;
 };
@@ -3296,8 +3621,8 @@ class shape_view {
  public:
   shape_view() = default;
   shape_view(const unsigned char* bytes, std::size_t size) noexcept : bytes_(bytes), size_(size) {}
-  shape_view(const std::vector<shape_entry>& all) noexcept
-      : shape_view(reinterpret_cast<const unsigned char*>(all.data()), all.size()) {}
+  template <class List>
+  shape_view(const List& all) noexcept : shape_view(reinterpret_cast<const unsigned char*>(all.data()), all.size()) {}
 
   std::size_t size() const noexcept { return size_; }
   const unsigned char* bytes() const noexcept { return bytes_; }
@@ -3419,8 +3744,8 @@ class shape_leaders {
   }
 
  private:
-  std::vector<shape_leader> heads_;
-  std::vector<shape_entry> shapes_;
+  core::plain_vector<shape_leader> heads_;
+  core::plain_vector<shape_entry> shapes_;
 };
 
 }  // namespace explain
@@ -3456,19 +3781,23 @@ class class_book {
 
   /// Before many waits are added: asks for the memory of all classes.
   void approach() const noexcept {
-    core::approach(heads_.data(), heads_.size() * sizeof(head));
+    approach_sums();
     core::approach(shapes_.data(), shapes_.size() * sizeof(share));
+    numbers_.approach();
+  }
+  /// Before they are read: asks for that of all but shapes.
+  void approach_sums() const noexcept {
+    core::approach(heads_.data(), heads_.size() * sizeof(head));
     core::approach(entries_.data(), entries_.size() * sizeof(entry));
     core::approach(terms_.data(), terms_.size() * sizeof(term_node));
     core::approach(causers_.data(), causers_.size() * sizeof(causer_node));
-    numbers_.approach();
   }
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`, each once; least work if they ascend. All
   /// are below `block_count`. Returns the number of its class.
   std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
                     const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
-    std::vector<double>& parts = scratch_->parts;
+    core::plain_vector<double>& parts = scratch_->parts;
     if (parts.size() < block_count) parts.resize(block_count, 0);
     double whole = 0;
     for (const residual_term& t : wait.terms) whole += static_cast<double>(std::abs(t.total_ns));
@@ -3510,29 +3839,6 @@ class class_book {
 
   std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
-  /// Puts it into the order of `before(block number, block number)`.
-  template <class Before>
-  void sort_shape(std::size_t number, Before before) {
-    const auto first = shapes_.begin() + heads_[number].first;
-    std::vector<share>& some = scratch_->shape;
-    some.assign(first, first + heads_[number].count);
-    sort_short(some, [&before](const share& a, const share& b) { return before(a.block, b.block); });
-    std::copy(some.begin(), some.end(), first);
-  }
-  /// Total variation distance from the shape of a class to that whose parts of 1 lie in the scratch by block, or are of
-  /// blocks that are unknown here.
-  double distance(std::size_t number) const noexcept {
-    const head& c = heads_[number];
-    if (c.count == 0) return 1;
-    const double* parts = scratch_->parts.data();
-    double apart = 0, met = 0;
-    const share* const end = shapes_.data() + c.first + c.count;
-    for (const share* s = shapes_.data() + c.first; s != end; ++s) {
-      apart += std::fabs(s->part - parts[s->block]);
-      met += parts[s->block];
-    }
-    return (apart + std::max(0.0, 1 - met)) / 2;
-  }
 
   /// What its waits have in each block, in no certain order: f(block number, term_sums).
   template <class F>
@@ -3639,7 +3945,9 @@ class class_book {
     }
   }
 
-  bool near(std::uint32_t number) const noexcept { return distance(number) <= settings_->class_distance; }
+  bool near(std::uint32_t number) const noexcept {
+    return scratch_->distance(shape(number), shape_size(number)) <= settings_->class_distance;
+  }
 
   // The first class of a key, made as `kind` if there is none: the head of a list in the order in which they were made.
   std::uint32_t first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
@@ -3709,11 +4017,11 @@ class class_book {
   const options* settings_ = nullptr;
   merge_scratch* scratch_ = nullptr;
   key_map numbers_;  ///< of a key and a location: its first class
-  std::vector<head> heads_;
-  std::vector<share> shapes_;
-  std::vector<entry> entries_;
-  std::vector<term_node> terms_;      ///< of each class a list by block
-  std::vector<causer_node> causers_;  ///< of each class a list
+  core::plain_vector<head> heads_;
+  core::plain_vector<share> shapes_;
+  core::plain_vector<entry> entries_;
+  core::plain_vector<term_node> terms_;      ///< of each class a list by block
+  core::plain_vector<causer_node> causers_;  ///< of each class a list
 };
 
 }  // namespace explain
@@ -3996,9 +4304,9 @@ struct path_use {
 
   bool nothing() const noexcept { return (visits | ns | work) == 0; }
   bool same(const path_use& o) const noexcept { return ((visits ^ o.visits) | (ns ^ o.ns) | (work ^ o.work)) == 0; }
-  block_use since(const path_use& o) const noexcept { return {visits - o.visits, ns - o.ns, work - o.work}; }
+  block_use since(const block_use& o) const noexcept { return {visits - o.visits, ns - o.ns, work - o.work}; }
 };
-using path_profile = std::vector<path_use>;
+using path_profile = core::plain_vector<path_use>;
 
 /// Two sides relative to a common base: one that has since taken over a third path may lie before it, and only the
 /// difference counts, so both are moved up until none is negative.
@@ -4021,26 +4329,32 @@ class alignments {
   /// One of them; valid until the next change.
   struct view {
     std::int64_t at_ns;  ///< INT64_MIN: never
-    const path_use* uses;
+    const block_use* uses;
     std::size_t size;
 
-    const path_use& operator[](std::size_t block) const noexcept {
-      static constexpr path_use nothing{};
+    const block_use& operator[](std::size_t block) const noexcept {
+      static constexpr block_use nothing{};
       return block < size ? uses[block] : nothing;
     }
   };
 
-  /// For the first few of them, of as many blocks.
-  void reserve(std::size_t blocks) {
-    recent_.reserve(4);
-    uses_.reserve(3 * blocks);
+  alignments() noexcept = default;
+  explicit alignments(core::memory_pool& pool) noexcept : recent_(pool), uses_(pool) {}
+
+  /// Room for so many of them, of as many blocks.
+  void reserve(std::size_t profiles, std::size_t blocks) {
+    profiles = std::min(profiles, limit + 1);
+    recent_.reserve(profiles);
+    stride_ = std::max(stride_, rounded(blocks));
+    if (rows_ == 0) uses_.reserve(profiles * stride_);
   }
 
   /// All ranks took over `profile`.
   void world(std::int64_t at_ns, const path_profile& profile) {
     used_ = 0;
     world_ns_ = at_ns;
-    write(0, profile);
+    if (world_ == nowhere) world_ = rows_;
+    write(world_, profile);
   }
 
   /// `who`: key of a location or of a group.
@@ -4049,7 +4363,7 @@ class alignments {
     while (at != used_ && recent_[at].who != who) ++at;
     if (at == used_) {
       if (used_ < limit) {
-        if (used_ == recent_.size()) recent_.emplace_back();
+        if (used_ == recent_.size()) recent_.push_back({who, at_ns, rows_});
         ++used_;
       } else {
         at = 0;
@@ -4058,21 +4372,22 @@ class alignments {
         }
       }
     }
-    recent_[at] = {who, at_ns};
-    write(at + 1, profile);
+    recent_[at].who = who;
+    recent_[at].at_ns = at_ns;
+    write(recent_[at].row, profile);
   }
 
   /// The most recent one among those that `applies(who)`, and that of all ranks.
   template <class Applies>
   view latest(Applies&& applies) const {
     std::int64_t best_ns = world_ns_;
-    std::size_t row = 0;
+    std::size_t row = world_;
     for (std::size_t i = 0; i != used_; ++i) {
       if (recent_[i].at_ns < best_ns || !applies(recent_[i].who)) continue;
       best_ns = recent_[i].at_ns;
-      row = i + 1;
+      row = recent_[i].row;
     }
-    return row < rows_ ? view{best_ns, uses_.data() + row * stride_, stride_} : view{best_ns, nullptr, 0};
+    return row != nowhere ? view{best_ns, uses_.data() + row * stride_, stride_} : view{best_ns, nullptr, 0};
   }
 
   /// Their memory is needed soon: which there are, then the one that `latest` would find.
@@ -4080,32 +4395,38 @@ class alignments {
   template <class Applies>
   void approach(Applies&& applies) const noexcept {
     const view found = latest(applies);
-    core::approach(found.uses, found.size * sizeof(path_use));
+    core::approach(found.uses, found.size * sizeof(block_use));
   }
 
  private:
   static constexpr std::size_t limit = 16;
+  static constexpr std::uint32_t nowhere = 0xffffffffu;
   struct entry {
     std::uint64_t who;
     std::int64_t at_ns;
+    std::uint32_t row;  ///< of uses_
   };
 
-  void write(std::size_t row, const path_profile& profile) {
+  static std::size_t rounded(std::size_t blocks) noexcept { return (blocks + 3) & ~std::size_t{3}; }
+
+  void write(std::uint32_t row, const path_profile& profile) {
     if (row >= rows_ || profile.size() > stride_) grow(row, profile.size());
-    path_use* const to = uses_.data() + row * stride_;
-    std::fill(std::copy(profile.begin(), profile.end(), to), to + stride_, path_use{});
+    block_use* to = uses_.data() + row * stride_;
+    for (const path_use& u : profile) *to++ = {u.visits, u.ns, u.work};
+    for (block_use* const end = uses_.data() + (row + 1) * stride_; to != end; ++to) *to = {};
   }
   // Rows one after the other, all equally long: for one more row, or for more blocks.
-  void grow(std::size_t row, std::size_t blocks) {
-    const std::size_t rows = std::max(row + 1, rows_), stride = std::max((blocks + 3) & ~std::size_t{3}, stride_);
+  void grow(std::uint32_t row, std::size_t blocks) {
+    const std::uint32_t rows = std::max(row + 1, rows_);
+    const std::size_t stride = std::max(rounded(blocks), stride_);
     if (stride == stride_) {
       uses_.resize(rows * stride);
     } else {
-      std::vector<path_use> wider(rows * stride);
+      core::plain_vector<block_use> wider = uses_.sibling();
+      wider.reserve(std::max(rows * stride, uses_.capacity()));
+      wider.resize(rows * stride);
       for (std::size_t r = 0; r != rows_; ++r) {
-        std::copy(uses_.begin() + static_cast<std::ptrdiff_t>(r * stride_),
-                  uses_.begin() + static_cast<std::ptrdiff_t>((r + 1) * stride_),
-                  wider.begin() + static_cast<std::ptrdiff_t>(r * stride));
+        std::copy(uses_.data() + r * stride_, uses_.data() + (r + 1) * stride_, wider.data() + r * stride);
       }
       uses_.swap(wider);
     }
@@ -4114,10 +4435,11 @@ class alignments {
   }
 
   std::int64_t world_ns_ = INT64_MIN;
-  std::vector<entry> recent_;
-  std::size_t used_ = 0;
-  std::vector<path_use> uses_;  ///< of all ranks, then of each of the recent ones
-  std::size_t rows_ = 0, stride_ = 0;
+  core::plain_vector<entry> recent_;
+  std::size_t used_ = 0;  ///< of recent_
+  core::plain_vector<block_use> uses_;  ///< rows, each as long as the longest profile
+  std::size_t stride_ = 0;
+  std::uint32_t rows_ = 0, world_ = nowhere;  ///< world_: the row that all ranks took over
 };
 
 }  // namespace explain
@@ -4185,22 +4507,61 @@ namespace explain {
 /// cache and does not grow with them: the snapshots that have come and were not used yet, each of which one rank knows by
 /// its number, and room that means nothing from one wait to the next.
 struct forward_scratch {
-  /// A snapshot that has come and is not used yet.
+  /// A snapshot that has come.
   struct slot {
     snapshot_head head{};
-    std::vector<snapshot_entry> entries;
+    snapshot_entry* entries = nullptr;
   };
-  std::vector<slot> slots;
-  std::vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
 
-  path_profile incoming;                   ///< the causer's path
-  std::vector<snapshot_entry> entries;     ///< the same as it came
-  std::vector<std::uint32_t> numbers;      ///< of the blocks of the last one that came, at their places
+  forward_scratch() = default;
+  ~forward_scratch() {
+    drop(taken);
+    for (slot& s : slots) drop(s);
+  }
+
+  /// Into memory of its own; returns the number of its slot.
+  std::uint32_t keep(const snapshot_head& head, const unsigned char* entries) {
+    const std::size_t bytes = head.entries * sizeof(snapshot_entry);
+    if (free.empty()) {
+      free.push_back(static_cast<std::uint32_t>(slots.size()));
+      slots.emplace_back();
+    }
+    const std::uint32_t number = free.back();
+    slot& s = slots[number];
+    if (bytes != 0) {
+      s.entries = static_cast<snapshot_entry*>(merging.memory.take(bytes));
+      std::memcpy(static_cast<void*>(s.entries), entries, bytes);
+    }
+    s.head = head;
+    free.pop_back();
+    return number;
+  }
+  /// It is used now: it is there until the next one is.
+  const slot& take(std::uint32_t number) {
+    free.push_back(number);
+    drop(taken);
+    taken = slots[number];
+    slots[number].entries = nullptr;
+    return taken;
+  }
+
+  merge_scratch merging;  ///< first: its memory pool outlives what takes from it
+  core::plain_vector<slot> slots;          ///< of what is not used yet
+  core::plain_vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
+  slot taken;
+
+  path_profile incoming;                     ///< the causer's path
+  core::plain_vector<std::uint32_t> numbers; ///< of the blocks of the last one that came, at their places
   wait_instance instance;
   std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
-  std::vector<std::uint32_t> places;       ///< where the services of each record begin
+  core::plain_vector<std::uint32_t> places;  ///< where the services of each record begin
   packet out;
-  merge_scratch merging;
+
+ private:
+  void drop(slot& s) noexcept {
+    if (s.entries != nullptr) merging.memory.give(s.entries, s.head.entries * sizeof(snapshot_entry));
+    s.entries = nullptr;
+  }
 };
 
 }  // namespace explain
@@ -4243,17 +4604,34 @@ class link_book {
   };
 
   /// `scratch`: room for packets and for what was not used yet; borrowed.
-  link_book(std::int32_t own_rank, forward_scratch& scratch) : own_(own_rank), out_(&scratch.out), scratch_(&scratch) {}
+  link_book(std::int32_t own_rank, forward_scratch& scratch)
+      : own_(own_rank),
+        numbers_(scratch.merging.memory),
+        links_(scratch.merging.memory),
+        full_(scratch.merging.memory),
+        inbox_(scratch.merging.memory),
+        out_(&scratch.out),
+        scratch_(&scratch) {}
 
   std::uint32_t of(std::int32_t rank) {
     const auto fresh = static_cast<std::uint32_t>(links_.size());
-    const std::uint32_t number = numbers_.intern(static_cast<std::uint64_t>(rank) + 1, fresh);
-    if (number == fresh) {
-      links_.emplace_back();
-      links_.back().rank = rank;
+    if (numbers_.size() == 0) {
+      for (std::uint32_t i = 0; i != fresh; ++i) {
+        if (links_[i].rank == rank) return i;
+      }
+      if (fresh == few) {
+        for (std::uint32_t i = 0; i != fresh; ++i) numbers_.intern(key(links_[i].rank), i);
+      }
     }
-    return number;
+    if (fresh >= few) {
+      const std::uint32_t number = numbers_.intern(key(rank), fresh);
+      if (number != fresh) return number;
+    }
+    links_.emplace_back();
+    links_.back().rank = rank;
+    return fresh;
   }
+  std::size_t size() const noexcept { return links_.size(); }
   link& operator[](std::uint32_t number) noexcept { return links_[number]; }
 
   bool may_send(std::uint32_t number, snapshot_mode mode) noexcept {
@@ -4294,16 +4672,19 @@ class link_book {
     }
   }
 
-  /// Moves the snapshot for a record of this rank into `into`; false if it has not come yet.
-  bool arrived(std::uint16_t location, std::uint32_t record, snapshot_head& head, std::vector<snapshot_entry>& into) {
-    const std::uint64_t key = inbox_key(location, record);
-    const std::uint32_t found = inbox_.find(key);
-    if (found == key_map::none) return false;
-    forward_scratch::slot& s = scratch_->slots[found];
-    into.swap(s.entries);
-    head = s.head;
-    scratch_->free.push_back(found);
-    inbox_.erase(key);
+  /// The snapshot for a record of this rank, until the next call, in forward_scratch::taken; false if it has not come yet.
+  bool arrived(std::uint16_t location, std::uint32_t record) {
+    const std::uint64_t wanted = inbox_key(location, record);
+    std::uint32_t found = latest_;
+    if (wanted == latest_key_) {
+      latest_key_ = 0;
+    } else {
+      if (inbox_.size() == 0) return false;
+      found = inbox_.find(wanted);
+      if (found == key_map::none) return false;
+      inbox_.erase(wanted);
+    }
+    scratch_->take(found);
     return true;
   }
 
@@ -4327,8 +4708,8 @@ class link_book {
   }
 
   void approach() const noexcept {
-    numbers_.approach();
-    inbox_.approach();
+    if (numbers_.size() != 0) numbers_.approach();
+    if (inbox_.size() != 0) inbox_.approach();
     core::approach(links_.data(), links_.size() * sizeof(link));
   }
 
@@ -4343,22 +4724,17 @@ class link_book {
  private:
   static constexpr std::uint32_t snapshot_kind = 1, whole_used = 2, ahead_used = 3;
 
+  static constexpr std::uint32_t few = 8;  ///< links that are found without a map
+
+  static std::uint64_t key(std::int32_t rank) noexcept { return static_cast<std::uint64_t>(rank) + 1; }
   static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
     return ((static_cast<std::uint64_t>(location) << 32) | record) + 1;
   }
 
   void keep(const snapshot_head& head, const unsigned char* data) {
-    std::vector<std::uint32_t>& free = scratch_->free;
-    if (free.empty()) {
-      free.push_back(static_cast<std::uint32_t>(scratch_->slots.size()));
-      scratch_->slots.emplace_back();
-    }
-    const std::uint32_t number = inbox_.intern(inbox_key(head.location, head.record), free.back());
-    if (number == free.back()) free.pop_back();
-    forward_scratch::slot& s = scratch_->slots[number];
-    s.entries.resize(head.entries);
-    if (head.entries != 0) std::memcpy(s.entries.data(), data, head.entries * sizeof(snapshot_entry));
-    s.head = head;
+    if (latest_key_ != 0) inbox_.intern(latest_key_, latest_);
+    latest_ = scratch_->keep(head, data);
+    latest_key_ = inbox_key(head.location, head.record);
   }
 
   template <class Post>
@@ -4370,10 +4746,12 @@ class link_book {
   }
 
   std::int32_t own_;
-  key_map numbers_;
-  std::vector<link> links_;
-  std::vector<std::uint32_t> full_;
-  key_map inbox_;  ///< the slot of each snapshot that was not used yet
+  key_map numbers_;  ///< by rank, if there are more than a few
+  core::plain_vector<link> links_;
+  core::plain_vector<std::uint32_t> full_;
+  std::uint64_t latest_key_ = 0;  ///< of the snapshot that came last, if it was not used yet: mostly there is no other
+  std::uint32_t latest_ = 0;      ///< its slot
+  key_map inbox_;                 ///< the slot of each other one that was not used yet
   packet* out_;  ///< what is being sent
   forward_scratch* scratch_;
 };
@@ -4395,7 +4773,7 @@ namespace explain {
 /// The waits of one location between the forward pass, which only sees that they are there, and the classes, to which
 /// they go some at a time: the classes are more memory than all else that a wait touches, and where one process hosts
 /// many ranks they would have to be fetched anew for each. One cache line for a wait and one for each block in which its
-/// two sides differ; at most 128 lines, or those of one wait. Not thread safe.
+/// two sides differ; at most 127 lines, or those of one wait. Not thread safe.
 class wait_log {
  public:
   struct wait {
@@ -4417,6 +4795,8 @@ class wait_log {
     std::uint32_t block;
   };
 
+  explicit wait_log(core::memory_pool& pool) noexcept : memory_(pool) {}
+
   /// Whether a wait of at most `terms` terms finds room.
   bool has_room(std::size_t terms) const noexcept { return used_ == 0 || used_ + 1 + terms <= most; }
   bool nearly_full() const noexcept { return used_ + most / 8 > most; }
@@ -4433,14 +4813,14 @@ class wait_log {
     return lines_[used_++].part;
   }
 
-  void approach() const noexcept { core::approach(lines_.get() + used_, used_ < room_ ? 4 * sizeof(line) : 0); }
+  void approach() const noexcept { core::approach(lines_ + used_, used_ < room_ ? 4 * sizeof(line) : 0); }
 
   /// Each wait in its order to `classes`, to the observer and, if `notes` is not null, to the notes of the virtual clocks.
   void settle(const rank_history& rank, std::uint16_t location, const options& settings, const block_table& blocks,
-              class_book& classes, forward_scratch& scratch, std::vector<wait_note>* notes) {
+              class_book& classes, forward_scratch& scratch, core::plain_vector<wait_note>* notes) {
     if (used_ == 0) return;
     classes.approach();
-    core::approach(lines_.get(), used_ * sizeof(line));
+    core::approach(lines_, used_ * sizeof(line));
     const location_history& here = rank.locations[location];
     wait_instance& instance = scratch.instance;
     instance.rank = rank.rank;
@@ -4477,7 +4857,7 @@ class wait_log {
   }
 
  private:
-  static constexpr std::size_t most = 128;
+  static constexpr std::size_t most = 127;  // what comes before the first full cache line is not used
   union line {
     line() noexcept {}
     wait head;
@@ -4507,13 +4887,18 @@ class wait_log {
   // Nothing is written where nothing will be: of most ranks only a part.
   [[gnu::noinline]] void reserve(std::size_t lines) {
     const std::size_t room = std::max(most, lines);
-    std::unique_ptr<line[]> larger(new line[room]);
-    std::copy(lines_.get(), lines_.get() + used_, larger.get());
-    lines_.swap(larger);
+    core::plain_vector<line> larger = memory_.sibling();
+    larger.reserve(room + 1);
+    const auto at = reinterpret_cast<std::uintptr_t>(larger.data());
+    line* const first = reinterpret_cast<line*>((at + sizeof(line) - 1) / sizeof(line) * sizeof(line));
+    std::copy(lines_, lines_ + used_, first);
+    memory_.swap(larger);
+    lines_ = first;
     room_ = room;
   }
 
-  std::unique_ptr<line[]> lines_;
+  core::plain_vector<line> memory_;
+  line* lines_ = nullptr;
   std::size_t room_ = 0, used_ = 0;
 };
 
@@ -4554,22 +4939,34 @@ class location_path {
         scratch_(&scratch),
         walk_(rank),
         earliest_ns_(earliest_ns),
-        now_ns_(earliest_ns) {
+        now_ns_(earliest_ns),
+        profile_(scratch.merging.memory),
+        aligned_(scratch.merging.memory),
+        log_(scratch.merging.memory),
+        step_blocks_(scratch.merging.memory),
+        call_blocks_(scratch.merging.memory),
+        between_blocks_(scratch.merging.memory),
+        notes_(scratch.merging.memory) {
+  }
+
+  /// Before the first record, when as many ranks of the process as possible have met their blocks. `others`: with about so
+  /// many locations it will have something in common.
+  void begin(std::size_t others) {
     // What it will need stands together, and apart from that of other ranks.
-    step_blocks_.resize(rank.blocks.size(), key_map::none);
-    call_blocks_.resize(here_->call_sites.size(), key_map::none);
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
-    if (classes_ != nullptr) aligned_.reserve(profile_.capacity());
-    spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
-    if (rank.continued && rank.locations.size() == 1) aligned_.world(rank.begin_ns, profile_);
+    if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
+    step_blocks_.resize(marked_blocks_, key_map::none);
+    call_blocks_.resize(here_->call_sites.size(), key_map::none);
+    spend(blocks_->startup(), 1, rank_->begin_ns - earliest_ns_, 0);
+    if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
   /// Who it waits for, by record; borrowed.
-  void expect(const std::vector<arrival>& arrivals) {
+  void expect(const core::plain_vector<arrival>& arrivals) {
     arrivals_ = &arrivals;
     if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
   }
-  const std::vector<arrival>& arrivals() const noexcept { return *arrivals_; }
+  const core::plain_vector<arrival>& arrivals() const noexcept { return *arrivals_; }
   const path_profile& profile() const noexcept { return profile_; }
 
   /// Goes to the beginning of the next record. At the end: takes the last steps, reports, returns false.
@@ -4642,18 +5039,16 @@ class location_path {
 
   /// Appends all of the profile that is not zero; returns how many entries that are.
   std::uint32_t write(packet& out) const {
-    const std::size_t begin = out.size();
-    out.resize(begin + profile_.size() * sizeof(snapshot_entry));
-    std::size_t at = begin;
+    out.reserve(out.size() + profile_.size() * sizeof(snapshot_entry));
+    std::uint32_t count = 0;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       const path_use& u = profile_[b];
       if (u.nothing()) continue;
-      std::memcpy(out.data() + at, &(*blocks_)[b], sizeof(block_table::name));
-      std::memcpy(out.data() + at + sizeof(block_table::name), &u, sizeof u);
-      at += sizeof(snapshot_entry);
+      const snapshot_entry e{(*blocks_)[b], u};
+      put(out, e);
+      ++count;
     }
-    out.resize(at);
-    return static_cast<std::uint32_t>((at - begin) / sizeof(snapshot_entry));
+    return count;
   }
 
   /// A scout takes over an unknown path: begins to count anew.
@@ -4663,20 +5058,21 @@ class location_path {
     ++at_;
   }
 
-  /// Explains the current record's wait by the causer's path (scratch.entries) and takes that over. `base`: what a
+  /// Explains the current record's wait by the causer's path (forward_scratch::taken) and takes that over. `base`: what a
   /// relative snapshot adds to, else null.
-  void adopt(const arrival& a, const path_profile* base, bool partial_path) {
+  void adopt(const arrival& a, const path_profile* base) {
     path_profile& incoming = scratch_->incoming;
-    const std::vector<snapshot_entry>& path = scratch_->entries;
+    const snapshot_entry* const path = scratch_->taken.entries;
+    const std::size_t count = scratch_->taken.head.entries;
     incoming.clear();
     if (base != nullptr) {
-      incoming.assign(base->begin(), base->end());
+      incoming = *base;
       for (path_use& u : incoming) u.own_ns = 0;
     }
     incoming.resize(std::max(incoming.size(), profile_.size()));
-    std::vector<std::uint32_t>& numbers = scratch_->numbers;
-    if (numbers.size() < path.size()) numbers.resize(path.size(), 0);
-    for (std::size_t i = 0; i != path.size(); ++i) {
+    core::plain_vector<std::uint32_t>& numbers = scratch_->numbers;
+    if (numbers.size() < count) numbers.resize(count, 0);
+    for (std::size_t i = 0; i != count; ++i) {
       const snapshot_entry& e = path[i];
       std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
       if (number >= blocks_->size()) number = 0;
@@ -4695,7 +5091,7 @@ class location_path {
     }
     profile_.resize(incoming.size());
     const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
-    if (wait_ns > 0) explain_wait(a, wait_ns, partial_path);
+    if (wait_ns > 0) explain_wait(a, wait_ns, scratch_->taken.head.partial != 0);
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       profile_[b] = incoming[b];
       profile_[b].own_ns = 0;
@@ -4758,7 +5154,7 @@ class location_path {
   }
 
   void spend(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) {
-    if (block >= profile_.size()) profile_.resize(block + 1);
+    if (block >= profile_.size()) profile_.resize(blocks_->size());
     path_use& u = profile_[block];
     u.visits += visits;
     u.ns += ns;
@@ -4808,7 +5204,7 @@ class location_path {
   }
 
   std::uint32_t call_block(std::uint32_t site) {
-    if (site >= here_->call_sites.size()) return blocks_->call(0);
+    if (site >= call_blocks_.size()) return blocks_->call(0);
     std::uint32_t& number = call_blocks_[site];
     if (number == key_map::none) number = blocks_->call(here_->call_sites[site]);
     return number;
@@ -4841,7 +5237,7 @@ class location_path {
     for (std::uint32_t b = 0; b != incoming.size(); ++b) {
       const path_use &mine = profile_[b], &theirs = incoming[b];
       if (mine.same(theirs)) continue;
-      const path_use& common = base[b];
+      const block_use& common = base[b];
       wait_log::term& t = log_.add_term(w);
       t.waiter = mine.since(common);
       t.causer = theirs.since(common);
@@ -4885,14 +5281,14 @@ class location_path {
   std::int64_t earliest_ns_, now_ns_, leave_ns_ = 0;
   std::uint64_t next_ = 0, previous_steps_ = 0;
   std::int64_t previous_site_ = -1;
-  const std::vector<arrival>* arrivals_ = nullptr;
+  const core::plain_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
   alignments aligned_;
   wait_log log_;
-  std::vector<std::uint32_t> step_blocks_, call_blocks_;
+  core::plain_vector<std::uint32_t> step_blocks_, call_blocks_;
   key_map between_blocks_;
-  std::vector<wait_note> notes_;
+  core::plain_vector<wait_note> notes_;
 };
 
 }  // namespace explain
@@ -4934,12 +5330,13 @@ class forward_pass {
     lanes_.reserve(rank.locations.size());  // they are referred to
     for (std::size_t i = 0; i != rank.locations.size(); ++i) {
       lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes,
-                                        scratch));
+                                        scratch),
+                          scratch.merging.memory);
     }
   }
 
   /// What this location has to wait for. Call before `request`.
-  void expect(std::uint16_t location, const std::vector<arrival>& arrivals) {
+  void expect(std::uint16_t location, const core::plain_vector<arrival>& arrivals) {
     lane& l = lanes_[location];
     l.arrivals = arrivals;
     l.path.expect(l.arrivals);
@@ -4950,12 +5347,13 @@ class forward_pass {
   template <class Outbox>
   void request(Outbox&& to, std::size_t room) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
-      const std::vector<arrival>& arrivals = lanes_[l].arrivals;
+      const core::plain_vector<arrival>& arrivals = lanes_[l].arrivals;
       for (std::size_t& at = lanes_[l].asked; at != arrivals.size(); ++at) {
         const arrival& a = arrivals[at];
         if (!takes_over(a)) continue;
         packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
+        links_.of(a.causer_rank);
         put(out,
             snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
                              static_cast<std::uint16_t>(a.flags & arrival_flag::all),
@@ -4969,7 +5367,7 @@ class forward_pass {
     while (!in.empty()) {
       const auto r = in.get<snapshot_request>();
       if (r.causer_location >= lanes_.size()) continue;
-      std::vector<service>& services = lanes_[r.causer_location].services;
+      core::plain_vector<service>& services = lanes_[r.causer_location].services;
       if (services.empty()) services.reserve(16);
       services.emplace_back();  // not copied there: what was just written piece by piece is slow to read as a whole
       service& wish = services.back();
@@ -5002,7 +5400,7 @@ class forward_pass {
       }
     }
     for (lane& l : lanes_) {
-      const std::vector<arrival>& arrivals = l.arrivals;
+      const core::plain_vector<arrival>& arrivals = l.arrivals;
       for (; l.promised != l.services.size(); ++l.promised) {
         service& s = l.services[l.promised];
         for (; l.passed != arrivals.size() && arrivals[l.passed].record < s.record; ++l.passed) {
@@ -5042,11 +5440,13 @@ class forward_pass {
     if (!ready_) {
       ready_ = true;
       for (lane& l : lanes_) {
+        l.path.begin(links_.size() + 1);
         if (!l.keep.empty()) sort_rarely(l.keep);
         if (!l.scouted) continue;
         l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
                                         *blocks_, nullptr, *scratch_));
         l.scout->expect(l.arrivals);
+        l.scout->begin(0);
         l.scout_at = between_records;
       }
     }
@@ -5076,7 +5476,10 @@ class forward_pass {
     if (step == 0) return core::approach(this, sizeof *this);
     if (step == 1) {
       links_.approach();
-      return core::approach(lanes_.data(), sizeof(lane));
+      if (lanes_.empty()) return;
+      const lane& l = lanes_.front();
+      const auto* const begin = reinterpret_cast<const char*>(&l);
+      return core::approach(begin, static_cast<std::size_t>(reinterpret_cast<const char*>(&l.scout) - begin));
     }
     if (lanes_.empty()) return;  // nothing is left of that rank
     const lane& l = lanes_.front();
@@ -5111,30 +5514,34 @@ class forward_pass {
     snapshot_mode mode;
   };
   struct kept_path {
+    explicit kept_path(core::memory_pool& pool) : profile(pool) {}
     std::uint32_t uses = 0;
     path_profile profile;
   };
   struct lane {
-    explicit lane(location_path p) : path(std::move(p)) {}
-    location_path path;
-    std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
+    lane(location_path p, core::memory_pool& pool)
+        : arrivals(pool), services(pool), keep(pool), path(std::move(p)), paths(pool), free(pool) {}
     state path_at = between_records, scout_at = done;
     bool scouted = false;
-    std::vector<arrival> arrivals;
-    std::vector<service> services;  ///< by record
+    std::size_t served = 0;
+    core::plain_vector<arrival> arrivals;
+    core::plain_vector<service> services;    ///< by record
+    core::plain_vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
+    std::size_t kept = 0;
+    location_path path;
+    // From here on what is not needed again and again.
+    std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
+    std::size_t scout_served = 0;
     std::size_t asked = 0, promised = 0;   ///< how many arrivals, how many services the exchanges have done
     std::size_t passed = 0;                ///< arrivals before the services that are done
     const arrival* last = nullptr;         ///< the last of those that takes over a path
-    std::size_t served = 0, scout_served = 0;
-    std::vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
-    std::size_t kept = 0;
     key_map paths;  ///< record + 1 -> place of the path that is kept
     std::vector<kept_path> places;
-    std::vector<std::uint32_t> free;
+    core::plain_vector<std::uint32_t> free;
   };
 
   // Stable, into a list that is as long as it has to be. Whose record does not exist is left to the other sort.
-  void sort_by_record(std::vector<service>& services, std::uint64_t records) {
+  void sort_by_record(core::plain_vector<service>& services, std::uint64_t records) {
     bool sorted = true;
     std::uint32_t latest = 0;
     for (const service& s : services) {
@@ -5143,11 +5550,12 @@ class forward_pass {
       latest = s.record;
     }
     if (sorted) return;
-    std::vector<std::uint32_t>& places = scratch_->places;
+    core::plain_vector<std::uint32_t>& places = scratch_->places;
     places.assign(static_cast<std::size_t>(records) + 1, 0);
     for (const service& s : services) ++places[s.record + 1];
     for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
-    std::vector<service> all(services.size());
+    core::plain_vector<service> all = services.sibling();
+    all.resize(services.size());
     for (const service& s : services) all[places[s.record]++] = s;
     services.swap(all);
   }
@@ -5163,14 +5571,14 @@ class forward_pass {
   }
 
   // `uses`: of the path as it is now.
-  static void keep(lane& l, std::uint32_t uses) {
+  void keep(lane& l, std::uint32_t uses) {
     if (l.free.empty()) {
       l.free.push_back(static_cast<std::uint32_t>(l.places.size()));
-      l.places.emplace_back();
+      l.places.emplace_back(scratch_->merging.memory);
     }
     kept_path& k = l.places[l.free.back()];
     k.uses = uses;
-    k.profile.assign(l.path.profile().begin(), l.path.profile().end());
+    k.profile = l.path.profile();
     l.paths.intern(std::uint64_t{l.path.record()} + 1, l.free.back());
     l.free.pop_back();
   }
@@ -5229,19 +5637,19 @@ class forward_pass {
       }
       const arrival* a = path.due();
       if (a != nullptr && takes_over(*a)) {
-        snapshot_head head;
-        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record, head, scratch_->entries)) return moved;
+        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record)) return moved;
+        const snapshot_head& head = scratch_->taken.head;
         const std::int32_t causer = a->causer_rank;
         if (head.mode == snapshot_mode::relative) {
           const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
           if (base == key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
-          path.adopt(*a, &l.places[base].profile, head.partial != 0);
+          path.adopt(*a, &l.places[base].profile);
           if (--l.places[base].uses == 0) {
             l.paths.erase(std::uint64_t{head.base} + 1);
             l.free.push_back(base);
           }
         } else {
-          path.adopt(*a, nullptr, head.partial != 0);
+          path.adopt(*a, nullptr);
         }
         links_.used(causer, head.mode, post);
       }
@@ -5267,6 +5675,263 @@ class forward_pass {
 
 #endif
 
+// ---- whywait/explain/leader_search.hpp
+#ifndef WHYWAIT_EXPLAIN_LEADER_SEARCH_HPP
+#define WHYWAIT_EXPLAIN_LEADER_SEARCH_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Where each class of the ranks that a process hosts belongs: the number of its leader, round by round (merging.hpp). The
+/// classes that look for one stand together by key, so that a round reads memory once and in the order of its addresses.
+class leader_search {
+ public:
+  using share = merge_scratch::share;
+  /// No leader yet.
+  static constexpr std::uint32_t open = 0xffffffffu;
+
+  /// `earlier`: the leaders of earlier epochs. All borrowed.
+  leader_search(const options& settings, const shape_leaders& earlier, merge_scratch& scratch) noexcept
+      : settings_(&settings), earlier_(&earlier), scratch_(&scratch) {}
+
+  /// Classes, before the first round; each gets the next number. One whose place is known:
+  void add(std::uint32_t slot) { slots_.push_back(slot); }
+  /// One that looks for a leader; `blocks` are those of its shape. All borrowed until `close`.
+  void add(core::stable_key key, const class_sums& sums, const share* shape, std::size_t size, const block_table& blocks) {
+    const auto fresh = static_cast<std::uint32_t>(groups_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) groups_.push_back({key, 0, 0, 0});
+    const candidate c{sums.first_ns, &sums, &blocks, shape, static_cast<std::uint32_t>(size), number, this->size()};
+    slots_.push_back(earlier_->size() != 0 ? slot_among_earlier(key, c) : open);
+    if (slots_.back() != open) return;
+    all_.push_back(c);
+    ++groups_[number].end;
+  }
+
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(slots_.size()); }
+  std::uint32_t slot(std::size_t number) const noexcept { return slots_[number]; }
+
+  /// The earliest of every key that has no leader yet, as it travels, by key.
+  void propose(packet& out) {
+    if (!grouped_) group();
+    for (const group_range& g : groups_) {
+      if (g.begin != g.end) write(out, all_[g.best]);
+    }
+  }
+
+  /// One round: each class that still looks for a leader joins that of its key, if it is near.
+  void settle(const packet& leaders) {
+    const std::uint32_t round = round_++;
+    std::size_t at = 0;
+    for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
+      while (at != groups_.size() && groups_[at].key < leader.head().key) ++at;
+      if (at != groups_.size() && groups_[at].key == leader.head().key) settle(groups_[at], leader, round);
+    }
+  }
+
+  /// After the last round: only the slots stay.
+  void close() noexcept { all_.release(); }
+
+ private:
+  // A class that looks for a leader.
+  struct candidate {
+    std::int64_t first_ns;
+    const class_sums* sums;
+    const block_table* blocks;
+    const share* shape;
+    std::uint32_t size, group, number;
+  };
+  // Those of one key in all_, and the earliest of them.
+  struct group_range {
+    core::stable_key key;
+    std::uint32_t begin, end, best;
+  };
+
+  // Once: all candidates by key, the groups too.
+  void group() {
+    grouped_ = true;
+    core::plain_vector<std::uint32_t> order(groups_.size()), place(groups_.size());
+    for (std::uint32_t g = 0; g != order.size(); ++g) order[g] = g;
+    sort_short(order, [this](std::uint32_t a, std::uint32_t b) { return groups_[a].key < groups_[b].key; });
+    core::plain_vector<group_range> sorted;
+    sorted.reserve(groups_.size());
+    std::uint32_t begin = 0;
+    for (const std::uint32_t g : order) {
+      place[g] = static_cast<std::uint32_t>(sorted.size());
+      sorted.push_back({groups_[g].key, begin, begin, begin});
+      begin += groups_[g].end;
+    }
+    groups_.swap(sorted);
+    core::plain_vector<candidate> all(all_.size());
+    for (candidate c : all_) {
+      c.group = place[c.group];
+      all[groups_[c.group].end++] = c;
+    }
+    all_.swap(all);
+    for (group_range& g : groups_) {
+      for (std::uint32_t i = g.begin; i != g.end; ++i) {
+        if (before(all_[i], all_[g.best])) g.best = i;
+      }
+    }
+  }
+
+  // The canonical order of one key: by time, then by content, never by rank.
+  bool before(const candidate& a, const candidate& b) const {
+    if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns;
+    const auto sums = [](const candidate& c) { return std::tie(c.sums->wait_ns, c.sums->count); };
+    return sums(a) != sums(b) ? sums(a) < sums(b) : before_by_name(a, b);
+  }
+  static bool alike(const candidate& a, const candidate& b) noexcept {
+    bool same = a.blocks == b.blocks && a.size == b.size;
+    for (std::uint32_t i = 0; same && i != a.size; ++i) {
+      same = a.shape[i].block == b.shape[i].block && a.shape[i].part == b.shape[i].part;
+    }
+    return same;
+  }
+  [[gnu::cold]] bool before_by_name(const candidate& a, const candidate& b) const {
+    if (alike(a, b)) return false;
+    packet first, second;
+    write(first, a);
+    write(second, b);
+    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+  }
+
+  // As it travels; the shape is by name.
+  [[gnu::cold]] void write(packet& out, const candidate& c) const {
+    core::plain_vector<shape_entry> named;
+    named.reserve(c.size);
+    for (const share* s = c.shape; s != c.shape + c.size; ++s) {
+      named.push_back({(*c.blocks)[s->block].block, (*c.blocks)[s->block].within, s->part});
+    }
+    sort_short(named, [](const shape_entry& a, const shape_entry& b) {
+      return a.block != b.block ? a.block < b.block : a.within < b.within;
+    });
+    put(out, shape_leader{groups_[c.group].key, c.first_ns, c.sums->wait_ns, c.sums->count, 0, c.size});
+    detail::put_bytes(out, named.data(), named.size() * sizeof(shape_entry));
+  }
+
+  // The first of an earlier epoch that covers it; with all slots taken that of the rest.
+  [[gnu::cold]] std::uint32_t slot_among_earlier(core::stable_key key, const candidate& c) const {
+    packet named;
+    write(named, c);
+    const leader_reader mine(named.data(), named.size());
+    std::uint32_t slot = 0;
+    for (std::size_t i = earlier_->first_of(key); i != earlier_->size() && (*earlier_)[i].key == key; ++i, ++slot) {
+      if (distance(earlier_->shape(i), mine.shape()) <= settings_->class_distance) return slot;
+    }
+    return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
+  }
+
+  void settle(group_range& g, const leader_reader& leader, std::uint32_t round) {
+    const std::uint32_t place = earlier_->count_of(g.key) + round;
+    const bool room = place + 1 < settings_->classes_per_key;  // for one more
+    const block_table* known = nullptr;
+    std::uint32_t left = g.begin;
+    for (std::uint32_t i = g.begin; i != g.end; ++i) {
+      if (i + 8 < g.end) core::approach(all_[i + 8].shape, all_[i + 8].size * sizeof(share));
+      const candidate c = all_[i];
+      if (c.blocks != known) {
+        forget();
+        known = c.blocks;
+        spread(leader.shape(), *known);
+      }
+      if (near(leader, c)) {
+        slots_[c.number] = place;
+      } else if (!room) {
+        slots_[c.number] = settings_->classes_per_key;
+      } else {
+        all_[left] = c;
+        if (left == g.begin || before(c, all_[g.best])) g.best = left;
+        ++left;
+      }
+    }
+    g.end = left;
+    forget();
+  }
+
+  // A shape into the scratch, by number of the block; what is unknown here is left out.
+  void spread(shape_view shape, const block_table& blocks) {
+    core::plain_vector<double>& parts = scratch_->parts;
+    if (parts.size() < blocks.size()) parts.resize(blocks.size(), 0);
+    for (std::size_t i = 0; i != shape.size(); ++i) {
+      const shape_entry e = shape[i];
+      const std::uint32_t b = blocks.find(e.block, e.within);
+      if (b == key_map::none) continue;
+      parts[b] = e.share;
+      scratch_->order.push_back(b);
+    }
+  }
+  void forget() noexcept {
+    for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
+    scratch_->order.clear();
+  }
+
+  // Is its shape near that of the leader, which is spread out? The order in which the ranks met the blocks could decide
+  // by its rounding what is just at the limit: there they are compared by name.
+  bool near(const leader_reader& leader, const candidate& c) const {
+    const double more = scratch_->distance(c.shape, c.size) - settings_->class_distance;
+    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
+  }
+  [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
+    packet named;
+    write(named, c);
+    return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
+  }
+
+  const options* settings_;
+  const shape_leaders* earlier_;
+  merge_scratch* scratch_;
+  key_map numbers_;  ///< of a key: its group before they are by key
+  core::plain_vector<group_range> groups_;   ///< in the order of meeting; grouped: by key
+  core::plain_vector<candidate> all_;        ///< grouped: by key
+  core::plain_vector<std::uint32_t> slots_;  ///< by number
+  std::uint32_t round_ = 0;
+  bool grouped_ = false;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/name_order.hpp
+#ifndef WHYWAIT_EXPLAIN_NAME_ORDER_HPP
+#define WHYWAIT_EXPLAIN_NAME_ORDER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The order of the blocks of a table by name; kept until it is asked for those of another table, or of a longer one.
+class name_order {
+ public:
+  void of(const block_table& blocks) {
+    if (&blocks == table_ && blocks.size() == blocks_.size()) return;
+    table_ = &blocks;
+    blocks_.resize(blocks.size());
+    places_.resize(blocks.size());
+    for (std::uint32_t b = 0; b != blocks_.size(); ++b) blocks_[b] = b;
+    sort_short(blocks_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
+    for (std::uint32_t i = 0; i != blocks_.size(); ++i) places_[blocks_[i]] = i;
+  }
+
+  std::size_t size() const noexcept { return blocks_.size(); }
+  std::uint32_t block(std::size_t place) const noexcept { return blocks_[place]; }
+  std::uint32_t place(std::uint32_t block) const noexcept { return places_[block]; }
+
+ private:
+  const block_table* table_ = nullptr;
+  core::plain_vector<std::uint32_t> blocks_, places_;  ///< by place, by block
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/merging.hpp
 #ifndef WHYWAIT_EXPLAIN_MERGING_HPP
 #define WHYWAIT_EXPLAIN_MERGING_HPP
@@ -5279,32 +5944,47 @@ namespace explain {
 /// becomes the next leader, on all ranks alike: one reduction and one broadcast per round, at most
 /// `classes_per_key` rounds. Every class then goes to the first leader within `class_distance`, and the rest
 /// is addition. So the outcome depends neither on rank numbers nor on the shape of the tree.
+///
+/// One for all ranks that a process hosts, each of which hands over its classes when it has all its waits. Calls in this order:
+/// `take` for each rank; in each round `propose`, `pack`, `merge`, `settle`; `close`; `write`, `add` and `merged`.
 class merge_book {
  public:
-  /// `leaders`: those of earlier epochs, by key and slot; they come first, and if the run goes on new ones join them.
-  /// `scratch`: of the process. All borrowed.
-  merge_book(const options& settings, const rank_history& rank, const block_table& blocks, class_book& classes,
-             shape_leaders& leaders, merge_scratch& scratch)
+  /// For `hosted` ranks. `leaders`: those of earlier epochs, by key and slot; they come first, and if the run goes on new
+  /// ones join them. `scratch`: of the process. All borrowed.
+  merge_book(const options& settings, std::size_t hosted, shape_leaders& leaders, merge_scratch& scratch)
       : settings_(&settings),
-        rank_(&rank),
-        blocks_(&blocks),
-        classes_(&classes),
         leaders_(&leaders),
         scratch_(&scratch),
-        by_name_(blocks.size()) {
-    for (std::uint32_t b = 0; b != by_name_.size(); ++b) by_name_[b] = b;
-    sort_short(by_name_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
-    list_uncovered();
-    propose();
-  }
+        search_(settings, leaders, scratch),
+        parts_(new part[hosted]),
+        hosted_(hosted) {}
 
-  /// What this rank and those whose proposals were merged propose in this round; once.
-  packet pack() {
-    catch_up();
-    return std::move(best_);
+  /// All classes of the rank with that number among the hosted ones. `classes` is borrowed until `write`; if the run does
+  /// not go on, it is empty then.
+  void take(std::size_t number, const rank_history& rank, const block_table& blocks, class_book& classes) {
+    part& mine = parts_[number];
+    mine.rank = &rank;
+    mine.blocks = &blocks;
+    mine.classes = &classes;
+    mine.first = search_.size();
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+      if (classes.kind(c) == class_book::shapeless) {
+        search_.add(settings_->classes_per_key + 1);
+      } else if (classes.kind(c) == class_book::rest) {
+        search_.add(settings_->classes_per_key);
+      } else if (classes.slot(c) != class_book::open) {
+        search_.add(classes.slot(c));
+      } else {
+        search_.add(classes.key(c), classes.sums(c), classes.shape(c), classes.shape_size(c), blocks);
+      }
+    }
   }
+  /// A round begins.
+  void propose() { search_.propose(best_); }
+  /// What is proposed here in this round and what came from others, but for what was packed before.
+  packet pack() noexcept { return std::move(best_); }
   void merge(const unsigned char* data, std::size_t size) {
-    catch_up();
+    if (size == 0) return;
     leader_reader mine(best_.data(), best_.size()), other(data, size);
     packet& both = scratch_->joined;
     both.clear();
@@ -5319,39 +5999,49 @@ class merge_book {
     }
     best_.swap(both);
   }
-
-  /// Goes on to the round after the last one whose leaders are known (merge_scratch::leaders): a rank does so when it is
-  /// its turn in what comes next, and is read only once for both.
-  void catch_up() {
-    if (settled_ == scratch_->leaders.size()) return;
-    while (settled_ != scratch_->leaders.size()) settle();
-    propose();
+  /// And ends: with the leaders that all ranks have found.
+  void settle(const packet& leaders) {
+    search_.settle(leaders);
+    detail::put_bytes(found_, leaders.data(), leaders.size());
+    ends_.push_back(found_.size());
   }
 
-  /// After the rounds and `catch_up`, before `write`: where class `number` of this rank belongs.
-  class_clock placed(std::size_t number) const noexcept {
-    class_clock c;
-    c.key = classes_->key(number);
-    c.slot = slot_of(number);
-    return c;
+  /// After the last round: every class has its place.
+  void close() {
+    search_.close();
+    if (hosted_ == 0 || !parts_[0].rank->continues) return;
+    std::size_t begin = 0;
+    for (const std::size_t end : ends_) {
+      leaders_->join({found_.data() + begin, end - begin});
+      begin = end;
+    }
   }
-  std::size_t entries() const noexcept { return classes_->size(); }
+  /// f(number of a class in its class book, class_clock) for each of one rank.
+  template <class F>
+  void each_place(std::size_t number, F&& f) const {
+    const part& mine = parts_[number];
+    for (std::uint32_t c = 0; c != mine.classes->size(); ++c) f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
+  }
 
-  /// After the rounds: appends the sums of this rank and of everything that `add` brought, as in class_packet.hpp. Once.
-  void write(packet& out) {
-    if (!summed_) return sum(out);
-    detail::put_bytes(out, sums_.data(), sums_.size());
+  /// Appends the sums of one rank and of everything that `add` brought it, as in class_packet.hpp. Once.
+  void write(std::size_t number, packet& out) {
+    part& mine = parts_[number];
+    if (!mine.summed) return sum(number, out);
+    detail::put_bytes(out, mine.sums.data(), mine.sums.size());
+    mine.sums = {};
   }
   /// What another rank wrote.
-  void add(const unsigned char* data, std::size_t size) {
-    if (!summed_) sum(sums_);
-    join_classes(sums_, data, size, *scratch_);
+  void add(std::size_t number, const unsigned char* data, std::size_t size) {
+    part& mine = parts_[number];
+    if (!mine.summed) sum(number, mine.sums);
+    join_classes(mine.sums, data, size, *scratch_);
   }
   /// On rank 0: all classes, by key and slot.
   [[gnu::cold]] std::vector<merged_class>& merged() {
-    if (!summed_) sum(sums_);
-    for (class_reader in(sums_.data(), sums_.size()); !in.done(); in.next()) merged_.emplace_back(in);
-    sums_.clear();
+    part& mine = parts_[0];
+    if (!mine.summed) sum(0, mine.sums);
+    for (class_reader in(mine.sums.data(), mine.sums.size()); !in.done(); in.next()) merged_.emplace_back(in);
+    mine.sums = {};
     return merged_;
   }
 
@@ -5372,176 +6062,68 @@ class merge_book {
   }
 
  private:
-  static constexpr std::uint32_t open = class_book::open;
-
-  // A class that looks for a leader.
-  struct candidate {
-    core::stable_key key;
-    std::uint32_t number;
+  // One rank.
+  struct part {
+    const rank_history* rank = nullptr;
+    const block_table* blocks = nullptr;
+    class_book* classes = nullptr;
+    packet sums;              ///< as in class_packet.hpp
+    std::uint32_t first = 0;  ///< number of its first class in the search
+    bool summed = false;
   };
 
   // The rest if there was no leader.
-  std::uint32_t slot_of(std::size_t number) const noexcept {
-    if (classes_->kind(number) == class_book::shapeless) return settings_->classes_per_key + 1;
-    const std::uint32_t slot = classes_->slot(number);
-    return slot == open ? settings_->classes_per_key : slot;
+  std::uint32_t slot(std::size_t number) const noexcept {
+    const std::uint32_t found = search_.slot(number);
+    return found == leader_search::open ? settings_->classes_per_key : found;
   }
 
-  // Those that no leader of an earlier epoch covers, in canonical order.
-  void list_uncovered() {
-    for (std::uint32_t c = 0; c != classes_->size(); ++c) {
-      if (classes_->kind(c) != class_book::shaped || classes_->slot(c) != open) continue;
-      const core::stable_key key = classes_->key(c);
-      classes_->sort_shape(c, [this](std::uint32_t a, std::uint32_t b) { return (*blocks_)[a].before((*blocks_)[b]); });
-      if (leaders_->size() != 0) classes_->place(c, slot_among_leaders(key, c));
-      if (classes_->slot(c) != open) continue;
-      if (open_.empty()) open_.reserve(classes_->size() - c);
-      open_.push_back({key, c});
-    }
-    sort_short(open_, [this](const candidate& a, const candidate& b) {
-      if (a.key != b.key) return a.key < b.key;
-      const class_sums &x = classes_->sums(a.number), &y = classes_->sums(b.number);
-      if (x.first_ns != y.first_ns) return x.first_ns < y.first_ns;
-      return before(a, b);
-    });
-  }
-  [[gnu::cold]] bool before(const candidate& a, const candidate& b) const {
-    packet first, second;
-    write(first, a);
-    write(second, b);
-    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+  // Asks for what `sum` will need for that rank, in three steps.
+  void approach(std::size_t number, int step) const noexcept {
+    if (number >= hosted_) return;
+    const part& soon = parts_[number];
+    if (step == 0) return core::approach(&soon, sizeof soon);
+    if (step == 1) return core::approach(soon.classes, sizeof *soon.classes);
+    soon.classes->approach_sums();
   }
 
-  // As it travels; the shape is by name.
-  void write(packet& out, const candidate& c) const {
-    const class_sums& sums = classes_->sums(c.number);
-    const class_book::share* const shape = classes_->shape(c.number);
-    const std::size_t size = classes_->shape_size(c.number);
-    put(out, shape_leader{c.key, sums.first_ns, sums.wait_ns, sums.count, 0, static_cast<std::uint32_t>(size)});
-    for (std::size_t i = 0; i != size; ++i) {
-      const block_table::name& name = (*blocks_)[shape[i].block];
-      put(out, shape_entry{name.block, name.within, shape[i].part});
-    }
-  }
-
-  // The first of an earlier epoch that covers it; with all slots taken that of the rest.
-  [[gnu::cold]] std::uint32_t slot_among_leaders(core::stable_key key, std::uint32_t number) const {
-    packet named;
-    write(named, {key, number});
-    const leader_reader mine(named.data(), named.size());
-    std::uint32_t slot = 0;
-    for (std::size_t i = leaders_->first_of(key); i != leaders_->size() && (*leaders_)[i].key == key; ++i, ++slot) {
-      if (distance(leaders_->shape(i), mine.shape()) <= settings_->class_distance) return slot;
-    }
-    return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
-  }
-
-  // The earliest of every key that is still uncovered.
-  void propose() {
-    best_.clear();
-    if (settled_ == settings_->classes_per_key) return;
-    std::vector<std::uint32_t>& first = scratch_->order;
-    first.clear();
-    std::size_t size = 0;
-    for (std::uint32_t i = 0; i != open_.size(); ++i) {
-      if (i != 0 && open_[i].key == open_[i - 1].key) continue;
-      first.push_back(i);
-      size += sizeof(shape_leader) + classes_->shape_size(open_[i].number) * sizeof(shape_entry);
-    }
-    best_.reserve(size);
-    for (const std::uint32_t i : first) write(best_, open_[i]);
-  }
-
-  // One round: each class that still looks for a leader joins that of its key, if it is near.
-  void settle() {
-    const std::uint32_t round = settled_++;
-    if (open_.empty()) return;
-    const packet& leaders = scratch_->leaders[round];
-    std::size_t left = 0, at = 0;
-    for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
-      for (; at != open_.size() && open_[at].key < leader.head().key; ++at) open_[left++] = open_[at];
-      if (at == open_.size() || open_[at].key != leader.head().key) continue;
-      const std::uint32_t place = leaders_->count_of(leader.head().key) + round;
-      spread(leader.shape());
-      for (; at != open_.size() && open_[at].key == leader.head().key; ++at) {
-        const candidate& c = open_[at];
-        if (near(leader, c)) {
-          classes_->place(c.number, place);
-        } else if (place + 1 >= settings_->classes_per_key) {
-          classes_->place(c.number, settings_->classes_per_key);  // no room for one more
-        } else {
-          open_[left++] = c;
-        }
-      }
-      for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
-    }
-    for (; at != open_.size(); ++at) open_[left++] = open_[at];
-    open_.resize(left);
-  }
-
-  // A shape into the scratch, by number of the block; what is unknown here is left out.
-  void spread(shape_view shape) {
-    std::vector<double>& parts = scratch_->parts;
-    std::vector<std::uint32_t>& blocks = scratch_->order;
-    if (parts.size() < blocks_->size()) parts.resize(blocks_->size(), 0);
-    blocks.clear();
-    for (std::size_t i = 0; i != shape.size(); ++i) {
-      const shape_entry e = shape[i];
-      const std::uint32_t b = blocks_->find(e.block, e.within);
-      if (b == key_map::none) continue;
-      parts[b] = e.share;
-      blocks.push_back(b);
-    }
-  }
-
-  // Is its shape near that of the leader, which is spread out? The order in which the ranks met the blocks could decide
-  // by its rounding what is just at the limit: there they are compared by name.
-  bool near(const leader_reader& leader, const candidate& c) const {
-    const double more = classes_->distance(c.number) - settings_->class_distance;
-    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
-  }
-  [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
-    packet named;
-    write(named, c);
-    return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
-  }
-
-  void sum(packet& out) {
-    catch_up();
-    summed_ = true;
+  void sum(std::size_t number, packet& out) {
+    for (int step = 0; step != 3; ++step) approach(number + 6 - 2 * static_cast<std::size_t>(step), step);
+    part& mine = parts_[number];
+    mine.summed = true;
+    class_book& classes = *mine.classes;
+    names_.of(*mine.blocks);
     using placed_class = merge_scratch::placed_class;
-    std::vector<placed_class>& all = scratch_->placed;
-    all.clear();
-    for (std::uint32_t c = 0; c != classes_->size(); ++c) {
-      const std::uint32_t slot = slot_of(c);
-      if (classes_->kind(c) == class_book::shaped) classes_->place(c, slot);
-      if (classes_->sums(c).count != 0) all.push_back({classes_->key(c), slot, c});
+    core::plain_vector<placed_class>& placed = scratch_->placed;
+    placed.clear();
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+      const std::uint32_t place = slot(mine.first + c);
+      if (classes.kind(c) == class_book::shaped) classes.place(c, place);
+      if (classes.sums(c).count != 0) placed.push_back({classes.key(c), place, c});
     }
-    sort_short(all, [](const placed_class& a, const placed_class& b) {
+    sort_short(placed, [](const placed_class& a, const placed_class& b) {
       return a.key != b.key ? a.key < b.key : a.slot < b.slot;
     });
-    out.reserve(out.size() + all.size() * (sizeof(packed_class) + sizeof(location_share)) +
-                classes_->terms() * sizeof(packed_term) + classes_->causers() * sizeof(location_share));
-    for (std::size_t i = 0, j = 0; i != all.size(); i = j) {
-      for (j = i + 1; j != all.size() && all[j].key == all[i].key && all[j].slot == all[i].slot;) ++j;
-      write_class(out, i, j);
+    out.reserve(out.size() + placed.size() * (sizeof(packed_class) + sizeof(location_share)) +
+                classes.terms() * sizeof(packed_term) + classes.causers() * sizeof(location_share));
+    for (std::size_t i = 0, j = 0; i != placed.size(); i = j) {
+      for (j = i + 1; j != placed.size() && placed[j].key == placed[i].key && placed[j].slot == placed[i].slot;) ++j;
+      write_class(mine, out, i, j);
     }
-    if (rank_->continues) {
-      for (const packet& leaders : scratch_->leaders) leaders_->join({leaders.data(), leaders.size()});
-      classes_->begin_anew();
+    if (mine.rank->continues) {
+      classes.begin_anew();
     } else {
-      *classes_ = {};
+      classes = {};
     }
-    open_ = {};
   }
 
   // Classes of this rank that are one now: some of scratch_->placed.
-  void write_class(packet& out, std::size_t first, std::size_t last) {
-    std::vector<term_sums>& terms = scratch_->terms;
-    std::vector<unsigned char>& used = scratch_->used;
-    if (used.size() < by_name_.size()) {
-      used.resize(by_name_.size(), 0);
-      terms.resize(by_name_.size());
+  void write_class(const part& mine, packet& out, std::size_t first, std::size_t last) {
+    core::plain_vector<term_sums>& terms = scratch_->terms;
+    core::plain_vector<std::uint64_t>& used = scratch_->used;
+    if (terms.size() < names_.size()) {
+      terms.resize(names_.size());
+      used.resize(names_.size() / 64 + 1, 0);
     }
     scratch_->waiters.clear();
     scratch_->causers.clear();
@@ -5550,43 +6132,50 @@ class merge_book {
     head.slot = scratch_->placed[first].slot;
     for (std::size_t i = first; i != last; ++i) {
       const std::uint32_t c = scratch_->placed[i].number;
-      const class_sums& sums = classes_->sums(c);
+      const class_sums& sums = mine.classes->sums(c);
       if (i == first) {
         head.sums = sums;
       } else {
         head.sums.add(sums);
       }
-      add_share(scratch_->waiters, {rank_->rank, static_cast<std::int32_t>(classes_->location(c)), sums.wait_ns});
-      classes_->each_causer(c, [this](const location_share& share) { add_share(scratch_->causers, share); });
-      classes_->each_term(c, [&](std::uint32_t block, const term_sums& t) {
-        if (used[block] == 0) terms[block] = {};
-        used[block] = 1;
-        terms[block].add(t);
+      const auto location = static_cast<std::int32_t>(mine.classes->location(c));
+      add_share(scratch_->waiters, {mine.rank->rank, location, sums.wait_ns});
+      mine.classes->each_causer(c, [this](const location_share& share) { add_share(scratch_->causers, share); });
+      mine.classes->each_term(c, [&](std::uint32_t block, const term_sums& t) {
+        const std::uint32_t place = names_.place(block);
+        const std::uint64_t bit = std::uint64_t{1} << place % 64;
+        if ((used[place / 64] & bit) == 0) {
+          used[place / 64] |= bit;
+          terms[place] = t;
+          ++head.terms;
+        } else {
+          terms[place].add(t);
+        }
       });
     }
     const std::size_t at = out.size();
     put(out, head);
-    for (const std::uint32_t b : by_name_) {
-      if (used[b] == 0) continue;
-      used[b] = 0;
-      put(out, packed_term{(*blocks_)[b].block, (*blocks_)[b].within, terms[b]});
-      ++head.terms;
+    for (std::size_t word = 0; word * 64 < names_.size(); ++word) {
+      for (std::uint64_t left = used[word]; left != 0; left &= left - 1) {
+        const std::size_t place = word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
+        const block_table::name& name = (*mine.blocks)[names_.block(place)];
+        put(out, packed_term{name.block, name.within, terms[place]});
+      }
+      used[word] = 0;
     }
     detail::finish_class(out, at, head, *scratch_);
   }
 
   const options* settings_;
-  const rank_history* rank_;
-  const block_table* blocks_;
-  class_book* classes_;
-  shape_leaders* leaders_;              ///< of earlier epochs
+  shape_leaders* leaders_;  ///< of earlier epochs
   merge_scratch* scratch_;
-  std::vector<std::uint32_t> by_name_;  ///< the numbers of all blocks
-  std::vector<candidate> open_;         ///< classes that have found no leader yet, in canonical order
-  packet best_;                         ///< what is proposed: by key, one each
-  std::uint32_t settled_ = 0;           ///< rounds
-  packet sums_;                         ///< as in class_packet.hpp
-  bool summed_ = false;
+  leader_search search_;
+  std::unique_ptr<part[]> parts_;
+  std::size_t hosted_;
+  packet best_;                          ///< what is proposed: by key, one each
+  packet found_;                         ///< the leaders of all rounds
+  core::plain_vector<std::size_t> ends_;  ///< of each round in found_
+  name_order names_;
   std::vector<merged_class> merged_;
 };
 
@@ -5722,8 +6311,8 @@ class rank_engine {
   struct scratch {
     posting_lists::scratch postings;
     key_map communicators;
-    std::vector<std::uint32_t> places;
-    std::vector<message_match> matches;
+    core::plain_vector<std::uint32_t> places;
+    core::plain_vector<message_match> matches;
     arrival_rule::scratch rule;
   };
 
@@ -5733,12 +6322,14 @@ class rank_engine {
               block_table& blocks, forward_scratch& forward)
       : rank_(&rank),
         settings_(&settings),
-        messages_(rank, clocks != nullptr),
-        collectives_(rank),
+        messages_(rank, clocks != nullptr, forward.merging.memory),
+        collectives_(rank, forward.merging.memory),
         memory_(&memory),
         blocks_(&blocks),
         clocks_(clocks),
-        scratch_(&forward) {
+        scratch_(&forward),
+        replies_(forward.merging.memory),
+        reply_bytes_(forward.merging.memory) {
     memory_->classes.use(settings, forward.merging);
   }
 
@@ -5767,7 +6358,7 @@ class rank_engine {
     messages_.seal(s.postings);
     collectives_.seal(s.communicators);
     if (collectives == 0) return;
-    answers_.resize(rank_->locations.size());
+    make_answers();
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
 
@@ -5830,17 +6421,17 @@ class rank_engine {
     totals_.unmatched = messages_.unmatched();
     messages_.matches(s.places, s.matches);
     messages_.release();
-    answers_.resize(rank_->locations.size());
+    make_answers();
     forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, *blocks_, memory_->classes, *scratch_));
     std::size_t first = 0;
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
       while (last != s.matches.size() && s.matches[last].location == l) ++last;
       const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
-      std::vector<arrival>& answers = answers_[l];
+      core::plain_vector<arrival>& answers = answers_[l];
       if (!std::is_sorted(answers.begin(), answers.end(), earlier)) sort_rarely(answers, earlier);
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, s.rule);
-      const std::vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
+      const core::plain_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
         clocks_->messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
@@ -5849,41 +6440,38 @@ class rank_engine {
       first = last;
     }
     answers_ = {};
-    reply_bytes_ = {};
-    replies_ = {};
+    reply_bytes_.release();
+    replies_.release();
   }
 
   // Stages 3 and 4.
   forward_pass& forward() noexcept { return *forward_; }
 
-  /// Afterwards: what the virtual clocks want to know.
-  void report() {
-    forward_->report(*clocks_);
-    forward_.reset();
-  }
-
   // Before stage 3, rank after rank, in steps.
   static constexpr int approach_steps = 1 + forward_pass::approach_steps;
   void approach(int step) const noexcept {
     if (step == 0) return core::approach(&forward_, sizeof forward_);
-    forward_->approach(step - 1);
-  }
-  // Before stage 5 of another rank: asks for what this one will need.
-  void approach() const noexcept {
-    if (forward_ != nullptr) forward_->approach(0);
-    memory_->classes.approach();
+    if (forward_ != nullptr) forward_->approach(step - 1);
   }
 
-  // Stage 5: merging.
-  void begin_merging() {
-    if (forward_ != nullptr) forward_->settle();
+  /// After stages 3 and 4, when nothing is left to do for it or for others: tells the virtual clocks what they want to know
+  /// and hands its classes over to `merging`, which is borrowed, as the rank with that number among those of the process.
+  void finish(merge_book& merging, std::size_t number) {
+    if (clocks_ != nullptr) {
+      forward_->report(*clocks_);
+    } else {
+      forward_->settle();
+    }
     forward_.reset();
+    merging_ = &merging;
+    number_ = number;
     class_book& classes = memory_->classes;
     for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sums(c).wait_ns;
-    merging_.reset(new merge_book(*settings_, *rank_, *blocks_, classes, memory_->leaders, scratch_->merging));
+    merging.take(number, *rank_, *blocks_, classes);
   }
-  merge_book& merging() noexcept { return *merging_; }
+  bool finished() const noexcept { return merging_ != nullptr; }
 
+  // Stage 5: merging.
   packet pack_result() {
     take_meanings();
     packet out;
@@ -5892,7 +6480,7 @@ class rank_engine {
       put(out, v);
     }
     put_all(out, meanings_);
-    merging_->write(out);
+    merging_->write(number_, out);
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
@@ -5913,14 +6501,12 @@ class rank_engine {
       if (at == known || meanings_[at].key != m.key) meanings_.push_back(m);
     }
     if (meanings_.size() != known) sort_meanings();
-    merging_->add(in.rest(), in.left());
+    merging_->add(number_, in.rest(), in.left());
   }
   const outcome& totals() const noexcept { return totals_; }
 
   void sum_classes() {
-    if (clocks_ == nullptr) return;
-    merging_->catch_up();
-    clocks_->classes(*merging_);
+    if (clocks_ != nullptr) clocks_->classes(*merging_, number_);
   }
 
   outcome present_result() {
@@ -5937,7 +6523,7 @@ class rank_engine {
     }
     result.waits = present(presented, *settings_);
     take_meanings();
-    std::vector<core::stable_key> used;
+    core::plain_vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {
         used.push_back(t.block);
@@ -5961,6 +6547,12 @@ class rank_engine {
     std::size_t end;  ///< in reply_bytes_
   };
 
+  // One list for each location.
+  void make_answers() {
+    answers_.reserve(rank_->locations.size());
+    while (answers_.size() < rank_->locations.size()) answers_.emplace_back(scratch_->merging.memory);
+  }
+
   // By key, each once; those that others bring join them. The first rank speaks for all of its process.
   void take_meanings() {
     if (meant_) return;
@@ -5982,10 +6574,11 @@ class rank_engine {
   rank_clocks* clocks_;
   forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
-  std::unique_ptr<merge_book> merging_;
-  std::vector<reply> replies_;
+  merge_book* merging_ = nullptr;
+  std::size_t number_ = 0;  ///< in `merging_`
+  core::plain_vector<reply> replies_;
   packet reply_bytes_;
-  std::vector<std::vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
+  std::vector<core::plain_vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
   std::vector<block_meaning> meanings_;
   bool meant_ = false;
   outcome totals_;
@@ -6029,9 +6622,11 @@ namespace detail {
 
 [[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
                                           const options& settings, epoch_memory* memories) {
+  forward_scratch scratch;  // first: its memory pool outlives what takes from it
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
-  forward_scratch scratch;
+  shape_leaders none;
+  merge_book merging(settings, count, count == 0 ? none : memories[0].leaders, scratch.merging);
   rank_engine::scratch first_pass;
   std::vector<rank_engine> engines;
   engines.reserve(count);
@@ -6060,32 +6655,36 @@ namespace detail {
                      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
                        at(i).forward().take_promises(packet_reader(data, size));
                      });
-  transport.forward([&](std::int32_t i, post_call post) { return at(i).forward().advance(post); },
-                    [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                      at(i).forward().receive(source, data, size);
-                    },
-                    [&](std::int32_t i, int step) { at(i).approach(step); }, rank_engine::approach_steps);
-
-  if (clocks != nullptr) {
-    for (std::size_t i = 0; i != count; ++i) engines[i].report();
-    clocks->charge_delays(transport);
-  }
+  // Where a process hosts many ranks, each goes on to its classes at once, while it is in the cache.
+  transport.forward(
+      [&](std::int32_t i, post_call post) {
+        if (at(i).finished()) return true;
+        const bool all = at(i).forward().advance(post);
+        if (all && count > 1) at(i).finish(merging, static_cast<std::size_t>(i));
+        return all;
+      },
+      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+        if (!at(i).finished()) at(i).forward().receive(source, data, size);
+      },
+      [&](std::int32_t i, int step) { at(i).approach(step); }, rank_engine::approach_steps);
   for (std::size_t i = 0; i != count; ++i) {
-    if (i + 2 < count) engines[i + 2].approach();
-    engines[i].begin_merging();
+    if (!engines[i].finished()) engines[i].finish(merging, i);
   }
+
+  if (clocks != nullptr) clocks->charge_delays(transport);
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
-    transport.reduce(
-        [&](std::int32_t i) { return at(i).merging().pack(); },
-        [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merging().merge(data, size); });
+    merging.propose();
+    transport.reduce([&](std::int32_t) { return merging.pack(); },
+                     [&](std::int32_t, const unsigned char* data, std::size_t size) { merging.merge(data, size); });
     packet leaders;
-    transport.broadcast([&](std::int32_t i) { return at(i).merging().pack(); },
+    transport.broadcast([&](std::int32_t) { return merging.pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
                           if (i == 0) leaders.assign(data, data + size);  // the same for all
                         });
     if (leaders.empty()) break;
-    scratch.merging.leaders.push_back(std::move(leaders));
+    merging.settle(leaders);
   }
+  merging.close();
   for (std::size_t i = 0; i != count; ++i) engines[i].sum_classes();
   transport.reduce(
       [&](std::int32_t i) { return at(i).pack_result(); },
@@ -6183,14 +6782,13 @@ class simulated_transport {
 
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
-    constexpr std::uint32_t nothing = 0xffffffffu;
-    std::vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), nothing);  // of the packet for each rank
+    core::plain_vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), none);  // of the packet for each rank
     std::deque<packet> packets;  // they are referred to; used again by the next rank
-    std::vector<std::int32_t> receivers;
+    core::plain_vector<std::int32_t> receivers;
     const auto to = [&](std::int32_t rank) -> packet& {
       if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
       std::uint32_t& at = slots[static_cast<std::size_t>(rank)];
-      if (at == nothing) {
+      if (at == none) {
         at = static_cast<std::uint32_t>(receivers.size());
         receivers.push_back(rank);
         if (packets.size() == at) packets.emplace_back();
@@ -6203,7 +6801,7 @@ class simulated_transport {
         produce(i, to, room_);
         for (std::size_t k = 0; k != receivers.size(); ++k) {
           packet& out = packets[k];
-          slots[static_cast<std::size_t>(receivers[k])] = nothing;
+          slots[static_cast<std::size_t>(receivers[k])] = none;
           if (out.empty()) continue;
           consume(receivers[k], i, out.data(), out.size());
           out.clear();
@@ -6224,30 +6822,33 @@ class simulated_transport {
   template <class Advance, class Receive, class Approach>
   void forward(Advance&& advance, Receive&& receive, Approach&& approach, int steps) const {
     const auto count = static_cast<std::size_t>(ranks_);
-    std::vector<std::deque<std::int32_t>> ready((count + block - 1) / block);
-    std::deque<std::size_t> turns;
-    std::vector<place> places(count);
+    core::plain_vector<queue> ready((count + block - 1) / block);  // ranks of each block
+    queue turns;                                                   // blocks
+    core::plain_vector<place> places(count);
+    core::memory_pool memory;
     std::vector<letter> letters;  // delivered when it is their receiver's turn: only then is its memory near
-    std::vector<std::uint32_t> unused;
-    for (std::int32_t i = 0; i != ranks_; ++i) ready[static_cast<std::size_t>(i) / block].push_back(i);
-    for (std::size_t b = 0; b != ready.size(); ++b) turns.push_back(b);
-    const auto come = [&](std::int32_t i, int until) {
-      for (std::uint8_t& done = places[static_cast<std::size_t>(i)].approached; done < until; ++done) approach(i, done);
+    core::plain_vector<std::uint32_t> unused;
+    const auto next_rank = [&places](std::uint32_t at) -> std::uint32_t& { return places[at].next; };
+    const auto next_block = [&ready](std::uint32_t at) -> std::uint32_t& { return ready[at].next; };
+    for (std::uint32_t i = 0; i != count; ++i) ready[i / block].push(i, next_rank);
+    for (std::uint32_t b = 0; b != ready.size(); ++b) turns.push(b, next_block);
+    const auto come = [&](std::uint32_t i, int until) {
+      for (std::uint8_t& done = places[i].approached; done < until; ++done) approach(static_cast<std::int32_t>(i), done);
     };
     std::int32_t left = ranks_;
-    while (!turns.empty()) {
-      std::deque<std::int32_t>& here = ready[turns.front()];
-      while (!here.empty()) {
-        const std::int32_t i = here.front();
-        place& mine = places[static_cast<std::size_t>(i)];
-        come(i, steps);
-        here.pop_front();
+    while (turns.first != none) {
+      queue& here = ready[turns.first];
+      while (here.first != none) {
+        const std::uint32_t number = here.first;
+        const auto i = static_cast<std::int32_t>(number);
+        place& mine = places[number];
+        come(number, steps);
+        here.first = mine.next;
         mine.queued = false;
         mine.approached = 0;
-        for (int k = 0; k < steps && static_cast<std::size_t>(k) < here.size(); ++k) {
-          come(here[static_cast<std::size_t>(k)], steps - k);
-        }
-        if (steps != 0 && here.empty() && turns.size() > 1) come(ready[turns[1]].front(), steps);
+        int step = steps;
+        for (std::uint32_t at = here.first; step > 0 && at != none; --step, at = places[at].next) come(at, step);
+        if (here.first == none && here.next != none) come(ready[here.next].first, steps);
         for (std::uint32_t l = std::exchange(mine.first, none); l != none;) {
           receive(i, letters[l].source, letters[l].data.data(), letters[l].data.size());
           unused.push_back(l);
@@ -6256,29 +6857,30 @@ class simulated_transport {
         const bool all = advance(i, [&](std::int32_t to, const packet& data) {
           if (unused.empty()) {
             unused.push_back(static_cast<std::uint32_t>(letters.size()));
-            letters.emplace_back();
+            letters.emplace_back(memory);
           }
-          const std::uint32_t number = unused.back();
+          const std::uint32_t fresh = unused.back();
           unused.pop_back();
-          letter& l = letters[number];
+          letter& l = letters[fresh];
           l.source = i;
           l.next = none;
           l.data.assign(data.begin(), data.end());
           place& there = places[static_cast<std::size_t>(to)];
-          (there.first == none ? there.first : letters[there.last].next) = number;
-          there.last = number;
+          (there.first == none ? there.first : letters[there.last].next) = fresh;
+          there.last = fresh;
           if (there.queued) return;
           there.queued = true;
-          std::deque<std::int32_t>& queue = ready[static_cast<std::size_t>(to) / block];
-          if (queue.empty() && &queue != &here) turns.push_back(static_cast<std::size_t>(to) / block);
-          queue.push_back(to);
+          const auto receiver = static_cast<std::uint32_t>(to);
+          queue& its = ready[receiver / block];
+          if (its.first == none && &its != &here) turns.push(receiver / block, next_block);
+          its.push(receiver, next_rank);
         });
         if (all && !mine.finished) {
           mine.finished = true;
           --left;
         }
       }
-      turns.pop_front();
+      turns.first = here.next;
     }
     if (left != 0) throw std::logic_error("whywait-X004: the ranks' records wait for each other in a circle");
   }
@@ -6309,7 +6911,20 @@ class simulated_transport {
  private:
   static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
   static constexpr std::uint32_t none = 0xffffffffu;
+  /// Ranks or blocks, each of which knows the one behind it.
+  struct queue {
+    std::uint32_t first = none, last = none;
+    std::uint32_t next = none;  ///< of a block: the next in turn
+
+    template <class Next>
+    void push(std::uint32_t number, Next&& next_of) {
+      next_of(number) = none;
+      (first == none ? first : next_of(last)) = number;
+      last = number;
+    }
+  };
   struct letter {
+    explicit letter(core::memory_pool& memory) : data(memory) {}
     std::int32_t source = 0;
     std::uint32_t next = none;  ///< to the same rank
     packet data;
@@ -6317,6 +6932,7 @@ class simulated_transport {
   /// What `forward` knows of one rank.
   struct place {
     std::uint32_t first = none, last = none;  ///< letters to it
+    std::uint32_t next = none;                ///< rank whose turn comes after its own
     std::uint8_t approached = 0;              ///< steps done
     bool queued = true, finished = false;
   };
@@ -9630,26 +10246,35 @@ struct place {
 /// that sorts first, so the result does not depend on the order of `add`.
 class names {
  public:
-  /// O(1) on average.
+  struct entry {
+    core::stable_key key;
+    place where;
+    bool operator==(const entry& o) const noexcept { return key == o.key && where == o.where; }
+  };
+
+  /// O(1) on average. The key 0 names nothing.
   [[gnu::cold]] void add(core::stable_key key, place where) {
-    const auto [found, inserted] = table_.try_emplace(key, where);
-    if (!inserted && better(where, found->second)) found->second = std::move(where);
+    if (key == 0) return;
+    const auto fresh = static_cast<std::uint32_t>(table_.size());
+    const std::uint32_t found = numbers_.intern(key, fresh);
+    if (found == fresh) table_.push_back({key, std::move(where)});
+    else if (better(where, table_[found].where)) table_[found].where = std::move(where);
   }
   void add(const names& others) {
-    for (const auto& [key, where] : others.table_) add(key, where);
+    for (const entry& e : others.table_) add(e.key, e.where);
   }
 
-  /// The place of a key, or null.
+  /// The place of a key, or null. Valid until something is added.
   [[gnu::cold]] const place* find(core::stable_key key) const noexcept {
-    const auto found = table_.find(key);
-    return found == table_.end() ? nullptr : &found->second;
+    const std::uint32_t found = numbers_.find(key);
+    return found == explain::key_map::none ? nullptr : &table_[found].where;
   }
   std::size_t size() const noexcept { return table_.size(); }
 
   /// All entries, sorted by key.
-  [[gnu::cold]] std::vector<std::pair<core::stable_key, place>> entries() const {
-    std::vector<std::pair<core::stable_key, place>> all(table_.begin(), table_.end());
-    explain::sort_rarely(all, [](const auto& a, const auto& b) { return a.first < b.first; });
+  [[gnu::cold]] std::vector<entry> entries() const {
+    std::vector<entry> all = table_;
+    explain::sort_rarely(all, [](const entry& a, const entry& b) { return a.key < b.key; });
     return all;
   }
 
@@ -9671,7 +10296,9 @@ class names {
     if (const int c = a.module.compare(b.module)) return c < 0;
     return a.offset < b.offset;
   }
-  std::unordered_map<core::stable_key, place> table_;
+
+  explain::key_map numbers_;  // in table_
+  std::vector<entry> table_;
 };
 
 /// Code location in a text: "halo.cpp:142", "halo.cpp:142-150", without debug information "app+0x1234", else "".
@@ -10300,7 +10927,7 @@ class json_writer {
   }
 
   Sink sink_;
-  std::vector<std::size_t> members_;  ///< members written so far of each open object or array
+  core::plain_vector<std::size_t> members_;  ///< members written so far of each open object or array
   bool after_key_ = false;
   bool started_ = false;
 };
@@ -10690,9 +11317,9 @@ struct side_row {
 };
 
 /// The page of one side, at most `most` rows: of a longer one the end. `cut` becomes true then.
-[[gnu::cold]] inline std::vector<side_row> rows_of(const explain::picture_side& side, std::size_t most, bool& cut) {
-  std::vector<side_row> rows;
-  std::vector<std::size_t> ends;  // of the nodes around
+[[gnu::cold]] inline core::plain_vector<side_row> rows_of(const explain::picture_side& side, std::size_t most, bool& cut) {
+  core::plain_vector<side_row> rows;
+  core::plain_vector<std::size_t> ends;  // of the nodes around
   for (std::size_t i = 0; i != side.nodes.size(); ++i) {
     while (!ends.empty() && ends.back() <= i) ends.pop_back();
     rows.push_back({&side.nodes[i], static_cast<std::int64_t>(ends.size())});
@@ -10728,7 +11355,7 @@ struct side_row {
                                    const names& known) {
   constexpr std::size_t most = 600;
   picture out;
-  const std::vector<detail::side_row> a = detail::rows_of(sides.waiter, most, out.cut),
+  const core::plain_vector<detail::side_row> a = detail::rows_of(sides.waiter, most, out.cut),
                                       b = detail::rows_of(sides.causer, most, out.cut);
   out.waiter = {wait.rank, sides.waiter.thread, seconds_of(wait.wait_ns)};
   out.causer = {wait.causer_rank, sides.causer.thread, 0};
@@ -10739,7 +11366,7 @@ struct side_row {
 
   // best[i][j]: of what is left from rows i and j on
   const std::size_t width = b.size() + 1;
-  std::vector<int> best((a.size() + 1) * width, 0);
+  core::plain_vector<int> best((a.size() + 1) * width, 0);
   for (std::size_t i = a.size(); i-- != 0;)
     for (std::size_t j = b.size(); j-- != 0;) {
       int& here = best[i * width + j];
@@ -10908,7 +11535,7 @@ namespace detail {
   out.run.clock_violations = found.clock_violations;
 
   const detail::name_resolver resolve(found, known);
-  std::vector<const explain::explanation*> order;
+  core::plain_vector<const explain::explanation*> order;
   for (const explain::explanation& e : found.waits) order.push_back(&e);
   explain::sort_rarely(order, [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
 
@@ -11289,14 +11916,14 @@ class picture_writer {
     const std::size_t all = p_.rows.size();
     kept_.assign(all, all <= few_rows ? 1 : 0);
     if (all <= few_rows) return;
-    std::vector<std::size_t> order(all), around(all, all), open;
+    core::plain_vector<std::size_t> order(all), around(all, all), open;
     for (std::size_t i = 0; i != all; ++i) {
       order[i] = i;
       while (!open.empty() && p_.rows[open.back()].depth >= p_.rows[i].depth) open.pop_back();
       if (!open.empty()) around[i] = open.back();
       open.push_back(i);
     }
-    std::vector<char> differing(all);  // and the lines of a loop that does: they say which it is
+    core::plain_vector<char> differing(all);  // and the lines of a loop that does: they say which it is
     for (std::size_t i = 0; i != all; ++i)
       differing[i] = differs(p_.rows[i]) || (is_line(p_.rows[i]) && around[i] != all && differs(p_.rows[around[i]]));
     explain::sort_rarely(order, [this, &differing](std::size_t a, std::size_t b) {
@@ -11305,7 +11932,7 @@ class picture_writer {
       if (apart(x) != apart(y)) return apart(x) > apart(y);
       return seconds(x.causer) > seconds(y.causer);
     });
-    std::vector<char> trial;
+    core::plain_vector<char> trial;
     std::size_t tries = 0;
     for (const std::size_t row : order) {
       if (kept_[row] != 0) continue;
@@ -11318,7 +11945,7 @@ class picture_writer {
     for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
       if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;
   }
-  [[gnu::cold]] static std::size_t lines_of(const std::vector<char>& kept) {
+  [[gnu::cold]] static std::size_t lines_of(const core::plain_vector<char>& kept) {
     std::size_t lines = 0;
     for (std::size_t i = 0; i != kept.size(); ++i) lines += kept[i] != 0 || i == 0 || kept[i - 1] != 0 ? 1 : 0;
     return lines;
@@ -11327,7 +11954,7 @@ class picture_writer {
   const picture& p_;
   std::string margin_;
   std::size_t side_;
-  std::vector<char> kept_;
+  core::plain_vector<char> kept_;
   std::string out_;
 };
 
@@ -12199,7 +12826,7 @@ namespace report {
 /// Ranks of a list as ranges, "0-3, 5 and 7", and how many there are. Many ranges become a number: "12 ranks".
 struct rank_words {
   std::string text;                 ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
-  std::vector<std::int32_t> ranks;  ///< sorted, without repetition
+  core::plain_vector<std::int32_t> ranks;  ///< sorted, without repetition
   bool others = false;              ///< the list was bounded: more took part
 };
 
@@ -12458,19 +13085,23 @@ class text_writer {
 
   /// How much each kind of wait takes, where there are several: "late sender 32 %, late receiver 1.5 % of rank time".
   [[gnu::cold]] void patterns(const std::vector<wait_group>& groups) {
-    std::vector<std::pair<std::string, double>> sums;
+    struct pattern_sum {
+      const std::string* pattern;
+      double seconds;
+    };
+    core::plain_vector<pattern_sum> sums;
     for (const wait_group& g : groups) {
       std::size_t same = 0;
-      while (same != sums.size() && sums[same].first != g.sum.pattern) ++same;
-      if (same == sums.size()) sums.emplace_back(g.sum.pattern, g.sum.seconds);
-      else sums[same].second += g.sum.seconds;
+      while (same != sums.size() && *sums[same].pattern != g.sum.pattern) ++same;
+      if (same == sums.size()) sums.push_back({&g.sum.pattern, g.sum.seconds});
+      else sums[same].seconds += g.sum.seconds;
     }
-    explain::sort_rarely(sums, [](const auto& a, const auto& b) { return a.second > b.second; });
+    explain::sort_rarely(sums, [](const pattern_sum& a, const pattern_sum& b) { return a.seconds > b.seconds; });
     std::string text;
     int several = 0;
     for (const auto& [pattern, seconds] : sums)
       if (seconds >= 0.1 * o_.quiet_below * r_.run.location_seconds)
-        text += (several++ == 0 ? "" : ", ") + pattern_words(pattern) + " " + percent(seconds / r_.run.location_seconds);
+        text += (several++ == 0 ? "" : ", ") + pattern_words(*pattern) + " " + percent(seconds / r_.run.location_seconds);
     if (several > 1) paragraph(text + " of rank time", "  ");
   }
 
@@ -12570,7 +13201,7 @@ class text_writer {
     std::vector<table_row> rows;
     double unlisted = 0;
     std::size_t timed = 0, more = 0, steps = 0, more_steps = 0;
-    std::vector<bool> told(w.residual.size());
+    core::plain_vector<bool> told(w.residual.size());
     const auto untimed = [](const residual_entry& r) { return r.kind == "step" && r.seconds == 0; };
     const auto add_step = [&](std::size_t i, bool under) {
       const residual_entry& r = w.residual[i];

@@ -12,7 +12,7 @@ namespace core = whywait::core;
 
 namespace {
 
-void put(std::set<std::uint64_t>& all, const core::data_record& r) {
+void put_once(std::set<std::uint64_t>& all, const core::data_record& r) {
   const std::uint64_t stride = r.stride != 0 ? r.stride : r.end - r.begin, piece = r.stride != 0 ? r.piece : r.end - r.begin;
   for (std::uint64_t p = r.begin; p < r.end; p += stride)
     for (std::uint64_t b = p; b != p + piece; ++b) CHECK(all.insert(b).second);
@@ -66,7 +66,7 @@ TEST_CASE("what was added is what comes out, each byte once") {
       last = begin;
       core::data_record r;
       r.begin = begin, r.end = end, r.stride = stride, r.piece = piece;
-      put(found, r);
+      put_once(found, r);
     };
     const unsigned grid = number(1, 3) * 4, most = number(1, 3);
     std::uint64_t at = 0;

@@ -22,8 +22,6 @@ using whywait::range;
 
 namespace {
 
-namespace flag = core::data_flag;
-
 /// What this thread recorded since it was made.
 class since {
  public:
@@ -46,7 +44,21 @@ class since {
 
 std::string name_of(std::uint32_t site) { return core::the_registry()->sites[site].name; }
 
-void put(std::set<std::uint64_t>& all, const data_record& r) {
+/// Which bytes of an array: a set that costs little per byte.
+class byte_set {
+ public:
+  void insert(std::uint64_t byte) {
+    if (byte >= has_.size()) has_.resize(byte + 1);
+    has_[byte] = 1;
+  }
+  bool empty() const { return has_.empty(); }
+  friend bool operator==(const byte_set& a, const byte_set& b) { return a.has_ == b.has_; }  // neither ends with 0
+
+ private:
+  std::vector<char> has_;
+};
+
+void put(byte_set& all, const data_record& r) {
   const std::uint64_t stride = r.stride != 0 ? r.stride : r.end - r.begin, piece = r.stride != 0 ? r.piece : r.end - r.begin;
   for (std::uint64_t p = r.begin; p < r.end; p += stride)
     for (std::uint64_t b = p; b < std::min(p + piece, r.end); ++b) all.insert(b);
@@ -68,7 +80,7 @@ TEST_CASE("a loop leaves one record for each range") {
   CHECK((r[0].op == data_op::read && r[0].begin == 0 && r[0].end == 1600 && r[0].stride == 0));
   CHECK((r[1].op == data_op::read && r[1].begin == 24 && r[1].end == 24 + 9 * 160 + 8 && r[1].stride == 160 && r[1].piece == 8));
   CHECK((r[2].op == data_op::write && r[2].begin == 168 && r[2].end == 168 + 7 * 160 + 144 && r[2].stride == 160 && r[2].piece == 144));
-  CHECK(r[2].flags == flag::update);
+  CHECK(r[2].flags == core::data_flag::update);
   CHECK((r[3].op == data_op::iterations && r[3].object == 0 && r[3].begin == 1 && r[3].end == 9 && r[3].stride == 0));
   CHECK((r[4].begin == 0 && r[4].end == 100 && r[4].stride == 8 && r[4].piece == 2));
   CHECK((r[5].op == data_op::iterations && r[5].object == r[0].object && r[5].begin == 320 && r[5].end == 480));
@@ -114,14 +126,14 @@ TEST_CASE("random boxes of random arrays are recorded to the byte") {
     }
     since here;
     whywait::writes("boxes", range(room, box({low[0], high[0]}, {low[1], high[1]}, {low[2], high[2]}, {low[3], high[3]})));
-    std::set<std::uint64_t> plain, found;
+    byte_set plain, found;
     for (unsigned i = low[0]; i < std::min(high[0], e[0]); ++i)
       for (unsigned j = low[1]; j < std::min(high[1], e[1]); ++j)
         for (unsigned k = low[2]; k < std::min(high[2], e[2]); ++k)
           for (unsigned l = low[3]; l < std::min(high[3], e[3]); ++l)
             for (unsigned b = 0; b != 2; ++b) plain.insert((((i * e[1] + j) * e[2] + k) * e[3] + l) * 2 + b);
     for (const data_record& r : here.all()) {
-      CHECK((r.flags & flag::bounds) == 0);
+      CHECK((r.flags & core::data_flag::bounds) == 0);
       put(found, r);
     }
     REQUIRE(found == plain);
@@ -174,7 +186,7 @@ TEST_CASE("marks of synchronisation name the thing, barriers count their turns")
   CHECK(r[0].site != r[1].site);
   CHECK(r[2].object == r[3].object);
   CHECK(r[2].object != r[0].object);
-  CHECK((r[0].flags == 0 && r[2].flags == flag::everyone && r[2].order + 1 == r[3].order));
+  CHECK((r[0].flags == 0 && r[2].flags == core::data_flag::everyone && r[2].order + 1 == r[3].order));
   std::uint32_t other = 0, turn = 0;
   std::thread([&] {
     since there;
@@ -199,9 +211,9 @@ TEST_CASE("accesses through a view are recorded as they are made, by random prog
   std::size_t records = 0, accesses = 0;
   for (int round = 0; round != 150; ++round) {
     // (op, flags, object, block) -> bytes, in one segment between two marks
-    std::map<std::tuple<int, int, std::uint32_t, std::string>, std::set<std::uint64_t>> plain, found;
+    std::map<std::tuple<int, int, std::uint32_t, std::string>, byte_set> plain, found;
     const auto touch = [&](int kind, std::uint32_t object, const char* block, std::uint64_t index) {
-      auto& bytes = plain[{kind == 0 ? 0 : 1, kind == 2 ? static_cast<int>(flag::update) : 0, object, block}];
+      auto& bytes = plain[{kind == 0 ? 0 : 1, kind == 2 ? static_cast<int>(core::data_flag::update) : 0, object, block}];
       for (std::uint64_t b = index * 8; b != index * 8 + 8; ++b) bytes.insert(b);
       ++accesses;
     };
@@ -265,10 +277,10 @@ TEST_CASE("a tracked value records who reads, writes and updates it") {
   const int sum = x[2] + x[3];
   x[7] /= 2;
   CHECK(sum == 7);
-  std::set<std::uint64_t> read, written, updated;
-  for (const data_record& r : here.all()) put(r.op == data_op::read ? read : r.flags == flag::update ? updated : written, r);
+  byte_set read, written, updated;
+  for (const data_record& r : here.all()) put(r.op == data_op::read ? read : r.flags == core::data_flag::update ? updated : written, r);
   const auto elements = [](std::initializer_list<std::uint64_t> list) {
-    std::set<std::uint64_t> all;
+    byte_set all;
     for (const std::uint64_t i : list)
       for (std::uint64_t b = i * 4; b != i * 4 + 4; ++b) all.insert(b);
     return all;
@@ -293,7 +305,7 @@ TEST_CASE("of a sampled array exactly the accesses to the sample are recorded") 
   const array_view<double> v(large, size);
   for (int way = 0; way != 4; ++way) {
     since here;
-    std::set<std::uint64_t> plain, found;
+    byte_set plain, found;
     const auto touch = [&](std::size_t i) {
       v[i] = 1;
       if (watched.count(i / 8) != 0)
@@ -309,7 +321,7 @@ TEST_CASE("of a sampled array exactly the accesses to the sample are recorded") 
       for (int k = 0; k != 50000; ++k) touch(std::uniform_int_distribution<std::size_t>(0, size - 1)(random));
     }
     for (const data_record& r : here.all()) {
-      CHECK(r.flags == flag::sampled);
+      CHECK(r.flags == core::data_flag::sampled);
       put(found, r);
     }
     REQUIRE(found == plain);

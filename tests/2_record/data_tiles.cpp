@@ -24,8 +24,6 @@ using way = data::access;  // access() is a call of the system
 
 namespace {
 
-namespace flag = core::data_flag;
-
 /// (op, flags, object) -> bytes.
 using touched = std::map<std::tuple<int, int, std::uint32_t>, std::set<std::uint64_t>>;
 
@@ -36,7 +34,7 @@ void put(touched& all, const data_record& r) {
 }
 void put(touched& all, way how, std::uint32_t object, std::uint64_t begin, std::uint64_t end) {
   const int op = static_cast<int>(how == way::read ? data_op::read : data_op::write);
-  for (std::uint64_t b = begin; b < end; ++b) all[{op, how == way::update ? int(flag::update) : 0, object}].insert(b);
+  for (std::uint64_t b = begin; b < end; ++b) all[{op, how == way::update ? int(core::data_flag::update) : 0, object}].insert(b);
 }
 
 touched recorded_since(std::uint64_t first) {

@@ -48,7 +48,7 @@ record::kept_details& kept() { return *record::kept_details::of(*record::this_lo
 
 using choice = core::settings::timeline_choice;
 
-const char* name_of(std::uint32_t number) { return core::the_registry()->sites[number].name; }
+const char* place_name(std::uint32_t number) { return core::the_registry()->sites[number].name; }
 
 std::string text(const record::path_order& order, std::uint64_t first, std::uint64_t last) {
   std::string out;
@@ -57,7 +57,7 @@ std::string text(const record::path_order& order, std::uint64_t first, std::uint
     if (!out.empty()) out += ' ';
     if (n.count != 1) out += std::to_string(n.count) + "x";
     if (n.is(flag::continued)) out += "..";
-    if (!n.is_loop()) out += name_of(n.number());
+    if (!n.is_loop()) out += place_name(n.number());
     if (n.body != 0) out += "(" + text(order, at + 1, at + 1 + n.body) + ")";
     if (n.is(flag::unfinished)) out += "..";
   }
@@ -107,7 +107,7 @@ std::vector<std::string> words(const std::vector<explain::timeline_mark>& marks)
     all.push_back((m.kind == core::timeline_event::enter   ? "begin "
                    : m.kind == core::timeline_event::leave ? "end "
                                                            : "visit ") +
-                  std::string(name_of(m.block)));
+                  std::string(place_name(m.block)));
   return all;
 }
 
@@ -240,12 +240,12 @@ TEST_CASE("when the timeline is full every mark is still counted, and what is lo
 
 namespace {
 
-std::uint64_t handled = 0;  // of the thread that is interrupted
+std::uint64_t recorded_by_handler = 0;  // of the thread that is interrupted
 
-void marking_handler(int) {
+void recording_handler(int) {
   WHYWAIT_REGION("in a handler");
   WHYWAIT_BLOCK("block in a handler");
-  handled = handled + 1;
+  recorded_by_handler = recorded_by_handler + 1;
 }
 
 // How often each block was visited by what was kept of the order.
@@ -266,10 +266,10 @@ TEST_CASE("marks of signal handlers are left out where they interrupt another, a
   std::atomic<bool> done{false}, started{false};
   std::thread worker([&] {
     record::location& here = *record::this_location();
-    marking_handler(0);  // its places are known
+    recording_handler(0);  // its places are known
     started = true;
     std::uint64_t regions = 0, blocks = 0;
-    while (handled < 300) {
+    while (recorded_by_handler < 300) {
       for (int i = 0; i < 50; ++i) inner(3);
       regions += 50;
       blocks += 150;
@@ -295,14 +295,14 @@ TEST_CASE("marks of signal handlers are left out where they interrupt another, a
       lost += s.lost;
     }
     // in the handler a region (two marks) and a block; each may have been left out
-    CHECK(more.line.happened() + more.left_out == 2 * regions + blocks + 3 * handled);
-    CHECK(in_order <= regions + blocks + 2 * handled);
-    CHECK(in_order + more.left_out + lost >= regions + blocks + 2 * handled);
+    CHECK(more.line.happened() + more.left_out == 2 * regions + blocks + 3 * recorded_by_handler);
+    CHECK(in_order <= regions + blocks + 2 * recorded_by_handler);
+    CHECK(in_order + more.left_out + lost >= regions + blocks + 2 * recorded_by_handler);
     const recorded profile;
-    CHECK(profile.visits("in a handler") == handled);
+    CHECK(profile.visits("in a handler") == recorded_by_handler);
     CHECK(profile.visits("inner") == regions);
   });
-  std::signal(SIGUSR1, marking_handler);
+  std::signal(SIGUSR1, recording_handler);
   while (!started) std::this_thread::yield();
   while (!done) {
     pthread_kill(worker.native_handle(), SIGUSR1);

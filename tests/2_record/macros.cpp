@@ -5,16 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
-#include <thread>
 
 #include "recorded.hpp"
 
 namespace {
-
-template <class Test>
-void on_new_thread(Test test) {
-  std::thread(test).join();
-}
 
 struct before_main {
   before_main() { WHYWAIT_REGION("before main"); }

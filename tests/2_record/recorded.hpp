@@ -8,9 +8,16 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <thread>
 
 /// The tests read what they record.
 inline const bool listening = (whywait::record::listen(), true);
+
+/// Runs it on a new thread, so that it begins with an empty location.
+template <class Test>
+void on_new_thread(Test test) {
+  std::thread(test).join();
+}
 
 /// What this thread has recorded so far, by name.
 class recorded {

@@ -9,19 +9,12 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
-#include <thread>
 
 #include "recorded.hpp"
 
 using whywait::record::mismatch;
 
 namespace {
-
-// Runs on a new thread, so that every test begins with an empty location.
-template <class Test>
-void on_new_thread(Test test) {
-  std::thread(test).join();
-}
 
 std::string first_mismatch() {
   char text[300];

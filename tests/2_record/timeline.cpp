@@ -12,12 +12,12 @@
 #include <vector>
 
 using namespace whywait;
-using kind = core::timeline_event;
+using happening = core::timeline_event;
 
 namespace {
 
 struct plain_event {
-  kind::kind_t what;
+  happening::kind_t what;
   std::uint32_t number;
   std::uint64_t ticks;
 };
@@ -28,7 +28,7 @@ explain::location_timeline read(record::timeline& from) {
     to.events.insert(to.events.end(), first, first + count);
   });
   std::uint64_t kept = 0;
-  for (const core::timeline_event& e : to.events) kept += e.kind() != kind::clock ? 1 : 0;
+  for (const core::timeline_event& e : to.events) kept += e.kind() != happening::clock ? 1 : 0;
   to.lost = from.happened() - kept;
   to.lost_first = from.keeps_last();
   return to;
@@ -43,15 +43,15 @@ std::vector<plain_event> random_events(std::mt19937_64& random, std::size_t coun
     const std::uint32_t number = 1 + static_cast<std::uint32_t>(random() % 1000);
     const unsigned choice = static_cast<unsigned>(random() % 5);
     if (choice == 0 && !events.empty()) {
-      events.push_back({kind::visit, number, events.back().ticks});
+      events.push_back({happening::visit, number, events.back().ticks});
       continue;
     }
     now += random() % step;
     if (choice < 3 && open.size() < 20) {
       open.push_back(number);
-      events.push_back({kind::enter, number, now});
+      events.push_back({happening::enter, number, now});
     } else if (!open.empty()) {
-      events.push_back({kind::leave, open.back(), now});
+      events.push_back({happening::leave, open.back(), now});
       open.pop_back();
     }
   }
@@ -60,8 +60,8 @@ std::vector<plain_event> random_events(std::mt19937_64& random, std::size_t coun
 
 void tell(record::timeline& line, const std::vector<plain_event>& events) {
   for (const plain_event& e : events) {
-    if (e.what == kind::enter) line.enter(e.number, e.ticks);
-    else if (e.what == kind::leave) line.leave(e.number, e.ticks);
+    if (e.what == happening::enter) line.enter(e.number, e.ticks);
+    else if (e.what == happening::leave) line.leave(e.number, e.ticks);
     else line.visit(e.number);
   }
 }
@@ -72,7 +72,7 @@ void compare(const explain::location_timeline& found, const std::vector<plain_ev
   std::uint64_t high = 0;
   std::size_t at = first;
   for (const core::timeline_event& e : found.events) {
-    if (e.kind() == kind::clock) {
+    if (e.kind() == happening::clock) {
       high = std::uint64_t(e.low) << 32;
       continue;
     }
@@ -91,8 +91,8 @@ void check_nesting(const std::vector<explain::timeline_mark>& marks) {
   for (const explain::timeline_mark& m : marks) {
     REQUIRE(m.at_ns >= now);
     now = m.at_ns;
-    if (m.kind == kind::enter) open.push_back(m.block);
-    if (m.kind != kind::leave) continue;
+    if (m.kind == happening::enter) open.push_back(m.block);
+    if (m.kind != happening::leave) continue;
     REQUIRE_FALSE(open.empty());
     REQUIRE(open.back() == m.block);
     open.pop_back();
@@ -114,9 +114,9 @@ TEST_CASE("with room for all, all events come back with their whole times") {
       record::timeline line;
       REQUIRE(line.open(budget, last));
       // the first events lie around a change of the upper half
-      std::vector<plain_event> events{{kind::enter, 1, before_wrap}};
+      std::vector<plain_event> events{{happening::enter, 1, before_wrap}};
       for (const plain_event& e : random_events(random, 30000, before_wrap, step)) events.push_back(e);
-      events.push_back({kind::leave, 1, events.back().ticks});
+      events.push_back({happening::leave, 1, events.back().ticks});
       tell(line, events);
       CHECK(line.happened() == events.size());
       CHECK_FALSE(line.incomplete());
@@ -169,7 +169,7 @@ TEST_CASE("overwrite_oldest keeps the last events, whose times stay whole though
   check_nesting(marks);
   std::size_t open_at_end = 0, open_at_begin = 0;
   for (const explain::timeline_mark& m : marks) {
-    open_at_begin += m.kind == kind::enter && m.at_ns == marks.front().at_ns ? 1 : 0;
+    open_at_begin += m.kind == happening::enter && m.at_ns == marks.front().at_ns ? 1 : 0;
     open_at_end += m.at_ns == end_ns ? 1 : 0;
   }
   CHECK(marks.size() >= events.size() - found.lost);
@@ -201,13 +201,13 @@ TEST_CASE("a reader beside the writer gets every kept event once and in order, s
     for (std::size_t l = 0; l < lines.size(); ++l)
       lines[l].drain([&](const core::timeline_event* first, std::uint64_t events) {
         for (std::uint64_t i = 0; i < events; ++i) {
-          if (first[i].kind() == kind::clock) {
+          if (first[i].kind() == happening::clock) {
             high[l] = std::uint64_t(first[i].low) << 32;
             continue;
           }
           ++seen[l];
           const std::uint64_t ticks = high[l] | first[i].low;
-          const std::uint64_t expected = first[i].kind() == kind::enter ? 3 * std::uint64_t(first[i].number() - 1)
+          const std::uint64_t expected = first[i].kind() == happening::enter ? 3 * std::uint64_t(first[i].number() - 1)
                                                                        : 3 * std::uint64_t(first[i].number() - 1) + 3;
           wrong[l] += ticks != expected || ticks < latest[l] ? 1 : 0;
           latest[l] = ticks;

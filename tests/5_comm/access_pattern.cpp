@@ -28,7 +28,7 @@ struct dealt {
     for (auto& s : elements) s.settle();
   }
   comm::access_pattern infer(const comm::index_space& loop, const comm::index_space& array) const {
-    std::vector<comm::rank_access> list;
+    whywait::core::plain_vector<comm::rank_access> list;
     for (std::size_t r = 0; r != iterations.size(); ++r) list.push_back({static_cast<std::int32_t>(r), &iterations[r], &elements[r]});
     return comm::infer_access(loop, array, list);
   }

@@ -22,7 +22,7 @@ std::vector<comm::index_set> written(const comm::index_space& space, const comm:
 }
 
 comm::inferred_distribution infer(const comm::index_space& space, const std::vector<comm::index_set>& sets) {
-  std::vector<comm::rank_set> list;
+  whywait::core::plain_vector<comm::rank_set> list;
   for (std::size_t r = 0; r != sets.size(); ++r) list.push_back({static_cast<std::int32_t>(r), &sets[r]});
   return comm::infer_distribution(space, list);
 }

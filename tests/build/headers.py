@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Every header compiles alone and twice, without a warning; those for hot code also without exceptions and RTTI.
 
-    headers.py compiler -std=c++NN [options ...]              each header alone, but those of mpi/ and those that a unit test includes first
+    headers.py compiler -std=c++NN [options ...]              each header alone, but those of mpi/ and those that another header, a
+                                                              unit test or an example includes first: they compile alone there
     headers.py --together compiler -std=c++NN [options ...]   all in one file: what another standard says of them
 """
 import re
@@ -10,6 +11,19 @@ import sys
 import tools
 
 import rooms
+
+
+UNITY = re.compile("core|record|explain|rules")  # rooms whose tests are compiled together: only the first of them begins a file
+
+
+def first_include(path):
+    """What `path` includes before anything else, and so compiles alone: nothing stands before it."""
+    found = re.search(r"^#include [<\"](.*)[>\"]", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return found.group(1) if found else None
+
+
+def is_hot(name):
+    return rooms.room_of(name) in ("core", "record") or name == "whywait/record.hpp"
 
 
 def main():
@@ -24,20 +38,23 @@ def main():
         if code != 0:
             failures.append(f"all headers in one file, {' '.join(options)}:\n{messages}")
         tools.end(failures, f"{len(names)} headers compile together with {compiler}")
-    tested = {found.group(1) for test in tools.ROOT.glob("tests/[0-9]_*/*.cpp")
-              if not re.search("explain|rules", test.parent.name)  # whose files are compiled together
-              and (found := re.search(r"^#include [<\"](.*)[>\"]", test.read_text(encoding="utf-8"), re.MULTILINE))}
+    compiled = {first_include(path) for path in (*tools.ROOT.glob("tests/[0-9]_*/*.cpp"), *tools.ROOT.glob("examples/*.cpp"))
+                if not UNITY.search(path.parent.name)}
+    within = {True: set(), False: set()}  # [without exceptions and RTTI]: what nothing comes before in a header of the kind
     for name in names:
-        source = f"#include <{name}>\n#include <{name}>\n"
-        hot = rooms.room_of(name) in ("core", "record") or name == "whywait/record.hpp"
-        variants = [["-fno-exceptions", "-fno-rtti"]] if hot else [[]]
-        if (name in tested and not hot) or rooms.room_of(name) == "mpi":
-            continue  # it compiles alone there; what wires all rooms takes longest, and is compiled with every example
-        for variant in variants:
-            code, _, messages = tools.run([compiler, *tools.WARNINGS, *options, *variant, f"-I{rooms.TREE}",
-                                           "-fsyntax-only", "-x", "c++", "-"], source)
-            if code != 0:
-                failures.append(f"include/{name} alone, {' '.join(options + variant)}:\n{messages}")
+        if rooms.room_of(name) != "mpi":
+            within[is_hot(name)].add(first_include(rooms.TREE / name))
+    for name in names:
+        if rooms.room_of(name) == "mpi":
+            continue  # what wires all rooms takes longest, and is compiled with every example
+        hot = is_hot(name)
+        if name in within[hot] or (name in compiled and not hot):
+            continue
+        flags = ["-fno-exceptions", "-fno-rtti"] if hot else []
+        code, _, messages = tools.run([compiler, *tools.WARNINGS, *options, *flags, f"-I{rooms.TREE}", "-fsyntax-only",
+                                       "-x", "c++", "-"], f"#include <{name}>\n#include <{name}>\n")
+        if code != 0:
+            failures.append(f"include/{name} alone, {' '.join(options + flags)}:\n{messages}")
     tools.end(failures, f"{len(names)} headers compile alone with {compiler}")
 
 

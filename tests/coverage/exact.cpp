@@ -49,7 +49,7 @@ visits collect() {
 
 // The visits of a line of counted.cpp: one for each block that begins there and range that includes it.
 std::vector<std::int64_t> visits_of(const visits& ran, int line, const std::string& patterns = "") {
-  std::vector<std::uint32_t> numbers;
+  core::plain_vector<std::uint32_t> numbers;
   for (const auto& step : ran) numbers.push_back(step.first);
   const report::code_blocks blocks(core::the_registry()->sources, numbers, report::code_filter(patterns));
   REQUIRE(blocks.problem() == "");

@@ -1,4 +1,5 @@
 // ranks: 1 2 4
+// ranks of mpich: 1 2
 // timeout: 100
 // with: mpi_once comes_last.cpp
 // environment: WHYWAIT_OUTPUT=often

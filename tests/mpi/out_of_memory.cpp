@@ -1,4 +1,5 @@
 // ranks: 2 4
+// ranks of mpich: 2
 // timeout: 100
 // with: mpi_once communication_once
 // arguments: often

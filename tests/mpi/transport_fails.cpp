@@ -1,4 +1,5 @@
 // ranks: 1 2 4
+// ranks of mpich: 1 2
 // One or two ranks fail anywhere in what a transport and its team do: all leave together, with the same reason, nothing
 // is left under way, and the same communicator then serves a round in which nobody fails. Plain MPI, nothing is intercepted.
 

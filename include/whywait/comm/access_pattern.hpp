@@ -3,6 +3,7 @@
 
 #include <whywait/comm/distribution.hpp>
 #include <whywait/comm/infer_distribution.hpp>
+#include <whywait/core/plain_vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -120,12 +121,12 @@ constexpr std::uint64_t pattern_samples = 512;
 
 // The shortest offsets that explain what was touched: each leads from every iteration to something touched (or outside),
 // together they reach all of it.
-[[gnu::cold]] inline std::vector<std::vector<std::int64_t>> find_offsets(const index_space& space, const std::vector<rank_access>& ranks) {
+[[gnu::cold]] inline std::vector<std::vector<std::int64_t>> find_offsets(const index_space& space, const core::plain_vector<rank_access>& ranks) {
   struct seen {
     const rank_access* of;
     std::uint64_t element;
   };
-  std::vector<seen> open, iterations;
+  core::plain_vector<seen> open, iterations;
   for (const rank_access& r : ranks) {
     r.elements->sample(pattern_samples, [&](std::uint64_t e) { open.push_back({&r, e}); });
     r.iterations->sample(pattern_samples, [&](std::uint64_t i) { iterations.push_back({&r, i}); });
@@ -136,7 +137,7 @@ constexpr std::uint64_t pattern_samples = 512;
     std::vector<std::int64_t> back = o;
     for (std::int64_t& k : back) k = -k;
     std::uint64_t at = 0;
-    std::vector<seen> left;
+    core::plain_vector<seen> left;
     for (const seen& s : open) {
       if (!shifted(space, s.element, back, at) || !s.of->iterations->holds(at)) left.push_back(s);
     }
@@ -152,7 +153,7 @@ constexpr std::uint64_t pattern_samples = 512;
   return out;
 }
 
-[[gnu::cold]] inline bool find_stride(const std::vector<rank_access>& ranks, std::int64_t& scale, std::int64_t& shift) {
+[[gnu::cold]] inline bool find_stride(const core::plain_vector<rank_access>& ranks, std::int64_t& scale, std::int64_t& shift) {
   bool known = false;
   for (const rank_access& r : ranks) {
     const std::uint64_t n = r.iterations->size();
@@ -182,7 +183,7 @@ constexpr std::uint64_t pattern_samples = 512;
 /// Finds the access function from the sets of all ranks (settled); those with no iterations or elements say nothing. Order of trial:
 /// broadcast read, offsets (up to 64 in one dimension, 4 in two, 2 in three, 1 in four), transposed, slices, strided, indirect.
 /// Up to 512 iterations and elements of each rank are looked at: all, if there are no more. Throws std::bad_alloc.
-[[gnu::cold]] inline access_pattern infer_access(const index_space& loop, const index_space& array, std::vector<rank_access> ranks) {
+[[gnu::cold]] inline access_pattern infer_access(const index_space& loop, const index_space& array, core::plain_vector<rank_access> ranks) {
   access_pattern out;
   ranks.erase(std::remove_if(ranks.begin(), ranks.end(), [](const rank_access& r) { return r.iterations->empty() || r.elements->empty(); }),
               ranks.end());
@@ -216,7 +217,7 @@ constexpr std::uint64_t pattern_samples = 512;
   for (std::size_t d = 0; loop.extent.size() == 1 && array.extent.size() > 1 && d != array.extent.size(); ++d) {
     if (array.extent[d] < loop.extent[0]) continue;
     std::vector<index_set> along(ranks.size());
-    std::vector<rank_access> flat = ranks;
+    core::plain_vector<rank_access> flat = ranks;
     bool product = true;
     for (std::size_t r = 0; r != ranks.size() && product; ++r) {
       along[r] = detail::projection(*ranks[r].elements, array, d);

@@ -2,11 +2,11 @@
 #define WHYWAIT_COMM_CLASS_TABLE_HPP
 
 #include <whywait/comm/ownership.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/key_map.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -150,9 +150,9 @@ class class_table {
     return {origin_kind::relay, node_of(n.base, cut(n.previous, levels - 1))};
   }
 
-  std::vector<node> nodes_;
-  std::vector<transfer_base> bases_;
-  std::vector<core::stable_key> producers_;
+  core::plain_vector<node> nodes_;
+  core::plain_vector<transfer_base> bases_;
+  core::plain_vector<core::stable_key> producers_;
   explain::key_map edges_, node_numbers_, base_numbers_, producer_numbers_;
 };
 

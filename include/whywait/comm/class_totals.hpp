@@ -2,6 +2,7 @@
 #define WHYWAIT_COMM_CLASS_TOTALS_HPP
 
 #include <whywait/comm/class_table.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/packet.hpp>
 #include <whywait/explain/sorting.hpp>
 
@@ -40,14 +41,14 @@ class rank_counts {
     add(-1, count);
   }
   void merge(const rank_counts& other) {
-    std::vector<rank_count> all = other.list_;
+    core::plain_vector<rank_count> all = other.list_;
     explain::sort_rarely(all, [](const rank_count& a, const rank_count& b) { return a.count > b.count; });
     for (const rank_count& r : all) add(r.rank, r.count);
   }
-  const std::vector<rank_count>& list() const noexcept { return list_; }
+  const core::plain_vector<rank_count>& list() const noexcept { return list_; }
 
  private:
-  std::vector<rank_count> list_;
+  core::plain_vector<rank_count> list_;
 };
 
 /// Sums over the transfers of one class; bytes and nanoseconds. Plain, so that it can travel.
@@ -119,7 +120,7 @@ struct mixed_share {
 /// busy ranks are named) nor on the shape of the tree.
 struct classified {
   std::vector<transfer_class> classes;  ///< once finished: by waiting, then bytes, both falling, then key
-  std::vector<mixed_share> mixed;
+  core::plain_vector<mixed_share> mixed;
   std::int64_t unmatched = 0;  ///< receives whose sender had no record of the data, and sends that nobody received
   std::int64_t dropped = 0;    ///< records that name no known object, site or rank
   std::int64_t coarse = 0;     ///< arrays on some rank whose history was too fine to be kept exactly
@@ -127,7 +128,7 @@ struct classified {
 
   void merge(classified&& o) {
     for (transfer_class& c : o.classes) classes.push_back(std::move(c));
-    mixed.insert(mixed.end(), o.mixed.begin(), o.mixed.end());
+    mixed.append(o.mixed.data(), o.mixed.size());
     unmatched += o.unmatched;
     dropped += o.dropped;
     coarse += o.coarse;

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -27,6 +26,7 @@ class classifier {
   void begin_part() {
     cursor_ = record_cursor(*rank_);
     will_send_.clear();
+    receiver_numbers_ = {};
     announced_ = ended_ = false;
     shared_record_ = 0;
     book_.begin_part();
@@ -43,10 +43,13 @@ class classifier {
       const core::data_record& r = at.record();
       if (r.op != core::data_op::send || !book_.valid(r)) continue;
       book_.for_each_peer(r, [&](std::int32_t peer, core::stable_key channel, const region&) {
-        will_send_[peer].add(channel, r.order, r.order);
+        const auto fresh = static_cast<std::uint32_t>(will_send_.size());
+        const std::uint32_t number = receiver_numbers_.intern(static_cast<std::uint64_t>(peer) + 1, fresh);
+        if (number == fresh) will_send_.push_back({peer, {}});
+        will_send_[number].messages.add(channel, r.order, r.order);
       });
     }
-    for (const auto& w : will_send_) w.second.pack(to(w.first));
+    for (const receiver& w : will_send_) w.messages.pack(to(w.rank));
   }
   void hear_announcement(std::int32_t source, const unsigned char* data, std::size_t size) {
     book_.announced(source).hear(data, size);
@@ -56,7 +59,7 @@ class classifier {
   template <class Post>
   bool advance(Post&& post) {
     const auto outbox = [this](std::int32_t to) -> explain::packet& {
-      explain::packet& out = outbox_[to];
+      explain::packet& out = packet_for(to);
       full_ = full_ || out.size() >= flush_at;
       return out;
     };
@@ -66,7 +69,7 @@ class classifier {
     }
     if (cursor_.done() && !ended_) {
       ended_ = true;
-      for (const auto& w : will_send_) explain::put(outbox_[w.first], static_cast<std::uint32_t>(token_part::end));
+      for (const receiver& w : will_send_) explain::put(packet_for(w.rank), static_cast<std::uint32_t>(token_part::end));
     }
     flush(post);
     return cursor_.done() && book_.all_ended();
@@ -79,14 +82,30 @@ class classifier {
  private:
   static constexpr std::size_t flush_at = std::size_t{1} << 16;
 
+  struct receiver {
+    std::int32_t rank;
+    announcements messages;
+  };
+  struct packet_to {
+    std::int32_t rank;
+    explain::packet data;
+  };
+
   template <class Post>
   void flush(Post&& post) {
     full_ = false;
-    for (auto& out : outbox_) {
-      if (out.second.empty()) continue;
-      post(out.first, out.second);
-      out.second.clear();
+    for (packet_to& out : outbox_) {
+      if (out.data.empty()) continue;
+      post(out.rank, out.data);
+      out.data.clear();
     }
+  }
+
+  explain::packet& packet_for(std::int32_t rank) {
+    const auto fresh = static_cast<std::uint32_t>(outbox_.size());
+    const std::uint32_t number = outbox_numbers_.intern(static_cast<std::uint64_t>(rank) + 1, fresh);
+    if (number == fresh) outbox_.push_back({rank, {}});
+    return outbox_[number].data;
   }
 
   // The receives that one call completed follow each other: each gets its part of the call's time.
@@ -108,8 +127,9 @@ class classifier {
   const rank_data* rank_;
   record_cursor cursor_;
   transfer_book book_;
-  std::unordered_map<std::int32_t, announcements> will_send_;
-  std::unordered_map<std::int32_t, explain::packet> outbox_;
+  explain::key_map receiver_numbers_, outbox_numbers_;  // by rank + 1, in the next two
+  std::vector<receiver> will_send_;
+  std::vector<packet_to> outbox_;
   std::size_t shared_location_ = 0;
   std::uint32_t shared_record_ = 0;
   std::int64_t shared_ = 1;

@@ -2,6 +2,7 @@
 #define WHYWAIT_COMM_DIAGNOSES_HPP
 
 #include <whywait/comm/names.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
@@ -55,12 +56,11 @@ inline std::int64_t tree_steps(std::int64_t ranks) noexcept {
 class class_relations {
  public:
   explicit class_relations(const classified& all) : all_(&all) {
-    for (std::size_t i = 0; i != all.classes.size(); ++i) by_key_.push_back({all.classes[i].key(), i});
-    explain::sort_rarely(by_key_);
+    for (std::uint32_t i = 0; i != all.classes.size(); ++i) by_key_.intern(all.classes[i].key(), i);
   }
   const transfer_class* find(core::stable_key key) const {
-    const auto at = std::lower_bound(by_key_.begin(), by_key_.end(), std::make_pair(key, std::size_t{0}));
-    return at != by_key_.end() && at->first == key ? &all_->classes[at->second] : nullptr;
+    const std::uint32_t at = by_key_.find(key);
+    return at != explain::key_map::none ? &all_->classes[at] : nullptr;
   }
   /// Whether `next` carries on what `c` brought. Cut chains agree as far as they go.
   static bool follows(const class_chain& next, const class_chain& c) noexcept {
@@ -72,8 +72,8 @@ class class_relations {
     return next.end == origin_kind::deep || (next.depth - 1 == c.depth && next.end == c.end && next.producer == c.producer);
   }
   /// The classes whose data `c` consists of; empty if part of it (over a tenth) came otherwise.
-  std::vector<const transfer_class*> before(const transfer_class& c) const {
-    std::vector<const transfer_class*> out;
+  core::plain_vector<const transfer_class*> before(const transfer_class& c) const {
+    core::plain_vector<const transfer_class*> out;
     if (c.chain.depth >= 2) {
       for (const transfer_class& p : all_->classes) {
         if (follows(c.chain, p.chain)) out.push_back(&p);
@@ -96,7 +96,7 @@ class class_relations {
 
  private:
   const classified* all_;
-  std::vector<std::pair<core::stable_key, std::size_t>> by_key_;
+  explain::key_map by_key_;  // numbers in all_->classes
 };
 
 /// The one rank of a list, or -1.
@@ -214,7 +214,7 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
                                               std::vector<communication_finding>& out) {
   const std::int32_t root = only_rank(c.senders);
   if (root < 0 || c.sums.receivers < 2) return;
-  const std::vector<const transfer_class*> before = relations.before(c);
+  const core::plain_vector<const transfer_class*> before = relations.before(c);
   rank_counts sources;
   std::int64_t gathered = 0, bytes = 0;
   for (const transfer_class* g : before) {

@@ -2,6 +2,7 @@
 #define WHYWAIT_COMM_DISTRIBUTION_HPP
 
 #include <whywait/comm/index_set.hpp>
+#include <whywait/core/plain_vector.hpp>
 
 #include <algorithm>
 #include <array>
@@ -83,7 +84,7 @@ class distribution {
     std::int32_t rank;
     bool operator<(const piece& o) const noexcept { return begin != o.begin ? begin < o.begin : rank < o.rank; }
   };
-  static distribution seen(std::vector<piece> pieces) {
+  static distribution seen(core::plain_vector<piece> pieces) {
     distribution out;
     out.kind_ = distribution_kind::irregular;
     explain::sort_rarely(pieces);
@@ -136,7 +137,7 @@ class distribution {
   distribution_kind kind_ = distribution_kind::unknown;
   std::vector<dimension_map> dimensions_;
   std::vector<std::int32_t> ranks_;
-  std::vector<piece> pieces_;
+  core::plain_vector<piece> pieces_;
 };
 
 /// block: ceil(n / parts) in a row; cyclic; block-cyclic(b).

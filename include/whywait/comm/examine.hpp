@@ -4,6 +4,7 @@
 #include <whywait/comm/footprint.hpp>
 #include <whywait/comm/names.hpp>
 #include <whywait/comm/placement.hpp>
+#include <whywait/core/plain_vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -40,7 +41,7 @@ struct joint_footprint {
   bool bounds = false;
   std::uint32_t element_bytes = 1;
   index_space space;
-  std::vector<rank_set> sets;
+  core::plain_vector<rank_set> sets;
   double elements = 0;
 };
 
@@ -86,7 +87,7 @@ struct joint_footprint {
     return static_cast<std::size_t>(
         std::find_if(out.arrays.begin(), out.arrays.end(), [key](const placed_array& a) { return a.array == key; }) - out.arrays.begin());
   };
-  std::vector<const detail::joint_footprint*> writer;
+  core::plain_vector<const detail::joint_footprint*> writer;
   for (const detail::joint_footprint& j : joint) {
     if (j.array == 0 || j.kind == footprint_kind::iterations) continue;
     const std::size_t a = array_of(j.array);
@@ -145,7 +146,7 @@ struct joint_footprint {
       if (j.kind == footprint_kind::update && all_same) {
         use.access.kind = access_kind::reduction;
       } else if (!j.bounds) {
-        std::vector<rank_access> accesses;
+        core::plain_vector<rank_access> accesses;
         for (const rank_set& touched : j.sets) {
           for (const rank_set& ran : runs->sets) {
             if (ran.rank == touched.rank) accesses.push_back({ran.rank, ran.set, touched.set});

@@ -3,6 +3,7 @@
 
 #include <whywait/comm/class_table.hpp>
 #include <whywait/comm/rank_data.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/key_map.hpp>
 
 #include <algorithm>
@@ -81,22 +82,22 @@ class holdings {
         use_of(from.object, moved.from.number()).arrived -= static_cast<std::int64_t>(end - begin);
         use_of(to.object, moved.from.number()).arrived += static_cast<std::int64_t>(end - begin);
       }
-      if (!runs_.empty() && runs_.back().second.alike(moved)) runs_.back().first += end - begin;
+      if (!runs_.empty() && runs_.back().state.alike(moved)) runs_.back().bytes += end - begin;
       else runs_.push_back({end - begin, moved});
     });
     owned_[from.object].read(source, [](std::uint64_t, const byte_state&) {});
-    if (runs_.size() == 1 && runs_[0].first >= target.bytes()) {
-      owned_[to.object].assign(target, runs_[0].second);
+    if (runs_.size() == 1 && runs_[0].bytes >= target.bytes()) {
+      owned_[to.object].assign(target, runs_[0].state);
       return true;
     }
     std::size_t run = 0;
     for_each_piece(target, [&](std::uint64_t begin, std::uint64_t end) {
       while (begin < end && run != runs_.size()) {
-        const std::uint64_t take = std::min(end - begin, runs_[run].first);
-        owned_[to.object].assign({begin, begin + take, 0, 0}, runs_[run].second);
+        const std::uint64_t take = std::min(end - begin, runs_[run].bytes);
+        owned_[to.object].assign({begin, begin + take, 0, 0}, runs_[run].state);
         begin += take;
-        runs_[run].first -= take;
-        if (runs_[run].first == 0) ++run;
+        runs_[run].bytes -= take;
+        if (runs_[run].bytes == 0) ++run;
       }
     });
     return true;
@@ -147,8 +148,13 @@ class holdings {
   const data_name& data(std::uint32_t number) const noexcept { return data_[number]; }
 
  private:
+  struct byte_run {
+    std::uint64_t bytes;
+    byte_state state;
+  };
+
   use& use_of(std::uint32_t object, std::uint32_t c) {
-    std::vector<use>& list = uses_[object];
+    core::plain_vector<use>& list = uses_[object];
     if (list.size() <= c) list.resize(c + 1);
     return list[c];
   }
@@ -156,12 +162,12 @@ class holdings {
   const rank_data* rank_;
   class_table* classes_;
   std::vector<ownership> owned_;                ///< by object
-  std::vector<std::uint8_t> reads_recorded_;    ///< by object
-  std::vector<std::vector<use>> uses_;          ///< by object and class
-  std::vector<origin> produced_;                ///< by site
-  std::vector<data_name> data_;                 ///< [0] is unused
+  core::plain_vector<std::uint8_t> reads_recorded_;    ///< by object
+  std::vector<core::plain_vector<use>> uses_;         ///< by object and class
+  core::plain_vector<origin> produced_;                ///< by site
+  core::plain_vector<data_name> data_;                 ///< [0] is unused
   explain::key_map data_numbers_;
-  std::vector<std::pair<std::uint64_t, byte_state>> runs_;
+  core::plain_vector<byte_run> runs_;
   std::uint32_t stamp_ = 0;
 };
 

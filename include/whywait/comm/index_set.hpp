@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_COMM_INDEX_SET_HPP
 #define WHYWAIT_COMM_INDEX_SET_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -9,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -59,20 +59,25 @@ class index_set {
     for (const index_run& r : runs_) pieces += r.count;
     exact_ = pieces <= most_pieces;
     if (exact_) {
-      std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
+      struct interval {
+        std::uint64_t begin, end;
+      };
+      core::plain_vector<interval> list;
       list.reserve(static_cast<std::size_t>(pieces));
       for (const index_run& r : runs_) {
         for (std::uint64_t k = 0; k != r.count; ++k) list.push_back({r.first + k * r.stride, r.first + k * r.stride + r.length});
       }
-      if (!std::is_sorted(list.begin(), list.end())) explain::sort_rarely(list);
+      explain::sort_rarely(list, [](const interval& a, const interval& b) {
+        return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+      });
       std::size_t kept = 0;
       for (std::size_t i = 1; i < list.size(); ++i) {
-        if (list[i].first <= list[kept].second) list[kept].second = std::max(list[kept].second, list[i].second);
+        if (list[i].begin <= list[kept].end) list[kept].end = std::max(list[kept].end, list[i].end);
         else list[++kept] = list[i];
       }
       if (!list.empty()) list.resize(kept + 1);
       runs_.clear();
-      for (const auto& piece : list) append({piece.first, piece.second - piece.first, 0, 1});
+      for (const interval& piece : list) append({piece.begin, piece.end - piece.begin, 0, 1});
       known_ = {};
     }
     settled_ = true;
@@ -80,7 +85,7 @@ class index_set {
 
   bool empty() const noexcept { return runs_.empty(); }
   bool exact() const noexcept { return exact_; }
-  const std::vector<index_run>& runs() const noexcept { return runs_; }
+  const core::plain_vector<index_run>& runs() const noexcept { return runs_; }
   std::uint64_t size() const noexcept {
     std::uint64_t n = 0;
     for (const index_run& r : runs_) n += r.size();
@@ -144,7 +149,7 @@ class index_set {
 
   static constexpr std::size_t first_settled = 4096;
 
-  std::vector<index_run> runs_;
+  core::plain_vector<index_run> runs_;
   std::size_t settle_at_ = first_settled;
   explain::key_map known_;
   bool settled_ = false, exact_ = true;

@@ -2,6 +2,7 @@
 #define WHYWAIT_COMM_INFER_DISTRIBUTION_HPP
 
 #include <whywait/comm/distribution.hpp>
+#include <whywait/core/plain_vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -71,7 +72,7 @@ constexpr std::uint64_t most_samples = 4096;
 /// the length of the first run, blocks of several sizes; the first with 99 % of the cells. A dimension that everybody touches alike
 /// is not distributed. Else irregular: as seen, an element of several ranks belongs to the lowest. The sets must be settled; up to
 /// 4096 elements of each rank are compared, all if there are no more. Empty sets say nothing.
-[[gnu::cold]] inline inferred_distribution infer_distribution(const index_space& space, std::vector<rank_set> sets) {
+[[gnu::cold]] inline inferred_distribution infer_distribution(const index_space& space, core::plain_vector<rank_set> sets) {
   constexpr double enough = 0.99;
   inferred_distribution out;
   sets.erase(std::remove_if(sets.begin(), sets.end(), [](const rank_set& s) { return s.set->empty(); }), sets.end());
@@ -85,7 +86,7 @@ constexpr std::uint64_t most_samples = 4096;
   }
 
   std::vector<dimension_map> maps;
-  std::vector<std::vector<std::uint64_t>> cell(sets.size());  // coordinates of every rank
+  core::plain_vector<std::uint64_t> cell(sets.size());  // of every rank, in row-major order
   for (std::size_t d = 0; d != space.extent.size(); ++d) {
     const std::uint64_t n = space.extent[d];
     std::vector<index_set> groups;
@@ -96,7 +97,7 @@ constexpr std::uint64_t most_samples = 4096;
     explain::sort_rarely(groups, [](const index_set& a, const index_set& b) { return a.first() < b.first(); });
     for (std::size_t s = 0; s != sets.size(); ++s) {
       const auto at = std::find(groups.begin(), groups.end(), detail::projection(*sets[s].set, space, d));
-      cell[s].push_back(static_cast<std::uint64_t>(at - groups.begin()));
+      cell[s] = cell[s] * groups.size() + static_cast<std::uint64_t>(at - groups.begin());
     }
     const auto parts = static_cast<std::uint64_t>(groups.size());
     dimension_map chosen{n, 1, n, {}};
@@ -122,9 +123,8 @@ constexpr std::uint64_t most_samples = 4096;
     for (const dimension_map& m : maps) cells *= m.parts;
     std::vector<std::int32_t> ranks(cells <= sets.size() ? static_cast<std::size_t>(cells) : 0, distribution::nobody);
     for (std::size_t s = 0; s != sets.size() && !ranks.empty(); ++s) {
-      std::uint64_t at = 0;
-      for (std::size_t d = 0; d != maps.size(); ++d) at = at * maps[d].parts + cell[s][d];
-      if (ranks[static_cast<std::size_t>(at)] == distribution::nobody) ranks[static_cast<std::size_t>(at)] = sets[s].rank;
+      std::int32_t& rank = ranks[static_cast<std::size_t>(cell[s])];
+      if (rank == distribution::nobody) rank = sets[s].rank;
     }
     if (!ranks.empty()) {
       distribution regular(std::move(maps), std::move(ranks));
@@ -146,20 +146,20 @@ constexpr std::uint64_t most_samples = 4096;
     }
   }
 
-  std::vector<distribution::piece> pieces;
+  core::plain_vector<distribution::piece> pieces;
   for (const rank_set& s : sets) {
     s.set->for_each_piece([&](std::uint64_t begin, std::uint64_t end) { pieces.push_back({begin, end, s.rank}); });
   }
   explain::sort_rarely(pieces);
   // What several ranks touched goes to the lowest: pieces must not overlap. One sweep; `open` are those that reach here.
-  std::vector<std::uint64_t> borders;
+  core::plain_vector<std::uint64_t> borders;
   for (const auto& p : pieces) {
     borders.push_back(p.begin);
     borders.push_back(p.end);
   }
   explain::sort_rarely(borders);
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
-  std::vector<distribution::piece> apart, open;
+  core::plain_vector<distribution::piece> apart, open;
   std::size_t next = 0;
   for (std::size_t b = 0; b + 1 < borders.size(); ++b) {
     for (; next != pieces.size() && pieces[next].begin <= borders[b]; ++next) open.push_back(pieces[next]);

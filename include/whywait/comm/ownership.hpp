@@ -2,11 +2,11 @@
 #define WHYWAIT_COMM_OWNERSHIP_HPP
 
 #include <whywait/comm/region.hpp>
+#include <whywait/core/plain_vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -188,13 +188,12 @@ class ownership {
 
   void replace(std::size_t from, std::size_t to, const interval* fresh, std::size_t count) {
     const std::size_t old = to - from;
-    const auto at = list_.begin() + static_cast<std::ptrdiff_t>(from);
     if (count > old) {
-      list_.insert(at, count - old, interval{});
+      list_.insert(list_.begin() + from, fresh, fresh + (count - old));
     } else {
-      list_.erase(at, at + static_cast<std::ptrdiff_t>(old - count));
+      list_.erase(list_.begin() + from, list_.begin() + from + (old - count));
     }
-    std::copy(fresh, fresh + count, list_.begin() + static_cast<std::ptrdiff_t>(from));
+    std::copy(fresh, fresh + count, list_.begin() + from);
   }
 
   // One pass over all intervals: `change(state)` for every part of one that lies in the region.
@@ -252,7 +251,7 @@ class ownership {
     list_.resize(kept + 1);
   }
 
-  std::vector<interval> list_, scratch_;
+  core::plain_vector<interval> list_, scratch_;
   std::uint64_t bytes_;
   std::size_t most_;
   bool joins_ = false, coarse_ = false;

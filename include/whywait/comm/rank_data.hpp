@@ -3,6 +3,7 @@
 
 #include <whywait/core/chunked_view.hpp>
 #include <whywait/core/data_record.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/history.hpp>
 
 #include <cstdint>
@@ -74,7 +75,7 @@ class record_cursor {
   }
 
   const rank_data* rank_;
-  std::vector<std::uint64_t> at_;
+  core::plain_vector<std::uint64_t> at_;
   std::size_t location_ = 0;
 };
 

@@ -2,11 +2,11 @@
 #define WHYWAIT_COMM_RECENT_HPP
 
 #include <whywait/comm/region.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -46,7 +46,7 @@ class recent {
     core::stable_key key = 0;
     Value value{};
   };
-  std::vector<slot> slots_;
+  core::plain_vector<slot> slots_;
   std::size_t victim_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <whywait/comm/sharing_graph.hpp>
 #include <whywait/comm/thread_order.hpp>
 #include <whywait/core/data_sample.hpp>
+#include <whywait/core/plain_vector.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -161,7 +162,7 @@ class sharing_book {
   };
   struct user {
     std::uint32_t thread, node;
-    std::vector<std::uint32_t> clock;  ///< of the thread at its last use
+    core::plain_vector<std::uint32_t> clock;  ///< of the thread at its last use
 
     std::uint32_t seen(std::size_t of) const noexcept { return of < clock.size() ? clock[of] : 0; }  // threads may come later
   };
@@ -169,7 +170,7 @@ class sharing_book {
     sharing_history history;
     sharing_graph graph;
     std::vector<user> users;
-    std::vector<write_note> writes;
+    core::plain_vector<write_note> writes;
     std::size_t most_writes = 32;
   };
   struct watched_array {
@@ -267,7 +268,7 @@ class sharing_book {
   // Keeps of the writes of one thread at one site and node the last eight, and the first that each user (and who never used the
   // granule) has not seen. So a thread is misjudged only if it learns little by little of writes further back than that.
   static void forget(granule& g) {
-    std::vector<write_note> kept;
+    core::plain_vector<write_note> kept;
     for (const write_note& w : g.writes) {
       std::size_t later = 0;
       std::uint32_t before = 0;  // the last of the same kind before it
@@ -291,8 +292,8 @@ class sharing_book {
   std::vector<watched_array> arrays_;  ///< by object
   std::vector<sharing_node> nodes_;
   explain::key_map node_numbers_;
-  std::vector<write_note> fresh_;
-  std::vector<std::uint32_t> sources_;
+  core::plain_vector<write_note> fresh_;
+  core::plain_vector<std::uint32_t> sources_;
   std::uint32_t least_ = 0;
   std::uint64_t dropped_ = 0;
 };

@@ -2,6 +2,7 @@
 #define WHYWAIT_COMM_SHARING_GRAPH_HPP
 
 #include <whywait/comm/sharing_pattern.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/sorting.hpp>
 
@@ -47,8 +48,8 @@ struct node_threads {
 
 /// The communication graph of one granule, or of several alike. Nodes are numbers in the list of their book; 0 is INIT.
 struct sharing_graph {
-  std::vector<sharing_edge> edges;
-  std::vector<node_threads> threads;
+  core::plain_vector<sharing_edge> edges;
+  core::plain_vector<node_threads> threads;
 
   void count(std::uint32_t from, std::uint32_t to, std::int64_t times = 1) {
     if (times == 0) return;
@@ -80,8 +81,8 @@ struct sharing_graph {
     }
     return all != 0 ? some / all : 0;
   }
-  std::vector<std::uint32_t> nodes() const {
-    std::vector<std::uint32_t> out;
+  core::plain_vector<std::uint32_t> nodes() const {
+    core::plain_vector<std::uint32_t> out;
     for (const node_threads& t : threads) out.push_back(t.node);
     explain::sort_rarely(out);
     return out;
@@ -124,7 +125,7 @@ struct sharing_group {
 /// the group's first granule; else opens one. `leaders[i]` is the graph of the first granule of `groups[i]`.
 [[gnu::cold]] inline void group_granule(std::vector<sharing_group>& groups, std::vector<sharing_graph>& leaders, core::stable_key array,
                                         std::uint64_t granule, sharing_pattern pattern, const sharing_graph& graph, double most_distance) {
-  const std::vector<std::uint32_t> nodes = graph.nodes();
+  const core::plain_vector<std::uint32_t> nodes = graph.nodes();
   for (std::size_t i = 0; i != groups.size(); ++i) {
     sharing_group& g = groups[i];
     if (g.array != array || g.pattern != pattern || leaders[i].nodes() != nodes || distance(leaders[i], graph) > most_distance) continue;

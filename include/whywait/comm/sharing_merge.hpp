@@ -2,13 +2,13 @@
 #define WHYWAIT_COMM_SHARING_MERGE_HPP
 
 #include <whywait/comm/sharing_book.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/packet.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -19,7 +19,7 @@ namespace comm {
 /// The order of merging changes at most which of several near groups a group joins. O(groups^2 * nodes). Throws std::bad_alloc.
 [[gnu::cold]] inline void merge(sharing_report& into, sharing_report&& from, double group_distance = sharing_options{}.group_distance) {
   if (into.nodes.empty()) into.nodes.resize(1);
-  std::vector<std::uint32_t> number(from.nodes.size(), 0);
+  core::plain_vector<std::uint32_t> number(from.nodes.size(), 0);
   for (std::size_t n = 1; n < from.nodes.size(); ++n) {
     const auto known = std::find(into.nodes.begin() + 1, into.nodes.end(), from.nodes[n]);
     number[n] = static_cast<std::uint32_t>(known - into.nodes.begin());
@@ -31,7 +31,7 @@ namespace comm {
       e.to = number[e.to];
     }
     for (node_threads& t : g.graph.threads) t.node = number[t.node];
-    const std::vector<std::uint32_t> nodes = g.graph.nodes();
+    const core::plain_vector<std::uint32_t> nodes = g.graph.nodes();
     const auto same = std::find_if(into.groups.begin(), into.groups.end(), [&](const sharing_group& o) {
       return o.array == g.array && o.pattern == g.pattern && o.graph.nodes() == nodes && distance(o.graph, g.graph) <= group_distance;
     });

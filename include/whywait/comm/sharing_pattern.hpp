@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_COMM_SHARING_PATTERN_HPP
 #define WHYWAIT_COMM_SHARING_PATTERN_HPP
 
+#include <whywait/core/plain_vector.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -112,7 +114,7 @@ class sharing_history {
   };
   struct epoch {
     std::uint32_t number = 0;
-    std::vector<user> users;
+    core::plain_vector<user> users;
   };
 
   static std::uint64_t bit(std::uint32_t thread) noexcept { return std::uint64_t{1} << (thread < 63 ? thread : 63); }

@@ -2,6 +2,7 @@
 #define WHYWAIT_COMM_THREAD_ORDER_HPP
 
 #include <whywait/core/data_record.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/key_map.hpp>
 
 #include <algorithm>
@@ -59,7 +60,7 @@ class thread_order {
     if (with.clock.at.empty()) with.clock.at.resize(threads_.size(), 0);
     if (barrier) {
       if (with.order != r.order) {
-        with.clock = {std::vector<std::uint32_t>(threads_.size(), 0), 0};
+        with.clock = {core::plain_vector<std::uint32_t>(threads_.size(), 0), 0};
         with.order = r.order;
       }
       join(with.clock, me.clock);
@@ -80,7 +81,7 @@ class thread_order {
   std::uint32_t now(std::size_t t) const noexcept { return threads_[t].clock.at[t]; }
   /// How far the thread knows of the writes of another.
   std::uint32_t known(std::size_t t, std::size_t of) const noexcept { return threads_[t].clock.at[of]; }
-  const std::vector<std::uint32_t>& clock(std::size_t t) const noexcept { return threads_[t].clock.at; }
+  const core::plain_vector<std::uint32_t>& clock(std::size_t t) const noexcept { return threads_[t].clock.at; }
   /// Accesses of the same epoch are at the same time, as far as synchronisation goes.
   std::uint32_t epoch(std::size_t t) const noexcept { return threads_[t].clock.epoch; }
   /// No thread will do anything in an epoch before this. A thread that waits at a barrier is in none.
@@ -113,19 +114,19 @@ class thread_order {
   static constexpr std::size_t log_size = 32;
 
   struct vector_clock {
-    std::vector<std::uint32_t> at;
+    core::plain_vector<std::uint32_t> at;
     std::uint32_t epoch = 0;
   };
   struct step {
     core::stable_key site = 0;
-    std::vector<std::uint32_t> clock;
+    core::plain_vector<std::uint32_t> clock;
   };
   struct thread {
     vector_clock clock;
     std::uint32_t barrier = explain::key_map::none;  ///< whose end it has not taken notice of
     std::uint32_t order = 0;
     core::stable_key site = 0;
-    std::vector<step> log = std::vector<step>(log_size);
+    step log[log_size];
     std::size_t count = 0;
   };
   struct shared_clock {
@@ -137,7 +138,7 @@ class thread_order {
   };
 
   static void join(vector_clock& into, const vector_clock& from) noexcept {
-    for (std::size_t i = 0; i != into.at.size(); ++i) into.at[i] = std::max(into.at[i], from.at[i]);
+    for (std::size_t i = 0, n = into.at.size(); i != n; ++i) into.at[i] = std::max(into.at[i], from.at[i]);
   }
   static void learned(thread& me, core::stable_key site) {
     step& s = me.log[me.count++ % log_size];

@@ -2,6 +2,7 @@
 #define WHYWAIT_COMM_TOKENS_HPP
 
 #include <whywait/comm/class_table.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/explain/packet.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -67,7 +68,7 @@ class token_queue {
     }
     std::size_t at = list_.size();
     while (at != head_ && list_[at - 1].order > t.order) --at;  // threads may hand out orders a little out of order
-    list_.insert(list_.begin() + static_cast<std::ptrdiff_t>(at), t);
+    list_.insert(list_.begin() + at, t);
   }
 
   /// Takes the token of this message; false if it is not here (yet).
@@ -90,7 +91,7 @@ class token_queue {
       rest.order = order + 1;
       rest.count = t.order + t.count - rest.order;
       t.count = order - t.order;
-      if (rest.count != 0) list_.insert(list_.begin() + static_cast<std::ptrdiff_t>(low), rest);
+      if (rest.count != 0) list_.insert(list_.begin() + low, rest);
     }
     if (list_[low - 1].count == 0) clear_out(low - 1);
     return true;
@@ -123,7 +124,7 @@ class token_queue {
     }
   }
 
-  std::vector<token> list_;
+  core::plain_vector<token> list_;
   std::size_t head_ = 0, dead_ = 0;
 };
 
@@ -133,27 +134,32 @@ class token_queues {
   token_queue& operator[](core::stable_key key) {
     const auto fresh = static_cast<std::uint32_t>(list_.size());
     const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) list_.emplace_back(key, token_queue());
-    return list_[number].second;
+    if (number == fresh) list_.push_back({key, {}});
+    return list_[number].tokens;
   }
   std::int64_t left() const noexcept {
     std::int64_t n = 0;
-    for (const auto& q : list_) n += q.second.left();
+    for (const one_queue& q : list_) n += q.tokens.left();
     return n;
   }
   /// So that a program which uses ever other channels does not keep them all.
   void forget_empty() {
-    std::vector<std::pair<core::stable_key, token_queue>> kept;
-    for (auto& q : list_) {
-      if (q.second.entries() != 0) kept.push_back(std::move(q));
+    std::vector<one_queue> kept;
+    for (one_queue& q : list_) {
+      if (q.tokens.entries() != 0) kept.push_back(std::move(q));
     }
     list_ = std::move(kept);
     numbers_ = {};
-    for (std::size_t i = 0; i != list_.size(); ++i) numbers_.intern(list_[i].first, static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i != list_.size(); ++i) numbers_.intern(list_[i].key, static_cast<std::uint32_t>(i));
   }
 
  private:
-  std::vector<std::pair<core::stable_key, token_queue>> list_;
+  struct one_queue {
+    core::stable_key key;
+    token_queue tokens;
+  };
+
+  std::vector<one_queue> list_;
   explain::key_map numbers_;
 };
 
@@ -171,7 +177,7 @@ class announcements {
     const auto fresh = static_cast<std::uint32_t>(channels_.size());
     const std::uint32_t number = numbers_.intern(channel, fresh);
     if (number == fresh) channels_.push_back({channel, {}});
-    std::vector<order_range>& ranges = channels_[number].ranges;
+    core::plain_vector<order_range>& ranges = channels_[number].ranges;
     if (!ranges.empty() && ranges.back().last + 1 == first) {
       ranges.back().last = last;
     } else {
@@ -183,7 +189,7 @@ class announcements {
     if (!sorted_) sort();
     const std::uint32_t number = numbers_.find(channel);
     if (number == explain::key_map::none) return false;
-    const std::vector<order_range>& ranges = channels_[number].ranges;
+    const core::plain_vector<order_range>& ranges = channels_[number].ranges;
     std::size_t low = 0, high = ranges.size();
     while (low != high) {
       const std::size_t middle = (low + high) / 2;
@@ -209,7 +215,7 @@ class announcements {
  private:
   struct one_channel {
     core::stable_key key;
-    std::vector<order_range> ranges;
+    core::plain_vector<order_range> ranges;
   };
   [[gnu::cold]] void sort() {
     for (one_channel& c : channels_) {

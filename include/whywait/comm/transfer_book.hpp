@@ -6,6 +6,7 @@
 #include <whywait/comm/rank_data.hpp>
 #include <whywait/comm/recent.hpp>
 #include <whywait/comm/tokens.hpp>
+#include <whywait/core/plain_vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -151,7 +152,7 @@ class transfer_book {
     out.dropped = dropped_;
     out.unmatched = unmatched_ + (over ? queues_.left() : 0);
     for (std::uint32_t o = 0; o != here_.objects(); ++o) out.coarse += here_.of(o).coarse() ? 1 : 0;
-    std::vector<class_sums> totals = totals_;
+    core::plain_vector<class_sums> totals = totals_;
     here_.for_each_use([&totals](std::uint32_t c, const holdings::use& u) {
       if (c >= totals.size()) return;
       totals[c].watched_bytes += u.arrived;
@@ -202,9 +203,9 @@ class transfer_book {
   struct link {
     std::int32_t rank = 0;
     bool ended = false;
-    std::vector<std::uint8_t> told;        ///< by own offer: this rank knows it
-    std::vector<heard_offer> offers;
-    std::vector<std::int64_t> received;    ///< transfers by class
+    core::plain_vector<std::uint8_t> told; ///< by own offer: this rank knows it
+    core::plain_vector<heard_offer> offers;
+    core::plain_vector<std::int64_t> received; ///< transfers by class
     announcements announced;
   };
   struct mixed_bytes {
@@ -373,11 +374,11 @@ class transfer_book {
   bool wait_for_all_;
   class_table classes_;
   holdings here_;
-  std::vector<class_sums> totals_;                   ///< by class
+  core::plain_vector<class_sums> totals_;                   ///< by class
   std::vector<link> links_;
   token_queues queues_;
-  std::vector<offer> offers_;
-  std::vector<mixed_bytes> mixed_;
+  core::plain_vector<offer> offers_;
+  core::plain_vector<mixed_bytes> mixed_;
   explain::key_map link_numbers_, offer_numbers_, mixed_numbers_;
   recent<sent_before, 4096> sent_, sent_to_;
   recent<std::uint32_t, 4096> held_;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_BLOCKS_HPP
 #define WHYWAIT_EXPLAIN_BLOCKS_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/key_map.hpp>
@@ -65,7 +66,7 @@ class block_table {
 
   key_map numbers_;
   key_map explained_;
-  std::vector<name> names_;
+  core::plain_vector<name> names_;
   std::vector<block_meaning> meanings_;
 };
 

@@ -243,7 +243,7 @@ class rank_engine {
     }
     result.waits = present(presented, *settings_);
     take_meanings();
-    std::vector<core::stable_key> used;
+    core::plain_vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {
         used.push_back(t.block);

@@ -68,6 +68,7 @@ class forward_pass {
         if (!takes_over(a)) continue;
         packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
+        links_.of(a.causer_rank);
         put(out,
             snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
                              static_cast<std::uint16_t>(a.flags & arrival_flag::all),
@@ -154,11 +155,13 @@ class forward_pass {
     if (!ready_) {
       ready_ = true;
       for (lane& l : lanes_) {
+        l.path.begin(links_.size() + 1);
         if (!l.keep.empty()) sort_rarely(l.keep);
         if (!l.scouted) continue;
         l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
                                         *blocks_, nullptr, *scratch_));
         l.scout->expect(l.arrivals);
+        l.scout->begin(0);
         l.scout_at = between_records;
       }
     }
@@ -188,7 +191,10 @@ class forward_pass {
     if (step == 0) return core::approach(this, sizeof *this);
     if (step == 1) {
       links_.approach();
-      return core::approach(lanes_.data(), sizeof(lane));
+      if (lanes_.empty()) return;
+      const lane& l = lanes_.front();
+      const auto* const begin = reinterpret_cast<const char*>(&l);
+      return core::approach(begin, static_cast<std::size_t>(reinterpret_cast<const char*>(&l.scout) - begin));
     }
     if (lanes_.empty()) return;  // nothing is left of that rank
     const lane& l = lanes_.front();
@@ -229,19 +235,21 @@ class forward_pass {
   };
   struct lane {
     lane(location_path p, core::memory_pool& pool)
-        : path(std::move(p)), arrivals(pool), services(pool), keep(pool), paths(pool), free(pool) {}
-    location_path path;
-    std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
+        : arrivals(pool), services(pool), keep(pool), path(std::move(p)), paths(pool), free(pool) {}
     state path_at = between_records, scout_at = done;
     bool scouted = false;
+    std::size_t served = 0;
     core::plain_vector<arrival> arrivals;
-    core::plain_vector<service> services;  ///< by record
+    core::plain_vector<service> services;    ///< by record
+    core::plain_vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
+    std::size_t kept = 0;
+    location_path path;
+    // From here on what is not needed again and again.
+    std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
+    std::size_t scout_served = 0;
     std::size_t asked = 0, promised = 0;   ///< how many arrivals, how many services the exchanges have done
     std::size_t passed = 0;                ///< arrivals before the services that are done
     const arrival* last = nullptr;         ///< the last of those that takes over a path
-    std::size_t served = 0, scout_served = 0;
-    core::plain_vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
-    std::size_t kept = 0;
     key_map paths;  ///< record + 1 -> place of the path that is kept
     std::vector<kept_path> places;
     core::plain_vector<std::uint32_t> free;

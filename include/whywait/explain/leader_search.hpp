@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <tuple>
 
 namespace whywait {
@@ -22,8 +21,7 @@ inline namespace v0 {
 namespace explain {
 
 /// Where each class of the ranks that a process hosts belongs: the number of its leader, round by round (merging.hpp). The
-/// classes that look for one stand together by key with their shapes, so that a round reads memory once and in a row,
-/// however many ranks there are: about 10 ns a class and round.
+/// classes that look for one stand together by key, so that a round reads memory once and in the order of its addresses.
 class leader_search {
  public:
   using share = merge_scratch::share;
@@ -36,17 +34,14 @@ class leader_search {
 
   /// Classes, before the first round; each gets the next number. One whose place is known:
   void add(std::uint32_t slot) { slots_.push_back(slot); }
-  /// One that looks for a leader; `blocks`, borrowed, are those of its shape.
+  /// One that looks for a leader; `blocks` are those of its shape. All borrowed until `close`.
   void add(core::stable_key key, const class_sums& sums, const share* shape, std::size_t size, const block_table& blocks) {
     const auto fresh = static_cast<std::uint32_t>(groups_.size());
     const std::uint32_t number = numbers_.intern(key, fresh);
     if (number == fresh) groups_.push_back({key, 0, 0, 0});
-    const candidate c{sums.first_ns, sums.wait_ns, sums.count, &blocks, number, static_cast<std::uint32_t>(slots_.size()),
-                      static_cast<std::uint32_t>(shapes_.size()), static_cast<std::uint32_t>(size)};
-    slots_.push_back(open);
-    shapes_.append(shape, size);
-    if (earlier_->size() != 0) slots_.back() = slot_among_earlier(key, c);
-    if (slots_.back() != open) return shapes_.resize(c.first);
+    const candidate c{sums.first_ns, &sums, &blocks, shape, static_cast<std::uint32_t>(size), number, this->size()};
+    slots_.push_back(earlier_->size() != 0 ? slot_among_earlier(key, c) : open);
+    if (slots_.back() != open) return;
     all_.push_back(c);
     ++groups_[number].end;
   }
@@ -73,18 +68,16 @@ class leader_search {
   }
 
   /// After the last round: only the slots stay.
-  void close() noexcept {
-    all_.release();
-    shapes_.release();
-  }
+  void close() noexcept { all_.release(); }
 
  private:
   // A class that looks for a leader.
   struct candidate {
-    std::int64_t first_ns, wait_ns, count;
+    std::int64_t first_ns;
+    const class_sums* sums;
     const block_table* blocks;
-    std::uint32_t group, number;
-    std::uint32_t first, size;  ///< its shape in shapes_
+    const share* shape;
+    std::uint32_t size, group, number;
   };
   // Those of one key in all_, and the earliest of them.
   struct group_range {
@@ -123,15 +116,18 @@ class leader_search {
   // The canonical order of one key: by time, then by content, never by rank.
   bool before(const candidate& a, const candidate& b) const {
     if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns;
-    const auto sums = [](const candidate& c) { return std::tie(c.wait_ns, c.count); };
-    if (sums(a) != sums(b)) return sums(a) < sums(b);
-    return before_by_name(a, b);
+    const auto sums = [](const candidate& c) { return std::tie(c.sums->wait_ns, c.sums->count); };
+    return sums(a) != sums(b) ? sums(a) < sums(b) : before_by_name(a, b);
+  }
+  static bool alike(const candidate& a, const candidate& b) noexcept {
+    bool same = a.blocks == b.blocks && a.size == b.size;
+    for (std::uint32_t i = 0; same && i != a.size; ++i) {
+      same = a.shape[i].block == b.shape[i].block && a.shape[i].part == b.shape[i].part;
+    }
+    return same;
   }
   [[gnu::cold]] bool before_by_name(const candidate& a, const candidate& b) const {
-    if (a.blocks == b.blocks && a.size == b.size &&
-        std::memcmp(shapes_.data() + a.first, shapes_.data() + b.first, a.size * sizeof(share)) == 0) {
-      return false;  // ranks that are all alike
-    }
+    if (alike(a, b)) return false;
     packet first, second;
     write(first, a);
     write(second, b);
@@ -142,13 +138,13 @@ class leader_search {
   [[gnu::cold]] void write(packet& out, const candidate& c) const {
     core::plain_vector<shape_entry> named;
     named.reserve(c.size);
-    for (const share* s = shapes_.data() + c.first; s != shapes_.data() + c.first + c.size; ++s) {
+    for (const share* s = c.shape; s != c.shape + c.size; ++s) {
       named.push_back({(*c.blocks)[s->block].block, (*c.blocks)[s->block].within, s->part});
     }
     sort_short(named, [](const shape_entry& a, const shape_entry& b) {
       return a.block != b.block ? a.block < b.block : a.within < b.within;
     });
-    put(out, shape_leader{groups_[c.group].key, c.first_ns, c.wait_ns, c.count, 0, c.size});
+    put(out, shape_leader{groups_[c.group].key, c.first_ns, c.sums->wait_ns, c.sums->count, 0, c.size});
     detail::put_bytes(out, named.data(), named.size() * sizeof(shape_entry));
   }
 
@@ -170,7 +166,7 @@ class leader_search {
     const block_table* known = nullptr;
     std::uint32_t left = g.begin;
     for (std::uint32_t i = g.begin; i != g.end; ++i) {
-      if (i + 8 < g.end) core::approach(shapes_.data() + all_[i + 8].first, all_[i + 8].size * sizeof(share));
+      if (i + 8 < g.end) core::approach(all_[i + 8].shape, all_[i + 8].size * sizeof(share));
       const candidate c = all_[i];
       if (c.blocks != known) {
         forget();
@@ -211,7 +207,7 @@ class leader_search {
   // Is its shape near that of the leader, which is spread out? The order in which the ranks met the blocks could decide
   // by its rounding what is just at the limit: there they are compared by name.
   bool near(const leader_reader& leader, const candidate& c) const {
-    const double more = scratch_->distance(shapes_.data() + c.first, c.size) - settings_->class_distance;
+    const double more = scratch_->distance(c.shape, c.size) - settings_->class_distance;
     return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
   }
   [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
@@ -226,7 +222,6 @@ class leader_search {
   key_map numbers_;  ///< of a key: its group before they are by key
   core::plain_vector<group_range> groups_;   ///< in the order of meeting; grouped: by key
   core::plain_vector<candidate> all_;        ///< grouped: by key
-  core::plain_vector<share> shapes_;         ///< of all candidates
   core::plain_vector<std::uint32_t> slots_;  ///< by number
   std::uint32_t round_ = 0;
   bool grouped_ = false;

@@ -68,6 +68,7 @@ class link_book {
     links_.back().rank = rank;
     return fresh;
   }
+  std::size_t size() const noexcept { return links_.size(); }
   link& operator[](std::uint32_t number) noexcept { return links_[number]; }
 
   bool may_send(std::uint32_t number, snapshot_mode mode) noexcept {

@@ -49,13 +49,18 @@ class location_path {
         call_blocks_(scratch.merging.memory),
         between_blocks_(scratch.merging.memory),
         notes_(scratch.merging.memory) {
+  }
+
+  /// Before the first record, when as many ranks of the process as possible have met their blocks. `others`: with about so
+  /// many locations it will have something in common.
+  void begin(std::size_t others) {
     // What it will need stands together, and apart from that of other ranks.
-    step_blocks_.resize(rank.blocks.size(), key_map::none);
-    call_blocks_.resize(here_->call_sites.size(), key_map::none);
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
-    if (classes_ != nullptr) aligned_.reserve(profile_.capacity());
-    spend(blocks_->startup(), 1, rank.begin_ns - earliest_ns, 0);
-    if (rank.continued && rank.locations.size() == 1) aligned_.world(rank.begin_ns, profile_);
+    if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
+    step_blocks_.resize(marked_blocks_, key_map::none);
+    call_blocks_.resize(here_->call_sites.size(), key_map::none);
+    spend(blocks_->startup(), 1, rank_->begin_ns - earliest_ns_, 0);
+    if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
   /// Who it waits for, by record; borrowed.
@@ -251,7 +256,7 @@ class location_path {
   }
 
   void spend(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) {
-    if (block >= profile_.size()) profile_.resize(block + 1);
+    if (block >= profile_.size()) profile_.resize(blocks_->size());
     path_use& u = profile_[block];
     u.visits += visits;
     u.ns += ns;
@@ -301,7 +306,7 @@ class location_path {
   }
 
   std::uint32_t call_block(std::uint32_t site) {
-    if (site >= here_->call_sites.size()) return blocks_->call(0);
+    if (site >= call_blocks_.size()) return blocks_->call(0);
     std::uint32_t& number = call_blocks_[site];
     if (number == key_map::none) number = blocks_->call(here_->call_sites[site]);
     return number;

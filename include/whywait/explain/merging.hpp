@@ -2,14 +2,13 @@
 #define WHYWAIT_EXPLAIN_MERGING_HPP
 
 #include <whywait/core/approach.hpp>
-#include <whywait/core/memory_pool.hpp>
 #include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/leader_search.hpp>
 #include <whywait/explain/merge_scratch.hpp>
 #include <whywait/explain/merged_class.hpp>
-#include <whywait/explain/rank_classes.hpp>
+#include <whywait/explain/name_order.hpp>
 #include <whywait/explain/shape_leaders.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/explain/wait_class.hpp>
@@ -29,8 +28,7 @@ namespace explain {
 /// `classes_per_key` rounds. Every class then goes to the first leader within `class_distance`, and the rest
 /// is addition. So the outcome depends neither on rank numbers nor on the shape of the tree.
 ///
-/// One for all ranks that a process hosts. Each hands over its classes when it has all its waits; from then on they lie in
-/// a row, what the rounds need apart from the rest. Calls in this order:
+/// One for all ranks that a process hosts, each of which hands over its classes when it has all its waits. Calls in this order:
 /// `take` for each rank; in each round `propose`, `pack`, `merge`, `settle`; `close`; `write`, `add` and `merged`.
 class merge_book {
  public:
@@ -44,30 +42,26 @@ class merge_book {
         parts_(new part[hosted]),
         hosted_(hosted) {}
 
-  /// All classes of the rank with that number among the hosted ones. If the run does not go on, the class book is empty then.
+  /// All classes of the rank with that number among the hosted ones. `classes` is borrowed until `write`; if the run does
+  /// not go on, it is empty then.
   void take(std::size_t number, const rank_history& rank, const block_table& blocks, class_book& classes) {
     part& mine = parts_[number];
     mine.rank = &rank;
     mine.blocks = &blocks;
-    mine.book = rank.continues ? &classes : nullptr;
+    mine.classes = &classes;
     mine.first = search_.size();
-    mine.all = rank_classes(classes, pool_);
     for (std::uint32_t c = 0; c != classes.size(); ++c) {
       if (classes.kind(c) == class_book::shapeless) {
         search_.add(settings_->classes_per_key + 1);
-      } else if (classes.kind(c) == class_book::rest || classes.slot(c) != class_book::open) {
-        search_.add(classes.kind(c) == class_book::rest ? settings_->classes_per_key : classes.slot(c));
+      } else if (classes.kind(c) == class_book::rest) {
+        search_.add(settings_->classes_per_key);
+      } else if (classes.slot(c) != class_book::open) {
+        search_.add(classes.slot(c));
       } else {
         search_.add(classes.key(c), classes.sums(c), classes.shape(c), classes.shape_size(c), blocks);
       }
     }
-    if (rank.continues) {
-      classes.begin_anew();
-    } else {
-      classes = {};
-    }
   }
-
   /// A round begins.
   void propose() { search_.propose(best_); }
   /// What is proposed here in this round and what came from others, but for what was packed before.
@@ -98,7 +92,7 @@ class merge_book {
   /// After the last round: every class has its place.
   void close() {
     search_.close();
-    if (hosted_ == 0 || parts_[0].book == nullptr) return;
+    if (hosted_ == 0 || !parts_[0].rank->continues) return;
     std::size_t begin = 0;
     for (const std::size_t end : ends_) {
       leaders_->join({found_.data() + begin, end - begin});
@@ -109,7 +103,7 @@ class merge_book {
   template <class F>
   void each_place(std::size_t number, F&& f) const {
     const part& mine = parts_[number];
-    for (std::uint32_t c = 0; c != mine.all.size(); ++c) f(c, class_clock{mine.all[c].key, slot(mine.first + c)});
+    for (std::uint32_t c = 0; c != mine.classes->size(); ++c) f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
   }
 
   /// Appends the sums of one rank and of everything that `add` brought it, as in class_packet.hpp. Once.
@@ -155,11 +149,10 @@ class merge_book {
   struct part {
     const rank_history* rank = nullptr;
     const block_table* blocks = nullptr;
-    class_book* book = nullptr;  ///< if the run goes on
-    rank_classes all;
-    std::uint32_t first = 0;     ///< number of its first class in the search
+    class_book* classes = nullptr;
+    packet sums;              ///< as in class_packet.hpp
+    std::uint32_t first = 0;  ///< number of its first class in the search
     bool summed = false;
-    packet sums;                 ///< as in class_packet.hpp
   };
 
   // The rest if there was no leader.
@@ -168,32 +161,43 @@ class merge_book {
     return found == leader_search::open ? settings_->classes_per_key : found;
   }
 
+  // Asks for what `sum` will need for that rank, in three steps.
+  void approach(std::size_t number, int step) const noexcept {
+    if (number >= hosted_) return;
+    const part& soon = parts_[number];
+    if (step == 0) return core::approach(&soon, sizeof soon);
+    if (step == 1) return core::approach(soon.classes, sizeof *soon.classes);
+    soon.classes->approach_sums();
+  }
+
   void sum(std::size_t number, packet& out) {
+    for (int step = 0; step != 3; ++step) approach(number + 6 - 2 * static_cast<std::size_t>(step), step);
     part& mine = parts_[number];
     mine.summed = true;
-    for (std::size_t next : {number + 2, number + 4}) {
-      if (next < hosted_) core::approach(&parts_[next], next == number + 2 ? 0 : sizeof(part));
-      if (next == number + 2 && next < hosted_) parts_[next].all.approach();
-    }
+    class_book& classes = *mine.classes;
     names_.of(*mine.blocks);
     using placed_class = merge_scratch::placed_class;
     core::plain_vector<placed_class>& placed = scratch_->placed;
     placed.clear();
-    for (std::uint32_t c = 0; c != mine.all.size(); ++c) {
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
       const std::uint32_t place = slot(mine.first + c);
-      if (mine.book != nullptr && mine.book->kind(c) == class_book::shaped) mine.book->place(c, place);
-      if (mine.all[c].sums.count != 0) placed.push_back({mine.all[c].key, place, c});
+      if (classes.kind(c) == class_book::shaped) classes.place(c, place);
+      if (classes.sums(c).count != 0) placed.push_back({classes.key(c), place, c});
     }
     sort_short(placed, [](const placed_class& a, const placed_class& b) {
       return a.key != b.key ? a.key < b.key : a.slot < b.slot;
     });
     out.reserve(out.size() + placed.size() * (sizeof(packed_class) + sizeof(location_share)) +
-                mine.all.terms() * sizeof(packed_term) + mine.all.causers() * sizeof(location_share));
+                classes.terms() * sizeof(packed_term) + classes.causers() * sizeof(location_share));
     for (std::size_t i = 0, j = 0; i != placed.size(); i = j) {
       for (j = i + 1; j != placed.size() && placed[j].key == placed[i].key && placed[j].slot == placed[i].slot;) ++j;
       write_class(mine, out, i, j);
     }
-    mine.all = {};
+    if (mine.rank->continues) {
+      classes.begin_anew();
+    } else {
+      classes = {};
+    }
   }
 
   // Classes of this rank that are one now: some of scratch_->placed.
@@ -210,25 +214,27 @@ class merge_book {
     head.key = scratch_->placed[first].key;
     head.slot = scratch_->placed[first].slot;
     for (std::size_t i = first; i != last; ++i) {
-      const rank_classes::one& c = mine.all[scratch_->placed[i].number];
+      const std::uint32_t c = scratch_->placed[i].number;
+      const class_sums& sums = mine.classes->sums(c);
       if (i == first) {
-        head.sums = c.sums;
+        head.sums = sums;
       } else {
-        head.sums.add(c.sums);
+        head.sums.add(sums);
       }
-      add_share(scratch_->waiters, {mine.rank->rank, static_cast<std::int32_t>(c.location), c.sums.wait_ns});
-      for (const location_share& share : mine.all.causers_of(c)) add_share(scratch_->causers, share);
-      for (const rank_classes::term& t : mine.all.terms_of(c)) {
-        const std::uint32_t place = names_.place(t.block);
+      const auto location = static_cast<std::int32_t>(mine.classes->location(c));
+      add_share(scratch_->waiters, {mine.rank->rank, location, sums.wait_ns});
+      mine.classes->each_causer(c, [this](const location_share& share) { add_share(scratch_->causers, share); });
+      mine.classes->each_term(c, [&](std::uint32_t block, const term_sums& t) {
+        const std::uint32_t place = names_.place(block);
         const std::uint64_t bit = std::uint64_t{1} << place % 64;
         if ((used[place / 64] & bit) == 0) {
           used[place / 64] |= bit;
-          terms[place] = t.sums;
+          terms[place] = t;
           ++head.terms;
         } else {
-          terms[place].add(t.sums);
+          terms[place].add(t);
         }
-      }
+      });
     }
     const std::size_t at = out.size();
     put(out, head);
@@ -246,7 +252,6 @@ class merge_book {
   const options* settings_;
   shape_leaders* leaders_;  ///< of earlier epochs
   merge_scratch* scratch_;
-  core::memory_pool pool_;  ///< of the parts
   leader_search search_;
   std::unique_ptr<part[]> parts_;
   std::size_t hosted_;

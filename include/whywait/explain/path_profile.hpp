@@ -58,17 +58,20 @@ class alignments {
   alignments() noexcept = default;
   explicit alignments(core::memory_pool& pool) noexcept : recent_(pool), uses_(pool) {}
 
-  /// For the first few of them, of as many blocks.
-  void reserve(std::size_t blocks) {
-    recent_.reserve(4);
-    uses_.reserve(3 * blocks);
+  /// Room for so many of them, of as many blocks.
+  void reserve(std::size_t profiles, std::size_t blocks) {
+    profiles = std::min(profiles, limit + 1);
+    recent_.reserve(profiles);
+    stride_ = std::max(stride_, rounded(blocks));
+    if (rows_ == 0) uses_.reserve(profiles * stride_);
   }
 
   /// All ranks took over `profile`.
   void world(std::int64_t at_ns, const path_profile& profile) {
     used_ = 0;
     world_ns_ = at_ns;
-    write(0, profile);
+    if (world_ == nowhere) world_ = rows_;
+    write(world_, profile);
   }
 
   /// `who`: key of a location or of a group.
@@ -77,7 +80,7 @@ class alignments {
     while (at != used_ && recent_[at].who != who) ++at;
     if (at == used_) {
       if (used_ < limit) {
-        if (used_ == recent_.size()) recent_.emplace_back();
+        if (used_ == recent_.size()) recent_.push_back({who, at_ns, rows_});
         ++used_;
       } else {
         at = 0;
@@ -86,21 +89,22 @@ class alignments {
         }
       }
     }
-    recent_[at] = {who, at_ns};
-    write(at + 1, profile);
+    recent_[at].who = who;
+    recent_[at].at_ns = at_ns;
+    write(recent_[at].row, profile);
   }
 
   /// The most recent one among those that `applies(who)`, and that of all ranks.
   template <class Applies>
   view latest(Applies&& applies) const {
     std::int64_t best_ns = world_ns_;
-    std::size_t row = 0;
+    std::size_t row = world_;
     for (std::size_t i = 0; i != used_; ++i) {
       if (recent_[i].at_ns < best_ns || !applies(recent_[i].who)) continue;
       best_ns = recent_[i].at_ns;
-      row = i + 1;
+      row = recent_[i].row;
     }
-    return row < rows_ ? view{best_ns, uses_.data() + row * stride_, stride_} : view{best_ns, nullptr, 0};
+    return row != nowhere ? view{best_ns, uses_.data() + row * stride_, stride_} : view{best_ns, nullptr, 0};
   }
 
   /// Their memory is needed soon: which there are, then the one that `latest` would find.
@@ -113,24 +117,30 @@ class alignments {
 
  private:
   static constexpr std::size_t limit = 16;
+  static constexpr std::uint32_t nowhere = 0xffffffffu;
   struct entry {
     std::uint64_t who;
     std::int64_t at_ns;
+    std::uint32_t row;  ///< of uses_
   };
 
-  void write(std::size_t row, const path_profile& profile) {
+  static std::size_t rounded(std::size_t blocks) noexcept { return (blocks + 3) & ~std::size_t{3}; }
+
+  void write(std::uint32_t row, const path_profile& profile) {
     if (row >= rows_ || profile.size() > stride_) grow(row, profile.size());
     block_use* to = uses_.data() + row * stride_;
     for (const path_use& u : profile) *to++ = {u.visits, u.ns, u.work};
     for (block_use* const end = uses_.data() + (row + 1) * stride_; to != end; ++to) *to = {};
   }
   // Rows one after the other, all equally long: for one more row, or for more blocks.
-  void grow(std::size_t row, std::size_t blocks) {
-    const std::size_t rows = std::max(row + 1, rows_), stride = std::max((blocks + 3) & ~std::size_t{3}, stride_);
+  void grow(std::uint32_t row, std::size_t blocks) {
+    const std::uint32_t rows = std::max(row + 1, rows_);
+    const std::size_t stride = std::max(rounded(blocks), stride_);
     if (stride == stride_) {
       uses_.resize(rows * stride);
     } else {
       core::plain_vector<block_use> wider = uses_.sibling();
+      wider.reserve(std::max(rows * stride, uses_.capacity()));
       wider.resize(rows * stride);
       for (std::size_t r = 0; r != rows_; ++r) {
         std::copy(uses_.data() + r * stride_, uses_.data() + (r + 1) * stride_, wider.data() + r * stride);
@@ -143,9 +153,10 @@ class alignments {
 
   std::int64_t world_ns_ = INT64_MIN;
   core::plain_vector<entry> recent_;
-  std::size_t used_ = 0;
-  core::plain_vector<block_use> uses_;  ///< of all ranks, then of each of the recent ones
-  std::size_t rows_ = 0, stride_ = 0;
+  std::size_t used_ = 0;  ///< of recent_
+  core::plain_vector<block_use> uses_;  ///< rows, each as long as the longest profile
+  std::size_t stride_ = 0;
+  std::uint32_t rows_ = 0, world_ = nowhere;  ///< world_: the row that all ranks took over
 };
 
 }  // namespace explain

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_POSTINGS_HPP
 #define WHYWAIT_EXPLAIN_POSTINGS_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/key_map.hpp>
@@ -13,7 +14,6 @@
 #include <memory>
 #include <new>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -76,9 +76,9 @@ class posting_lists {
     };
     key_map numbers;
     std::uint32_t recent = no_channel;      ///< of channels
-    std::vector<found> channels;            ///< in the order in which they were met
-    std::vector<std::uint32_t> order;       ///< of channels: as they are kept
-    std::vector<std::uint32_t> of_records;  ///< the channel of each record, or what it is instead
+    core::plain_vector<found> channels;            ///< in the order in which they were met
+    core::plain_vector<std::uint32_t> order;       ///< of channels: as they are kept
+    core::plain_vector<std::uint32_t> of_records;  ///< the channel of each record, or what it is instead
     std::size_t noted = 0;                  ///< of of_records
   };
 
@@ -241,8 +241,8 @@ class posting_lists {
   const posted_receive* receives() const noexcept { return receives_; }
   std::size_t receive_count() const noexcept { return receive_count_; }
 
-  std::vector<record_place> met;        ///< in an earlier epoch
-  std::vector<record_place> uncertain;  ///< what these will receive only the next epoch can know
+  core::plain_vector<record_place> met;        ///< in an earlier epoch
+  core::plain_vector<record_place> uncertain;  ///< what these will receive only the next epoch can know
 
  private:
   static constexpr unsigned posts = core::sync_flag::posts_send | core::sync_flag::posts_receive;

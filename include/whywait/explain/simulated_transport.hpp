@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_EXPLAIN_SIMULATED_TRANSPORT_HPP
 #define WHYWAIT_EXPLAIN_SIMULATED_TRANSPORT_HPP
 
+#include <whywait/core/memory_pool.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/packet.hpp>
 
 #include <algorithm>
@@ -35,14 +37,13 @@ class simulated_transport {
 
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
-    constexpr std::uint32_t nothing = 0xffffffffu;
-    std::vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), nothing);  // of the packet for each rank
+    core::plain_vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), none);  // of the packet for each rank
     std::deque<packet> packets;  // they are referred to; used again by the next rank
-    std::vector<std::int32_t> receivers;
+    core::plain_vector<std::int32_t> receivers;
     const auto to = [&](std::int32_t rank) -> packet& {
       if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
       std::uint32_t& at = slots[static_cast<std::size_t>(rank)];
-      if (at == nothing) {
+      if (at == none) {
         at = static_cast<std::uint32_t>(receivers.size());
         receivers.push_back(rank);
         if (packets.size() == at) packets.emplace_back();
@@ -55,7 +56,7 @@ class simulated_transport {
         produce(i, to, room_);
         for (std::size_t k = 0; k != receivers.size(); ++k) {
           packet& out = packets[k];
-          slots[static_cast<std::size_t>(receivers[k])] = nothing;
+          slots[static_cast<std::size_t>(receivers[k])] = none;
           if (out.empty()) continue;
           consume(receivers[k], i, out.data(), out.size());
           out.clear();
@@ -76,30 +77,33 @@ class simulated_transport {
   template <class Advance, class Receive, class Approach>
   void forward(Advance&& advance, Receive&& receive, Approach&& approach, int steps) const {
     const auto count = static_cast<std::size_t>(ranks_);
-    std::vector<std::deque<std::int32_t>> ready((count + block - 1) / block);
-    std::deque<std::size_t> turns;
-    std::vector<place> places(count);
+    core::plain_vector<queue> ready((count + block - 1) / block);  // ranks of each block
+    queue turns;                                                   // blocks
+    core::plain_vector<place> places(count);
+    core::memory_pool memory;
     std::vector<letter> letters;  // delivered when it is their receiver's turn: only then is its memory near
-    std::vector<std::uint32_t> unused;
-    for (std::int32_t i = 0; i != ranks_; ++i) ready[static_cast<std::size_t>(i) / block].push_back(i);
-    for (std::size_t b = 0; b != ready.size(); ++b) turns.push_back(b);
-    const auto come = [&](std::int32_t i, int until) {
-      for (std::uint8_t& done = places[static_cast<std::size_t>(i)].approached; done < until; ++done) approach(i, done);
+    core::plain_vector<std::uint32_t> unused;
+    const auto next_rank = [&places](std::uint32_t at) -> std::uint32_t& { return places[at].next; };
+    const auto next_block = [&ready](std::uint32_t at) -> std::uint32_t& { return ready[at].next; };
+    for (std::uint32_t i = 0; i != count; ++i) ready[i / block].push(i, next_rank);
+    for (std::uint32_t b = 0; b != ready.size(); ++b) turns.push(b, next_block);
+    const auto come = [&](std::uint32_t i, int until) {
+      for (std::uint8_t& done = places[i].approached; done < until; ++done) approach(static_cast<std::int32_t>(i), done);
     };
     std::int32_t left = ranks_;
-    while (!turns.empty()) {
-      std::deque<std::int32_t>& here = ready[turns.front()];
-      while (!here.empty()) {
-        const std::int32_t i = here.front();
-        place& mine = places[static_cast<std::size_t>(i)];
-        come(i, steps);
-        here.pop_front();
+    while (turns.first != none) {
+      queue& here = ready[turns.first];
+      while (here.first != none) {
+        const std::uint32_t number = here.first;
+        const auto i = static_cast<std::int32_t>(number);
+        place& mine = places[number];
+        come(number, steps);
+        here.first = mine.next;
         mine.queued = false;
         mine.approached = 0;
-        for (int k = 0; k < steps && static_cast<std::size_t>(k) < here.size(); ++k) {
-          come(here[static_cast<std::size_t>(k)], steps - k);
-        }
-        if (steps != 0 && here.empty() && turns.size() > 1) come(ready[turns[1]].front(), steps);
+        int step = steps;
+        for (std::uint32_t at = here.first; step > 0 && at != none; --step, at = places[at].next) come(at, step);
+        if (here.first == none && here.next != none) come(ready[here.next].first, steps);
         for (std::uint32_t l = std::exchange(mine.first, none); l != none;) {
           receive(i, letters[l].source, letters[l].data.data(), letters[l].data.size());
           unused.push_back(l);
@@ -108,29 +112,30 @@ class simulated_transport {
         const bool all = advance(i, [&](std::int32_t to, const packet& data) {
           if (unused.empty()) {
             unused.push_back(static_cast<std::uint32_t>(letters.size()));
-            letters.emplace_back();
+            letters.emplace_back(memory);
           }
-          const std::uint32_t number = unused.back();
+          const std::uint32_t fresh = unused.back();
           unused.pop_back();
-          letter& l = letters[number];
+          letter& l = letters[fresh];
           l.source = i;
           l.next = none;
           l.data.assign(data.begin(), data.end());
           place& there = places[static_cast<std::size_t>(to)];
-          (there.first == none ? there.first : letters[there.last].next) = number;
-          there.last = number;
+          (there.first == none ? there.first : letters[there.last].next) = fresh;
+          there.last = fresh;
           if (there.queued) return;
           there.queued = true;
-          std::deque<std::int32_t>& queue = ready[static_cast<std::size_t>(to) / block];
-          if (queue.empty() && &queue != &here) turns.push_back(static_cast<std::size_t>(to) / block);
-          queue.push_back(to);
+          const auto receiver = static_cast<std::uint32_t>(to);
+          queue& its = ready[receiver / block];
+          if (its.first == none && &its != &here) turns.push(receiver / block, next_block);
+          its.push(receiver, next_rank);
         });
         if (all && !mine.finished) {
           mine.finished = true;
           --left;
         }
       }
-      turns.pop_front();
+      turns.first = here.next;
     }
     if (left != 0) throw std::logic_error("whywait-X004: the ranks' records wait for each other in a circle");
   }
@@ -161,7 +166,20 @@ class simulated_transport {
  private:
   static constexpr std::size_t block = 64;  ///< ranks that run in turn until all are stuck: they share the cache
   static constexpr std::uint32_t none = 0xffffffffu;
+  /// Ranks or blocks, each of which knows the one behind it.
+  struct queue {
+    std::uint32_t first = none, last = none;
+    std::uint32_t next = none;  ///< of a block: the next in turn
+
+    template <class Next>
+    void push(std::uint32_t number, Next&& next_of) {
+      next_of(number) = none;
+      (first == none ? first : next_of(last)) = number;
+      last = number;
+    }
+  };
   struct letter {
+    explicit letter(core::memory_pool& memory) : data(memory) {}
     std::int32_t source = 0;
     std::uint32_t next = none;  ///< to the same rank
     packet data;
@@ -169,6 +187,7 @@ class simulated_transport {
   /// What `forward` knows of one rank.
   struct place {
     std::uint32_t first = none, last = none;  ///< letters to it
+    std::uint32_t next = none;                ///< rank whose turn comes after its own
     std::uint8_t approached = 0;              ///< steps done
     bool queued = true, finished = false;
   };

@@ -37,12 +37,16 @@ class class_book {
 
   /// Before many waits are added: asks for the memory of all classes.
   void approach() const noexcept {
-    core::approach(heads_.data(), heads_.size() * sizeof(head));
+    approach_sums();
     core::approach(shapes_.data(), shapes_.size() * sizeof(share));
+    numbers_.approach();
+  }
+  /// Before they are read: asks for that of all but shapes.
+  void approach_sums() const noexcept {
+    core::approach(heads_.data(), heads_.size() * sizeof(head));
     core::approach(entries_.data(), entries_.size() * sizeof(entry));
     core::approach(terms_.data(), terms_.size() * sizeof(term_node));
     core::approach(causers_.data(), causers_.size() * sizeof(causer_node));
-    numbers_.approach();
   }
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`, each once; least work if they ascend. All

@@ -4,6 +4,7 @@
 #include <whywait/comm/classify.hpp>
 #include <whywait/comm/examine.hpp>
 #include <whywait/comm/sharing_merge.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/wait_list.hpp>
 #include <whywait/mpi/data_analysis.hpp>
 #include <whywait/mpi/data_history.hpp>
@@ -152,7 +153,7 @@ class communication_analysis final : public data_analysis {
   comm::classifier classes_;
   comm::footprint_book footprints_;
   std::unique_ptr<comm::sharing_book> sharing_;  // of threads
-  std::vector<std::uint8_t> records_;            // by location: it ever had any
+  core::plain_vector<std::uint8_t> records_;            // by location: it ever had any
   std::size_t shared_by_ = 0;                    // so many had
   bool over_ = false;                            // the run
   node_sharing nodes_{options_};

@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_DATA_HISTORY_HPP
 
 #include <whywait/comm/rank_data.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/key_map.hpp>
 #include <whywait/mpi/message_orders.hpp>
@@ -144,8 +145,8 @@ class data_history {
   static bool is_of_call(const core::data_record& r) noexcept {
     return r.op == core::data_op::send || r.op == core::data_op::receive || r.has(core::data_flag::collective);
   }
-  void settle(core::data_record& r, std::vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& call_sites,
-              const std::vector<core::stable_key>& blocks) {
+  void settle(core::data_record& r, core::plain_vector<std::uint32_t>& numbers,
+              const std::vector<core::stable_key>& call_sites, const std::vector<core::stable_key>& blocks) {
     const bool copy = r.op == core::data_op::copy_from || r.op == core::data_op::copy_to, of_call = is_of_call(r);
     r.site = of_call ? number_of(numbers, call_sites, r.site) : number_of(blocks_, blocks, r.site);
     if (!of_call || copy || (r.order = orders_[r.order]) != 0) return;
@@ -153,7 +154,7 @@ class data_history {
     ++unordered_;
   }
   // From a number in the process (or of the location) to that in `sites`; 0: not given yet.
-  std::uint32_t number_of(std::vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& keys, std::uint32_t site) {
+  std::uint32_t number_of(core::plain_vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& keys, std::uint32_t site) {
     if (site >= numbers.size() || site >= keys.size()) return ~std::uint32_t{0};
     if (numbers[site] != 0) return numbers[site];
     const auto fresh = static_cast<std::uint32_t>(all_.sites.size());
@@ -165,10 +166,10 @@ class data_history {
   comm::rank_data all_;
   message_orders orders_;
   explain::key_map site_numbers_;
-  std::vector<std::uint32_t> blocks_;                            // by number of the block
-  std::vector<std::vector<std::uint32_t>> calls_;                // by location, by number of the call site
-  std::vector<std::vector<const core::data_record*>> chunks_;    // by location: of the records at hand
-  std::vector<std::uint64_t> ends_;                              // by location: what follows is of the next part
+  core::plain_vector<std::uint32_t> blocks_;                             // by number of the block
+  std::vector<core::plain_vector<std::uint32_t>> calls_;                 // by location, by number of the call site
+  std::vector<core::plain_vector<const core::data_record*>> chunks_;     // by location: of the records at hand
+  core::plain_vector<std::uint64_t> ends_;                               // by location: what follows is of the next part
   std::uint64_t lost_records_ = 0, unordered_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <whywait/comm/rank_data.hpp>
 #include <whywait/comm/region.hpp>
 #include <whywait/comm/sharing_book.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/key_map.hpp>
@@ -57,8 +58,8 @@ class node_sharing {
   static core::stable_key name_of(const core::data_object& o) noexcept { return core::combine(o.memory, o.key); }
 
   // The records of this rank in the order of their time, with keys for what has a number in this process only.
-  static std::vector<event> events_of(const comm::rank_data& own, const explain::rank_history& calls) {
-    std::vector<event> out;
+  static core::plain_vector<event> events_of(const comm::rank_data& own, const explain::rank_history& calls) {
+    core::plain_vector<event> out;
     for (comm::record_cursor at(own); !at.done(); at.step()) {
       const core::data_record& r = at.record();
       if (r.site >= own.sites.size()) continue;
@@ -93,7 +94,7 @@ class node_sharing {
   }
 
   void fold_node(const comm::rank_data& own, const explain::rank_history& calls, const sync::team& node) {
-    std::vector<event> events = events_of(own, calls);
+    core::plain_vector<event> events = events_of(own, calls);
     // All end at the same time, so that nobody waits at a barrier to which the others do not come.
     const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(node.size()));
     // (Signed: MPICH 4.0 takes unsigned numbers for signed ones here.)
@@ -130,7 +131,7 @@ class node_sharing {
 
     /// What all ranks did in an epoch; until `forget`.
     const comm::rank_data& join(const std::vector<explain::packet>& from) {
-      std::vector<explain::packet_reader> in;
+      core::plain_vector<explain::packet_reader> in;
       for (const explain::packet& p : from) in.emplace_back(p.data(), p.size());
       for (explain::packet_reader& r : in)
         for (auto n = r.get<std::uint64_t>(); n != 0; --n) widen(r.get<core::data_object>());
@@ -201,10 +202,10 @@ class node_sharing {
     }
 
     comm::rank_data data_;
-    std::vector<bound> bounds_;
+    core::plain_vector<bound> bounds_;
     explain::key_map bound_numbers_, numbers_;
-    std::vector<std::vector<core::data_record>> records_;
-    std::vector<const core::data_record*> chunks_;
+    std::vector<core::plain_vector<core::data_record>> records_;
+    core::plain_vector<const core::data_record*> chunks_;
   };
 
   const comm::sharing_options options_;

@@ -4,6 +4,7 @@
 #include <whywait/comm/diagnoses.hpp>
 #include <whywait/comm/examine.hpp>
 #include <whywait/comm/sharing_book.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/report/communication.hpp>
 #include <whywait/report/names.hpp>
 #include <whywait/report/units.hpp>
@@ -137,7 +138,7 @@ namespace detail {
 
 /// Adds the classes of a run and what is wrong with them. O(classes * (classes + mixed shares)).
 [[gnu::cold]] inline void add_classes(communication& to, const comm::classified& all, const data_naming& names) {
-  std::vector<core::stable_key> keys;
+  core::plain_vector<core::stable_key> keys;
   std::vector<std::string> places;
   for (const comm::transfer_class& c : all.classes) {
     if (c.chain.depth == 0) continue;
@@ -163,7 +164,7 @@ namespace detail {
   for (const comm::placed_array& a : found.arrays) {
     arrays.push_back({names.data(a.array), a.space.extent, static_cast<std::int64_t>(a.element_bytes), a.placed.text(), a.agreement, {}});
   }
-  std::vector<double> worst(arrays.size(), -1);
+  core::plain_vector<double> worst(arrays.size(), -1);
   for (std::size_t i = 0; i != found.uses.size(); ++i) {
     const comm::array_use& u = found.uses[i];
     const comm::placed_loop& l = found.loops[u.loop];
@@ -191,7 +192,7 @@ namespace detail {
     }
     arrays[u.array].uses.push_back(std::move(use));
   }
-  std::vector<std::size_t> order;
+  core::plain_vector<std::size_t> order;
   for (std::size_t a = 0; a != arrays.size(); ++a) order.push_back(a);
   explain::sort_rarely(order, [&worst](std::size_t a, std::size_t b) { return worst[a] > worst[b]; });
   for (const std::size_t a : order) to.arrays.push_back(std::move(arrays[a]));
@@ -231,7 +232,7 @@ namespace detail {
     e.granules_watched = static_cast<std::int64_t>(watched);
     e.granules_of_array = static_cast<std::int64_t>(granules);
     e.standard_error = comm::shared_array::error_of(watched, granules);
-    std::vector<std::uint32_t> nodes = g.graph.nodes();
+    core::plain_vector<std::uint32_t> nodes = g.graph.nodes();
     if (nodes.empty() || nodes[0] != 0) nodes.insert(nodes.begin(), 0);
     const auto place_in_list = [&nodes](std::uint32_t n) {
       return static_cast<std::int64_t>(std::lower_bound(nodes.begin(), nodes.end(), n) - nodes.begin());

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_SHARING_TABLE_HPP
 #define WHYWAIT_REPORT_SHARING_TABLE_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/sorting.hpp>
 #include <whywait/report/communication.hpp>
 #include <whywait/report/table.hpp>
@@ -40,9 +41,9 @@ namespace detail {
 [[gnu::cold]] inline std::string sharing_table(const sharing_entry& s, std::size_t columns) {
   constexpr std::size_t most = 8;
   const std::string margin(8, ' ');
-  std::vector<std::int64_t> into(s.nodes.size(), 0);
+  core::plain_vector<std::int64_t> into(s.nodes.size(), 0);
   for (const sharing_transition& t : s.transitions) into[static_cast<std::size_t>(t.to)] += t.count;
-  std::vector<std::size_t> shown;  // the most frequent, in their own order
+  core::plain_vector<std::size_t> shown;  // the most frequent, in their own order
   for (std::size_t n = 1; n < s.nodes.size(); ++n) {
     std::size_t before = 0;
     for (std::size_t o = 1; o < s.nodes.size(); ++o) before += into[o] > into[n] || (into[o] == into[n] && o < n) ? 1 : 0;
@@ -83,22 +84,27 @@ namespace detail {
 
 /// "`u`: private 96 %, producer-consumer 1:1 4 % of 16384 pieces of 64 bytes, 4096 of them watched: each +- 0.7 % (standard error)".
 [[gnu::cold]] inline std::string sharing_summary(const std::vector<sharing_entry>& all, const std::string& data) {
-  std::vector<std::pair<std::string, std::int64_t>> patterns;
+  struct pattern_sum {
+    const std::string* pattern;
+    std::int64_t granules;
+  };
+  core::plain_vector<pattern_sum> patterns;
   std::int64_t sum = 0;
   const sharing_entry* any = nullptr;
   for (const sharing_entry& s : all) {
     if (s.data != data) continue;
     any = &s;
     sum += s.granules;
-    const auto same = std::find_if(patterns.begin(), patterns.end(), [&s](const auto& p) { return p.first == s.pattern; });
-    if (same != patterns.end()) same->second += s.granules;
-    else patterns.emplace_back(s.pattern, s.granules);
+    std::size_t same = 0;
+    while (same != patterns.size() && *patterns[same].pattern != s.pattern) ++same;
+    if (same != patterns.size()) patterns[same].granules += s.granules;
+    else patterns.push_back({&s.pattern, s.granules});
   }
   if (any == nullptr || sum == 0) return {};
-  explain::sort_rarely(patterns, [](const auto& a, const auto& b) { return a.second > b.second; });
+  explain::sort_rarely(patterns, [](const pattern_sum& a, const pattern_sum& b) { return a.granules > b.granules; });
   std::string text = "`" + printable(data) + "`: ";
   for (std::size_t i = 0; i != patterns.size(); ++i)
-    text += (i == 0 ? "" : ", ") + patterns[i].first + " " + percent(static_cast<double>(patterns[i].second) / static_cast<double>(sum));
+    text += (i == 0 ? "" : ", ") + *patterns[i].pattern + " " + percent(static_cast<double>(patterns[i].granules) / static_cast<double>(sum));
   text += " of " + counted(sum, "piece") + " of " + std::to_string(any->granule_bytes) + " bytes";
   if (any->granules_watched < any->granules_of_array)
     text += " looked at, a sample of " + count_of(any->granules_of_array) + ": standard error at most " + percent(any->standard_error);
