@@ -53,11 +53,9 @@ class plain_memory {
     if (size_ != from) memmove(begin + to * element, begin + from * element, (size_ - from) * element);
     size_ = static_cast<uint32_t>(size_ + to - from);
   }
-  void give_back(size_t element) noexcept {
-    if (data_ != nullptr) free_all(element);
-  }
   // Out of line: every list has an end, and few ends are hot.
-  [[gnu::noinline]] void free_all(size_t element) noexcept {
+  [[gnu::noinline]] void give_back(size_t element) noexcept {
+    if (data_ == nullptr) return;
     if (pool_ != nullptr) return pool_->give(data_, capacity_ * element);
     ::operator delete(data_);
   }
@@ -103,7 +101,8 @@ class plain_vector : private detail::plain_memory {
     exchange(gone);
     return *this;
   }
-  ~plain_vector() { give_back(sizeof(T)); }
+  // Else it is one more function for each type.
+  [[gnu::always_inline]] ~plain_vector() { give_back(sizeof(T)); }
 
   T* data() noexcept { return static_cast<T*>(data_); }
   const T* data() const noexcept { return static_cast<const T*>(data_); }

@@ -127,7 +127,7 @@ class questioner {
       e.answered = true;
       e.baseline_seconds = outside->before_seconds;
       e.seconds = outside->after_seconds;
-      a.engines.push_back(e);
+      a.engines.push_back(std::move(e));
     }
     const engine_answer* best = outside != nullptr ? &a.engines.back() : nullptr;
     for (const engine_answer& e : a.engines)

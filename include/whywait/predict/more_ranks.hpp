@@ -257,10 +257,10 @@ class rank_changer {
       line.reserve(from.size() + (q == 0 ? inserted_.size() * (new_ - old_) : 0));
       std::size_t next = 0;
       for (std::uint32_t i = 0; i != from.size(); ++i) {
-        line.push_back(from[i]);
+        line.push_back(activity(from[i]));
         if (q != 0 || next == inserted_.size() || inserted_[next] != i) continue;
         ++next;
-        for (std::uint32_t k = old_; k < new_; ++k) line.push_back(from[i]);
+        for (std::uint32_t k = old_; k < new_; ++k) line.push_back(activity(from[i]));
       }
       if (first_[role_[q]] != q) shuffle(line);
       for (activity& a : line) share(a, part, first_[role_[q]] != q);

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,33 +59,39 @@ struct question {
 
 namespace detail {
 
+[[gnu::cold, gnu::noinline]] inline prediction_error misread(const char* message, const std::string& text, std::size_t at) {
+  return prediction_error(fault::question, message, text, at);
+}
+inline bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n'; }
+
 /// "compute=0.5, network=0" in [at, end) of a text: one question with several changes.
 [[gnu::cold]] inline question parse_parts(const std::string& text, std::size_t at, std::size_t end) {
   question all;
   for (bool first = true; at <= end; first = false) {
     const std::size_t comma = std::min(text.find(',', at), end);
-    const auto blank = [&](std::size_t i) { return text[i] == ' ' || text[i] == '\t' || text[i] == '\n'; };
-    while (at < comma && blank(at)) ++at;
+    while (at < comma && blank(text[at])) ++at;
     const std::size_t equals = comma > at ? text.rfind('=', comma - 1) : std::string::npos;
     if (equals == std::string::npos || equals < at)
-      throw prediction_error(fault::question, "expected NAME=PART", text, at);
+      throw misread("expected NAME=PART", text, at);
     question q;
     q.what = question::kind::block;
-    for (std::size_t i = at; i != equals; ++i)  // runs of blanks become one
-      if (!blank(i)) q.name += (i > at && blank(i - 1) ? " " : "") + std::string(1, text[i]);
-    if (q.name.empty()) throw prediction_error(fault::question, "expected the name of a block", text, at);
+    for (std::size_t i = at; i != equals; ++i) {  // runs of blanks become one
+      if (blank(text[i])) continue;
+      if (i > at && blank(text[i - 1])) q.name += ' ';
+      q.name += text[i];
+    }
+    if (q.name.empty()) throw misread("expected the name of a block", text, at);
     if (q.name == "network") {
       q.what = question::kind::network;
       q.name.clear();
     }
     std::size_t number = equals + 1, last = comma;
-    while (number < comma && blank(number)) ++number;
-    while (last > number && blank(last - 1)) --last;
-    const std::string digits = text.substr(number, last - number);
+    while (number < comma && blank(text[number])) ++number;
+    while (last > number && blank(text[last - 1])) --last;
     char* rest = nullptr;
-    const double part = std::strtod(digits.c_str(), &rest);
-    if (digits.empty() || *rest != '\0' || !(part >= 0.0) || part > 1e6)
-      throw prediction_error(fault::question, "expected the part of its time that stays, such as 0.5 or 0", text, number);
+    const double part = std::strtod(text.c_str() + number, &rest);
+    if (number == last || rest != text.c_str() + last || !(part >= 0.0) || part > 1e6)
+      throw misread("expected the part of its time that stays, such as 0.5 or 0", text, number);
     q.factor = 1.0 / part;
     if (first)
       all = std::move(q);
@@ -114,29 +121,31 @@ namespace detail {
   while (at <= text.size()) {
     std::size_t end = text.find(';', at);
     if (end == std::string::npos) end = text.size();
-    std::vector<std::string> words;
-    core::plain_vector<std::size_t> columns;
+    core::plain_vector<std::string_view> words;
     for (std::size_t i = at; i < end;) {
-      if (text[i] == ' ' || text[i] == '\t' || text[i] == '\n') {
-        ++i;
-        continue;
-      }
-      columns.push_back(i);
-      words.emplace_back();
-      while (i < end && text[i] != ' ' && text[i] != '\t' && text[i] != '\n') words.back() += text[i++];
+      const std::size_t begin = i;
+      while (i < end && !detail::blank(text[i])) ++i;
+      if (i != begin) words.push_back(std::string_view(text).substr(begin, i - begin));
+      else ++i;
     }
+    const auto column = [&](std::size_t word) {
+      return word < words.size() ? static_cast<std::size_t>(words[word].data() - text.data()) : end;
+    };
     at = end + 1;
     if (words.empty()) continue;
-    auto fail = [&](std::size_t word, const std::string& message) -> prediction_error {
-      return prediction_error(fault::question, message, text, word < columns.size() ? columns[word] : end);
-    };
+    auto fail = [&](std::size_t word, const char* message) { return detail::misread(message, text, column(word)); };
     auto times = [&](std::size_t word) {
       if (word >= words.size() || words[word].size() < 2 || words[word][0] != 'x')
         throw fail(word, "expected a factor such as x2");
       char* rest = nullptr;
-      const double f = std::strtod(words[word].c_str() + 1, &rest);
-      if (*rest != '\0' || !(f > 0.0) || !std::isfinite(f)) throw fail(word, "a factor must be a positive number");
+      const double f = std::strtod(words[word].data() + 1, &rest);
+      if (rest != words[word].data() + words[word].size() || !(f > 0.0) || !std::isfinite(f)) throw fail(word, "a factor must be a positive number");
       return f;
+    };
+    const auto name_of = [&](std::size_t last) {
+      std::string name;
+      for (std::size_t i = 1; i < last; ++i) (name += i == 1 ? "" : " ") += words[i];
+      return name;
     };
     question q;
     std::size_t used = 1;
@@ -144,7 +153,7 @@ namespace detail {
       q.what = question::kind::block;
       if (words.size() < 2) throw fail(1, "expected the name of a block");
       // names may contain blanks: the factor is the last word
-      for (std::size_t i = 1; i + 1 < words.size(); ++i) q.name += (i == 1 ? "" : " ") + words[i];
+      q.name = name_of(words.size() - 1);
       q.factor = times(words.size() - 1);
       if (q.name.empty()) throw fail(1, "expected the name of a block before the factor");
       used = words.size();
@@ -168,17 +177,17 @@ namespace detail {
       }
     } else if (words[0] == "without") {
       q.what = question::kind::without;
-      for (std::size_t i = 1; i < words.size(); ++i) q.name += (i == 1 ? "" : " ") + words[i];
+      q.name = name_of(words.size());
       if (q.name.empty()) throw fail(1, "expected the name of a collective");
       used = words.size();
-    } else if (text.find('=', columns[0]) < end) {
-      q = detail::parse_parts(text, columns[0], end);
+    } else if (text.find('=', column(0)) < end) {
+      q = detail::parse_parts(text, column(0), end);
       used = words.size();
     } else {
       throw fail(0, "expected block, network, balance, ranks, without, or NAME=PART");
     }
     if (used < words.size()) throw fail(used, "expected ';' or the end");
-    result.push_back(q);
+    result.push_back(std::move(q));
   }
   return result;
 }

@@ -298,10 +298,10 @@ class log_joiner {
       const place& p = members[i].where;
       const bool root = t_[p.line].rank == any.peer;
       if (role != core::call_role::one_to_all || root) {
-        s.in.push_back(p);
+        s.in.push_back(place(p));
         last = std::max(last, call(p).enter_ns);
       }
-      if (role != core::call_role::all_to_one || root) s.out.push_back(p);
+      if (role != core::call_role::all_to_one || root) s.out.push_back(place(p));
     }
     if (s.in.empty() || s.out.empty()) return;
     // the fastest way out of the call tells what the collective costs everybody

@@ -24,18 +24,19 @@ struct superstep_model {
   /// Steps that end with the same collective after the same code.
   struct group {
     std::size_t steps = 0;
-    core::plain_vector<double> mean, variance;  ///< of the work of each line in such a step
-    double sync_seconds = 0.0;           ///< mean cost of the collective
+    double sync_seconds = 0.0;  ///< mean cost of the collective
   };
   bool valid = false;
   std::string why_not;
-  std::vector<group> groups;
+  std::size_t lines = 0;
+  core::plain_vector<group> groups;
+  core::plain_vector<double> mean, variance;  ///< by group, of the work of each line in such a step
 };
 
 /// Finds the steps. Not valid if lines meet in any other way: messages, collectives of some lines, or one-sided ones.
 [[gnu::cold]] inline superstep_model find_supersteps(const run_log& log) {
   superstep_model m;
-  const std::size_t lines = log.lines.size();
+  const std::size_t lines = m.lines = log.lines.size();
   if (lines == 0) m.why_not = "the log is empty";
   if (!log.messages.empty()) m.why_not = "messages between lines make the program more than forks and joins";
   if (!m.why_not.empty()) return m;
@@ -81,21 +82,24 @@ struct superstep_model {
     if (last && !(sum > 0.0)) break;
     const std::uint32_t g = number.intern(key, static_cast<std::uint32_t>(m.groups.size()));
     if (g == m.groups.size()) {
-      m.groups.emplace_back();
-      m.groups[g].mean.assign(lines, 0.0);
-      m.groups[g].variance.assign(lines, 0.0);
+      m.groups.push_back({});
+      m.mean.resize(m.mean.size() + lines, 0.0);
+      m.variance.resize(m.variance.size() + lines, 0.0);
     }
     superstep_model::group& x = m.groups[g];
     const double n = static_cast<double>(++x.steps), cost = last ? 0.0 : log.syncs[step].seconds;
     x.sync_seconds += (cost - x.sync_seconds) / n;
     for (std::size_t l = 0; l != lines; ++l) {  // Welford 1962: the variance still is a sum of squares
-      const double off = work[l] - x.mean[l];
-      x.mean[l] += off / n;
-      x.variance[l] += off * (work[l] - x.mean[l]);
+      double& mean = m.mean[g * lines + l];
+      const double off = work[l] - mean;
+      mean += off / n;
+      m.variance[g * lines + l] += off * (work[l] - mean);
     }
   }
-  for (superstep_model::group& x : m.groups)
-    for (double& v : x.variance) v = x.steps > 1 ? v / static_cast<double>(x.steps - 1) : 0.0;
+  for (std::size_t i = 0; i != m.variance.size(); ++i) {
+    const std::size_t n = m.groups[i / lines].steps;
+    m.variance[i] = n > 1 ? m.variance[i] / static_cast<double>(n - 1) : 0.0;
+  }
   m.valid = true;
   return m;
 }
@@ -134,15 +138,17 @@ namespace detail {
 /// was seen, which is what the exact chain of such a step gives; false and a reason where that would mislead.
 [[gnu::cold]] inline bool by_steps(const superstep_model& m, bool exponential, double& seconds, std::string& why_not) {
   seconds = 0.0;
-  for (const superstep_model::group& g : m.groups) {
+  for (std::size_t i = 0; i != m.groups.size(); ++i) {
+    const superstep_model::group& g = m.groups[i];
+    const double *const means = m.mean.data() + i * m.lines, *const variances = m.variance.data() + i * m.lines;
     core::plain_vector<double> mean, cv2;
     double variation = 0.0, sum = 0.0;
-    for (std::size_t l = 0; l != g.mean.size(); ++l) {
-      if (!(g.mean[l] > 0.0)) continue;
-      mean.push_back(g.mean[l]);
-      cv2.push_back(exponential ? 1.0 : g.variance[l] / (g.mean[l] * g.mean[l]));
-      variation += g.variance[l] / g.mean[l];
-      sum += g.mean[l];
+    for (std::size_t l = 0; l != m.lines; ++l) {
+      if (!(means[l] > 0.0)) continue;
+      mean.push_back(means[l]);
+      cv2.push_back(exponential ? 1.0 : variances[l] / (means[l] * means[l]));
+      variation += variances[l] / means[l];
+      sum += means[l];
     }
     // below a coefficient of variation of 0.7 exponential tasks wait far longer for each other than these do
     if (exponential && mean.size() > 1 && variation / sum < 0.49) {

@@ -86,7 +86,7 @@ template <class Find, class More>
       if (!hidden[i]) kept.push_back(std::move(w.list[i]));
     w.list = std::move(kept);
   }
-  const std::vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
+  const core::plain_vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
   for (const auto* list : logs)
     for (const trouble::entry& t : *list) out.messages.push_back(detail::text_of(known, t));
   return out;

@@ -22,7 +22,7 @@ namespace rules {
 /// What rules found, most saving first; and what went wrong with the rules themselves at run time.
 struct findings {
   std::vector<finding> list;
-  std::vector<trouble::entry> troubles;
+  core::plain_vector<trouble::entry> troubles;
 };
 
 /// Constructs all composite events in `store`, then looks for problems. O(events). The store must hold no composite events.

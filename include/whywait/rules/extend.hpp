@@ -64,7 +64,7 @@ struct rules_setting {
       const std::size_t colon = std::min(rest.find(':'), rest.size());
       const std::string_view one = rest.substr(0, colon);
       if (one == "list") out.list = true;
-      else if (!one.empty()) out.files.emplace_back(one);
+      else if (!one.empty()) out.files.push_back(std::string(one));
       rest.remove_prefix(colon < rest.size() ? colon + 1 : colon);
     }
     return out;

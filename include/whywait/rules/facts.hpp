@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -141,13 +143,17 @@ class fact_maker {
     for (const explain::residual_term& t : e.residual) terms.push_back(&t);
     explain::sort_rarely(terms, [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
     std::int64_t positive = 0, more = 0, slower = 0, transfer = 0, marked = 0;
-    std::vector<block_name> names;
+    std::vector<std::string> names, places;
+    core::plain_vector<const char*> kinds;
     for (const explain::residual_term* t : terms) {
-      names.push_back(name_of(*t));
+      block_name known = name_of(*t);
+      names.push_back(std::move(known.text));
+      places.push_back(std::move(known.place));
+      kinds.push_back(known.kind);
       more += std::max<std::int64_t>(t->visits_ns, 0);
       slower += std::max<std::int64_t>(t->speed_ns, 0);
       if (t->total_ns <= 0) continue;
-      const std::string kind = names.back().kind;
+      const std::string_view kind = known.kind;
       if (kind != "other") positive += t->total_ns;
       if (kind == "call") transfer += t->total_ns;
       if (kind == "waiting") marked += t->total_ns;
@@ -158,9 +164,9 @@ class fact_maker {
     std::int64_t named = 0;
     int used = 0;
     for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
-      if (terms[i]->total_ns <= 0 || names[i].kind == std::string("other") || names[i].kind == std::string("call")) continue;
+      if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call")) continue;
       if (used == 2 || (used == 1 && 4 * named >= 3 * (positive - transfer))) break;
-      blocks += (used++ == 0 ? "" : " and ") + names[i].text;
+      blocks += (used++ == 0 ? "" : " and ") + names[i];
       named += terms[i]->total_ns;
     }
 
@@ -195,7 +201,7 @@ class fact_maker {
     w.set("waiting_ranks", ranks_text(e.waiters)).set("waiting_ranks_count", waiting_count).set("late_share", ratio(most, causing));
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
-      w.set("top", names[0].text).set("top_kind", names[0].kind).set("top_duration", seconds(top.total_ns));
+      w.set("top", names[0]).set("top_kind", kinds[0]).set("top_duration", seconds(top.total_ns));
       w.set("top_more", seconds(top.visits_ns)).set("top_slower", seconds(top.speed_ns)).set("top_each", each(top));
       w.set("top_inherited", seconds(top.inherited_ns)).set("top_share", ratio(top.total_ns, positive)).set("top_ratio", speed_ratio(top));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
@@ -206,9 +212,9 @@ class fact_maker {
 
     for (std::size_t i = 0; i < terms.size(); ++i) {
       const explain::residual_term& t = *terms[i];
-      const std::uint32_t place = store_.add_action({{}, names[i].text, {}, 0, names[i].text});
+      const std::uint32_t place = store_.add_action({{}, names[i], {}, 0, names[i]});
       row_writer b(store_, "block");
-      b.set("wait", number).set("name", names[i].text).set("kind", names[i].kind).set("place", names[i].place);
+      b.set("wait", number).set("name", names[i]).set("kind", kinds[i]).set("place", places[i]);
       b.set("operation", detail::call_of(operation)).set("cause", detail::call_of(cause)).set("pattern", explain::name_of(e.why));
       b.set("duration", seconds(t.total_ns)).set("more", seconds(t.visits_ns)).set("slower", seconds(t.speed_ns));
       b.set("inherited", seconds(t.inherited_ns)).set("late_duration", seconds(t.causer_ns)).set("waiting_duration", seconds(t.waiter_ns));

@@ -58,29 +58,26 @@ class unpacker {
   bool good_ = true;
 };
 
-struct own_shape {
-  std::string name;
-  std::vector<named_text> parameters;  ///< name and type word
-};
-
-[[gnu::cold]] inline own_shape read_shape(unpacker& from) {
-  own_shape out;
-  out.name = from.text();
-  const std::string text = from.text();
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::size_t equals = std::min(text.find('=', at), comma);
-    out.parameters.push_back({text.substr(at, equals - at), equals < comma ? text.substr(equals + 1, comma - equals - 1) : std::string()});
-    at = comma + 1;
+/// Own event types in the order of their numbers; the text of each is "tolerance=number, reason=text".
+[[gnu::cold]] inline std::vector<named_text> read_shapes(unpacker& from, std::uint64_t& dropped) {
+  std::vector<named_text> out;
+  for (auto count = from.value<std::uint32_t>(); count-- > 0 && from.good();) {
+    std::string name = from.text();
+    out.push_back({std::move(name), from.text()});
   }
+  dropped = from.value<std::uint64_t>();
   return out;
 }
 
-[[gnu::cold]] inline std::vector<own_shape> read_shapes(unpacker& from, std::uint64_t& dropped) {
-  std::vector<own_shape> out;
-  for (auto count = from.value<std::uint32_t>(); count-- > 0 && from.good();) out.push_back(read_shape(from));
-  dropped = from.value<std::uint64_t>();
-  return out;
+/// Takes the next parameter off a shape; its type word is empty where there is none. False at the end.
+[[gnu::cold]] inline bool next_parameter(std::string_view& shape, std::string_view& name, std::string_view& word) noexcept {
+  if (shape.empty()) return false;
+  const std::size_t comma = std::min(shape.find(','), shape.size());
+  const std::size_t equals = std::min(shape.find('='), comma);
+  name = shape.substr(0, equals);
+  word = equals < comma ? shape.substr(equals + 1, comma - equals - 1) : std::string_view();
+  shape.remove_prefix(std::min(comma + 1, shape.size()));
+  return true;
 }
 
 }  // namespace detail
@@ -133,11 +130,13 @@ struct own_shape {
   detail::unpacker from(packet.data(), packet.size());
   std::vector<own_declaration> out;
   std::uint64_t dropped = 0;
-  for (const detail::own_shape& shape : detail::read_shapes(from, dropped)) {
-    std::string text = "declare simple event " + shape.name + "\n  parameters ( ";
-    for (std::size_t i = 0; i < shape.parameters.size(); ++i)
-      text += (i == 0 ? "" : ", ") + shape.parameters[i].name + " = " + shape.parameters[i].text;
-    out.push_back({shape.name, text + " );\n"});
+  for (named_text& type : detail::read_shapes(from, dropped)) {
+    std::string text = detail::joined({"declare simple event ", type.name, "\n  parameters ( "});
+    std::string_view shape = type.text, name, word;
+    for (const char* comma = ""; detail::next_parameter(shape, name, word); comma = ", ")
+      text += detail::joined({comma, name, " = ", word});
+    text += " );\n";
+    out.push_back({std::move(type.name), std::move(text)});
   }
   return out;
 }
@@ -155,25 +154,26 @@ struct own_shape {
   if (packet.empty()) return true;
   detail::unpacker from(packet.data(), packet.size());
   std::uint64_t dropped = 0;
-  const std::vector<detail::own_shape> shapes = detail::read_shapes(from, dropped);
+  const std::vector<named_text> types = detail::read_shapes(from, dropped);
   while (from.more()) {
     (void)from.value<std::uint32_t>();  // its size
     const auto index = from.value<std::uint32_t>();
-    if (index >= shapes.size()) return false;
-    const detail::own_shape& shape = shapes[index];
+    if (index >= types.size()) return false;
+    const named_text& type = types[index];
     const auto line = from.value<double>();
     const auto time = from.value<double>();
     const std::string file = from.text();
-    row_writer row(store, shape.name);
+    row_writer row(store, type.name);
     row.set("rank", rank).set("line", line).set("time", time).set("file", file);
-    for (const auto& [name, word] : shape.parameters) {
+    std::string_view shape = type.text, name, word;
+    while (detail::next_parameter(shape, name, word)) {
       if (word == "text") row.set(name, from.text());
       else if (word == "boolean") row.set(name, from.value<double>() != 0);
       else row.set(name, from.value<double>());
     }
     if (row.good()) {
       std::string place = detail::clean(file) + ":" + detail::number_text(line);
-      row.actions(store.add_action({{}, {}, file, static_cast<int>(line), shape.name + " (" + place + ")"}));
+      row.actions(store.add_action({{}, {}, file, static_cast<int>(line), type.name + " (" + place + ")"}));
     }
   }
   return from.good();

@@ -34,7 +34,7 @@ class text_pool {
     }
     if (bytes_ + text.size() + 64 > most_bytes) return none;
     bytes_ += text.size() + 64;
-    texts_.emplace_back(text);
+    texts_.push_back(std::string(text));
     return numbers_.intern(key, static_cast<std::uint32_t>(texts_.size() - 1));
   }
   /// Good until the next text is added.

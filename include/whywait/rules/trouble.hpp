@@ -1,26 +1,25 @@
 #ifndef WHYWAIT_RULES_TROUBLE_HPP
 #define WHYWAIT_RULES_TROUBLE_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/rules/machine.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace rules {
 
 /// Runs programs and remembers what went wrong at run time: for each place in a rule one entry and how often. The event
-/// concerned is skipped, so a rule that divides by zero hides nothing but itself.
+/// concerned is skipped, so a rule that divides by zero hides nothing but itself. Messages are literals, borrowed.
 class trouble {
  public:
   struct entry {
     code number;
     span where;
-    std::string message;
+    const char* message;
     std::uint64_t times;
   };
 
@@ -38,22 +37,22 @@ class trouble {
     double out = 0;
     return value(p, rows, extras, texts, out) && out != 0;
   }
-  void report(code number, span where, std::string message) { note(number, where, std::move(message)); }
+  void report(code number, span where, const char* message) { note(number, where, message); }
 
-  const std::vector<entry>& list() const noexcept { return list_; }
-  std::vector<entry> take() noexcept { return std::move(list_); }
+  const core::plain_vector<entry>& list() const noexcept { return list_; }
+  core::plain_vector<entry> take() noexcept { return std::move(list_); }
 
  private:
-  [[gnu::cold]] void note(code number, span where, std::string message) {
+  [[gnu::cold]] void note(code number, span where, const char* message) {
     for (entry& e : list_)
       if (e.number == number && e.where.source == where.source && e.where.begin == where.begin && e.where.end == where.end) {
         ++e.times;
         return;
       }
-    if (list_.size() < 1000) list_.push_back({number, where, std::move(message), 1});
+    if (list_.size() < 1000) list_.push_back({number, where, message, 1});
   }
 
-  std::vector<entry> list_;
+  core::plain_vector<entry> list_;
 };
 
 }  // namespace rules

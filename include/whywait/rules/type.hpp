@@ -2,12 +2,18 @@
 #define WHYWAIT_RULES_TYPE_HPP
 
 #include <cstdint>
-#include <string>
+#include <cstdio>
 #include <string_view>
 
 namespace whywait {
 inline namespace v0 {
 namespace rules {
+
+/// Words for a type: no std::string, for what has a destructor costs code wherever it is said.
+struct type_words {
+  char text[128];
+  operator std::string_view() const noexcept { return text; }
+};
 
 /// Type and unit of a value in a rule. Numbers carry powers of seconds and bytes, so that a duration cannot be
 /// compared with a size; both are checked when a rule is read, none at run time.
@@ -38,25 +44,43 @@ struct type {
   }
 
   /// "a duration in seconds", "a text": how messages call it.
-  [[gnu::cold]] std::string words() const {
-    switch (what) {
-      case kind::wrong: return "something unknown";
-      case kind::text: return "a text";
-      case kind::boolean: return "true or false";
-      case kind::number: break;
-    }
-    if (seconds == 0 && bytes == 0) return "a number without unit";
-    if (seconds == 1 && bytes == 0) return "a duration in seconds";
-    if (seconds == 0 && bytes == 1) return "a size in bytes";
-    const auto power = [](const char* name, int p) { return std::string(name) + (p == 1 ? "" : "^" + std::to_string(p)); };
-    std::string above, below;
-    if (bytes > 0) above += power("bytes", bytes);
-    if (seconds > 0) above += (above.empty() ? "" : " ") + power("seconds", seconds);
-    if (bytes < 0) below += power("bytes", -bytes);
-    if (seconds < 0) below += (below.empty() ? "" : " ") + power("seconds", -seconds);
-    return "a value in " + (above.empty() ? std::string("1") : above) + (below.empty() ? "" : " per " + below);
-  }
+  [[gnu::cold]] type_words words() const noexcept;
 };
+
+namespace detail {
+
+/// "bytes^2", nothing for the power 0.
+[[gnu::cold]] inline void write_power(char (&to)[24], const char* unit, int power) noexcept {
+  if (power == 1) std::snprintf(to, sizeof to, "%s", unit);
+  if (power > 1) std::snprintf(to, sizeof to, "%s^%d", unit, power);
+}
+
+}  // namespace detail
+
+inline type_words type::words() const noexcept {
+  type_words out;
+  const char* const known = is(kind::wrong)                 ? "something unknown"
+                            : is(kind::text)                ? "a text"
+                            : is(kind::boolean)             ? "true or false"
+                            : seconds == 0 && bytes == 0    ? "a number without unit"
+                            : seconds == 1 && bytes == 0    ? "a duration in seconds"
+                            : seconds == 0 && bytes == 1    ? "a size in bytes"
+                                                            : nullptr;
+  if (known != nullptr) {
+    std::snprintf(out.text, sizeof out.text, "%s", known);
+    return out;
+  }
+  char powers[4][24] = {};
+  detail::write_power(powers[0], "bytes", bytes);
+  detail::write_power(powers[1], "seconds", seconds);
+  detail::write_power(powers[2], "bytes", -bytes);
+  detail::write_power(powers[3], "seconds", -seconds);
+  const bool above = bytes > 0 || seconds > 0, below = bytes < 0 || seconds < 0;
+  std::snprintf(out.text, sizeof out.text, "a value in %s%s%s%s%s%s%s%s", above ? "" : "1", powers[0],
+                bytes > 0 && seconds > 0 ? " " : "", powers[1], below ? " per " : "", powers[2],
+                bytes < 0 && seconds < 0 ? " " : "", powers[3]);
+  return out;
+}
 
 /// A unit that may follow a number: its name, what it multiplies by, its type.
 struct unit {
