@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <random>
 #include <type_traits>
 #include <utility>
@@ -102,6 +103,23 @@ TEST_CASE("nothing costs nothing") {
   list.insert(list.end(), list.begin(), list.end());
   list.erase(list.begin(), list.end());
   CHECK(list.capacity() == 0);
+}
+
+TEST_CASE("more than 2^32 - 1 elements are not had, and what was there stays") {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  return;  // they end a program that asks for so much
+#endif
+#endif
+  memory_pool pool;
+  for (plain_vector<char> list : {plain_vector<char>{'a', 'b'}, plain_vector<char>{}}) {
+    const plain_vector<char> before = list;
+    CHECK_THROWS_AS(list.reserve(std::size_t{1} << 32), std::bad_alloc);
+    CHECK_THROWS_AS(list.resize(std::size_t{5} << 32), std::bad_alloc);
+    CHECK(list == before);
+  }
+  plain_vector<char> pooled(pool);
+  CHECK_THROWS_AS(pooled.reserve(std::size_t{1} << 32), std::bad_alloc);
 }
 
 TEST_CASE("assigning nothing gives memory back") {

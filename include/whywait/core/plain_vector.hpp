@@ -34,8 +34,9 @@ class plain_memory {
 
   /// Room for exactly `count` elements; what is there stays.
   [[gnu::noinline]] void move_to(size_t count, size_t element) {
-    if (count > UINT32_MAX) throw std::bad_alloc();
-    void* const fresh = pool_ != nullptr ? pool_->take(count * element) : ::operator new(count * element);
+    // More than 2^32 - 1 is what nobody has: the system throws its std::bad_alloc, also for who compiles without exceptions.
+    const size_t bytes = count > UINT32_MAX ? size_t{PTRDIFF_MAX} : count * element;
+    void* const fresh = pool_ != nullptr ? pool_->take(bytes) : ::operator new(bytes);
     if (size_ != 0) memcpy(fresh, data_, size_ * element);
     give_back(element);
     data_ = fresh;
