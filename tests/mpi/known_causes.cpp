@@ -1,5 +1,6 @@
 // ranks: 2 4 8
 // timeout: 120
+// beside: nothing
 // with: mpi_once
 // environment: WHYWAIT_OUTPUT=causes WHYWAIT_REPORT=none
 //
