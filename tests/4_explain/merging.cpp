@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 using namespace histories;
@@ -313,5 +314,85 @@ TEST_CASE("merging 300 pairs of random residuals adds block by block and keeps t
       CHECK(r.within == t.first.second);
       CHECK(r.causer_ns == t.second);
     }
+  }
+}
+
+TEST_CASE("leaders found by up to three processes together are those of a plain search, whatever numbers blocks have there") {
+  std::mt19937_64 random(13);
+  for (int round = 0; round != 300; ++round) {
+    CAPTURE(round);
+    explain::options settings;
+    settings.classes_per_key = static_cast<std::uint32_t>(random() % 5);
+    struct looking {
+      core::stable_key key;
+      explain::class_sums sums;
+      std::vector<explain::shape_entry> shape;  // by name
+      std::vector<explain::merge_scratch::share> numbered;
+      std::size_t process;
+      std::uint32_t number, slot;
+    };
+    explain::merge_scratch scratch;
+    const explain::shape_leaders none;
+    const std::size_t processes = 1 + random() % 3;
+    std::vector<explain::block_table> tables(2 * processes);  // two ranks each, which number their blocks in their own way
+    for (explain::block_table& t : tables) {
+      for (int i = 0; i != 6; ++i) t.intern(1 + random() % 9);
+    }
+    std::vector<looking> all(random() % 60);
+    std::vector<explain::leader_search> searches;
+    for (std::size_t p = 0; p != processes; ++p) searches.emplace_back(settings, none, scratch);
+    for (looking& c : all) {
+      const std::size_t rank = random() % tables.size();
+      c.key = 1 + random() % 3;
+      c.process = rank / 2;
+      c.slot = settings.classes_per_key;
+      c.sums.first_ns = static_cast<std::int64_t>(random() % 20);
+      c.sums.wait_ns = static_cast<std::int64_t>(random() % 2);
+      c.sums.count = 1;
+      std::map<core::stable_key, double> parts;
+      for (int k = 0; k != 4; ++k) parts[1 + random() % 9] += 0.25;
+      for (const auto& p : parts) {
+        c.shape.push_back({p.first, 0, p.second});
+        c.numbered.push_back({tables[rank].intern(p.first), p.second});
+      }
+      std::shuffle(c.numbered.begin(), c.numbered.end(), random);
+      if (random() % 8 == 0) searches[c.process].add(7);
+      c.number = searches[c.process].size();
+      searches[c.process].add(c.key, c.sums, c.numbered.data(), c.numbered.size(), tables[rank]);
+    }
+    explain::shape_leaders no_leaders;
+    explain::merge_book joining(settings, 0, no_leaders, scratch);
+    for (std::uint32_t r = 0; r != settings.classes_per_key; ++r) {
+      for (explain::leader_search& s : searches) {
+        explain::packet proposed;
+        s.propose(proposed);
+        joining.merge(proposed.data(), proposed.size());
+      }
+      const explain::packet leaders = joining.pack();
+      for (explain::leader_search& s : searches) s.settle(leaders);
+      for (core::stable_key key = 1; key != 4; ++key) {
+        const looking* first = nullptr;
+        for (const looking& c : all) {
+          if (c.key != key || c.slot != settings.classes_per_key) continue;
+          const auto order = [](const looking& l) {
+            std::vector<std::pair<core::stable_key, double>> shape;
+            for (const auto& e : l.shape) shape.emplace_back(e.block, e.share);
+            return std::make_tuple(l.sums.first_ns, l.sums.wait_ns, shape);
+          };
+          if (first == nullptr || order(c) < order(*first)) first = &c;
+        }
+        if (first == nullptr) continue;
+        const std::vector<explain::shape_entry> leader = first->shape;
+        for (looking& c : all) {
+          const bool open = c.key == key && c.slot == settings.classes_per_key;
+          if (open && explain::distance(c.shape, leader) <= settings.class_distance) c.slot = r;
+        }
+      }
+    }
+    for (const looking& c : all) {
+      const std::uint32_t found = searches[c.process].slot(c.number);
+      CHECK((found == explain::leader_search::open ? settings.classes_per_key : found) == c.slot);
+    }
+    CHECK(std::all_of(scratch.parts.begin(), scratch.parts.end(), [](double part) { return part == 0; }));
   }
 }
