@@ -10,9 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -35,6 +33,7 @@ class dead_memory {
   dead_memory(const dead_memory&) = delete;
   dead_memory& operator=(const dead_memory&) = delete;
   [[gnu::cold]] ~dead_memory() {
+    for (const std::uint64_t* const each : joined_) delete[] each;
     if (content_ != nullptr) ::munmap(content_, bytes_);
     if (file_ >= 0) ::close(file_);
   }
@@ -148,8 +147,9 @@ class dead_memory {
       return nullptr;
     const std::uint64_t into = from - extents_[i].address;
     if (bytes <= extents_[i].bytes - into) return content_ + extents_[i].offset + into;
-    joined_.emplace_back(new std::uint64_t[(bytes + 7) / 8]);  // what lay side by side only there
-    char* const to = reinterpret_cast<char*>(joined_.back().get());
+    joined_.push_back(nullptr);
+    joined_.back() = new std::uint64_t[(bytes + 7) / 8];  // what lay side by side only there
+    char* const to = reinterpret_cast<char*>(joined_.back());
     for (std::uint64_t done = 0, k = i; done < bytes; ++k) {
       const core::kept_extent& e = extents_[k];
       const std::uint64_t skip = from + done - e.address, part = std::min(bytes - done, e.bytes - skip);
@@ -167,7 +167,7 @@ class dead_memory {
   std::uint64_t bytes_ = 0;
   core::kept_header header_;
   core::plain_vector<core::kept_extent> extents_;  // by address
-  mutable std::vector<std::unique_ptr<std::uint64_t[]>> joined_;
+  mutable core::plain_vector<std::uint64_t*> joined_;  // owned
   state state_ = state::damaged;
   const char* problem_ = "";
 };

@@ -26,8 +26,8 @@ class code_filter {
       const std::string_view one = patterns.substr(0, patterns.find(','));
       patterns.remove_prefix(one.size() < patterns.size() ? one.size() + 1 : one.size());
       if (one.empty() || one == "-") continue;
-      if (one[0] == '-') out_.emplace_back(one.substr(1));
-      else kept_.emplace_back(one);
+      if (one[0] == '-') out_.push_back(std::string(one.substr(1)));
+      else kept_.push_back(std::string(one));
     }
   }
 

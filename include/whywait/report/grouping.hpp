@@ -40,14 +40,14 @@ namespace detail {
     r.waiter_seconds += more.waiter_seconds;
     return;
   }
-  terms.push_back(more);
+  terms.push_back(residual_entry(more));
 }
 
 [[gnu::cold]] inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
   for (const location_seconds& m : more) {
     std::size_t same = 0;
     while (same != shares.size() && (shares[same].rank != m.rank || shares[same].thread != m.thread)) ++same;
-    if (same == shares.size()) shares.push_back(m);
+    if (same == shares.size()) shares.push_back(location_seconds(m));
     else shares[same].seconds += m.seconds;
   }
 }
@@ -61,7 +61,7 @@ namespace detail {
       advice[same].saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
       advice[same].seconds += m.seconds;
     } else if (m.problem != pattern || advice.empty()) {  // else a special advice stands for that of the pattern
-      advice.push_back(m);
+      advice.push_back(advice_entry(m));
     }
   }
 }

@@ -83,7 +83,7 @@ namespace detail {
     if (shown == most_blocks || e.seconds < 0.03 * r.seconds) break;
     std::vector<std::string> label = label_of(e, label_columns, columns - deeper.size());
     for (std::string& l : label) l.insert(0, deeper);
-    if (display_width(label.back()) > deeper.size() + label_columns) label.emplace_back();
+    if (display_width(label.back()) > deeper.size() + label_columns) label.push_back({});
     for (std::size_t i = 0; i + 1 < label.size(); ++i) out += label[i] + "\n";
     out += line(label.back(), scale(e.seconds), e.imbalance_seconds > 0.05 * e.seconds ? scale(e.imbalance_seconds) : "",
                 !e.saving_seconds ? "" : *e.saving_seconds > 0 ? scale(*e.saving_seconds) : "0 s");

@@ -40,6 +40,14 @@ struct thread_end {
   std::int64_t torn_events = 0;     ///< that had only begun to be written
   std::int64_t lost_events = 0;     ///< that were not kept, or damaged
   std::vector<place_total> blocks;  ///< most time first
+
+  // Copied and moved in several places, none of them hot: out of line, or each of them would be compiled there.
+  thread_end() = default;
+  [[gnu::cold, gnu::noinline]] thread_end(const thread_end&) = default;
+  [[gnu::cold, gnu::noinline]] thread_end(thread_end&&) = default;
+  [[gnu::cold, gnu::noinline]] thread_end& operator=(const thread_end&) = default;
+  [[gnu::cold, gnu::noinline]] thread_end& operator=(thread_end&&) = default;
+  [[gnu::cold, gnu::noinline]] ~thread_end() = default;
 };
 
 /// "SIGTERM", "a signal" if it is none of those that end programs.

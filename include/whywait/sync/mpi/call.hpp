@@ -23,6 +23,18 @@ struct caller {
   const void* frame;
 };
 
+/// What a wrapper passes on, for the roles that are rare and take long: they are compiled once for all their calls.
+class passed_call {
+ public:
+  template <class Pass>
+  explicit passed_call(Pass& pass) noexcept : pass_(&pass), run_([](void* p) { return (*static_cast<Pass*>(p))(); }) {}
+  int operator()() const { return run_(pass_); }
+
+ private:
+  void* pass_;
+  int (*run_)(void*);
+};
+
 /// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
 /// after MPI_Finalize, recording off, or made inside another MPI call: error handlers, user operations,
 /// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record.

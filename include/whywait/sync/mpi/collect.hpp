@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -39,7 +41,7 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
   const std::size_t count = process.registry->location_count;
   core::location_base* const newest = process.registry->locations;
   pthread_mutex_unlock(&process.registry->mutex);
-  all.locations.resize(count);  // may throw, so not under the lock
+  all.locations = std::vector<collected_location>(count);  // may throw, so not under the lock
   for (core::location_base* base = newest; base != nullptr; base = base->next) {
     record::location& from = *static_cast<record::location*>(base);
     collected_location& to = all.locations[from.index];
@@ -78,15 +80,11 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
   process.lock.lock();
   const std::uint32_t communicators = process.communicators.size();
   process.lock.unlock();
-  all.communicators.resize(communicators);
   for (std::uint32_t i = 0; i < communicators; ++i) {
     const known_communicator& from = process.communicators[i];
-    collected_communicator& to = all.communicators[i];
-    to.id = from.id;
-    to.size = from.size;
-    to.rank = from.rank;
-    to.inter = from.inter;
+    collected_communicator to{from.id, from.size, from.rank, from.inter, {}};
     if (from.world != nullptr) to.world.assign(from.world, from.world + from.size);
+    all.communicators.push_back(std::move(to));
   }
   return all;
 }

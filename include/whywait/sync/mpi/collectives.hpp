@@ -246,12 +246,10 @@ struct scan_facts {
   }
 };
 
-/// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
-/// part (MPI_Comm_create_group) or two communicators do (MPI_Intercomm_merge): then the record names the new one.
-template <core::mpi_call C, class Pass>
-__attribute__((cold)) inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
-                                        bool made_by_members = false) {
-  call here(C, from);
+namespace detail {
+__attribute__((noinline, cold)) inline int create_any(core::mpi_call what, caller from, const passed_call& pass,
+                                                      MPI_Comm parent, MPI_Comm* made, bool made_by_members) {
+  call here(what, from);
   if (!here) return pass();
   here.begin();
   here.about(bits_of(parent), -1, -1);
@@ -269,6 +267,15 @@ __attribute__((cold)) inline int create(caller from, Pass& pass, MPI_Comm parent
     here.finish();
   }
   return code;
+}
+}  // namespace detail
+
+/// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
+/// part (MPI_Comm_create_group) or two communicators do (MPI_Intercomm_merge): then the record names the new one.
+template <core::mpi_call C, class Pass>
+__attribute__((cold)) inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
+                                        bool made_by_members = false) {
+  return detail::create_any(C, from, passed_call(pass), parent, made, made_by_members);
 }
 
 /// MPI_Comm_idup: the handle exists when the request is complete; the number is taken now, as all members do.
@@ -303,10 +310,10 @@ __attribute__((cold)) inline int create_later(caller from, Pass& pass, MPI_Comm 
   return code;
 }
 
-/// MPI_Comm_free, MPI_Comm_disconnect.
-template <core::mpi_call C, class Pass>
-__attribute__((cold)) inline int release(caller from, Pass& pass, MPI_Comm* comm) {
-  call here(C, from);
+namespace detail {
+__attribute__((noinline, cold)) inline int release_any(core::mpi_call what, caller from, const passed_call& pass,
+                                                       MPI_Comm* comm) {
+  call here(what, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*comm);
   uint32_t index;
@@ -330,6 +337,13 @@ __attribute__((cold)) inline int release(caller from, Pass& pass, MPI_Comm* comm
     here.finish();
   }
   return code;
+}
+}  // namespace detail
+
+/// MPI_Comm_free, MPI_Comm_disconnect.
+template <core::mpi_call C, class Pass>
+__attribute__((cold)) inline int release(caller from, Pass& pass, MPI_Comm* comm) {
+  return detail::release_any(C, from, passed_call(pass), comm);
 }
 
 }  // namespace mpi

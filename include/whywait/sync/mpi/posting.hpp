@@ -142,21 +142,21 @@ inline int post_matched(caller from, Pass& pass, const void* buffer, int count, 
   return code;
 }
 
-/// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
-template <core::mpi_call C, class Pass>
-inline int prepare(caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type, envelope e,
-                   MPI_Request* request) {
-  call here(C, from);
+namespace detail {
+__attribute__((noinline)) inline int prepare_any(core::mpi_call what, caller from, const passed_call& pass, unsigned flags,
+                                                 const void* buffer, int count, MPI_Datatype type, const envelope& e,
+                                                 MPI_Request* request) {
+  call here(what, from);
   if (!here) return pass();
   const int code = pass();
   if (code != MPI_SUCCESS) return code;
   const uint64_t bytes = bytes_of(here.thread(), count, type);
   const uint32_t comm = index_of(here.thread(), e.comm);
-  if (C == core::mpi_call::Ssend_init) flags |= flag::synchronous;
+  if (what == core::mpi_call::Ssend_init) flags |= flag::synchronous;
   if (e.peer == MPI_PROC_NULL) flags |= flag::proc_null;
   if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
   if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
-  message_region* const region = watches_data(here) ? detail::keep_region(here, buffer, count, type) : nullptr;
+  message_region* const region = watches_data(here) ? keep_region(here, buffer, count, type) : nullptr;
   guard_if guard(here.process().lock, here.several());
   pending* const p = here.process().requests.add(bits_of(*request));
   if (p == nullptr) return code;
@@ -168,6 +168,14 @@ inline int prepare(caller from, Pass& pass, unsigned flags, const void* buffer, 
   p->peer = e.peer >= 0 ? e.peer : -1;
   p->tag = e.tag == MPI_ANY_TAG ? -1 : e.tag;
   return code;
+}
+}  // namespace detail
+
+/// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
+template <core::mpi_call C, class Pass>
+inline int prepare(caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type, envelope e,
+                   MPI_Request* request) {
+  return detail::prepare_any(C, from, passed_call(pass), flags, buffer, count, type, e, request);
 }
 
 /// MPI_Start, MPI_Startall: one posting for each request. The order in which MPI_Startall posts is not
