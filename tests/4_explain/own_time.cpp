@@ -45,7 +45,8 @@ TEST_CASE("what a location did between two instants is the sum of what it did in
   const auto all = r.views();
   const explain::location_history& here = all[0].locations[0];
   explain::own_time::room known;
-  explain::own_time time(all[0], here, known);
+  core::memory_pool memory;
+  explain::own_time time(all[0], here, known, memory);
   explain::location_walk walk(all[0]);
   for (std::size_t record = 0; record != go_ns.size(); ++record) {
     walk.step(here.records[record]);

@@ -45,6 +45,7 @@ struct block_time {
 
 /// What is known about one location after the forward pass.
 struct explained_location {
+  explicit explained_location(core::memory_pool& memory) : caused(memory), notes(memory), path(memory) {}
   const core::plain_vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
   core::plain_vector<caused_wait> caused;                 ///< who waited for it, by record
   core::plain_vector<wait_note> notes;                    ///< by record

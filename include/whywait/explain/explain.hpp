@@ -42,7 +42,7 @@ namespace detail {
                                           const options& settings, epoch_memory* memories) {
   forward_scratch scratch;  // first: its memory pool outlives what takes from it
   const std::unique_ptr<run_clocks> clocks =
-      settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
+      settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings, scratch.merging.memory);
   shape_leaders none;
   merge_book merging(settings, count, count == 0 ? none : memories[0].leaders, scratch.merging);
   rank_engine::scratch first_pass;

@@ -11,15 +11,18 @@
 
 namespace whywait {
 inline namespace v0 {
+namespace core {
+class memory_pool;
+}
 namespace explain {
 
 struct options;
 struct rank_history;
 class run_clocks;
 
-/// Makes virtual clocks for the ranks that a process hosts; borrows all it is given.
+/// Makes virtual clocks for the ranks that a process hosts; borrows all it is given. `memory`: of the run.
 using make_clocks = std::unique_ptr<run_clocks> (*)(const rank_history* histories, std::size_t count,
-                                                    const options& settings);
+                                                    const options& settings, core::memory_pool& memory);
 
 /// One wait, before merging.
 struct wait_instance {

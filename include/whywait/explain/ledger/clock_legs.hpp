@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_EXPLAIN_LEDGER_CLOCK_LEGS_HPP
 #define WHYWAIT_EXPLAIN_LEDGER_CLOCK_LEGS_HPP
 
+#include <whywait/core/approach.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/ledger/clock_plan.hpp>
@@ -27,6 +29,9 @@ struct clock_leg {
 /// per record if anything about the overhead is known. Not thread safe.
 class clock_legs {
  public:
+  /// `memory`: of the run; borrowed.
+  explicit clock_legs(core::memory_pool& memory) : legs_(memory), spends_(memory), overheads_(memory) {}
+
   /// On the way to a record one clock gains `ns`.
   struct spend {
     std::int64_t ns;
@@ -43,7 +48,8 @@ class clock_legs {
   /// `asked`: clock_plan::number_of each block of the rank. `leaving`: node_map::leaving of each record, or null if the
   /// plan does not ask about nodes. `spends`: room. All for this call only.
   void read(const rank_history& rank, const location_history& here, const clock_plan& plan,
-            const std::vector<std::uint32_t>& asked, const std::vector<bool>* leaving, std::vector<spend>& spends) {
+            const core::plain_vector<std::uint32_t>& asked, const std::vector<bool>* leaving,
+            core::plain_vector<spend>& spends) {
     const std::size_t records = here.records.size();
     legs_.reserve(records + 1);
     spends.clear();
@@ -82,7 +88,10 @@ class clock_legs {
       o.back_ns = std::max<std::int64_t>(0, nearest(cost.back_ns));
       if (r != nullptr && r->posting != 0 && r->duration == 0) o.ahead_ns = nearest(cost.inside_ns);
       if (o.before_ns != 0 || o.inside_ns != 0 || o.back_ns != 0 || o.ahead_ns != 0) {
-        if (overheads_.empty()) overheads_.resize(records + 1);
+        if (overheads_.empty()) {
+          overheads_.reserve(records + 1);
+          overheads_.resize(records + 1);
+        }
         overheads_[i] = o;
       }
       after_ns = cost.after_ns;
@@ -112,6 +121,19 @@ class clock_legs {
       step = r != nullptr ? r->steps : step;
     }
     spends_.assign(spends.begin(), spends.end());
+  }
+
+  /// Gives its memory back.
+  void release() noexcept {
+    legs_.release();
+    spends_.release();
+    overheads_.release();
+  }
+  /// What a location that comes to that record, and to that spend, needs soon.
+  void approach(std::size_t record, std::size_t spent) const noexcept {
+    if (record < legs_.size()) core::approach(&legs_[record], 2 * sizeof(clock_leg));
+    if (spent < spends_.size()) core::approach(&spends_[spent], 2 * sizeof(spend));
+    if (record < overheads_.size()) core::approach(&overheads_[record], sizeof(overhead));
   }
 
   std::size_t records() const noexcept { return legs_.size() - 1; }
@@ -155,9 +177,9 @@ class clock_legs {
     return sum_ns;
   }
 
-  std::vector<clock_leg> legs_;
-  std::vector<spend> spends_;
-  std::vector<overhead> overheads_;  ///< by record; empty: none
+  core::plain_vector<clock_leg> legs_;
+  core::plain_vector<spend> spends_;
+  core::plain_vector<overhead> overheads_;  ///< by record; empty: none
   std::int64_t useful_ns_ = 0;
 };
 

@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_EXPLAIN_LEDGER_CLOCK_PASS_HPP
 #define WHYWAIT_EXPLAIN_LEDGER_CLOCK_PASS_HPP
 
+#include <whywait/core/approach.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/ledger/clock_legs.hpp>
 #include <whywait/explain/ledger/clock_plan.hpp>
@@ -22,11 +24,14 @@ namespace explain {
 
 /// What the passes of all ranks that a process hosts share: the stamps that somebody has not used yet, and room.
 struct clock_scratch {
-  std::vector<clock_stamp> stamps;
-  std::vector<std::uint32_t> free;  ///< of stamps; what was used last comes first, as it is in the cache
+  explicit clock_scratch(core::memory_pool& pool) : memory(&pool) {}
+
+  core::memory_pool* memory;  ///< of the run; borrowed
+  core::plain_vector<clock_stamp> stamps;
+  core::plain_vector<std::uint32_t> free;  ///< of stamps; what was used last comes first, as it is in the cache
   clock_stamp own, come;            ///< at the beginning of the record at hand; in the packet at hand
-  std::vector<std::uint32_t> asked;  ///< clock_plan::number_of each block of the rank at hand
-  std::vector<clock_legs::spend> spends;
+  core::plain_vector<std::uint32_t> asked;  ///< clock_plan::number_of each block of the rank at hand
+  core::plain_vector<clock_legs::spend> spends;
   packet out;
 };
 
@@ -39,7 +44,8 @@ class clock_pass {
   /// `notes`: by location; the first pass puts what it finds where the waits were.
   clock_pass(const rank_history& rank, need_book& needs, meeting_book& meetings,
              std::vector<core::plain_vector<wait_note>>& notes, clock_scratch& scratch)
-      : rank_(&rank), own_rank_(rank.rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch) {}
+      : rank_(&rank), own_rank_(rank.rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch),
+        replies_(*scratch.memory), classes_(*scratch.memory) {}
 
   /// Before every pass.
   void begin(const clock_plan& plan, const node_map& nodes) {
@@ -49,7 +55,7 @@ class clock_pass {
     replies_.clear();
     result_ = {};
     classes_.clear();
-    std::vector<std::uint32_t>& asked = scratch_->asked;
+    core::plain_vector<std::uint32_t>& asked = scratch_->asked;
     asked.assign(rank_->blocks.size(), clock_plan::none);
     if (plan.asks()) {
       for (std::size_t b = 1; b < asked.size(); ++b) asked[b] = plan.number_of(rank_->blocks[b]);
@@ -57,11 +63,11 @@ class clock_pass {
     const std::vector<std::vector<bool>> leaving =
         plan.asks_nodes() ? nodes.leaving(*rank_) : std::vector<std::vector<bool>>();
     lanes_.clear();
-    lanes_.resize(rank_->locations.size());
+    lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const location_history& here = rank_->locations[l];
-      lane& to = lanes_[l];
-      to.clocks.begin(plan, rank_->begin_ns);
+      lanes_.emplace_back(plan, rank_->begin_ns, *scratch_->memory);
+      lane& to = lanes_.back();
       to.clocks.legs().read(*rank_, here, plan, asked, leaving.empty() ? nullptr : &leaving[l], scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
@@ -86,12 +92,26 @@ class clock_pass {
       for (std::size_t l = 0; l != lanes_.size(); ++l) moved = run(l, post) || moved;
       moved = moved && lanes_.size() > 1;
       if (replies_.empty()) continue;
-      std::vector<meeting_book::reply> replies;
+      core::plain_vector<meeting_book::reply> replies = replies_.sibling();
       replies.swap(replies_);
       for (const meeting_book::reply& r : replies) tell(r.rank, r.record, r.location, r.stamp, post);
       moved = true;
     }
     return open_ == 0 && meetings_->quiet();
+  }
+
+  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in steps between
+  /// which the others take theirs.
+  static constexpr int approach_steps = 3;
+  void approach(int step) const noexcept {
+    if (step == 0) return core::approach(this, sizeof *this);
+    if (step == 1) return core::approach(lanes_.data(), sizeof(lane));
+    if (lanes_.empty()) return;
+    const lane& l = lanes_.front();
+    if (l.need != l.needs_end) core::approach(l.need, 2 * sizeof *l.need);
+    if (l.give != l.gives_end) core::approach(l.give, 2 * sizeof *l.give);
+    if (l.note != l.notes_end) core::approach(l.note, sizeof *l.note);
+    l.clocks.approach();
   }
 
   /// A packet of another rank.
@@ -112,13 +132,14 @@ class clock_pass {
     std::int64_t ns = 0;
     quality trust = quality::exact;
   };
-  const std::vector<class_sum>& classes() const noexcept { return classes_; }
+  const core::plain_vector<class_sum>& classes() const noexcept { return classes_; }
 
  private:
   enum state : std::uint8_t { between_records, at_record, done };
   static constexpr std::uint32_t nothing = clock_need::unknown;
 
   struct lane {
+    lane(const clock_plan& plan, std::int64_t begin_ns, core::memory_pool& memory) : clocks(plan, begin_ns, memory) {}
     clock_need *need = nullptr, *needs_end = nullptr;         ///< the next one, and the end
     const clock_give *give = nullptr, *gives_end = nullptr;
     wait_note *note = nullptr, *notes_end = nullptr;
@@ -149,16 +170,14 @@ class clock_pass {
     lane& l = lanes_[slot];
     clock_need* n = l.need;  // mostly the next one
     if (n == l.needs_end || n->record != target) {
-      std::vector<clock_need>& needs = book_->needs(slot);
-      const auto found = std::lower_bound(needs.begin(), needs.end(), target, [](const clock_need& x, std::uint32_t record) {
-        return x.record < record;
-      });
-      n = &*found;
+      core::plain_vector<clock_need>& needs = book_->needs(slot);
+      n = std::lower_bound(needs.begin(), needs.end(), target,
+                           [](const clock_need& x, std::uint32_t record) { return x.record < record; });
     }
     ++n->heard;
-    std::vector<clock_stamp>& stamps = scratch_->stamps;
+    core::plain_vector<clock_stamp>& stamps = scratch_->stamps;
     if (n->stamp != nothing) return stamps[n->stamp].join(stamp, clocks_);
-    std::vector<std::uint32_t>& free = scratch_->free;
+    core::plain_vector<std::uint32_t>& free = scratch_->free;
     if (free.empty()) {
       free.push_back(static_cast<std::uint32_t>(stamps.size()));
       stamps.emplace_back();
@@ -272,14 +291,14 @@ class clock_pass {
     if (result_.nodes.empty()) result_.nodes.push_back({rank_->node, 0, 0});
     result_.nodes[0].useful_ns += c.useful_ns();
     ++result_.nodes[0].locations;
-    l.clocks.legs() = {};
+    l.clocks.legs().release();
     if (!plan_->compensates()) return;
     for (const wait_note& n : (*notes_)[number]) {
       if (n.number >= classes_.size()) classes_.resize(n.number + 1);
       classes_[n.number].ns += n.wait_ns;
       classes_[n.number].trust = std::max(classes_[n.number].trust, static_cast<quality>(n.record));
     }
-    (*notes_)[number] = {};
+    (*notes_)[number].release();
   }
 
   const rank_history* rank_;
@@ -291,8 +310,8 @@ class clock_pass {
   const clock_plan* plan_ = nullptr;
   std::size_t clocks_ = 0, open_ = 0;
   std::vector<lane> lanes_;
-  std::vector<meeting_book::reply> replies_;
-  std::vector<class_sum> classes_;
+  core::plain_vector<meeting_book::reply> replies_;
+  core::plain_vector<class_sum> classes_;
   clock_result result_;
 };
 

@@ -27,8 +27,8 @@ struct clock_result {
     std::int32_t node;
     std::int64_t useful_ns, locations;
   };
-  std::vector<node_time> nodes;      ///< by node
-  std::vector<class_clock> classes;  ///< by key and slot
+  core::plain_vector<node_time> nodes;      ///< by node
+  core::plain_vector<class_clock> classes;  ///< by key and slot
 
   void add_end(std::int64_t end_ns, std::int64_t bound) {
     if (end_ns > measured_end_ns || (end_ns == measured_end_ns && bound < bound_ns)) bound_ns = bound;

@@ -27,9 +27,10 @@ class clock_stage final : public rank_clocks {
       : rank_(&rank),
         settings_(&settings),
         scratch_(&scratch),
-        needs_(rank),
-        meetings_(rank.rank),
+        needs_(rank, *scratch.memory),
+        meetings_(rank.rank, *scratch.memory),
         cost_pass_(rank, cost),
+        placed_(*scratch.memory),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
   void meet(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs) override {
@@ -228,7 +229,7 @@ class clock_stage final : public rank_clocks {
   cost_pass cost_pass_;
   merge_book* merging_ = nullptr;
   std::vector<core::plain_vector<wait_note>> notes_;
-  std::vector<class_clock> placed_, classes_;
+  core::plain_vector<class_clock> placed_, classes_;
   critical_path path_;
   cost_sums costs_;
   const std::vector<what_if>* questions_ = nullptr;

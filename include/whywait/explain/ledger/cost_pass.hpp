@@ -1,9 +1,11 @@
 #ifndef WHYWAIT_EXPLAIN_LEDGER_COST_PASS_HPP
 #define WHYWAIT_EXPLAIN_LEDGER_COST_PASS_HPP
 
+#include <whywait/core/approach.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/clocks.hpp>
-#include <whywait/explain/key_map.hpp>
+#include <whywait/explain/ledger/cost_scratch.hpp>
 #include <whywait/explain/ledger/delay_costs.hpp>
 #include <whywait/explain/ledger/own_time.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -18,59 +20,6 @@
 namespace whywait {
 inline namespace v0 {
 namespace explain {
-
-/// What the passes of all ranks that a process hosts share: what waiters have told and nobody has taken account of yet,
-/// and room that means nothing from one wait to the next.
-struct cost_scratch {
-  struct spent {
-    core::stable_key block;
-    std::int64_t ns;
-  };
-  // What a waiter tells, before what it spent in how many blocks since `since_ns`, by block.
-  struct notice {
-    std::uint32_t location, record;  ///< whose beginning it needed
-    std::uint32_t waiter;            ///< its record: sums are made in a fixed order
-    std::uint32_t blocks;
-    double wait_ns, received_ns;
-    std::int64_t since_ns;
-  };
-  struct charge {
-    std::int32_t source = 0;
-    std::uint32_t next = 0;
-    notice what{};
-    std::vector<spent> rest;
-  };
-  // When a location and others were last aligned: partners, or communicators.
-  struct alignment {
-    struct time {
-      std::uint64_t who;
-      std::int64_t ns;
-    };
-    key_map numbers;
-    std::vector<time> times;
-    std::vector<std::pair<std::uint32_t, std::int64_t>> groups;
-
-    std::int64_t& at(std::uint64_t who) {
-      const auto fresh = static_cast<std::uint32_t>(times.size());
-      const std::uint32_t number = numbers.intern(who + 1, fresh);
-      if (number == fresh) times.push_back({who, INT64_MIN});
-      return times[number].ns;
-    }
-    void clear() noexcept {
-      for (const time& t : times) numbers.erase(t.who + 1);
-      times.clear();
-      groups.clear();
-    }
-  };
-
-  std::vector<charge> charges;
-  std::vector<std::uint32_t> free;  ///< of charges; what was used last comes first, as it is in the cache
-  std::vector<std::uint32_t> order;
-  own_time::room time;
-  std::vector<own_time::part> more;
-  alignment aligned;
-  packet out;
-};
 
 /// What the delays cost: Scalasca's view (Boehme et al., ACM TOPC 2016; definitions 1.5), which divides every wait by
 /// proportion, beside the exact path view of the explanation. For a wait k of p on q, since they were last aligned:
@@ -95,7 +44,7 @@ class cost_pass {
     const location_history& here = rank_->locations[location];
     own_time::room& room = scratch_->time;
     alignment& aligned = scratch_->aligned;
-    lanes_.emplace_back(*rank_, here, room);
+    lanes_.emplace_back(*rank_, here, room, *scratch_->memory);
     lane& l = lanes_.back();
     l.waits.reserve(arrivals.size());
     l.expected.reserve(services.size());
@@ -137,17 +86,17 @@ class cost_pass {
         }
         if (w.has(arrival_flag::all)) {
           const auto group = std::find_if(aligned.groups.begin(), aligned.groups.end(),
-                                          [&r](const auto& g) { return g.first == r.comm; });
+                                          [&r](const alignment::time& g) { return g.who == r.comm; });
           if (group != aligned.groups.end()) {
-            group->second = w.need_ns;
+            group->ns = w.need_ns;
           } else {
-            aligned.groups.emplace_back(r.comm, w.need_ns);
+            aligned.groups.push_back({r.comm, w.need_ns});
           }
         }
       }
       l.time.end(go, go - adopted, room);
     }
-    core::plain_vector<block_time> own;
+    core::plain_vector<block_time> own(*scratch_->memory);
     l.time.seal(what.startup_ns, room, own);
     // The parts are looked up now, while the records are in the cache.
     for (wait& k : l.waits) {
@@ -158,6 +107,7 @@ class cost_pass {
       t.from = l.time.part_at(t.since_ns, t.record);
       t.to = l.time.part_of(t.record);
     }
+    l.costs.reserve(l.time.blocks().size());
     l.costs.resize(l.time.blocks().size());
     l.left = l.waits.size();
     l.open = l.expected.size();
@@ -174,31 +124,52 @@ class cost_pass {
     return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.left == 0 && l.open == 0; });
   }
 
+  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in steps between
+  /// which the others take theirs.
+  static constexpr int approach_steps = 4;
+  void approach(int step) const noexcept {
+    if (step == 0) return core::approach(this, sizeof *this);
+    if (step == 1) return core::approach(lanes_.data(), sizeof(lane));
+    if (lanes_.empty()) return;
+    const lane& l = lanes_.front();
+    const wait* const k = l.left == 0 ? nullptr : &l.waits[l.left - 1];
+    const told* const t = l.open == 0 ? nullptr : &l.expected[l.open - 1];
+    if (step == 2) {
+      if (k != nullptr) core::approach(k, sizeof *k);
+      if (t != nullptr) core::approach(t, sizeof *t);
+      return core::approach(l.costs.data(), l.costs.size() * sizeof(cost));
+    }
+    if (k != nullptr) l.time.approach(k->from, k->to);
+    if (t != nullptr) l.time.approach(t->from, t->to);
+  }
+
   void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
     packet_reader in(data, size);
     while (!in.empty()) {
       const auto n = in.get<notice>();
       const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
       lane& l = lanes_.at(n.location);
-      std::vector<told>& expected = l.expected;
-      auto at = expected.begin() + static_cast<std::ptrdiff_t>(l.open == 0 ? 0 : l.open - 1);  // mostly the next one
+      core::plain_vector<told>& expected = l.expected;
+      told* at = expected.begin() + (l.open == 0 ? 0 : l.open - 1);  // mostly the next one
       if (at == expected.end() || at->record != n.record) {
         at = std::lower_bound(expected.begin(), expected.end(), n.record,
                               [](const told& t, std::uint32_t r) { return t.record < r; });
       }
       if (at == expected.end() || at->record != n.record) continue;
-      std::vector<charge>& charges = scratch_->charges;
-      std::vector<std::uint32_t>& free = scratch_->free;
+      core::plain_vector<charge>& charges = scratch_->charges;
+      core::plain_vector<std::uint32_t>& free = scratch_->free;
       if (free.empty()) {
         free.push_back(static_cast<std::uint32_t>(charges.size()));
-        charges.emplace_back();
+        charges.push_back({});
       }
       charge& c = charges[free.back()];
       c.source = source;
       c.what = n;
       c.next = at->first;
-      c.rest.resize(n.blocks);
-      if (n.blocks != 0) std::memcpy(c.rest.data(), rest, n.blocks * sizeof(spent));
+      if (n.blocks != 0) {
+        c.rest = static_cast<spent*>(scratch_->memory->take(n.blocks * sizeof(spent)));
+        std::memcpy(static_cast<void*>(c.rest), rest, n.blocks * sizeof(spent));
+      }
       at->first = free.back();
       ++at->heard;
       free.pop_back();
@@ -209,8 +180,8 @@ class cost_pass {
   cost_sums result() {
     for (const lane& l : lanes_) {
       for (std::size_t b = 0; b != l.costs.size(); ++b) {
-        const auto& cost = l.costs[b];
-        if (cost.first != 0 || cost.second != 0) sums_.blocks.push_back({l.time.blocks()[b], cost.first, cost.second});
+        const cost& c = l.costs[b];
+        if (c.short_ns != 0 || c.long_ns != 0) sums_.blocks.push_back({l.time.blocks()[b], c.short_ns, c.long_ns});
       }
     }
     lanes_ = {};
@@ -241,15 +212,19 @@ class cost_pass {
     std::int64_t since_ns;
     std::uint32_t from, to;
   };
+  struct cost {
+    double short_ns = 0, long_ns = 0;
+  };
   struct lane {
-    lane(const rank_history& rank, const location_history& here, own_time::room& room) : time(rank, here, room) {}
-    std::vector<wait> waits;     ///< by record
-    std::vector<told> expected;  ///< by record
+    lane(const rank_history& rank, const location_history& here, own_time::room& room, core::memory_pool& memory)
+        : waits(memory), expected(memory), time(rank, here, room, memory), costs(memory) {}
+    core::plain_vector<wait> waits;     ///< by record
+    core::plain_vector<told> expected;  ///< by record
     std::size_t left = 0, open = 0;
     double rate = 0;       ///< what a nanosecond of the wait at hand has received
     double waited_ns = 0;  ///< in all waits
     own_time time;
-    std::vector<std::pair<double, double>> costs;  ///< short and long term, by number of the block
+    core::plain_vector<cost> costs;  ///< by number of the block
   };
 
   static std::uint64_t partner(std::int32_t rank, std::uint16_t location) noexcept {
@@ -259,12 +234,12 @@ class cost_pass {
   // `latest`: as partners.
   std::int64_t last_aligned(const alignment& aligned, std::int64_t latest, const arrival& w) const {
     for (const auto& g : aligned.groups) {
-      if (g.second <= latest) continue;
-      const communicator& comm = rank_->communicators[g.first];
+      if (g.ns <= latest) continue;
+      const communicator& comm = rank_->communicators[g.who];
       const bool member = comm.world.empty()
                               ? w.causer_rank < comm.size
                               : std::find(comm.world.begin(), comm.world.end(), w.causer_rank) != comm.world.end();
-      if (member) latest = g.second;
+      if (member) latest = g.ns;
     }
     return latest;
   }
@@ -282,8 +257,8 @@ class cost_pass {
         if (--l.left == 0) l.rate = 0;
       } else {
         if (t == nullptr || t->heard != t->count) return moved;
-        std::vector<std::uint32_t>& order = scratch_->order;
-        const std::vector<charge>& charges = scratch_->charges;
+        core::plain_vector<std::uint32_t>& order = scratch_->order;
+        core::plain_vector<charge>& charges = scratch_->charges;
         order.clear();
         for (std::uint32_t c = t->first; c != nobody; c = charges[c].next) order.push_back(c);
         if (order.size() > 1) {
@@ -294,6 +269,7 @@ class cost_pass {
         }
         for (const std::uint32_t c : order) {
           take(l, *t, charges[c]);
+          scratch_->drop(charges[c]);
           scratch_->free.push_back(c);
         }
         --l.open;
@@ -307,7 +283,7 @@ class cost_pass {
     const double received = std::max(0.0, l.rate * k.ns);
     (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
     l.time.between(k.from, k.to, scratch_->time);
-    const std::vector<own_time::part>& until = scratch_->time.found();
+    const core::plain_vector<own_time::part>& until = scratch_->time.found();
     packet& out = scratch_->out;
     out.resize(sizeof(notice) + until.size() * sizeof(spent));
     const notice n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.ns, received,
@@ -328,14 +304,14 @@ class cost_pass {
     const double wait_ns = c.what.wait_ns, received_ns = c.what.received_ns;
     const std::int64_t since_ns = c.what.since_ns;
     l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, scratch_->time);
-    std::vector<own_time::part>& more = scratch_->more;
+    core::plain_vector<own_time::part>& more = scratch_->more;
     more.clear();
     std::int64_t more_ns = 0;
-    auto theirs = c.rest.begin();  // both lists are ascending
+    const spent *theirs = c.rest, *const theirs_end = c.rest + c.what.blocks;  // both lists are ascending
     for (own_time::part p : scratch_->time.found()) {
       const core::stable_key block = l.time.blocks()[p.block];
-      while (theirs != c.rest.end() && theirs->block < block) ++theirs;
-      if (theirs != c.rest.end() && theirs->block == block) p.ns -= theirs->ns;
+      while (theirs != theirs_end && theirs->block < block) ++theirs;
+      if (theirs != theirs_end && theirs->block == block) p.ns -= theirs->ns;
       if (p.ns <= 0) continue;
       more.push_back(p);
       more_ns += p.ns;
@@ -350,8 +326,8 @@ class cost_pass {
     }
     for (const own_time::part& p : more) {
       const double share = static_cast<double>(p.ns) / whole;
-      l.costs[p.block].first += wait_ns * share;
-      l.costs[p.block].second += received_ns * share;
+      l.costs[p.block].short_ns += wait_ns * share;
+      l.costs[p.block].long_ns += received_ns * share;
     }
     sums_.indirect_ns += wait_ns * waited / whole;
     sums_.direct_ns += wait_ns * static_cast<double>(more_ns) / whole;
@@ -370,9 +346,9 @@ class cost_pass {
       first -= std::min(first, step);
     }
     // Those from `last` on are since then; before `first` none is.
-    const auto begin = l.waits.begin();
+    const wait* const begin = l.waits.begin();
     return static_cast<std::size_t>(
-        std::lower_bound(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last), since_ns,
+        std::lower_bound(begin + first, begin + last, since_ns,
                          [](const wait& w, std::int64_t ns) { return w.begin_ns < ns; }) - begin);
   }
 

@@ -23,7 +23,7 @@ struct cost_sums {
     core::stable_key block;
     double short_ns, long_ns;
   };
-  std::vector<entry> blocks;  ///< by block once joined
+  core::plain_vector<entry> blocks;  ///< by block once joined
   double direct_ns = 0, indirect_ns = 0, propagating_ns = 0, terminal_ns = 0, nobody_ns = 0;
 
   /// What another rank's `write` wrote; both are joined.

@@ -19,14 +19,11 @@ namespace explain {
 /// needs it, when the wrapper is through with what it does after its time stamp.
 class location_clocks {
  public:
-  /// Before a pass; `plan` is borrowed. The legs are read before `begin_next`.
-  void begin(const clock_plan& plan, std::int64_t begin_ns) {
-    *this = {};
-    plan_ = &plan;
-    clocks_ = plan.clocks();
-    now_ns_ = begin_ns;
-  }
+  /// For one pass; `plan` and `memory` are borrowed. The legs are read before `begin_next`.
+  location_clocks(const clock_plan& plan, std::int64_t begin_ns, core::memory_pool& memory)
+      : legs_(memory), now_ns_(begin_ns), plan_(&plan), clocks_(plan.clocks()) {}
   clock_legs& legs() noexcept { return legs_; }
+  void approach() const noexcept { legs_.approach(next_, spent_); }
 
   /// Goes to the beginning of the next record; at the end takes the last steps and returns false.
   bool begin_next() {
@@ -119,10 +116,10 @@ class location_clocks {
 
   clock_legs legs_;
   std::uint32_t next_ = 0, spent_ = 0;
-  std::int64_t now_ns_ = 0, bound_ns_ = 0, executed_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
+  std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
   double error_ns_ = 0;
-  const clock_plan* plan_ = nullptr;
-  std::size_t clocks_ = 0;
+  const clock_plan* plan_;
+  std::size_t clocks_;
   clock_bank<most_clocks> delay_;
 };
 

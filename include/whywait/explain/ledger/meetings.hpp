@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_LEDGER_MEETINGS_HPP
 #define WHYWAIT_EXPLAIN_LEDGER_MEETINGS_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/collectives.hpp>
 #include <whywait/explain/ledger/clock_stamp.hpp>
 #include <whywait/explain/sorting.hpp>
@@ -22,7 +23,9 @@ namespace explain {
 /// Memory: 16 bytes per participant who needs; the stamps of a meeting while it is going on. Not thread safe.
 class meeting_book {
  public:
-  explicit meeting_book(std::int32_t own_rank) : own_rank_(own_rank) {}
+  /// `memory`: of the run; borrowed.
+  meeting_book(std::int32_t own_rank, core::memory_pool& memory)
+      : own_rank_(own_rank), memory_(&memory), instructions_(memory) {}
 
   /// Plans one instance, sorted by rank, when all have come. Contributors are to hear to whom they matter, and
   /// waiters that a stamp will come for their record.
@@ -39,7 +42,7 @@ class meeting_book {
       data = data || has(all[i], core::sync_flag::contributes) || has(all[i], core::sync_flag::sparse);
     }
     for (std::size_t i = 0; i != count; ++i) overlap = overlap && all[i].leave_ns >= latest;
-    std::vector<std::uint32_t> order;  // contributors
+    core::plain_vector<std::uint32_t> order;  // contributors
     const auto everybody = [&] {
       for (std::uint32_t i = 0; i != count; ++i) order.push_back(i);
     };
@@ -115,7 +118,7 @@ class meeting_book {
         put(out, i.give.record);
       }
     }
-    instructions_.clear();
+    instructions_.release();
   }
 
   /// Before every pass.
@@ -137,14 +140,16 @@ class meeting_book {
   };
 
   /// A contributor has come, with so many clocks. `replies` get who can go on because of that.
-  void come(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks, std::vector<reply>& replies) {
+  void come(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks,
+            core::plain_vector<reply>& replies) {
     meeting& m = meetings_.at(number);
     if (m.stamps.empty()) {
       m.stamps.resize(m.contributors);
       m.given.assign(m.contributors, 0);
       m.latest = clock_stamp::never();
     }
-    m.stamps.at(place) = stamp;
+    if (place >= m.contributors) detail::truncated();
+    m.stamps[place] = stamp;
     m.given[place] = 1;
     ++m.heard;
     while (m.passed != m.contributors && m.given[m.passed] != 0) {
@@ -155,8 +160,8 @@ class meeting_book {
       }
     }
     if (m.heard == m.contributors) {
-      m.stamps = {};
-      m.given = {};
+      m.stamps.release();
+      m.given.release();
       --open_;
     }
   }
@@ -171,11 +176,12 @@ class meeting_book {
     std::uint32_t record, location;
   };
   struct meeting {
+    explicit meeting(core::memory_pool& memory) : waiters(memory), stamps(memory), given(memory) {}
     std::uint32_t contributors = 0, heard = 0, passed = 0;
     std::size_t told = 0;
-    std::vector<waiter> waiters;  ///< by first_n
-    std::vector<clock_stamp> stamps;
-    std::vector<char> given;
+    core::plain_vector<waiter> waiters;  ///< by first_n
+    core::plain_vector<clock_stamp> stamps;
+    core::plain_vector<char> given;
     clock_stamp latest;
   };
 
@@ -197,13 +203,13 @@ class meeting_book {
   }
 
   // `by_rank`: a scan. `consumers_only`: not everybody needs the others.
-  [[gnu::cold]] void meet(const participant* all, std::size_t count, std::vector<std::uint32_t>& order, bool by_rank,
+  [[gnu::cold]] void meet(const participant* all, std::size_t count, core::plain_vector<std::uint32_t>& order, bool by_rank,
                           bool consumers_only) {
     if (order.empty()) return;
     if (!by_rank) {
       sort_rarely(order, [all](std::uint32_t a, std::uint32_t b) { return all[a].enter_ns < all[b].enter_ns; });
     }
-    meeting m;
+    meeting m(*memory_);
     std::uint32_t most = 0, lower = 0;
     std::int64_t latest_ns = INT64_MIN;
     for (std::uint32_t i = 0; i != count; ++i) {
@@ -235,8 +241,9 @@ class meeting_book {
   }
 
   std::int32_t own_rank_;
+  core::memory_pool* memory_;
   std::vector<meeting> meetings_;
-  std::vector<instruction> instructions_;
+  core::plain_vector<instruction> instructions_;
   std::size_t open_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_LEDGER_NEED_BOOK_HPP
 #define WHYWAIT_EXPLAIN_LEDGER_NEED_BOOK_HPP
 
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/ledger/clock_stamp.hpp>
@@ -35,14 +36,21 @@ struct clock_need {
 /// may not have been. Memory: 24 bytes per record that needs somebody, 16 per message given. Not thread safe.
 class need_book {
  public:
-  explicit need_book(const rank_history& rank) : rank_(&rank), lanes_(rank.locations.size()) {}
+  /// `memory`: of the run; borrowed.
+  need_book(const rank_history& rank, core::memory_pool& memory) : rank_(&rank), wishes_(memory) {
+    lanes_.reserve(rank.locations.size());
+    while (lanes_.size() != rank.locations.size()) lanes_.emplace_back(memory);
+  }
 
   /// A collective will tell this record.
   void need(std::uint16_t location, std::uint32_t record) {
     if (location < lanes_.size()) lanes_[location].needs.push_back({record, 1, false});
   }
   void give(std::uint16_t location, const clock_give& g) {
-    if (location < lanes_.size()) lanes_[location].gives.push_back(g);
+    if (location >= lanes_.size()) return;
+    core::plain_vector<clock_give>& gives = lanes_[location].gives;
+    if (gives.empty()) gives.reserve(std::max<std::size_t>(4, lanes_[location].needs.size()));  // mostly about as many
+    gives.push_back(g);
   }
 
   /// The messages of one location, by record, and what made it wait. Walks all records.
@@ -51,7 +59,7 @@ class need_book {
     learn_sizes(location, matches, count, arrivals);
     location_walk walk(*rank_);
     const location_history& here = rank_->locations[location];
-    std::vector<receive> receives;  // read when the first call comes that had a choice
+    core::plain_vector<receive> receives;  // read when the first call comes that had a choice
     bool received = false;
     std::size_t calls = lanes_[location].needs.size();
     for (std::size_t k = 0; k != count; ++k) calls += k == 0 || matches[k].record != matches[k - 1].record ? 1 : 0;
@@ -67,7 +75,7 @@ class need_book {
       const arrival* cause = a != arrivals.size() && arrivals[a].record == i ? &arrivals[a] : nullptr;
       one_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
       m = last;
-      std::vector<clock_need>& needs = lanes_[location].needs;
+      core::plain_vector<clock_need>& needs = lanes_[location].needs;
       if (needs.empty() || needs.back().record != i) continue;
       if (!needs.back().wildcard && core::role_of(here.records[i].call) != core::call_role::complete_any) continue;
       if (!received) receives = receives_of(here, location);
@@ -88,7 +96,7 @@ class need_book {
       if (out.size() >= room) return;
       put(out, w);
     }
-    wishes_ = {};
+    wishes_.release();
     asked_ = 0;
   }
   void take_wishes(std::int32_t source, packet_reader in) {
@@ -99,7 +107,7 @@ class need_book {
   }
 
   /// Brings everything into the order of the records. Call once, after the exchange. `room`: for this call only.
-  void seal(std::vector<std::uint32_t>& room) {
+  void seal(core::plain_vector<std::uint32_t>& room) {
     for (std::size_t i = 0; i != lanes_.size(); ++i) {
       lane& l = lanes_[i];
       by_record(l.gives, rank_->locations[i].records.size(), room);
@@ -117,13 +125,14 @@ class need_book {
     }
   }
 
-  std::vector<clock_need>& needs(std::size_t location) { return lanes_[location].needs; }
-  const std::vector<clock_give>& gives(std::size_t location) const { return lanes_[location].gives; }
+  core::plain_vector<clock_need>& needs(std::size_t location) { return lanes_[location].needs; }
+  const core::plain_vector<clock_give>& gives(std::size_t location) const { return lanes_[location].gives; }
 
  private:
   struct lane {
-    std::vector<clock_need> needs;
-    std::vector<clock_give> gives;
+    explicit lane(core::memory_pool& memory) : needs(memory), gives(memory) {}
+    core::plain_vector<clock_need> needs;
+    core::plain_vector<clock_give> gives;
   };
   struct wish {
     std::int32_t rank;
@@ -133,24 +142,25 @@ class need_book {
 
   // Stable, in O(list + records): each place is counted.
   template <class T>
-  static void by_record(std::vector<T>& list, std::size_t records, std::vector<std::uint32_t>& room) {
+  static void by_record(core::plain_vector<T>& list, std::size_t records, core::plain_vector<std::uint32_t>& room) {
     const auto before = [](const T& a, const T& b) { return a.record < b.record; };
     if (std::is_sorted(list.begin(), list.end(), before)) return;
     room.assign(records + 1, 0);
     for (const T& x : list) ++room[std::min<std::size_t>(x.record, records)];
     std::uint32_t places = 0;
     for (std::uint32_t& r : room) r = std::exchange(places, places + r);
-    std::vector<T> sorted(list.size());
+    core::plain_vector<T> sorted = list.sibling();
+    sorted.append(list.data(), list.size());
     for (const T& x : list) sorted[room[std::min<std::size_t>(x.record, records)]++] = x;
-    list = std::move(sorted);
+    list.swap(sorted);
   }
 
   struct receive {
     std::uint32_t completion, posting;
   };
   // By the record that completed them, if that is of the same location.
-  [[gnu::cold]] static std::vector<receive> receives_of(const location_history& here, std::uint16_t location) {
-    std::vector<receive> all;
+  [[gnu::cold]] static core::plain_vector<receive> receives_of(const location_history& here, std::uint16_t location) {
+    core::plain_vector<receive> all;
     all.reserve(here.records.size());
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
@@ -194,7 +204,7 @@ class need_book {
   void wish_for(std::uint16_t location, std::uint32_t record, const message_match& m) {
     if (m.partner.record == message_match::nowhere) return;  // of an earlier epoch: was there in time
     wishes_.push_back({m.rank, m.partner.record, record, m.partner.location, location});
-    std::vector<clock_need>& needs = lanes_[location].needs;
+    core::plain_vector<clock_need>& needs = lanes_[location].needs;
     if (!needs.empty() && needs.back().record == record) {
       ++needs.back().count;
       needs.back().wildcard = false;
@@ -244,7 +254,7 @@ class need_book {
 
   const rank_history* rank_;
   std::vector<lane> lanes_;
-  std::vector<wish> wishes_;
+  core::plain_vector<wish> wishes_;
   std::size_t asked_ = 0;
   unsigned least_waiting_ = no_size;  ///< digits of the bytes, of the location that is looked at
 };

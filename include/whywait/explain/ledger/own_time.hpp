@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_EXPLAIN_LEDGER_OWN_TIME_HPP
 #define WHYWAIT_EXPLAIN_LEDGER_OWN_TIME_HPP
 
+#include <whywait/core/approach.hpp>
+#include <whywait/core/plain_vector.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/history.hpp>
@@ -11,7 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -33,7 +34,7 @@ class own_time {
   class room {
    public:
     /// Without equals, ascending, none of 0 ns.
-    const std::vector<part>& found() const noexcept { return found_; }
+    const core::plain_vector<part>& found() const noexcept { return found_; }
 
    private:
     friend class own_time;
@@ -78,18 +79,18 @@ class own_time {
     }
 
     key_map all_;
-    std::vector<seen> known_;
+    core::plain_vector<seen> known_;
     std::uint64_t location_ = 0;
     recent recent_[256] = {};
-    std::vector<name> here_;
-    std::vector<std::uint32_t> sorted_;
-    std::vector<std::int64_t> sums_;  ///< by number of the block; 0 but within `between`
-    std::vector<part> found_;
+    core::plain_vector<name> here_;
+    core::plain_vector<std::uint32_t> sorted_;
+    core::plain_vector<std::int64_t> sums_;  ///< by number of the block; 0 but within `between`
+    core::plain_vector<part> found_;
   };
 
-  /// Begins a location; `known` serves it until `seal`.
-  own_time(const rank_history& rank, const location_history& here, room& known)
-      : rank_(&rank), here_(&here), left_ns_(rank.begin_ns) {
+  /// Begins a location; `known` serves it until `seal`. Takes its memory from `memory`, borrowed.
+  own_time(const rank_history& rank, const location_history& here, room& known, core::memory_pool& memory)
+      : rank_(&rank), here_(&here), instants_(memory), parts_(memory), blocks_(memory), kept_(memory), left_ns_(rank.begin_ns) {
     known.next_location();
     instants_.reserve(here.records.size());
     parts_.reserve(2 * here.records.size() + here.steps.size());
@@ -129,7 +130,7 @@ class own_time {
   }
 
   /// The meaning of the numbers; ascending.
-  const std::vector<core::stable_key>& blocks() const noexcept { return blocks_; }
+  const core::plain_vector<core::stable_key>& blocks() const noexcept { return blocks_; }
 
   /// How many parts were done when this record began.
   std::uint32_t part_of(std::size_t record) const noexcept { return instants_[record].at; }
@@ -143,18 +144,23 @@ class own_time {
         first -= std::min(first, step);
       }
     }
-    const auto after = std::upper_bound(instants_.begin() + static_cast<std::ptrdiff_t>(first),
-                                        instants_.begin() + static_cast<std::ptrdiff_t>(last), time_ns,
+    const auto after = std::upper_bound(instants_.begin() + first, instants_.begin() + last, time_ns,
                                         [](std::int64_t t, const instant& i) { return t < i.begin_ns; });
     if (after == instants_.begin()) return 0;
     const instant& i = *(after - 1);
     return time_ns != i.begin_ns && time_ns >= i.leave_ns ? i.done : i.at;
   }
 
+  /// Their memory is needed soon.
+  void approach(std::uint32_t from, std::uint32_t to) const noexcept {
+    core::approach(blocks_.data(), blocks_.size() * sizeof(core::stable_key));
+    if (from < to) core::approach(&parts_[from], std::min(to - from, spacing) * sizeof(piece));
+  }
+
   /// All parts from the first number up to, not with, the second; in `into.found()`.
   void between(std::uint32_t from, std::uint32_t to, room& into) {
-    std::vector<std::int64_t>& sums = into.sums_;
-    std::vector<part>& found = into.found_;
+    core::plain_vector<std::int64_t>& sums = into.sums_;
+    core::plain_vector<part>& found = into.found_;
     found.clear();
     if (sums.size() < blocks_.size()) sums.resize(blocks_.size(), 0);
     if (from <= to && to - from <= spacing) {
@@ -223,19 +229,19 @@ class own_time {
     return site_and_one - 1 < here_->call_sites.size() ? here_->call_sites[site_and_one - 1] : 0;
   }
 
-  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign, std::vector<std::int64_t>& sum) const noexcept {
+  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign, core::plain_vector<std::int64_t>& sum) const noexcept {
     for (; from != to; ++from) sum[parts_[from].block] += sign * std::int64_t{parts_[from].ns};
   }
-  void add_prefix(std::uint32_t to, std::int64_t sign, std::vector<std::int64_t>& sum) const noexcept {
+  void add_prefix(std::uint32_t to, std::int64_t sign, core::plain_vector<std::int64_t>& sum) const noexcept {
     const std::int64_t* const near = kept_.data() + to / spacing * blocks_.size();
     for (std::size_t b = 0; b != blocks_.size(); ++b) sum[b] += sign * near[b];
     add(to / spacing * spacing, to, sign, sum);
   }
   [[gnu::cold]] void keep() {
-    std::vector<std::int64_t> sum(blocks_.size(), 0);
+    core::plain_vector<std::int64_t> sum(blocks_.size(), 0);
     kept_.reserve((parts_.size() / spacing + 1) * sum.size());
     for (std::uint32_t from = 0;; from += spacing) {
-      kept_.insert(kept_.end(), sum.begin(), sum.end());
+      kept_.append(sum.data(), sum.size());
       if (parts_.size() - from < spacing) return;
       add(from, from + spacing, 1, sum);
     }
@@ -243,10 +249,10 @@ class own_time {
 
   const rank_history* rank_;
   const location_history* here_;
-  std::vector<instant> instants_;
-  std::vector<piece> parts_;
-  std::vector<core::stable_key> blocks_;
-  std::vector<std::int64_t> kept_;  ///< what the first 0, 64, 128 ... parts add up to
+  core::plain_vector<instant> instants_;
+  core::plain_vector<piece> parts_;
+  core::plain_vector<core::stable_key> blocks_;
+  core::plain_vector<std::int64_t> kept_;  ///< what the first 0, 64, 128 ... parts add up to
   std::uint64_t steps_ = 0;         ///< while records come: how many steps were seen,
   std::uint32_t site_ = 0;          ///< site of the record before and 1, 0: none,
   std::int64_t left_ns_;            ///< when it left

@@ -20,8 +20,9 @@ namespace detail {
 
 class clock_stages final : public run_clocks {
  public:
-  clock_stages(const rank_history* histories, std::size_t count, const options& settings)
-      : settings_(&settings) {
+  clock_stages(const rank_history* histories, std::size_t count, const options& settings, core::memory_pool& memory)
+      : settings_(&settings), scratch_(memory), cost_(memory) {
+    stages_.reserve(count);
     for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings, scratch_, cost_));
   }
 
@@ -33,7 +34,8 @@ class clock_stages final : public run_clocks {
     transport.forward([&](std::int32_t i, post_call post) { return at(i).costs().advance(post); },
                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                         at(i).costs().receive(source, data, size);
-                      });
+                      },
+                      [&](std::int32_t i, int step) { at(i).costs().approach(step); }, cost_pass::approach_steps);
     transport.meet();
     for (const auto& s : stages_) s->keep_costs();
   }
@@ -71,7 +73,8 @@ class clock_stages final : public run_clocks {
       transport.forward([&](std::int32_t i, post_call post) { return at(i).pass().advance(post); },
                         [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
                           at(i).pass().receive(data, size);
-                        });
+                        },
+                        [&](std::int32_t i, int step) { at(i).pass().approach(step); }, clock_pass::approach_steps);
       transport.meet();
       transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
@@ -102,8 +105,9 @@ class clock_stages final : public run_clocks {
 /// For `options::clocks`: the virtual clocks of an explanation. Compiling them takes 0.6 times as long as the rest of the
 /// engine, so only who includes this pays for them. Cost at run time: docs/explain.md. Throws std::bad_alloc.
 [[gnu::cold]] inline std::unique_ptr<run_clocks> virtual_clocks(const rank_history* histories, std::size_t count,
-                                                                const options& settings) {
-  return std::unique_ptr<run_clocks>(new detail::clock_stages(histories, count, settings));
+                                                                const options& settings,
+                                                                core::memory_pool& memory) {
+  return std::unique_ptr<run_clocks>(new detail::clock_stages(histories, count, settings, memory));
 }
 
 }  // namespace explain
