@@ -202,7 +202,7 @@ class cost_pass {
     double ends = 0;       ///< rates that begin to hold no more below this wait
     std::uint32_t record, causer_record;
     std::int32_t causer_rank;
-    std::uint32_t from, to;  ///< parts of the own time since `since_ns`
+    std::uint32_t from = 0, to = 0;  ///< parts of the own time since `since_ns`
     std::uint16_t causer_location;
   };
   // `count` will tell, `heard` have told, the last of them `first`. Mostly they were last aligned at `since_ns`; the parts
