@@ -504,8 +504,9 @@ class plain_memory {
 
   /// Room for exactly `count` elements; what is there stays.
   [[gnu::noinline]] void move_to(size_t count, size_t element) {
-    if (count > UINT32_MAX) throw std::bad_alloc();
-    void* const fresh = pool_ != nullptr ? pool_->take(count * element) : ::operator new(count * element);
+    // More than 2^32 - 1 is what nobody has: the system throws its std::bad_alloc, also for who compiles without exceptions.
+    const size_t bytes = count > UINT32_MAX ? size_t{PTRDIFF_MAX} : count * element;
+    void* const fresh = pool_ != nullptr ? pool_->take(bytes) : ::operator new(bytes);
     if (size_ != 0) memcpy(fresh, data_, size_ * element);
     give_back(element);
     data_ = fresh;
@@ -523,11 +524,9 @@ class plain_memory {
     if (size_ != from) memmove(begin + to * element, begin + from * element, (size_ - from) * element);
     size_ = static_cast<uint32_t>(size_ + to - from);
   }
-  void give_back(size_t element) noexcept {
-    if (data_ != nullptr) free_all(element);
-  }
   // Out of line: every list has an end, and few ends are hot.
-  [[gnu::noinline]] void free_all(size_t element) noexcept {
+  [[gnu::noinline]] void give_back(size_t element) noexcept {
+    if (data_ == nullptr) return;
     if (pool_ != nullptr) return pool_->give(data_, capacity_ * element);
     ::operator delete(data_);
   }
@@ -573,7 +572,8 @@ class plain_vector : private detail::plain_memory {
     exchange(gone);
     return *this;
   }
-  ~plain_vector() { give_back(sizeof(T)); }
+  // Else it is one more function for each type.
+  [[gnu::always_inline]] ~plain_vector() { give_back(sizeof(T)); }
 
   T* data() noexcept { return static_cast<T*>(data_); }
   const T* data() const noexcept { return static_cast<const T*>(data_); }
@@ -2703,8 +2703,6 @@ class transfer_book {
     }
     return true;
   }
-
-  std::size_t class_count() const noexcept { return classes_.size(); }
 
   /// Whether the record names things that the rank knows; others are left out and counted.
   bool valid(const core::data_record& r) const noexcept {
@@ -5812,15 +5810,18 @@ struct outcome {
 
 namespace whywait {
 inline namespace v0 {
+namespace core {
+class memory_pool;
+}
 namespace explain {
 
 struct options;
 struct rank_history;
 class run_clocks;
 
-/// Makes virtual clocks for the ranks that a process hosts; borrows all it is given.
+/// Makes virtual clocks for the ranks that a process hosts; borrows all it is given. `memory`: of the run.
 using make_clocks = std::unique_ptr<run_clocks> (*)(const rank_history* histories, std::size_t count,
-                                                    const options& settings);
+                                                    const options& settings, core::memory_pool& memory);
 
 /// One wait, before merging.
 struct wait_instance {
@@ -12308,6 +12309,18 @@ struct caller {
   const void* frame;
 };
 
+/// What a wrapper passes on, for the roles that are rare and take long: they are compiled once for all their calls.
+class passed_call {
+ public:
+  template <class Pass>
+  explicit passed_call(Pass& pass) noexcept : pass_(&pass), run_([](void* p) { return (*static_cast<Pass*>(p))(); }) {}
+  int operator()() const { return run_(pass_); }
+
+ private:
+  void* pass_;
+  int (*run_)(void*);
+};
+
 /// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
 /// after MPI_Finalize, recording off, or made inside another MPI call: error handlers, user operations,
 /// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record.
@@ -14364,6 +14377,14 @@ struct thread_end {
   std::int64_t torn_events = 0;     ///< that had only begun to be written
   std::int64_t lost_events = 0;     ///< that were not kept, or damaged
   std::vector<place_total> blocks;  ///< most time first
+
+  // Copied and moved in several places, none of them hot: out of line, or each of them would be compiled there.
+  thread_end() = default;
+  [[gnu::cold, gnu::noinline]] thread_end(const thread_end&) = default;
+  [[gnu::cold, gnu::noinline]] thread_end(thread_end&&) = default;
+  [[gnu::cold, gnu::noinline]] thread_end& operator=(const thread_end&) = default;
+  [[gnu::cold, gnu::noinline]] thread_end& operator=(thread_end&&) = default;
+  [[gnu::cold, gnu::noinline]] ~thread_end() = default;
 };
 
 /// "SIGTERM", "a signal" if it is none of those that end programs.

@@ -249,8 +249,9 @@ class plain_memory {
 
   /// Room for exactly `count` elements; what is there stays.
   [[gnu::noinline]] void move_to(size_t count, size_t element) {
-    if (count > UINT32_MAX) throw std::bad_alloc();
-    void* const fresh = pool_ != nullptr ? pool_->take(count * element) : ::operator new(count * element);
+    // More than 2^32 - 1 is what nobody has: the system throws its std::bad_alloc, also for who compiles without exceptions.
+    const size_t bytes = count > UINT32_MAX ? size_t{PTRDIFF_MAX} : count * element;
+    void* const fresh = pool_ != nullptr ? pool_->take(bytes) : ::operator new(bytes);
     if (size_ != 0) memcpy(fresh, data_, size_ * element);
     give_back(element);
     data_ = fresh;
@@ -268,11 +269,9 @@ class plain_memory {
     if (size_ != from) memmove(begin + to * element, begin + from * element, (size_ - from) * element);
     size_ = static_cast<uint32_t>(size_ + to - from);
   }
-  void give_back(size_t element) noexcept {
-    if (data_ != nullptr) free_all(element);
-  }
   // Out of line: every list has an end, and few ends are hot.
-  [[gnu::noinline]] void free_all(size_t element) noexcept {
+  [[gnu::noinline]] void give_back(size_t element) noexcept {
+    if (data_ == nullptr) return;
     if (pool_ != nullptr) return pool_->give(data_, capacity_ * element);
     ::operator delete(data_);
   }
@@ -318,7 +317,8 @@ class plain_vector : private detail::plain_memory {
     exchange(gone);
     return *this;
   }
-  ~plain_vector() { give_back(sizeof(T)); }
+  // Else it is one more function for each type.
+  [[gnu::always_inline]] ~plain_vector() { give_back(sizeof(T)); }
 
   T* data() noexcept { return static_cast<T*>(data_); }
   const T* data() const noexcept { return static_cast<const T*>(data_); }
@@ -2300,6 +2300,14 @@ struct thread_end {
   std::int64_t torn_events = 0;     ///< that had only begun to be written
   std::int64_t lost_events = 0;     ///< that were not kept, or damaged
   std::vector<place_total> blocks;  ///< most time first
+
+  // Copied and moved in several places, none of them hot: out of line, or each of them would be compiled there.
+  thread_end() = default;
+  [[gnu::cold, gnu::noinline]] thread_end(const thread_end&) = default;
+  [[gnu::cold, gnu::noinline]] thread_end(thread_end&&) = default;
+  [[gnu::cold, gnu::noinline]] thread_end& operator=(const thread_end&) = default;
+  [[gnu::cold, gnu::noinline]] thread_end& operator=(thread_end&&) = default;
+  [[gnu::cold, gnu::noinline]] ~thread_end() = default;
 };
 
 /// "SIGTERM", "a signal" if it is none of those that end programs.
@@ -2507,6 +2515,12 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
+/// Words for a type: no std::string, for what has a destructor costs code wherever it is said.
+struct type_words {
+  char text[128];
+  operator std::string_view() const noexcept { return text; }
+};
+
 /// Type and unit of a value in a rule. Numbers carry powers of seconds and bytes, so that a duration cannot be
 /// compared with a size; both are checked when a rule is read, none at run time.
 struct type {
@@ -2536,25 +2550,43 @@ struct type {
   }
 
   /// "a duration in seconds", "a text": how messages call it.
-  [[gnu::cold]] std::string words() const {
-    switch (what) {
-      case kind::wrong: return "something unknown";
-      case kind::text: return "a text";
-      case kind::boolean: return "true or false";
-      case kind::number: break;
-    }
-    if (seconds == 0 && bytes == 0) return "a number without unit";
-    if (seconds == 1 && bytes == 0) return "a duration in seconds";
-    if (seconds == 0 && bytes == 1) return "a size in bytes";
-    const auto power = [](const char* name, int p) { return std::string(name) + (p == 1 ? "" : "^" + std::to_string(p)); };
-    std::string above, below;
-    if (bytes > 0) above += power("bytes", bytes);
-    if (seconds > 0) above += (above.empty() ? "" : " ") + power("seconds", seconds);
-    if (bytes < 0) below += power("bytes", -bytes);
-    if (seconds < 0) below += (below.empty() ? "" : " ") + power("seconds", -seconds);
-    return "a value in " + (above.empty() ? std::string("1") : above) + (below.empty() ? "" : " per " + below);
-  }
+  [[gnu::cold]] type_words words() const noexcept;
 };
+
+namespace detail {
+
+/// "bytes^2", nothing for the power 0.
+[[gnu::cold]] inline void write_power(char (&to)[24], const char* unit, int power) noexcept {
+  if (power == 1) std::snprintf(to, sizeof to, "%s", unit);
+  if (power > 1) std::snprintf(to, sizeof to, "%s^%d", unit, power);
+}
+
+}  // namespace detail
+
+inline type_words type::words() const noexcept {
+  type_words out;
+  const char* const known = is(kind::wrong)                 ? "something unknown"
+                            : is(kind::text)                ? "a text"
+                            : is(kind::boolean)             ? "true or false"
+                            : seconds == 0 && bytes == 0    ? "a number without unit"
+                            : seconds == 1 && bytes == 0    ? "a duration in seconds"
+                            : seconds == 0 && bytes == 1    ? "a size in bytes"
+                                                            : nullptr;
+  if (known != nullptr) {
+    std::snprintf(out.text, sizeof out.text, "%s", known);
+    return out;
+  }
+  char powers[4][24] = {};
+  detail::write_power(powers[0], "bytes", bytes);
+  detail::write_power(powers[1], "seconds", seconds);
+  detail::write_power(powers[2], "bytes", -bytes);
+  detail::write_power(powers[3], "seconds", -seconds);
+  const bool above = bytes > 0 || seconds > 0, below = bytes < 0 || seconds < 0;
+  std::snprintf(out.text, sizeof out.text, "a value in %s%s%s%s%s%s%s%s", above ? "" : "1", powers[0],
+                bytes > 0 && seconds > 0 ? " " : "", powers[1], below ? " per " : "", powers[2],
+                bytes < 0 && seconds < 0 ? " " : "", powers[3]);
+  return out;
+}
 
 /// A unit that may follow a number: its name, what it multiplies by, its type.
 struct unit {
@@ -3063,7 +3095,7 @@ class text_pool {
     }
     if (bytes_ + text.size() + 64 > most_bytes) return none;
     bytes_ += text.size() + 64;
-    texts_.emplace_back(text);
+    texts_.push_back(std::string(text));
     return numbers_.intern(key, static_cast<std::uint32_t>(texts_.size() - 1));
   }
   /// Good until the next text is added.
@@ -3521,13 +3553,13 @@ inline namespace v0 {
 namespace rules {
 
 /// Runs programs and remembers what went wrong at run time: for each place in a rule one entry and how often. The event
-/// concerned is skipped, so a rule that divides by zero hides nothing but itself.
+/// concerned is skipped, so a rule that divides by zero hides nothing but itself. Messages are literals, borrowed.
 class trouble {
  public:
   struct entry {
     code number;
     span where;
-    std::string message;
+    const char* message;
     std::uint64_t times;
   };
 
@@ -3545,22 +3577,22 @@ class trouble {
     double out = 0;
     return value(p, rows, extras, texts, out) && out != 0;
   }
-  void report(code number, span where, std::string message) { note(number, where, std::move(message)); }
+  void report(code number, span where, const char* message) { note(number, where, message); }
 
-  const std::vector<entry>& list() const noexcept { return list_; }
-  std::vector<entry> take() noexcept { return std::move(list_); }
+  const core::plain_vector<entry>& list() const noexcept { return list_; }
+  core::plain_vector<entry> take() noexcept { return std::move(list_); }
 
  private:
-  [[gnu::cold]] void note(code number, span where, std::string message) {
+  [[gnu::cold]] void note(code number, span where, const char* message) {
     for (entry& e : list_)
       if (e.number == number && e.where.source == where.source && e.where.begin == where.begin && e.where.end == where.end) {
         ++e.times;
         return;
       }
-    if (list_.size() < 1000) list_.push_back({number, where, std::move(message), 1});
+    if (list_.size() < 1000) list_.push_back({number, where, message, 1});
   }
 
-  std::vector<entry> list_;
+  core::plain_vector<entry> list_;
 };
 
 }  // namespace rules
@@ -3986,7 +4018,7 @@ namespace rules {
 /// What rules found, most saving first; and what went wrong with the rules themselves at run time.
 struct findings {
   std::vector<finding> list;
-  std::vector<trouble::entry> troubles;
+  core::plain_vector<trouble::entry> troubles;
 };
 
 /// Constructs all composite events in `store`, then looks for problems. O(events). The store must hold no composite events.
@@ -4574,13 +4606,17 @@ class fact_maker {
     for (const explain::residual_term& t : e.residual) terms.push_back(&t);
     explain::sort_rarely(terms, [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
     std::int64_t positive = 0, more = 0, slower = 0, transfer = 0, marked = 0;
-    std::vector<block_name> names;
+    std::vector<std::string> names, places;
+    core::plain_vector<const char*> kinds;
     for (const explain::residual_term* t : terms) {
-      names.push_back(name_of(*t));
+      block_name known = name_of(*t);
+      names.push_back(std::move(known.text));
+      places.push_back(std::move(known.place));
+      kinds.push_back(known.kind);
       more += std::max<std::int64_t>(t->visits_ns, 0);
       slower += std::max<std::int64_t>(t->speed_ns, 0);
       if (t->total_ns <= 0) continue;
-      const std::string kind = names.back().kind;
+      const std::string_view kind = known.kind;
       if (kind != "other") positive += t->total_ns;
       if (kind == "call") transfer += t->total_ns;
       if (kind == "waiting") marked += t->total_ns;
@@ -4591,9 +4627,9 @@ class fact_maker {
     std::int64_t named = 0;
     int used = 0;
     for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
-      if (terms[i]->total_ns <= 0 || names[i].kind == std::string("other") || names[i].kind == std::string("call")) continue;
+      if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call")) continue;
       if (used == 2 || (used == 1 && 4 * named >= 3 * (positive - transfer))) break;
-      blocks += (used++ == 0 ? "" : " and ") + names[i].text;
+      blocks += (used++ == 0 ? "" : " and ") + names[i];
       named += terms[i]->total_ns;
     }
 
@@ -4628,7 +4664,7 @@ class fact_maker {
     w.set("waiting_ranks", ranks_text(e.waiters)).set("waiting_ranks_count", waiting_count).set("late_share", ratio(most, causing));
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
-      w.set("top", names[0].text).set("top_kind", names[0].kind).set("top_duration", seconds(top.total_ns));
+      w.set("top", names[0]).set("top_kind", kinds[0]).set("top_duration", seconds(top.total_ns));
       w.set("top_more", seconds(top.visits_ns)).set("top_slower", seconds(top.speed_ns)).set("top_each", each(top));
       w.set("top_inherited", seconds(top.inherited_ns)).set("top_share", ratio(top.total_ns, positive)).set("top_ratio", speed_ratio(top));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
@@ -4639,9 +4675,9 @@ class fact_maker {
 
     for (std::size_t i = 0; i < terms.size(); ++i) {
       const explain::residual_term& t = *terms[i];
-      const std::uint32_t place = store_.add_action({{}, names[i].text, {}, 0, names[i].text});
+      const std::uint32_t place = store_.add_action({{}, names[i], {}, 0, names[i]});
       row_writer b(store_, "block");
-      b.set("wait", number).set("name", names[i].text).set("kind", names[i].kind).set("place", names[i].place);
+      b.set("wait", number).set("name", names[i]).set("kind", kinds[i]).set("place", places[i]);
       b.set("operation", detail::call_of(operation)).set("cause", detail::call_of(cause)).set("pattern", explain::name_of(e.why));
       b.set("duration", seconds(t.total_ns)).set("more", seconds(t.visits_ns)).set("slower", seconds(t.speed_ns));
       b.set("inherited", seconds(t.inherited_ns)).set("late_duration", seconds(t.causer_ns)).set("waiting_duration", seconds(t.waiter_ns));
@@ -4818,7 +4854,7 @@ template <class Find, class More>
       if (!hidden[i]) kept.push_back(std::move(w.list[i]));
     w.list = std::move(kept);
   }
-  const std::vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
+  const core::plain_vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
   for (const auto* list : logs)
     for (const trouble::entry& t : *list) out.messages.push_back(detail::text_of(known, t));
   return out;
@@ -9431,29 +9467,26 @@ class unpacker {
   bool good_ = true;
 };
 
-struct own_shape {
-  std::string name;
-  std::vector<named_text> parameters;  ///< name and type word
-};
-
-[[gnu::cold]] inline own_shape read_shape(unpacker& from) {
-  own_shape out;
-  out.name = from.text();
-  const std::string text = from.text();
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::size_t equals = std::min(text.find('=', at), comma);
-    out.parameters.push_back({text.substr(at, equals - at), equals < comma ? text.substr(equals + 1, comma - equals - 1) : std::string()});
-    at = comma + 1;
+/// Own event types in the order of their numbers; the text of each is "tolerance=number, reason=text".
+[[gnu::cold]] inline std::vector<named_text> read_shapes(unpacker& from, std::uint64_t& dropped) {
+  std::vector<named_text> out;
+  for (auto count = from.value<std::uint32_t>(); count-- > 0 && from.good();) {
+    std::string name = from.text();
+    out.push_back({std::move(name), from.text()});
   }
+  dropped = from.value<std::uint64_t>();
   return out;
 }
 
-[[gnu::cold]] inline std::vector<own_shape> read_shapes(unpacker& from, std::uint64_t& dropped) {
-  std::vector<own_shape> out;
-  for (auto count = from.value<std::uint32_t>(); count-- > 0 && from.good();) out.push_back(read_shape(from));
-  dropped = from.value<std::uint64_t>();
-  return out;
+/// Takes the next parameter off a shape; its type word is empty where there is none. False at the end.
+[[gnu::cold]] inline bool next_parameter(std::string_view& shape, std::string_view& name, std::string_view& word) noexcept {
+  if (shape.empty()) return false;
+  const std::size_t comma = std::min(shape.find(','), shape.size());
+  const std::size_t equals = std::min(shape.find('='), comma);
+  name = shape.substr(0, equals);
+  word = equals < comma ? shape.substr(equals + 1, comma - equals - 1) : std::string_view();
+  shape.remove_prefix(std::min(comma + 1, shape.size()));
+  return true;
 }
 
 }  // namespace detail
@@ -9506,11 +9539,13 @@ struct own_shape {
   detail::unpacker from(packet.data(), packet.size());
   std::vector<own_declaration> out;
   std::uint64_t dropped = 0;
-  for (const detail::own_shape& shape : detail::read_shapes(from, dropped)) {
-    std::string text = "declare simple event " + shape.name + "\n  parameters ( ";
-    for (std::size_t i = 0; i < shape.parameters.size(); ++i)
-      text += (i == 0 ? "" : ", ") + shape.parameters[i].name + " = " + shape.parameters[i].text;
-    out.push_back({shape.name, text + " );\n"});
+  for (named_text& type : detail::read_shapes(from, dropped)) {
+    std::string text = detail::joined({"declare simple event ", type.name, "\n  parameters ( "});
+    std::string_view shape = type.text, name, word;
+    for (const char* comma = ""; detail::next_parameter(shape, name, word); comma = ", ")
+      text += detail::joined({comma, name, " = ", word});
+    text += " );\n";
+    out.push_back({std::move(type.name), std::move(text)});
   }
   return out;
 }
@@ -9528,25 +9563,26 @@ struct own_shape {
   if (packet.empty()) return true;
   detail::unpacker from(packet.data(), packet.size());
   std::uint64_t dropped = 0;
-  const std::vector<detail::own_shape> shapes = detail::read_shapes(from, dropped);
+  const std::vector<named_text> types = detail::read_shapes(from, dropped);
   while (from.more()) {
     (void)from.value<std::uint32_t>();  // its size
     const auto index = from.value<std::uint32_t>();
-    if (index >= shapes.size()) return false;
-    const detail::own_shape& shape = shapes[index];
+    if (index >= types.size()) return false;
+    const named_text& type = types[index];
     const auto line = from.value<double>();
     const auto time = from.value<double>();
     const std::string file = from.text();
-    row_writer row(store, shape.name);
+    row_writer row(store, type.name);
     row.set("rank", rank).set("line", line).set("time", time).set("file", file);
-    for (const auto& [name, word] : shape.parameters) {
+    std::string_view shape = type.text, name, word;
+    while (detail::next_parameter(shape, name, word)) {
       if (word == "text") row.set(name, from.text());
       else if (word == "boolean") row.set(name, from.value<double>() != 0);
       else row.set(name, from.value<double>());
     }
     if (row.good()) {
       std::string place = detail::clean(file) + ":" + detail::number_text(line);
-      row.actions(store.add_action({{}, {}, file, static_cast<int>(line), shape.name + " (" + place + ")"}));
+      row.actions(store.add_action({{}, {}, file, static_cast<int>(line), type.name + " (" + place + ")"}));
     }
   }
   return from.good();
@@ -9610,7 +9646,7 @@ struct rules_setting {
       const std::size_t colon = std::min(rest.find(':'), rest.size());
       const std::string_view one = rest.substr(0, colon);
       if (one == "list") out.list = true;
-      else if (!one.empty()) out.files.emplace_back(one);
+      else if (!one.empty()) out.files.push_back(std::string(one));
       rest.remove_prefix(colon < rest.size() ? colon + 1 : colon);
     }
     return out;
@@ -10553,8 +10589,8 @@ class code_filter {
       const std::string_view one = patterns.substr(0, patterns.find(','));
       patterns.remove_prefix(one.size() < patterns.size() ? one.size() + 1 : one.size());
       if (one.empty() || one == "-") continue;
-      if (one[0] == '-') out_.emplace_back(one.substr(1));
-      else kept_.emplace_back(one);
+      if (one[0] == '-') out_.push_back(std::string(one.substr(1)));
+      else kept_.push_back(std::string(one));
     }
   }
 
@@ -12451,33 +12487,39 @@ struct question {
 
 namespace detail {
 
+[[gnu::cold, gnu::noinline]] inline prediction_error misread(const char* message, const std::string& text, std::size_t at) {
+  return prediction_error(fault::question, message, text, at);
+}
+inline bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n'; }
+
 /// "compute=0.5, network=0" in [at, end) of a text: one question with several changes.
 [[gnu::cold]] inline question parse_parts(const std::string& text, std::size_t at, std::size_t end) {
   question all;
   for (bool first = true; at <= end; first = false) {
     const std::size_t comma = std::min(text.find(',', at), end);
-    const auto blank = [&](std::size_t i) { return text[i] == ' ' || text[i] == '\t' || text[i] == '\n'; };
-    while (at < comma && blank(at)) ++at;
+    while (at < comma && blank(text[at])) ++at;
     const std::size_t equals = comma > at ? text.rfind('=', comma - 1) : std::string::npos;
     if (equals == std::string::npos || equals < at)
-      throw prediction_error(fault::question, "expected NAME=PART", text, at);
+      throw misread("expected NAME=PART", text, at);
     question q;
     q.what = question::kind::block;
-    for (std::size_t i = at; i != equals; ++i)  // runs of blanks become one
-      if (!blank(i)) q.name += (i > at && blank(i - 1) ? " " : "") + std::string(1, text[i]);
-    if (q.name.empty()) throw prediction_error(fault::question, "expected the name of a block", text, at);
+    for (std::size_t i = at; i != equals; ++i) {  // runs of blanks become one
+      if (blank(text[i])) continue;
+      if (i > at && blank(text[i - 1])) q.name += ' ';
+      q.name += text[i];
+    }
+    if (q.name.empty()) throw misread("expected the name of a block", text, at);
     if (q.name == "network") {
       q.what = question::kind::network;
       q.name.clear();
     }
     std::size_t number = equals + 1, last = comma;
-    while (number < comma && blank(number)) ++number;
-    while (last > number && blank(last - 1)) --last;
-    const std::string digits = text.substr(number, last - number);
+    while (number < comma && blank(text[number])) ++number;
+    while (last > number && blank(text[last - 1])) --last;
     char* rest = nullptr;
-    const double part = std::strtod(digits.c_str(), &rest);
-    if (digits.empty() || *rest != '\0' || !(part >= 0.0) || part > 1e6)
-      throw prediction_error(fault::question, "expected the part of its time that stays, such as 0.5 or 0", text, number);
+    const double part = std::strtod(text.c_str() + number, &rest);
+    if (number == last || rest != text.c_str() + last || !(part >= 0.0) || part > 1e6)
+      throw misread("expected the part of its time that stays, such as 0.5 or 0", text, number);
     q.factor = 1.0 / part;
     if (first)
       all = std::move(q);
@@ -12507,29 +12549,31 @@ namespace detail {
   while (at <= text.size()) {
     std::size_t end = text.find(';', at);
     if (end == std::string::npos) end = text.size();
-    std::vector<std::string> words;
-    core::plain_vector<std::size_t> columns;
+    core::plain_vector<std::string_view> words;
     for (std::size_t i = at; i < end;) {
-      if (text[i] == ' ' || text[i] == '\t' || text[i] == '\n') {
-        ++i;
-        continue;
-      }
-      columns.push_back(i);
-      words.emplace_back();
-      while (i < end && text[i] != ' ' && text[i] != '\t' && text[i] != '\n') words.back() += text[i++];
+      const std::size_t begin = i;
+      while (i < end && !detail::blank(text[i])) ++i;
+      if (i != begin) words.push_back(std::string_view(text).substr(begin, i - begin));
+      else ++i;
     }
+    const auto column = [&](std::size_t word) {
+      return word < words.size() ? static_cast<std::size_t>(words[word].data() - text.data()) : end;
+    };
     at = end + 1;
     if (words.empty()) continue;
-    auto fail = [&](std::size_t word, const std::string& message) -> prediction_error {
-      return prediction_error(fault::question, message, text, word < columns.size() ? columns[word] : end);
-    };
+    auto fail = [&](std::size_t word, const char* message) { return detail::misread(message, text, column(word)); };
     auto times = [&](std::size_t word) {
       if (word >= words.size() || words[word].size() < 2 || words[word][0] != 'x')
         throw fail(word, "expected a factor such as x2");
       char* rest = nullptr;
-      const double f = std::strtod(words[word].c_str() + 1, &rest);
-      if (*rest != '\0' || !(f > 0.0) || !std::isfinite(f)) throw fail(word, "a factor must be a positive number");
+      const double f = std::strtod(words[word].data() + 1, &rest);
+      if (rest != words[word].data() + words[word].size() || !(f > 0.0) || !std::isfinite(f)) throw fail(word, "a factor must be a positive number");
       return f;
+    };
+    const auto name_of = [&](std::size_t last) {
+      std::string name;
+      for (std::size_t i = 1; i < last; ++i) (name += i == 1 ? "" : " ") += words[i];
+      return name;
     };
     question q;
     std::size_t used = 1;
@@ -12537,7 +12581,7 @@ namespace detail {
       q.what = question::kind::block;
       if (words.size() < 2) throw fail(1, "expected the name of a block");
       // names may contain blanks: the factor is the last word
-      for (std::size_t i = 1; i + 1 < words.size(); ++i) q.name += (i == 1 ? "" : " ") + words[i];
+      q.name = name_of(words.size() - 1);
       q.factor = times(words.size() - 1);
       if (q.name.empty()) throw fail(1, "expected the name of a block before the factor");
       used = words.size();
@@ -12561,17 +12605,17 @@ namespace detail {
       }
     } else if (words[0] == "without") {
       q.what = question::kind::without;
-      for (std::size_t i = 1; i < words.size(); ++i) q.name += (i == 1 ? "" : " ") + words[i];
+      q.name = name_of(words.size());
       if (q.name.empty()) throw fail(1, "expected the name of a collective");
       used = words.size();
-    } else if (text.find('=', columns[0]) < end) {
-      q = detail::parse_parts(text, columns[0], end);
+    } else if (text.find('=', column(0)) < end) {
+      q = detail::parse_parts(text, column(0), end);
       used = words.size();
     } else {
       throw fail(0, "expected block, network, balance, ranks, without, or NAME=PART");
     }
     if (used < words.size()) throw fail(used, "expected ';' or the end");
-    result.push_back(q);
+    result.push_back(std::move(q));
   }
   return result;
 }
@@ -12825,10 +12869,10 @@ class rank_changer {
       line.reserve(from.size() + (q == 0 ? inserted_.size() * (new_ - old_) : 0));
       std::size_t next = 0;
       for (std::uint32_t i = 0; i != from.size(); ++i) {
-        line.push_back(from[i]);
+        line.push_back(activity(from[i]));
         if (q != 0 || next == inserted_.size() || inserted_[next] != i) continue;
         ++next;
-        for (std::uint32_t k = old_; k < new_; ++k) line.push_back(from[i]);
+        for (std::uint32_t k = old_; k < new_; ++k) line.push_back(activity(from[i]));
       }
       if (first_[role_[q]] != q) shuffle(line);
       for (activity& a : line) share(a, part, first_[role_[q]] != q);
@@ -13416,18 +13460,19 @@ struct superstep_model {
   /// Steps that end with the same collective after the same code.
   struct group {
     std::size_t steps = 0;
-    core::plain_vector<double> mean, variance;  ///< of the work of each line in such a step
-    double sync_seconds = 0.0;           ///< mean cost of the collective
+    double sync_seconds = 0.0;  ///< mean cost of the collective
   };
   bool valid = false;
   std::string why_not;
-  std::vector<group> groups;
+  std::size_t lines = 0;
+  core::plain_vector<group> groups;
+  core::plain_vector<double> mean, variance;  ///< by group, of the work of each line in such a step
 };
 
 /// Finds the steps. Not valid if lines meet in any other way: messages, collectives of some lines, or one-sided ones.
 [[gnu::cold]] inline superstep_model find_supersteps(const run_log& log) {
   superstep_model m;
-  const std::size_t lines = log.lines.size();
+  const std::size_t lines = m.lines = log.lines.size();
   if (lines == 0) m.why_not = "the log is empty";
   if (!log.messages.empty()) m.why_not = "messages between lines make the program more than forks and joins";
   if (!m.why_not.empty()) return m;
@@ -13473,21 +13518,24 @@ struct superstep_model {
     if (last && !(sum > 0.0)) break;
     const std::uint32_t g = number.intern(key, static_cast<std::uint32_t>(m.groups.size()));
     if (g == m.groups.size()) {
-      m.groups.emplace_back();
-      m.groups[g].mean.assign(lines, 0.0);
-      m.groups[g].variance.assign(lines, 0.0);
+      m.groups.push_back({});
+      m.mean.resize(m.mean.size() + lines, 0.0);
+      m.variance.resize(m.variance.size() + lines, 0.0);
     }
     superstep_model::group& x = m.groups[g];
     const double n = static_cast<double>(++x.steps), cost = last ? 0.0 : log.syncs[step].seconds;
     x.sync_seconds += (cost - x.sync_seconds) / n;
     for (std::size_t l = 0; l != lines; ++l) {  // Welford 1962: the variance still is a sum of squares
-      const double off = work[l] - x.mean[l];
-      x.mean[l] += off / n;
-      x.variance[l] += off * (work[l] - x.mean[l]);
+      double& mean = m.mean[g * lines + l];
+      const double off = work[l] - mean;
+      mean += off / n;
+      m.variance[g * lines + l] += off * (work[l] - mean);
     }
   }
-  for (superstep_model::group& x : m.groups)
-    for (double& v : x.variance) v = x.steps > 1 ? v / static_cast<double>(x.steps - 1) : 0.0;
+  for (std::size_t i = 0; i != m.variance.size(); ++i) {
+    const std::size_t n = m.groups[i / lines].steps;
+    m.variance[i] = n > 1 ? m.variance[i] / static_cast<double>(n - 1) : 0.0;
+  }
   m.valid = true;
   return m;
 }
@@ -13526,15 +13574,17 @@ namespace detail {
 /// was seen, which is what the exact chain of such a step gives; false and a reason where that would mislead.
 [[gnu::cold]] inline bool by_steps(const superstep_model& m, bool exponential, double& seconds, std::string& why_not) {
   seconds = 0.0;
-  for (const superstep_model::group& g : m.groups) {
+  for (std::size_t i = 0; i != m.groups.size(); ++i) {
+    const superstep_model::group& g = m.groups[i];
+    const double *const means = m.mean.data() + i * m.lines, *const variances = m.variance.data() + i * m.lines;
     core::plain_vector<double> mean, cv2;
     double variation = 0.0, sum = 0.0;
-    for (std::size_t l = 0; l != g.mean.size(); ++l) {
-      if (!(g.mean[l] > 0.0)) continue;
-      mean.push_back(g.mean[l]);
-      cv2.push_back(exponential ? 1.0 : g.variance[l] / (g.mean[l] * g.mean[l]));
-      variation += g.variance[l] / g.mean[l];
-      sum += g.mean[l];
+    for (std::size_t l = 0; l != m.lines; ++l) {
+      if (!(means[l] > 0.0)) continue;
+      mean.push_back(means[l]);
+      cv2.push_back(exponential ? 1.0 : variances[l] / (means[l] * means[l]));
+      variation += variances[l] / means[l];
+      sum += means[l];
     }
     // below a coefficient of variation of 0.7 exponential tasks wait far longer for each other than these do
     if (exponential && mean.size() > 1 && variation / sum < 0.49) {
@@ -13669,7 +13719,7 @@ class questioner {
       e.answered = true;
       e.baseline_seconds = outside->before_seconds;
       e.seconds = outside->after_seconds;
-      a.engines.push_back(e);
+      a.engines.push_back(std::move(e));
     }
     const engine_answer* best = outside != nullptr ? &a.engines.back() : nullptr;
     for (const engine_answer& e : a.engines)
@@ -16090,15 +16140,18 @@ struct meant_block {
 
 namespace whywait {
 inline namespace v0 {
+namespace core {
+class memory_pool;
+}
 namespace explain {
 
 struct options;
 struct rank_history;
 class run_clocks;
 
-/// Makes virtual clocks for the ranks that a process hosts; borrows all it is given.
+/// Makes virtual clocks for the ranks that a process hosts; borrows all it is given. `memory`: of the run.
 using make_clocks = std::unique_ptr<run_clocks> (*)(const rank_history* histories, std::size_t count,
-                                                    const options& settings);
+                                                    const options& settings, core::memory_pool& memory);
 
 /// One wait, before merging.
 struct wait_instance {
@@ -17199,6 +17252,7 @@ struct block_time {
 
 /// What is known about one location after the forward pass.
 struct explained_location {
+  explicit explained_location(core::memory_pool& memory) : caused(memory), notes(memory), path(memory) {}
   const core::plain_vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
   core::plain_vector<caused_wait> caused;                 ///< who waited for it, by record
   core::plain_vector<wait_note> notes;                    ///< by record
@@ -18986,16 +19040,12 @@ class class_book {
 
   /// Before many waits are added: asks for the memory of all classes.
   void approach() const noexcept {
-    approach_sums();
-    core::approach(shapes_.data(), shapes_.size() * sizeof(share));
-    numbers_.approach();
-  }
-  /// Before they are read: asks for that of all but shapes.
-  void approach_sums() const noexcept {
     core::approach(heads_.data(), heads_.size() * sizeof(head));
+    core::approach(shapes_.data(), shapes_.size() * sizeof(share));
     core::approach(entries_.data(), entries_.size() * sizeof(entry));
     core::approach(terms_.data(), terms_.size() * sizeof(term_node));
     core::approach(causers_.data(), causers_.size() * sizeof(causer_node));
+    numbers_.approach();
   }
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`, each once; least work if they ascend. All
@@ -19041,6 +19091,7 @@ class class_book {
   /// Of its first instance: frozen (definitions 1.7).
   const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
   std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
+  const core::plain_vector<share>& shapes() const noexcept { return shapes_; }  ///< of all classes
 
   std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
@@ -19253,7 +19304,7 @@ struct epoch_memory {
   block_table blocks;  ///< of all ranks that the process hosts, in the memory of the first
   bool own_blocks = false;  ///< in that memory: of each rank instead, because they have little in common
   class_book classes;
-  shape_leaders leaders;              ///< of all ranks' classes: by key, then by slot
+  shape_leaders leaders;              ///< of all ranks, in the memory of the first: by key, then by slot
   std::vector<merged_class> merged;   ///< on rank 0: all waits so far
   outcome sums;                       ///< on rank 0: all numbers so far
   std::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
@@ -20695,7 +20746,7 @@ class forward_pass {
   /// Afterwards, once: what the virtual clocks want to know about each location.
   [[gnu::cold]] void report(rank_clocks& clocks) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
-      explained_location what;
+      explained_location what(scratch_->merging.memory);
       what.caused.reserve(lanes_[l].services.size());
       for (const service& s : lanes_[l].services) {
         what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
@@ -21137,6 +21188,92 @@ class name_order {
 
 #endif
 
+// ---- whywait/explain/rank_classes.hpp
+#ifndef WHYWAIT_EXPLAIN_RANK_CLASSES_HPP
+#define WHYWAIT_EXPLAIN_RANK_CLASSES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The classes of one rank when all its waits are in them: lists of exact length, to be read once and in order.
+class rank_classes {
+ public:
+  using share = merge_scratch::share;
+  struct one {
+    class_sums sums;
+    core::stable_key key;
+    std::uint32_t location;
+    std::uint32_t first_shape, first_term, terms, first_causer, causers;
+  };
+  /// What all waits of a class have in one block, by its number.
+  struct term {
+    std::uint32_t block;
+    term_sums sums;
+  };
+  template <class T>
+  struct range {
+    const T *first, *last;
+    const T* begin() const noexcept { return first; }
+    const T* end() const noexcept { return last; }
+  };
+
+  rank_classes() = default;
+  /// A copy of those in `book`; `pool` is borrowed.
+  rank_classes(const class_book& book, core::memory_pool& pool)
+      : all_(pool), shapes_(pool), terms_(pool), causers_(pool) {
+    shapes_.append(book.shapes().data(), book.shapes().size());
+    all_.reserve(book.size());
+    terms_.reserve(book.terms());
+    causers_.reserve(book.causers());
+    for (std::size_t c = 0; c != book.size(); ++c) {
+      one& made = all_.emplace_back();
+      made.sums = book.sums(c);
+      made.key = book.key(c);
+      made.location = book.location(c);
+      made.first_shape = static_cast<std::uint32_t>(book.shape(c) - book.shapes().data());
+      made.first_term = static_cast<std::uint32_t>(terms_.size());
+      made.first_causer = static_cast<std::uint32_t>(causers_.size());
+      book.each_term(c, [this](std::uint32_t block, const term_sums& sums) { terms_.push_back({block, sums}); });
+      book.each_causer(c, [this](const location_share& from) { causers_.push_back(from); });
+      made.terms = static_cast<std::uint32_t>(terms_.size()) - made.first_term;
+      made.causers = static_cast<std::uint32_t>(causers_.size()) - made.first_causer;
+    }
+  }
+
+  std::size_t size() const noexcept { return all_.size(); }
+  std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
+  std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
+  const one& operator[](std::size_t number) const noexcept { return all_[number]; }
+  range<term> terms_of(const one& c) const noexcept {
+    return {terms_.data() + c.first_term, terms_.data() + c.first_term + c.terms};
+  }
+  range<location_share> causers_of(const one& c) const noexcept {
+    return {causers_.data() + c.first_causer, causers_.data() + c.first_causer + c.causers};
+  }
+
+  const share* shape_of(const one& c) const noexcept { return shapes_.data() + c.first_shape; }
+
+  /// Before all but the shapes is read: asks for it.
+  void approach() const noexcept {
+    core::approach(all_.data(), all_.size() * sizeof(one));
+    core::approach(terms_.data(), terms_.size() * sizeof(term));
+    core::approach(causers_.data(), causers_.size() * sizeof(location_share));
+  }
+
+ private:
+  core::plain_vector<one> all_;
+  core::plain_vector<share> shapes_;
+  core::plain_vector<term> terms_;
+  core::plain_vector<location_share> causers_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/merging.hpp
 #ifndef WHYWAIT_EXPLAIN_MERGING_HPP
 #define WHYWAIT_EXPLAIN_MERGING_HPP
@@ -21164,14 +21301,14 @@ class merge_book {
         parts_(new part[hosted]),
         hosted_(hosted) {}
 
-  /// All classes of the rank with that number among the hosted ones. `classes` is borrowed until `write`; if the run does
-  /// not go on, it is empty then.
+  /// All classes of the rank with that number among the hosted ones. If the run goes on, `classes` begins anew, and learns
+  /// later where they belong, so it is borrowed; else it is empty then.
   void take(std::size_t number, const rank_history& rank, const block_table& blocks, class_book& classes) {
     part& mine = parts_[number];
     mine.rank = &rank;
     mine.blocks = &blocks;
-    mine.classes = &classes;
     mine.first = search_.size();
+    mine.all = rank_classes(classes, scratch_->memory);
     for (std::uint32_t c = 0; c != classes.size(); ++c) {
       if (classes.kind(c) == class_book::shapeless) {
         search_.add(settings_->classes_per_key + 1);
@@ -21180,10 +21317,18 @@ class merge_book {
       } else if (classes.slot(c) != class_book::open) {
         search_.add(classes.slot(c));
       } else {
-        search_.add(classes.key(c), classes.sums(c), classes.shape(c), classes.shape_size(c), blocks);
+        const rank_classes::one& taken = mine.all[c];
+        search_.add(taken.key, taken.sums, mine.all.shape_of(taken), classes.shape_size(c), blocks);
       }
     }
+    if (rank.continues) {
+      mine.book = &classes;
+      classes.begin_anew();
+    } else {
+      classes = {};
+    }
   }
+
   /// A round begins.
   void propose() { search_.propose(best_); }
   /// What is proposed here in this round and what came from others, but for what was packed before.
@@ -21225,7 +21370,7 @@ class merge_book {
   template <class F>
   void each_place(std::size_t number, F&& f) const {
     const part& mine = parts_[number];
-    for (std::uint32_t c = 0; c != mine.classes->size(); ++c) f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
+    for (std::uint32_t c = 0; c != mine.all.size(); ++c) f(c, class_clock{mine.all[c].key, slot(mine.first + c)});
   }
 
   /// Appends the sums of one rank and of everything that `add` brought it, as in class_packet.hpp. Once.
@@ -21271,7 +21416,8 @@ class merge_book {
   struct part {
     const rank_history* rank = nullptr;
     const block_table* blocks = nullptr;
-    class_book* classes = nullptr;
+    class_book* book = nullptr;  ///< if the run goes on
+    rank_classes all;
     packet sums;              ///< as in class_packet.hpp
     std::uint32_t first = 0;  ///< number of its first class in the search
     bool summed = false;
@@ -21283,43 +21429,35 @@ class merge_book {
     return found == leader_search::open ? settings_->classes_per_key : found;
   }
 
-  // Asks for what `sum` will need for that rank, in three steps.
-  void approach(std::size_t number, int step) const noexcept {
-    if (number >= hosted_) return;
-    const part& soon = parts_[number];
-    if (step == 0) return core::approach(&soon, sizeof soon);
-    if (step == 1) return core::approach(soon.classes, sizeof *soon.classes);
-    soon.classes->approach_sums();
+  // Asks for what `sum` will need for two other ranks, in two steps.
+  void approach(std::size_t later, std::size_t soon) const noexcept {
+    if (later < hosted_) core::approach(&parts_[later], sizeof(part));
+    if (soon < hosted_) parts_[soon].all.approach();
   }
 
   void sum(std::size_t number, packet& out) {
-    for (int step = 0; step != 3; ++step) approach(number + 6 - 2 * static_cast<std::size_t>(step), step);
+    approach(number + 4, number + 2);
     part& mine = parts_[number];
     mine.summed = true;
-    class_book& classes = *mine.classes;
     names_.of(*mine.blocks);
     using placed_class = merge_scratch::placed_class;
     core::plain_vector<placed_class>& placed = scratch_->placed;
     placed.clear();
-    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+    for (std::uint32_t c = 0; c != mine.all.size(); ++c) {
       const std::uint32_t place = slot(mine.first + c);
-      if (classes.kind(c) == class_book::shaped) classes.place(c, place);
-      if (classes.sums(c).count != 0) placed.push_back({classes.key(c), place, c});
+      if (mine.book != nullptr && mine.book->kind(c) == class_book::shaped) mine.book->place(c, place);
+      if (mine.all[c].sums.count != 0) placed.push_back({mine.all[c].key, place, c});
     }
     sort_short(placed, [](const placed_class& a, const placed_class& b) {
       return a.key != b.key ? a.key < b.key : a.slot < b.slot;
     });
     out.reserve(out.size() + placed.size() * (sizeof(packed_class) + sizeof(location_share)) +
-                classes.terms() * sizeof(packed_term) + classes.causers() * sizeof(location_share));
+                mine.all.terms() * sizeof(packed_term) + mine.all.causers() * sizeof(location_share));
     for (std::size_t i = 0, j = 0; i != placed.size(); i = j) {
       for (j = i + 1; j != placed.size() && placed[j].key == placed[i].key && placed[j].slot == placed[i].slot;) ++j;
       write_class(mine, out, i, j);
     }
-    if (mine.rank->continues) {
-      classes.begin_anew();
-    } else {
-      classes = {};
-    }
+    mine.all = {};
   }
 
   // Classes of this rank that are one now: some of scratch_->placed.
@@ -21336,27 +21474,25 @@ class merge_book {
     head.key = scratch_->placed[first].key;
     head.slot = scratch_->placed[first].slot;
     for (std::size_t i = first; i != last; ++i) {
-      const std::uint32_t c = scratch_->placed[i].number;
-      const class_sums& sums = mine.classes->sums(c);
+      const rank_classes::one& c = mine.all[scratch_->placed[i].number];
       if (i == first) {
-        head.sums = sums;
+        head.sums = c.sums;
       } else {
-        head.sums.add(sums);
+        head.sums.add(c.sums);
       }
-      const auto location = static_cast<std::int32_t>(mine.classes->location(c));
-      add_share(scratch_->waiters, {mine.rank->rank, location, sums.wait_ns});
-      mine.classes->each_causer(c, [this](const location_share& share) { add_share(scratch_->causers, share); });
-      mine.classes->each_term(c, [&](std::uint32_t block, const term_sums& t) {
-        const std::uint32_t place = names_.place(block);
+      add_share(scratch_->waiters, {mine.rank->rank, static_cast<std::int32_t>(c.location), c.sums.wait_ns});
+      for (const location_share& from : mine.all.causers_of(c)) add_share(scratch_->causers, from);
+      for (const rank_classes::term& t : mine.all.terms_of(c)) {
+        const std::uint32_t place = names_.place(t.block);
         const std::uint64_t bit = std::uint64_t{1} << place % 64;
         if ((used[place / 64] & bit) == 0) {
           used[place / 64] |= bit;
-          terms[place] = t;
+          terms[place] = t.sums;
           ++head.terms;
         } else {
-          terms[place].add(t);
+          terms[place].add(t.sums);
         }
-      });
+      }
     }
     const std::size_t at = out.size();
     put(out, head);
@@ -21829,7 +21965,7 @@ namespace detail {
                                           const options& settings, epoch_memory* memories) {
   forward_scratch scratch;  // first: its memory pool outlives what takes from it
   const std::unique_ptr<run_clocks> clocks =
-      settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
+      settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings, scratch.merging.memory);
   shape_leaders none;
   merge_book merging(settings, count, count == 0 ? none : memories[0].leaders, scratch.merging);
   rank_engine::scratch first_pass;
@@ -22266,6 +22402,9 @@ struct clock_leg {
 /// per record if anything about the overhead is known. Not thread safe.
 class clock_legs {
  public:
+  /// `memory`: of the run; borrowed.
+  explicit clock_legs(core::memory_pool& memory) : legs_(memory), spends_(memory), overheads_(memory) {}
+
   /// On the way to a record one clock gains `ns`.
   struct spend {
     std::int64_t ns;
@@ -22282,7 +22421,8 @@ class clock_legs {
   /// `asked`: clock_plan::number_of each block of the rank. `leaving`: node_map::leaving of each record, or null if the
   /// plan does not ask about nodes. `spends`: room. All for this call only.
   void read(const rank_history& rank, const location_history& here, const clock_plan& plan,
-            const std::vector<std::uint32_t>& asked, const std::vector<bool>* leaving, std::vector<spend>& spends) {
+            const core::plain_vector<std::uint32_t>& asked, const std::vector<bool>* leaving,
+            core::plain_vector<spend>& spends) {
     const std::size_t records = here.records.size();
     legs_.reserve(records + 1);
     spends.clear();
@@ -22321,7 +22461,10 @@ class clock_legs {
       o.back_ns = std::max<std::int64_t>(0, nearest(cost.back_ns));
       if (r != nullptr && r->posting != 0 && r->duration == 0) o.ahead_ns = nearest(cost.inside_ns);
       if (o.before_ns != 0 || o.inside_ns != 0 || o.back_ns != 0 || o.ahead_ns != 0) {
-        if (overheads_.empty()) overheads_.resize(records + 1);
+        if (overheads_.empty()) {
+          overheads_.reserve(records + 1);
+          overheads_.resize(records + 1);
+        }
         overheads_[i] = o;
       }
       after_ns = cost.after_ns;
@@ -22351,6 +22494,19 @@ class clock_legs {
       step = r != nullptr ? r->steps : step;
     }
     spends_.assign(spends.begin(), spends.end());
+  }
+
+  /// Gives its memory back.
+  void release() noexcept {
+    legs_.release();
+    spends_.release();
+    overheads_.release();
+  }
+  /// What a location that comes to that record, and to that spend, needs soon.
+  void approach(std::size_t record, std::size_t spent) const noexcept {
+    if (record < legs_.size()) core::approach(&legs_[record], 2 * sizeof(clock_leg));
+    if (spent < spends_.size()) core::approach(&spends_[spent], 2 * sizeof(spend));
+    if (record < overheads_.size()) core::approach(&overheads_[record], sizeof(overhead));
   }
 
   std::size_t records() const noexcept { return legs_.size() - 1; }
@@ -22394,9 +22550,9 @@ class clock_legs {
     return sum_ns;
   }
 
-  std::vector<clock_leg> legs_;
-  std::vector<spend> spends_;
-  std::vector<overhead> overheads_;  ///< by record; empty: none
+  core::plain_vector<clock_leg> legs_;
+  core::plain_vector<spend> spends_;
+  core::plain_vector<overhead> overheads_;  ///< by record; empty: none
   std::int64_t useful_ns_ = 0;
 };
 
@@ -22474,8 +22630,8 @@ struct clock_result {
     std::int32_t node;
     std::int64_t useful_ns, locations;
   };
-  std::vector<node_time> nodes;      ///< by node
-  std::vector<class_clock> classes;  ///< by key and slot
+  core::plain_vector<node_time> nodes;      ///< by node
+  core::plain_vector<class_clock> classes;  ///< by key and slot
 
   void add_end(std::int64_t end_ns, std::int64_t bound) {
     if (end_ns > measured_end_ns || (end_ns == measured_end_ns && bound < bound_ns)) bound_ns = bound;
@@ -22579,14 +22735,11 @@ namespace explain {
 /// needs it, when the wrapper is through with what it does after its time stamp.
 class location_clocks {
  public:
-  /// Before a pass; `plan` is borrowed. The legs are read before `begin_next`.
-  void begin(const clock_plan& plan, std::int64_t begin_ns) {
-    *this = {};
-    plan_ = &plan;
-    clocks_ = plan.clocks();
-    now_ns_ = begin_ns;
-  }
+  /// For one pass; `plan` and `memory` are borrowed. The legs are read before `begin_next`.
+  location_clocks(const clock_plan& plan, std::int64_t begin_ns, core::memory_pool& memory)
+      : legs_(memory), now_ns_(begin_ns), plan_(&plan), clocks_(plan.clocks()) {}
   clock_legs& legs() noexcept { return legs_; }
+  void approach() const noexcept { legs_.approach(next_, spent_); }
 
   /// Goes to the beginning of the next record; at the end takes the last steps and returns false.
   bool begin_next() {
@@ -22679,10 +22832,10 @@ class location_clocks {
 
   clock_legs legs_;
   std::uint32_t next_ = 0, spent_ = 0;
-  std::int64_t now_ns_ = 0, bound_ns_ = 0, executed_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
+  std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
   double error_ns_ = 0;
-  const clock_plan* plan_ = nullptr;
-  std::size_t clocks_ = 0;
+  const clock_plan* plan_;
+  std::size_t clocks_;
   clock_bank<most_clocks> delay_;
 };
 
@@ -22707,7 +22860,9 @@ namespace explain {
 /// Memory: 16 bytes per participant who needs; the stamps of a meeting while it is going on. Not thread safe.
 class meeting_book {
  public:
-  explicit meeting_book(std::int32_t own_rank) : own_rank_(own_rank) {}
+  /// `memory`: of the run; borrowed.
+  meeting_book(std::int32_t own_rank, core::memory_pool& memory)
+      : own_rank_(own_rank), memory_(&memory), instructions_(memory) {}
 
   /// Plans one instance, sorted by rank, when all have come. Contributors are to hear to whom they matter, and
   /// waiters that a stamp will come for their record.
@@ -22724,7 +22879,7 @@ class meeting_book {
       data = data || has(all[i], core::sync_flag::contributes) || has(all[i], core::sync_flag::sparse);
     }
     for (std::size_t i = 0; i != count; ++i) overlap = overlap && all[i].leave_ns >= latest;
-    std::vector<std::uint32_t> order;  // contributors
+    core::plain_vector<std::uint32_t> order;  // contributors
     const auto everybody = [&] {
       for (std::uint32_t i = 0; i != count; ++i) order.push_back(i);
     };
@@ -22800,7 +22955,7 @@ class meeting_book {
         put(out, i.give.record);
       }
     }
-    instructions_.clear();
+    instructions_.release();
   }
 
   /// Before every pass.
@@ -22822,14 +22977,16 @@ class meeting_book {
   };
 
   /// A contributor has come, with so many clocks. `replies` get who can go on because of that.
-  void come(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks, std::vector<reply>& replies) {
+  void come(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks,
+            core::plain_vector<reply>& replies) {
     meeting& m = meetings_.at(number);
     if (m.stamps.empty()) {
       m.stamps.resize(m.contributors);
       m.given.assign(m.contributors, 0);
       m.latest = clock_stamp::never();
     }
-    m.stamps.at(place) = stamp;
+    if (place >= m.contributors) detail::truncated();
+    m.stamps[place] = stamp;
     m.given[place] = 1;
     ++m.heard;
     while (m.passed != m.contributors && m.given[m.passed] != 0) {
@@ -22840,8 +22997,8 @@ class meeting_book {
       }
     }
     if (m.heard == m.contributors) {
-      m.stamps = {};
-      m.given = {};
+      m.stamps.release();
+      m.given.release();
       --open_;
     }
   }
@@ -22856,11 +23013,12 @@ class meeting_book {
     std::uint32_t record, location;
   };
   struct meeting {
+    explicit meeting(core::memory_pool& memory) : waiters(memory), stamps(memory), given(memory) {}
     std::uint32_t contributors = 0, heard = 0, passed = 0;
     std::size_t told = 0;
-    std::vector<waiter> waiters;  ///< by first_n
-    std::vector<clock_stamp> stamps;
-    std::vector<char> given;
+    core::plain_vector<waiter> waiters;  ///< by first_n
+    core::plain_vector<clock_stamp> stamps;
+    core::plain_vector<char> given;
     clock_stamp latest;
   };
 
@@ -22882,13 +23040,13 @@ class meeting_book {
   }
 
   // `by_rank`: a scan. `consumers_only`: not everybody needs the others.
-  [[gnu::cold]] void meet(const participant* all, std::size_t count, std::vector<std::uint32_t>& order, bool by_rank,
+  [[gnu::cold]] void meet(const participant* all, std::size_t count, core::plain_vector<std::uint32_t>& order, bool by_rank,
                           bool consumers_only) {
     if (order.empty()) return;
     if (!by_rank) {
       sort_rarely(order, [all](std::uint32_t a, std::uint32_t b) { return all[a].enter_ns < all[b].enter_ns; });
     }
-    meeting m;
+    meeting m(*memory_);
     std::uint32_t most = 0, lower = 0;
     std::int64_t latest_ns = INT64_MIN;
     for (std::uint32_t i = 0; i != count; ++i) {
@@ -22920,8 +23078,9 @@ class meeting_book {
   }
 
   std::int32_t own_rank_;
+  core::memory_pool* memory_;
   std::vector<meeting> meetings_;
-  std::vector<instruction> instructions_;
+  core::plain_vector<instruction> instructions_;
   std::size_t open_ = 0;
 };
 
@@ -22955,14 +23114,21 @@ struct clock_need {
 /// may not have been. Memory: 24 bytes per record that needs somebody, 16 per message given. Not thread safe.
 class need_book {
  public:
-  explicit need_book(const rank_history& rank) : rank_(&rank), lanes_(rank.locations.size()) {}
+  /// `memory`: of the run; borrowed.
+  need_book(const rank_history& rank, core::memory_pool& memory) : rank_(&rank), wishes_(memory) {
+    lanes_.reserve(rank.locations.size());
+    while (lanes_.size() != rank.locations.size()) lanes_.emplace_back(memory);
+  }
 
   /// A collective will tell this record.
   void need(std::uint16_t location, std::uint32_t record) {
     if (location < lanes_.size()) lanes_[location].needs.push_back({record, 1, false});
   }
   void give(std::uint16_t location, const clock_give& g) {
-    if (location < lanes_.size()) lanes_[location].gives.push_back(g);
+    if (location >= lanes_.size()) return;
+    core::plain_vector<clock_give>& gives = lanes_[location].gives;
+    if (gives.empty()) gives.reserve(std::max<std::size_t>(4, lanes_[location].needs.size()));  // mostly about as many
+    gives.push_back(g);
   }
 
   /// The messages of one location, by record, and what made it wait. Walks all records.
@@ -22971,7 +23137,7 @@ class need_book {
     learn_sizes(location, matches, count, arrivals);
     location_walk walk(*rank_);
     const location_history& here = rank_->locations[location];
-    std::vector<receive> receives;  // read when the first call comes that had a choice
+    core::plain_vector<receive> receives;  // read when the first call comes that had a choice
     bool received = false;
     std::size_t calls = lanes_[location].needs.size();
     for (std::size_t k = 0; k != count; ++k) calls += k == 0 || matches[k].record != matches[k - 1].record ? 1 : 0;
@@ -22987,7 +23153,7 @@ class need_book {
       const arrival* cause = a != arrivals.size() && arrivals[a].record == i ? &arrivals[a] : nullptr;
       one_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
       m = last;
-      std::vector<clock_need>& needs = lanes_[location].needs;
+      core::plain_vector<clock_need>& needs = lanes_[location].needs;
       if (needs.empty() || needs.back().record != i) continue;
       if (!needs.back().wildcard && core::role_of(here.records[i].call) != core::call_role::complete_any) continue;
       if (!received) receives = receives_of(here, location);
@@ -23008,7 +23174,7 @@ class need_book {
       if (out.size() >= room) return;
       put(out, w);
     }
-    wishes_ = {};
+    wishes_.release();
     asked_ = 0;
   }
   void take_wishes(std::int32_t source, packet_reader in) {
@@ -23019,7 +23185,7 @@ class need_book {
   }
 
   /// Brings everything into the order of the records. Call once, after the exchange. `room`: for this call only.
-  void seal(std::vector<std::uint32_t>& room) {
+  void seal(core::plain_vector<std::uint32_t>& room) {
     for (std::size_t i = 0; i != lanes_.size(); ++i) {
       lane& l = lanes_[i];
       by_record(l.gives, rank_->locations[i].records.size(), room);
@@ -23037,13 +23203,14 @@ class need_book {
     }
   }
 
-  std::vector<clock_need>& needs(std::size_t location) { return lanes_[location].needs; }
-  const std::vector<clock_give>& gives(std::size_t location) const { return lanes_[location].gives; }
+  core::plain_vector<clock_need>& needs(std::size_t location) { return lanes_[location].needs; }
+  const core::plain_vector<clock_give>& gives(std::size_t location) const { return lanes_[location].gives; }
 
  private:
   struct lane {
-    std::vector<clock_need> needs;
-    std::vector<clock_give> gives;
+    explicit lane(core::memory_pool& memory) : needs(memory), gives(memory) {}
+    core::plain_vector<clock_need> needs;
+    core::plain_vector<clock_give> gives;
   };
   struct wish {
     std::int32_t rank;
@@ -23053,24 +23220,25 @@ class need_book {
 
   // Stable, in O(list + records): each place is counted.
   template <class T>
-  static void by_record(std::vector<T>& list, std::size_t records, std::vector<std::uint32_t>& room) {
+  static void by_record(core::plain_vector<T>& list, std::size_t records, core::plain_vector<std::uint32_t>& room) {
     const auto before = [](const T& a, const T& b) { return a.record < b.record; };
     if (std::is_sorted(list.begin(), list.end(), before)) return;
     room.assign(records + 1, 0);
     for (const T& x : list) ++room[std::min<std::size_t>(x.record, records)];
     std::uint32_t places = 0;
     for (std::uint32_t& r : room) r = std::exchange(places, places + r);
-    std::vector<T> sorted(list.size());
+    core::plain_vector<T> sorted = list.sibling();
+    sorted.append(list.data(), list.size());
     for (const T& x : list) sorted[room[std::min<std::size_t>(x.record, records)]++] = x;
-    list = std::move(sorted);
+    list.swap(sorted);
   }
 
   struct receive {
     std::uint32_t completion, posting;
   };
   // By the record that completed them, if that is of the same location.
-  [[gnu::cold]] static std::vector<receive> receives_of(const location_history& here, std::uint16_t location) {
-    std::vector<receive> all;
+  [[gnu::cold]] static core::plain_vector<receive> receives_of(const location_history& here, std::uint16_t location) {
+    core::plain_vector<receive> all;
     all.reserve(here.records.size());
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
@@ -23114,7 +23282,7 @@ class need_book {
   void wish_for(std::uint16_t location, std::uint32_t record, const message_match& m) {
     if (m.partner.record == message_match::nowhere) return;  // of an earlier epoch: was there in time
     wishes_.push_back({m.rank, m.partner.record, record, m.partner.location, location});
-    std::vector<clock_need>& needs = lanes_[location].needs;
+    core::plain_vector<clock_need>& needs = lanes_[location].needs;
     if (!needs.empty() && needs.back().record == record) {
       ++needs.back().count;
       needs.back().wildcard = false;
@@ -23164,7 +23332,7 @@ class need_book {
 
   const rank_history* rank_;
   std::vector<lane> lanes_;
-  std::vector<wish> wishes_;
+  core::plain_vector<wish> wishes_;
   std::size_t asked_ = 0;
   unsigned least_waiting_ = no_size;  ///< digits of the bytes, of the location that is looked at
 };
@@ -23286,11 +23454,14 @@ namespace explain {
 
 /// What the passes of all ranks that a process hosts share: the stamps that somebody has not used yet, and room.
 struct clock_scratch {
-  std::vector<clock_stamp> stamps;
-  std::vector<std::uint32_t> free;  ///< of stamps; what was used last comes first, as it is in the cache
+  explicit clock_scratch(core::memory_pool& pool) : memory(&pool) {}
+
+  core::memory_pool* memory;  ///< of the run; borrowed
+  core::plain_vector<clock_stamp> stamps;
+  core::plain_vector<std::uint32_t> free;  ///< of stamps; what was used last comes first, as it is in the cache
   clock_stamp own, come;            ///< at the beginning of the record at hand; in the packet at hand
-  std::vector<std::uint32_t> asked;  ///< clock_plan::number_of each block of the rank at hand
-  std::vector<clock_legs::spend> spends;
+  core::plain_vector<std::uint32_t> asked;  ///< clock_plan::number_of each block of the rank at hand
+  core::plain_vector<clock_legs::spend> spends;
   packet out;
 };
 
@@ -23303,7 +23474,8 @@ class clock_pass {
   /// `notes`: by location; the first pass puts what it finds where the waits were.
   clock_pass(const rank_history& rank, need_book& needs, meeting_book& meetings,
              std::vector<core::plain_vector<wait_note>>& notes, clock_scratch& scratch)
-      : rank_(&rank), own_rank_(rank.rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch) {}
+      : rank_(&rank), own_rank_(rank.rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch),
+        replies_(*scratch.memory), classes_(*scratch.memory) {}
 
   /// Before every pass.
   void begin(const clock_plan& plan, const node_map& nodes) {
@@ -23313,7 +23485,7 @@ class clock_pass {
     replies_.clear();
     result_ = {};
     classes_.clear();
-    std::vector<std::uint32_t>& asked = scratch_->asked;
+    core::plain_vector<std::uint32_t>& asked = scratch_->asked;
     asked.assign(rank_->blocks.size(), clock_plan::none);
     if (plan.asks()) {
       for (std::size_t b = 1; b < asked.size(); ++b) asked[b] = plan.number_of(rank_->blocks[b]);
@@ -23321,11 +23493,11 @@ class clock_pass {
     const std::vector<std::vector<bool>> leaving =
         plan.asks_nodes() ? nodes.leaving(*rank_) : std::vector<std::vector<bool>>();
     lanes_.clear();
-    lanes_.resize(rank_->locations.size());
+    lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const location_history& here = rank_->locations[l];
-      lane& to = lanes_[l];
-      to.clocks.begin(plan, rank_->begin_ns);
+      lanes_.emplace_back(plan, rank_->begin_ns, *scratch_->memory);
+      lane& to = lanes_.back();
       to.clocks.legs().read(*rank_, here, plan, asked, leaving.empty() ? nullptr : &leaving[l], scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
@@ -23350,12 +23522,26 @@ class clock_pass {
       for (std::size_t l = 0; l != lanes_.size(); ++l) moved = run(l, post) || moved;
       moved = moved && lanes_.size() > 1;
       if (replies_.empty()) continue;
-      std::vector<meeting_book::reply> replies;
+      core::plain_vector<meeting_book::reply> replies = replies_.sibling();
       replies.swap(replies_);
       for (const meeting_book::reply& r : replies) tell(r.rank, r.record, r.location, r.stamp, post);
       moved = true;
     }
     return open_ == 0 && meetings_->quiet();
+  }
+
+  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in steps between
+  /// which the others take theirs.
+  static constexpr int approach_steps = 3;
+  void approach(int step) const noexcept {
+    if (step == 0) return core::approach(this, sizeof *this);
+    if (step == 1) return core::approach(lanes_.data(), sizeof(lane));
+    if (lanes_.empty()) return;
+    const lane& l = lanes_.front();
+    if (l.need != l.needs_end) core::approach(l.need, 2 * sizeof *l.need);
+    if (l.give != l.gives_end) core::approach(l.give, 2 * sizeof *l.give);
+    if (l.note != l.notes_end) core::approach(l.note, sizeof *l.note);
+    l.clocks.approach();
   }
 
   /// A packet of another rank.
@@ -23376,13 +23562,14 @@ class clock_pass {
     std::int64_t ns = 0;
     quality trust = quality::exact;
   };
-  const std::vector<class_sum>& classes() const noexcept { return classes_; }
+  const core::plain_vector<class_sum>& classes() const noexcept { return classes_; }
 
  private:
   enum state : std::uint8_t { between_records, at_record, done };
   static constexpr std::uint32_t nothing = clock_need::unknown;
 
   struct lane {
+    lane(const clock_plan& plan, std::int64_t begin_ns, core::memory_pool& memory) : clocks(plan, begin_ns, memory) {}
     clock_need *need = nullptr, *needs_end = nullptr;         ///< the next one, and the end
     const clock_give *give = nullptr, *gives_end = nullptr;
     wait_note *note = nullptr, *notes_end = nullptr;
@@ -23413,16 +23600,14 @@ class clock_pass {
     lane& l = lanes_[slot];
     clock_need* n = l.need;  // mostly the next one
     if (n == l.needs_end || n->record != target) {
-      std::vector<clock_need>& needs = book_->needs(slot);
-      const auto found = std::lower_bound(needs.begin(), needs.end(), target, [](const clock_need& x, std::uint32_t record) {
-        return x.record < record;
-      });
-      n = &*found;
+      core::plain_vector<clock_need>& needs = book_->needs(slot);
+      n = std::lower_bound(needs.begin(), needs.end(), target,
+                           [](const clock_need& x, std::uint32_t record) { return x.record < record; });
     }
     ++n->heard;
-    std::vector<clock_stamp>& stamps = scratch_->stamps;
+    core::plain_vector<clock_stamp>& stamps = scratch_->stamps;
     if (n->stamp != nothing) return stamps[n->stamp].join(stamp, clocks_);
-    std::vector<std::uint32_t>& free = scratch_->free;
+    core::plain_vector<std::uint32_t>& free = scratch_->free;
     if (free.empty()) {
       free.push_back(static_cast<std::uint32_t>(stamps.size()));
       stamps.emplace_back();
@@ -23536,14 +23721,14 @@ class clock_pass {
     if (result_.nodes.empty()) result_.nodes.push_back({rank_->node, 0, 0});
     result_.nodes[0].useful_ns += c.useful_ns();
     ++result_.nodes[0].locations;
-    l.clocks.legs() = {};
+    l.clocks.legs().release();
     if (!plan_->compensates()) return;
     for (const wait_note& n : (*notes_)[number]) {
       if (n.number >= classes_.size()) classes_.resize(n.number + 1);
       classes_[n.number].ns += n.wait_ns;
       classes_[n.number].trust = std::max(classes_[n.number].trust, static_cast<quality>(n.record));
     }
-    (*notes_)[number] = {};
+    (*notes_)[number].release();
   }
 
   const rank_history* rank_;
@@ -23555,83 +23740,9 @@ class clock_pass {
   const clock_plan* plan_ = nullptr;
   std::size_t clocks_ = 0, open_ = 0;
   std::vector<lane> lanes_;
-  std::vector<meeting_book::reply> replies_;
-  std::vector<class_sum> classes_;
+  core::plain_vector<meeting_book::reply> replies_;
+  core::plain_vector<class_sum> classes_;
   clock_result result_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/ledger/delay_costs.hpp
-#ifndef WHYWAIT_EXPLAIN_LEDGER_DELAY_COSTS_HPP
-#define WHYWAIT_EXPLAIN_LEDGER_DELAY_COSTS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// The costs of the delays of some ranks, as they are summed up the tree. In double nanoseconds: a wait is divided
-/// many times.
-struct cost_sums {
-  struct entry {
-    core::stable_key block;
-    double short_ns, long_ns;
-  };
-  std::vector<entry> blocks;  ///< by block once joined
-  double direct_ns = 0, indirect_ns = 0, propagating_ns = 0, terminal_ns = 0, nobody_ns = 0;
-
-  /// What another rank's `write` wrote; both are joined.
-  void merge(packet_reader& in) {
-    join_ascending(blocks, in, before, add);
-    for (double* v : {&direct_ns, &indirect_ns, &propagating_ns, &terminal_ns, &nobody_ns}) *v += in.get<double>();
-  }
-  /// After those of several locations.
-  [[gnu::cold]] void join() {
-    sort_rarely(blocks, before);
-    std::size_t kept = 0;
-    for (const entry& e : blocks) {
-      if (kept != 0 && blocks[kept - 1].block == e.block) {
-        add(blocks[kept - 1], e);
-      } else {
-        blocks[kept++] = e;
-      }
-    }
-    blocks.resize(kept);
-  }
-
-  void write(packet& out) const {
-    put_all(out, blocks);
-    for (const double v : {direct_ns, indirect_ns, propagating_ns, terminal_ns, nobody_ns}) put(out, v);
-  }
-
-  /// Most costly first.
-  [[gnu::cold]] delay_costs present() const {
-    delay_costs result;
-    for (const entry& e : blocks) {
-      result.blocks.push_back({e.block, std::llround(e.short_ns), std::llround(e.long_ns)});
-    }
-    sort_rarely(result.blocks, [](const delay_cost& a, const delay_cost& b) {
-      const std::int64_t x = a.short_ns + a.long_ns, y = b.short_ns + b.long_ns;
-      return x != y ? x > y : a.block < b.block;
-    });
-    result.direct_ns = std::llround(direct_ns);
-    result.indirect_ns = std::llround(indirect_ns);
-    result.propagating_ns = std::llround(propagating_ns);
-    result.terminal_ns = std::llround(terminal_ns);
-    result.nobody_ns = std::llround(nobody_ns);
-    return result;
-  }
-
- private:
-  static bool before(const entry& a, const entry& b) noexcept { return a.block < b.block; }
-  static void add(entry& to, const entry& e) noexcept {
-    to.short_ns += e.short_ns;
-    to.long_ns += e.long_ns;
-  }
 };
 
 }  // namespace explain
@@ -23664,7 +23775,7 @@ class own_time {
   class room {
    public:
     /// Without equals, ascending, none of 0 ns.
-    const std::vector<part>& found() const noexcept { return found_; }
+    const core::plain_vector<part>& found() const noexcept { return found_; }
 
    private:
     friend class own_time;
@@ -23709,18 +23820,18 @@ class own_time {
     }
 
     key_map all_;
-    std::vector<seen> known_;
+    core::plain_vector<seen> known_;
     std::uint64_t location_ = 0;
     recent recent_[256] = {};
-    std::vector<name> here_;
-    std::vector<std::uint32_t> sorted_;
-    std::vector<std::int64_t> sums_;  ///< by number of the block; 0 but within `between`
-    std::vector<part> found_;
+    core::plain_vector<name> here_;
+    core::plain_vector<std::uint32_t> sorted_;
+    core::plain_vector<std::int64_t> sums_;  ///< by number of the block; 0 but within `between`
+    core::plain_vector<part> found_;
   };
 
-  /// Begins a location; `known` serves it until `seal`.
-  own_time(const rank_history& rank, const location_history& here, room& known)
-      : rank_(&rank), here_(&here), left_ns_(rank.begin_ns) {
+  /// Begins a location; `known` serves it until `seal`. Takes its memory from `memory`, borrowed.
+  own_time(const rank_history& rank, const location_history& here, room& known, core::memory_pool& memory)
+      : rank_(&rank), here_(&here), instants_(memory), parts_(memory), blocks_(memory), kept_(memory), left_ns_(rank.begin_ns) {
     known.next_location();
     instants_.reserve(here.records.size());
     parts_.reserve(2 * here.records.size() + here.steps.size());
@@ -23760,7 +23871,7 @@ class own_time {
   }
 
   /// The meaning of the numbers; ascending.
-  const std::vector<core::stable_key>& blocks() const noexcept { return blocks_; }
+  const core::plain_vector<core::stable_key>& blocks() const noexcept { return blocks_; }
 
   /// How many parts were done when this record began.
   std::uint32_t part_of(std::size_t record) const noexcept { return instants_[record].at; }
@@ -23774,18 +23885,23 @@ class own_time {
         first -= std::min(first, step);
       }
     }
-    const auto after = std::upper_bound(instants_.begin() + static_cast<std::ptrdiff_t>(first),
-                                        instants_.begin() + static_cast<std::ptrdiff_t>(last), time_ns,
+    const auto after = std::upper_bound(instants_.begin() + first, instants_.begin() + last, time_ns,
                                         [](std::int64_t t, const instant& i) { return t < i.begin_ns; });
     if (after == instants_.begin()) return 0;
     const instant& i = *(after - 1);
     return time_ns != i.begin_ns && time_ns >= i.leave_ns ? i.done : i.at;
   }
 
+  /// Their memory is needed soon.
+  void approach(std::uint32_t from, std::uint32_t to) const noexcept {
+    core::approach(blocks_.data(), blocks_.size() * sizeof(core::stable_key));
+    if (from < to) core::approach(&parts_[from], std::min(to - from, spacing) * sizeof(piece));
+  }
+
   /// All parts from the first number up to, not with, the second; in `into.found()`.
   void between(std::uint32_t from, std::uint32_t to, room& into) {
-    std::vector<std::int64_t>& sums = into.sums_;
-    std::vector<part>& found = into.found_;
+    core::plain_vector<std::int64_t>& sums = into.sums_;
+    core::plain_vector<part>& found = into.found_;
     found.clear();
     if (sums.size() < blocks_.size()) sums.resize(blocks_.size(), 0);
     if (from <= to && to - from <= spacing) {
@@ -23854,19 +23970,19 @@ class own_time {
     return site_and_one - 1 < here_->call_sites.size() ? here_->call_sites[site_and_one - 1] : 0;
   }
 
-  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign, std::vector<std::int64_t>& sum) const noexcept {
+  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign, core::plain_vector<std::int64_t>& sum) const noexcept {
     for (; from != to; ++from) sum[parts_[from].block] += sign * std::int64_t{parts_[from].ns};
   }
-  void add_prefix(std::uint32_t to, std::int64_t sign, std::vector<std::int64_t>& sum) const noexcept {
+  void add_prefix(std::uint32_t to, std::int64_t sign, core::plain_vector<std::int64_t>& sum) const noexcept {
     const std::int64_t* const near = kept_.data() + to / spacing * blocks_.size();
     for (std::size_t b = 0; b != blocks_.size(); ++b) sum[b] += sign * near[b];
     add(to / spacing * spacing, to, sign, sum);
   }
   [[gnu::cold]] void keep() {
-    std::vector<std::int64_t> sum(blocks_.size(), 0);
+    core::plain_vector<std::int64_t> sum(blocks_.size(), 0);
     kept_.reserve((parts_.size() / spacing + 1) * sum.size());
     for (std::uint32_t from = 0;; from += spacing) {
-      kept_.insert(kept_.end(), sum.begin(), sum.end());
+      kept_.append(sum.data(), sum.size());
       if (parts_.size() - from < spacing) return;
       add(from, from + spacing, 1, sum);
     }
@@ -23874,10 +23990,10 @@ class own_time {
 
   const rank_history* rank_;
   const location_history* here_;
-  std::vector<instant> instants_;
-  std::vector<piece> parts_;
-  std::vector<core::stable_key> blocks_;
-  std::vector<std::int64_t> kept_;  ///< what the first 0, 64, 128 ... parts add up to
+  core::plain_vector<instant> instants_;
+  core::plain_vector<piece> parts_;
+  core::plain_vector<core::stable_key> blocks_;
+  core::plain_vector<std::int64_t> kept_;  ///< what the first 0, 64, 128 ... parts add up to
   std::uint64_t steps_ = 0;         ///< while records come: how many steps were seen,
   std::uint32_t site_ = 0;          ///< site of the record before and 1, 0: none,
   std::int64_t left_ns_;            ///< when it left
@@ -23889,9 +24005,9 @@ class own_time {
 
 #endif
 
-// ---- whywait/explain/ledger/cost_pass.hpp
-#ifndef WHYWAIT_EXPLAIN_LEDGER_COST_PASS_HPP
-#define WHYWAIT_EXPLAIN_LEDGER_COST_PASS_HPP
+// ---- whywait/explain/ledger/cost_scratch.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_COST_SCRATCH_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_COST_SCRATCH_HPP
 
 namespace whywait {
 inline namespace v0 {
@@ -23913,10 +24029,10 @@ struct cost_scratch {
     std::int64_t since_ns;
   };
   struct charge {
-    std::int32_t source = 0;
-    std::uint32_t next = 0;
-    notice what{};
-    std::vector<spent> rest;
+    std::int32_t source;
+    std::uint32_t next;
+    notice what;
+    spent* rest;  ///< as many as it says; from `memory`
   };
   // When a location and others were last aligned: partners, or communicators.
   struct alignment {
@@ -23925,8 +24041,8 @@ struct cost_scratch {
       std::int64_t ns;
     };
     key_map numbers;
-    std::vector<time> times;
-    std::vector<std::pair<std::uint32_t, std::int64_t>> groups;
+    core::plain_vector<time> times;
+    core::plain_vector<time> groups;
 
     std::int64_t& at(std::uint64_t who) {
       const auto fresh = static_cast<std::uint32_t>(times.size());
@@ -23941,14 +24057,112 @@ struct cost_scratch {
     }
   };
 
-  std::vector<charge> charges;
-  std::vector<std::uint32_t> free;  ///< of charges; what was used last comes first, as it is in the cache
-  std::vector<std::uint32_t> order;
+  explicit cost_scratch(core::memory_pool& pool) : memory(&pool) {}
+  ~cost_scratch() {
+    for (std::uint32_t c = 0; c != charges.size(); ++c) drop(charges[c]);
+  }
+  void drop(charge& c) noexcept {
+    if (c.rest != nullptr) memory->give(c.rest, c.what.blocks * sizeof(spent));
+    c.rest = nullptr;
+  }
+
+  core::memory_pool* memory;  ///< of the run; borrowed
+  core::plain_vector<charge> charges;
+  core::plain_vector<std::uint32_t> free;  ///< of charges; what was used last comes first, as it is in the cache
+  core::plain_vector<std::uint32_t> order;
   own_time::room time;
-  std::vector<own_time::part> more;
+  core::plain_vector<own_time::part> more;
   alignment aligned;
   packet out;
 };
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/delay_costs.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_DELAY_COSTS_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_DELAY_COSTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The costs of the delays of some ranks, as they are summed up the tree. In double nanoseconds: a wait is divided
+/// many times.
+struct cost_sums {
+  struct entry {
+    core::stable_key block;
+    double short_ns, long_ns;
+  };
+  core::plain_vector<entry> blocks;  ///< by block once joined
+  double direct_ns = 0, indirect_ns = 0, propagating_ns = 0, terminal_ns = 0, nobody_ns = 0;
+
+  /// What another rank's `write` wrote; both are joined.
+  void merge(packet_reader& in) {
+    join_ascending(blocks, in, before, add);
+    for (double* v : {&direct_ns, &indirect_ns, &propagating_ns, &terminal_ns, &nobody_ns}) *v += in.get<double>();
+  }
+  /// After those of several locations.
+  [[gnu::cold]] void join() {
+    sort_rarely(blocks, before);
+    std::size_t kept = 0;
+    for (const entry& e : blocks) {
+      if (kept != 0 && blocks[kept - 1].block == e.block) {
+        add(blocks[kept - 1], e);
+      } else {
+        blocks[kept++] = e;
+      }
+    }
+    blocks.resize(kept);
+  }
+
+  void write(packet& out) const {
+    put_all(out, blocks);
+    for (const double v : {direct_ns, indirect_ns, propagating_ns, terminal_ns, nobody_ns}) put(out, v);
+  }
+
+  /// Most costly first.
+  [[gnu::cold]] delay_costs present() const {
+    delay_costs result;
+    for (const entry& e : blocks) {
+      result.blocks.push_back({e.block, std::llround(e.short_ns), std::llround(e.long_ns)});
+    }
+    sort_rarely(result.blocks, [](const delay_cost& a, const delay_cost& b) {
+      const std::int64_t x = a.short_ns + a.long_ns, y = b.short_ns + b.long_ns;
+      return x != y ? x > y : a.block < b.block;
+    });
+    result.direct_ns = std::llround(direct_ns);
+    result.indirect_ns = std::llround(indirect_ns);
+    result.propagating_ns = std::llround(propagating_ns);
+    result.terminal_ns = std::llround(terminal_ns);
+    result.nobody_ns = std::llround(nobody_ns);
+    return result;
+  }
+
+ private:
+  static bool before(const entry& a, const entry& b) noexcept { return a.block < b.block; }
+  static void add(entry& to, const entry& e) noexcept {
+    to.short_ns += e.short_ns;
+    to.long_ns += e.long_ns;
+  }
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/ledger/cost_pass.hpp
+#ifndef WHYWAIT_EXPLAIN_LEDGER_COST_PASS_HPP
+#define WHYWAIT_EXPLAIN_LEDGER_COST_PASS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
 
 /// What the delays cost: Scalasca's view (Boehme et al., ACM TOPC 2016; definitions 1.5), which divides every wait by
 /// proportion, beside the exact path view of the explanation. For a wait k of p on q, since they were last aligned:
@@ -23973,7 +24187,7 @@ class cost_pass {
     const location_history& here = rank_->locations[location];
     own_time::room& room = scratch_->time;
     alignment& aligned = scratch_->aligned;
-    lanes_.emplace_back(*rank_, here, room);
+    lanes_.emplace_back(*rank_, here, room, *scratch_->memory);
     lane& l = lanes_.back();
     l.waits.reserve(arrivals.size());
     l.expected.reserve(services.size());
@@ -24015,17 +24229,17 @@ class cost_pass {
         }
         if (w.has(arrival_flag::all)) {
           const auto group = std::find_if(aligned.groups.begin(), aligned.groups.end(),
-                                          [&r](const auto& g) { return g.first == r.comm; });
+                                          [&r](const alignment::time& g) { return g.who == r.comm; });
           if (group != aligned.groups.end()) {
-            group->second = w.need_ns;
+            group->ns = w.need_ns;
           } else {
-            aligned.groups.emplace_back(r.comm, w.need_ns);
+            aligned.groups.push_back({r.comm, w.need_ns});
           }
         }
       }
       l.time.end(go, go - adopted, room);
     }
-    core::plain_vector<block_time> own;
+    core::plain_vector<block_time> own(*scratch_->memory);
     l.time.seal(what.startup_ns, room, own);
     // The parts are looked up now, while the records are in the cache.
     for (wait& k : l.waits) {
@@ -24036,6 +24250,7 @@ class cost_pass {
       t.from = l.time.part_at(t.since_ns, t.record);
       t.to = l.time.part_of(t.record);
     }
+    l.costs.reserve(l.time.blocks().size());
     l.costs.resize(l.time.blocks().size());
     l.left = l.waits.size();
     l.open = l.expected.size();
@@ -24052,31 +24267,52 @@ class cost_pass {
     return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.left == 0 && l.open == 0; });
   }
 
+  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in steps between
+  /// which the others take theirs.
+  static constexpr int approach_steps = 4;
+  void approach(int step) const noexcept {
+    if (step == 0) return core::approach(this, sizeof *this);
+    if (step == 1) return core::approach(lanes_.data(), sizeof(lane));
+    if (lanes_.empty()) return;
+    const lane& l = lanes_.front();
+    const wait* const k = l.left == 0 ? nullptr : &l.waits[l.left - 1];
+    const told* const t = l.open == 0 ? nullptr : &l.expected[l.open - 1];
+    if (step == 2) {
+      if (k != nullptr) core::approach(k, sizeof *k);
+      if (t != nullptr) core::approach(t, sizeof *t);
+      return core::approach(l.costs.data(), l.costs.size() * sizeof(cost));
+    }
+    if (k != nullptr) l.time.approach(k->from, k->to);
+    if (t != nullptr) l.time.approach(t->from, t->to);
+  }
+
   void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
     packet_reader in(data, size);
     while (!in.empty()) {
       const auto n = in.get<notice>();
       const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
       lane& l = lanes_.at(n.location);
-      std::vector<told>& expected = l.expected;
-      auto at = expected.begin() + static_cast<std::ptrdiff_t>(l.open == 0 ? 0 : l.open - 1);  // mostly the next one
+      core::plain_vector<told>& expected = l.expected;
+      told* at = expected.begin() + (l.open == 0 ? 0 : l.open - 1);  // mostly the next one
       if (at == expected.end() || at->record != n.record) {
         at = std::lower_bound(expected.begin(), expected.end(), n.record,
                               [](const told& t, std::uint32_t r) { return t.record < r; });
       }
       if (at == expected.end() || at->record != n.record) continue;
-      std::vector<charge>& charges = scratch_->charges;
-      std::vector<std::uint32_t>& free = scratch_->free;
+      core::plain_vector<charge>& charges = scratch_->charges;
+      core::plain_vector<std::uint32_t>& free = scratch_->free;
       if (free.empty()) {
         free.push_back(static_cast<std::uint32_t>(charges.size()));
-        charges.emplace_back();
+        charges.push_back({});
       }
       charge& c = charges[free.back()];
       c.source = source;
       c.what = n;
       c.next = at->first;
-      c.rest.resize(n.blocks);
-      if (n.blocks != 0) std::memcpy(c.rest.data(), rest, n.blocks * sizeof(spent));
+      if (n.blocks != 0) {
+        c.rest = static_cast<spent*>(scratch_->memory->take(n.blocks * sizeof(spent)));
+        std::memcpy(static_cast<void*>(c.rest), rest, n.blocks * sizeof(spent));
+      }
       at->first = free.back();
       ++at->heard;
       free.pop_back();
@@ -24087,8 +24323,8 @@ class cost_pass {
   cost_sums result() {
     for (const lane& l : lanes_) {
       for (std::size_t b = 0; b != l.costs.size(); ++b) {
-        const auto& cost = l.costs[b];
-        if (cost.first != 0 || cost.second != 0) sums_.blocks.push_back({l.time.blocks()[b], cost.first, cost.second});
+        const cost& c = l.costs[b];
+        if (c.short_ns != 0 || c.long_ns != 0) sums_.blocks.push_back({l.time.blocks()[b], c.short_ns, c.long_ns});
       }
     }
     lanes_ = {};
@@ -24109,7 +24345,7 @@ class cost_pass {
     double ends = 0;       ///< rates that begin to hold no more below this wait
     std::uint32_t record, causer_record;
     std::int32_t causer_rank;
-    std::uint32_t from, to;  ///< parts of the own time since `since_ns`
+    std::uint32_t from = 0, to = 0;  ///< parts of the own time since `since_ns`
     std::uint16_t causer_location;
   };
   // `count` will tell, `heard` have told, the last of them `first`. Mostly they were last aligned at `since_ns`; the parts
@@ -24119,15 +24355,19 @@ class cost_pass {
     std::int64_t since_ns;
     std::uint32_t from, to;
   };
+  struct cost {
+    double short_ns = 0, long_ns = 0;
+  };
   struct lane {
-    lane(const rank_history& rank, const location_history& here, own_time::room& room) : time(rank, here, room) {}
-    std::vector<wait> waits;     ///< by record
-    std::vector<told> expected;  ///< by record
+    lane(const rank_history& rank, const location_history& here, own_time::room& room, core::memory_pool& memory)
+        : waits(memory), expected(memory), time(rank, here, room, memory), costs(memory) {}
+    core::plain_vector<wait> waits;     ///< by record
+    core::plain_vector<told> expected;  ///< by record
     std::size_t left = 0, open = 0;
     double rate = 0;       ///< what a nanosecond of the wait at hand has received
     double waited_ns = 0;  ///< in all waits
     own_time time;
-    std::vector<std::pair<double, double>> costs;  ///< short and long term, by number of the block
+    core::plain_vector<cost> costs;  ///< by number of the block
   };
 
   static std::uint64_t partner(std::int32_t rank, std::uint16_t location) noexcept {
@@ -24137,12 +24377,12 @@ class cost_pass {
   // `latest`: as partners.
   std::int64_t last_aligned(const alignment& aligned, std::int64_t latest, const arrival& w) const {
     for (const auto& g : aligned.groups) {
-      if (g.second <= latest) continue;
-      const communicator& comm = rank_->communicators[g.first];
+      if (g.ns <= latest) continue;
+      const communicator& comm = rank_->communicators[g.who];
       const bool member = comm.world.empty()
                               ? w.causer_rank < comm.size
                               : std::find(comm.world.begin(), comm.world.end(), w.causer_rank) != comm.world.end();
-      if (member) latest = g.second;
+      if (member) latest = g.ns;
     }
     return latest;
   }
@@ -24160,8 +24400,8 @@ class cost_pass {
         if (--l.left == 0) l.rate = 0;
       } else {
         if (t == nullptr || t->heard != t->count) return moved;
-        std::vector<std::uint32_t>& order = scratch_->order;
-        const std::vector<charge>& charges = scratch_->charges;
+        core::plain_vector<std::uint32_t>& order = scratch_->order;
+        core::plain_vector<charge>& charges = scratch_->charges;
         order.clear();
         for (std::uint32_t c = t->first; c != nobody; c = charges[c].next) order.push_back(c);
         if (order.size() > 1) {
@@ -24172,6 +24412,7 @@ class cost_pass {
         }
         for (const std::uint32_t c : order) {
           take(l, *t, charges[c]);
+          scratch_->drop(charges[c]);
           scratch_->free.push_back(c);
         }
         --l.open;
@@ -24185,7 +24426,7 @@ class cost_pass {
     const double received = std::max(0.0, l.rate * k.ns);
     (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
     l.time.between(k.from, k.to, scratch_->time);
-    const std::vector<own_time::part>& until = scratch_->time.found();
+    const core::plain_vector<own_time::part>& until = scratch_->time.found();
     packet& out = scratch_->out;
     out.resize(sizeof(notice) + until.size() * sizeof(spent));
     const notice n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.ns, received,
@@ -24206,14 +24447,14 @@ class cost_pass {
     const double wait_ns = c.what.wait_ns, received_ns = c.what.received_ns;
     const std::int64_t since_ns = c.what.since_ns;
     l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, scratch_->time);
-    std::vector<own_time::part>& more = scratch_->more;
+    core::plain_vector<own_time::part>& more = scratch_->more;
     more.clear();
     std::int64_t more_ns = 0;
-    auto theirs = c.rest.begin();  // both lists are ascending
+    const spent *theirs = c.rest, *const theirs_end = c.rest + c.what.blocks;  // both lists are ascending
     for (own_time::part p : scratch_->time.found()) {
       const core::stable_key block = l.time.blocks()[p.block];
-      while (theirs != c.rest.end() && theirs->block < block) ++theirs;
-      if (theirs != c.rest.end() && theirs->block == block) p.ns -= theirs->ns;
+      while (theirs != theirs_end && theirs->block < block) ++theirs;
+      if (theirs != theirs_end && theirs->block == block) p.ns -= theirs->ns;
       if (p.ns <= 0) continue;
       more.push_back(p);
       more_ns += p.ns;
@@ -24228,8 +24469,8 @@ class cost_pass {
     }
     for (const own_time::part& p : more) {
       const double share = static_cast<double>(p.ns) / whole;
-      l.costs[p.block].first += wait_ns * share;
-      l.costs[p.block].second += received_ns * share;
+      l.costs[p.block].short_ns += wait_ns * share;
+      l.costs[p.block].long_ns += received_ns * share;
     }
     sums_.indirect_ns += wait_ns * waited / whole;
     sums_.direct_ns += wait_ns * static_cast<double>(more_ns) / whole;
@@ -24248,9 +24489,9 @@ class cost_pass {
       first -= std::min(first, step);
     }
     // Those from `last` on are since then; before `first` none is.
-    const auto begin = l.waits.begin();
+    const wait* const begin = l.waits.begin();
     return static_cast<std::size_t>(
-        std::lower_bound(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last), since_ns,
+        std::lower_bound(begin + first, begin + last, since_ns,
                          [](const wait& w, std::int64_t ns) { return w.begin_ns < ns; }) - begin);
   }
 
@@ -24369,9 +24610,10 @@ class clock_stage final : public rank_clocks {
       : rank_(&rank),
         settings_(&settings),
         scratch_(&scratch),
-        needs_(rank),
-        meetings_(rank.rank),
+        needs_(rank, *scratch.memory),
+        meetings_(rank.rank, *scratch.memory),
         cost_pass_(rank, cost),
+        placed_(*scratch.memory),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
   void meet(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs) override {
@@ -24570,7 +24812,7 @@ class clock_stage final : public rank_clocks {
   cost_pass cost_pass_;
   merge_book* merging_ = nullptr;
   std::vector<core::plain_vector<wait_note>> notes_;
-  std::vector<class_clock> placed_, classes_;
+  core::plain_vector<class_clock> placed_, classes_;
   critical_path path_;
   cost_sums costs_;
   const std::vector<what_if>* questions_ = nullptr;
@@ -24602,8 +24844,9 @@ namespace detail {
 
 class clock_stages final : public run_clocks {
  public:
-  clock_stages(const rank_history* histories, std::size_t count, const options& settings)
-      : settings_(&settings) {
+  clock_stages(const rank_history* histories, std::size_t count, const options& settings, core::memory_pool& memory)
+      : settings_(&settings), scratch_(memory), cost_(memory) {
+    stages_.reserve(count);
     for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings, scratch_, cost_));
   }
 
@@ -24615,7 +24858,8 @@ class clock_stages final : public run_clocks {
     transport.forward([&](std::int32_t i, post_call post) { return at(i).costs().advance(post); },
                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                         at(i).costs().receive(source, data, size);
-                      });
+                      },
+                      [&](std::int32_t i, int step) { at(i).costs().approach(step); }, cost_pass::approach_steps);
     transport.meet();
     for (const auto& s : stages_) s->keep_costs();
   }
@@ -24653,7 +24897,8 @@ class clock_stages final : public run_clocks {
       transport.forward([&](std::int32_t i, post_call post) { return at(i).pass().advance(post); },
                         [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
                           at(i).pass().receive(data, size);
-                        });
+                        },
+                        [&](std::int32_t i, int step) { at(i).pass().approach(step); }, clock_pass::approach_steps);
       transport.meet();
       transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
@@ -24684,8 +24929,9 @@ class clock_stages final : public run_clocks {
 /// For `options::clocks`: the virtual clocks of an explanation. Compiling them takes 0.6 times as long as the rest of the
 /// engine, so only who includes this pays for them. Cost at run time: docs/explain.md. Throws std::bad_alloc.
 [[gnu::cold]] inline std::unique_ptr<run_clocks> virtual_clocks(const rank_history* histories, std::size_t count,
-                                                                const options& settings) {
-  return std::unique_ptr<run_clocks>(new detail::clock_stages(histories, count, settings));
+                                                                const options& settings,
+                                                                core::memory_pool& memory) {
+  return std::unique_ptr<run_clocks>(new detail::clock_stages(histories, count, settings, memory));
 }
 
 }  // namespace explain
@@ -25681,7 +25927,7 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
   const std::size_t count = process.registry->location_count;
   core::location_base* const newest = process.registry->locations;
   pthread_mutex_unlock(&process.registry->mutex);
-  all.locations.resize(count);  // may throw, so not under the lock
+  all.locations = std::vector<collected_location>(count);  // may throw, so not under the lock
   for (core::location_base* base = newest; base != nullptr; base = base->next) {
     record::location& from = *static_cast<record::location*>(base);
     collected_location& to = all.locations[from.index];
@@ -25720,15 +25966,11 @@ inline collected_process collect(state& process, const shared_clock& clock = {})
   process.lock.lock();
   const std::uint32_t communicators = process.communicators.size();
   process.lock.unlock();
-  all.communicators.resize(communicators);
   for (std::uint32_t i = 0; i < communicators; ++i) {
     const known_communicator& from = process.communicators[i];
-    collected_communicator& to = all.communicators[i];
-    to.id = from.id;
-    to.size = from.size;
-    to.rank = from.rank;
-    to.inter = from.inter;
+    collected_communicator to{from.id, from.size, from.rank, from.inter, {}};
     if (from.world != nullptr) to.world.assign(from.world, from.world + from.size);
+    all.communicators.push_back(std::move(to));
   }
   return all;
 }
@@ -26838,10 +27080,10 @@ class log_joiner {
       const place& p = members[i].where;
       const bool root = t_[p.line].rank == any.peer;
       if (role != core::call_role::one_to_all || root) {
-        s.in.push_back(p);
+        s.in.push_back(place(p));
         last = std::max(last, call(p).enter_ns);
       }
-      if (role != core::call_role::all_to_one || root) s.out.push_back(p);
+      if (role != core::call_role::all_to_one || root) s.out.push_back(place(p));
     }
     if (s.in.empty() || s.out.empty()) return;
     // the fastest way out of the call tells what the collective costs everybody
@@ -29891,14 +30133,14 @@ namespace detail {
     r.waiter_seconds += more.waiter_seconds;
     return;
   }
-  terms.push_back(more);
+  terms.push_back(residual_entry(more));
 }
 
 [[gnu::cold]] inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
   for (const location_seconds& m : more) {
     std::size_t same = 0;
     while (same != shares.size() && (shares[same].rank != m.rank || shares[same].thread != m.thread)) ++same;
-    if (same == shares.size()) shares.push_back(m);
+    if (same == shares.size()) shares.push_back(location_seconds(m));
     else shares[same].seconds += m.seconds;
   }
 }
@@ -29912,7 +30154,7 @@ namespace detail {
       advice[same].saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
       advice[same].seconds += m.seconds;
     } else if (m.problem != pattern || advice.empty()) {  // else a special advice stands for that of the pattern
-      advice.push_back(m);
+      advice.push_back(advice_entry(m));
     }
   }
 }
@@ -30065,7 +30307,7 @@ namespace detail {
     if (shown == most_blocks || e.seconds < 0.03 * r.seconds) break;
     std::vector<std::string> label = label_of(e, label_columns, columns - deeper.size());
     for (std::string& l : label) l.insert(0, deeper);
-    if (display_width(label.back()) > deeper.size() + label_columns) label.emplace_back();
+    if (display_width(label.back()) > deeper.size() + label_columns) label.push_back({});
     for (std::size_t i = 0; i + 1 < label.size(); ++i) out += label[i] + "\n";
     out += line(label.back(), scale(e.seconds), e.imbalance_seconds > 0.05 * e.seconds ? scale(e.imbalance_seconds) : "",
                 !e.saving_seconds ? "" : *e.saving_seconds > 0 ? scale(*e.saving_seconds) : "0 s");
@@ -30961,6 +31203,7 @@ class dead_memory {
   dead_memory(const dead_memory&) = delete;
   dead_memory& operator=(const dead_memory&) = delete;
   [[gnu::cold]] ~dead_memory() {
+    for (const std::uint64_t* const each : joined_) delete[] each;
     if (content_ != nullptr) ::munmap(content_, bytes_);
     if (file_ >= 0) ::close(file_);
   }
@@ -31074,8 +31317,9 @@ class dead_memory {
       return nullptr;
     const std::uint64_t into = from - extents_[i].address;
     if (bytes <= extents_[i].bytes - into) return content_ + extents_[i].offset + into;
-    joined_.emplace_back(new std::uint64_t[(bytes + 7) / 8]);  // what lay side by side only there
-    char* const to = reinterpret_cast<char*>(joined_.back().get());
+    joined_.push_back(nullptr);
+    joined_.back() = new std::uint64_t[(bytes + 7) / 8];  // what lay side by side only there
+    char* const to = reinterpret_cast<char*>(joined_.back());
     for (std::uint64_t done = 0, k = i; done < bytes; ++k) {
       const core::kept_extent& e = extents_[k];
       const std::uint64_t skip = from + done - e.address, part = std::min(bytes - done, e.bytes - skip);
@@ -31093,7 +31337,7 @@ class dead_memory {
   std::uint64_t bytes_ = 0;
   core::kept_header header_;
   core::plain_vector<core::kept_extent> extents_;  // by address
-  mutable std::vector<std::unique_ptr<std::uint64_t[]>> joined_;
+  mutable core::plain_vector<std::uint64_t*> joined_;  // owned
   state state_ = state::damaged;
   const char* problem_ = "";
 };
@@ -32400,6 +32644,18 @@ namespace flag = core::sync_flag;
 struct caller {
   const void* address;
   const void* frame;
+};
+
+/// What a wrapper passes on, for the roles that are rare and take long: they are compiled once for all their calls.
+class passed_call {
+ public:
+  template <class Pass>
+  explicit passed_call(Pass& pass) noexcept : pass_(&pass), run_([](void* p) { return (*static_cast<Pass*>(p))(); }) {}
+  int operator()() const { return run_(pass_); }
+
+ private:
+  void* pass_;
+  int (*run_)(void*);
 };
 
 /// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
@@ -34724,12 +34980,10 @@ struct scan_facts {
   }
 };
 
-/// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
-/// part (MPI_Comm_create_group) or two communicators do (MPI_Intercomm_merge): then the record names the new one.
-template <core::mpi_call C, class Pass>
-__attribute__((cold)) inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
-                                        bool made_by_members = false) {
-  call here(C, from);
+namespace detail {
+__attribute__((noinline, cold)) inline int create_any(core::mpi_call what, caller from, const passed_call& pass,
+                                                      MPI_Comm parent, MPI_Comm* made, bool made_by_members) {
+  call here(what, from);
   if (!here) return pass();
   here.begin();
   here.about(bits_of(parent), -1, -1);
@@ -34747,6 +35001,15 @@ __attribute__((cold)) inline int create(caller from, Pass& pass, MPI_Comm parent
     here.finish();
   }
   return code;
+}
+}  // namespace detail
+
+/// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
+/// part (MPI_Comm_create_group) or two communicators do (MPI_Intercomm_merge): then the record names the new one.
+template <core::mpi_call C, class Pass>
+__attribute__((cold)) inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
+                                        bool made_by_members = false) {
+  return detail::create_any(C, from, passed_call(pass), parent, made, made_by_members);
 }
 
 /// MPI_Comm_idup: the handle exists when the request is complete; the number is taken now, as all members do.
@@ -34781,10 +35044,10 @@ __attribute__((cold)) inline int create_later(caller from, Pass& pass, MPI_Comm 
   return code;
 }
 
-/// MPI_Comm_free, MPI_Comm_disconnect.
-template <core::mpi_call C, class Pass>
-__attribute__((cold)) inline int release(caller from, Pass& pass, MPI_Comm* comm) {
-  call here(C, from);
+namespace detail {
+__attribute__((noinline, cold)) inline int release_any(core::mpi_call what, caller from, const passed_call& pass,
+                                                       MPI_Comm* comm) {
+  call here(what, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*comm);
   uint32_t index;
@@ -34808,6 +35071,13 @@ __attribute__((cold)) inline int release(caller from, Pass& pass, MPI_Comm* comm
     here.finish();
   }
   return code;
+}
+}  // namespace detail
+
+/// MPI_Comm_free, MPI_Comm_disconnect.
+template <core::mpi_call C, class Pass>
+__attribute__((cold)) inline int release(caller from, Pass& pass, MPI_Comm* comm) {
+  return detail::release_any(C, from, passed_call(pass), comm);
 }
 
 }  // namespace mpi
@@ -36313,21 +36583,21 @@ inline int post_matched(caller from, Pass& pass, const void* buffer, int count, 
   return code;
 }
 
-/// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
-template <core::mpi_call C, class Pass>
-inline int prepare(caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type, envelope e,
-                   MPI_Request* request) {
-  call here(C, from);
+namespace detail {
+__attribute__((noinline)) inline int prepare_any(core::mpi_call what, caller from, const passed_call& pass, unsigned flags,
+                                                 const void* buffer, int count, MPI_Datatype type, const envelope& e,
+                                                 MPI_Request* request) {
+  call here(what, from);
   if (!here) return pass();
   const int code = pass();
   if (code != MPI_SUCCESS) return code;
   const uint64_t bytes = bytes_of(here.thread(), count, type);
   const uint32_t comm = index_of(here.thread(), e.comm);
-  if (C == core::mpi_call::Ssend_init) flags |= flag::synchronous;
+  if (what == core::mpi_call::Ssend_init) flags |= flag::synchronous;
   if (e.peer == MPI_PROC_NULL) flags |= flag::proc_null;
   if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
   if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
-  message_region* const region = watches_data(here) ? detail::keep_region(here, buffer, count, type) : nullptr;
+  message_region* const region = watches_data(here) ? keep_region(here, buffer, count, type) : nullptr;
   guard_if guard(here.process().lock, here.several());
   pending* const p = here.process().requests.add(bits_of(*request));
   if (p == nullptr) return code;
@@ -36339,6 +36609,14 @@ inline int prepare(caller from, Pass& pass, unsigned flags, const void* buffer, 
   p->peer = e.peer >= 0 ? e.peer : -1;
   p->tag = e.tag == MPI_ANY_TAG ? -1 : e.tag;
   return code;
+}
+}  // namespace detail
+
+/// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
+template <core::mpi_call C, class Pass>
+inline int prepare(caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type, envelope e,
+                   MPI_Request* request) {
+  return detail::prepare_any(C, from, passed_call(pass), flags, buffer, count, type, e, request);
 }
 
 /// MPI_Start, MPI_Startall: one posting for each request. The order in which MPI_Startall posts is not

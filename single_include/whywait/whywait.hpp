@@ -198,8 +198,9 @@ class plain_memory {
 
   /// Room for exactly `count` elements; what is there stays.
   [[gnu::noinline]] void move_to(size_t count, size_t element) {
-    if (count > UINT32_MAX) throw std::bad_alloc();
-    void* const fresh = pool_ != nullptr ? pool_->take(count * element) : ::operator new(count * element);
+    // More than 2^32 - 1 is what nobody has: the system throws its std::bad_alloc, also for who compiles without exceptions.
+    const size_t bytes = count > UINT32_MAX ? size_t{PTRDIFF_MAX} : count * element;
+    void* const fresh = pool_ != nullptr ? pool_->take(bytes) : ::operator new(bytes);
     if (size_ != 0) memcpy(fresh, data_, size_ * element);
     give_back(element);
     data_ = fresh;
@@ -217,11 +218,9 @@ class plain_memory {
     if (size_ != from) memmove(begin + to * element, begin + from * element, (size_ - from) * element);
     size_ = static_cast<uint32_t>(size_ + to - from);
   }
-  void give_back(size_t element) noexcept {
-    if (data_ != nullptr) free_all(element);
-  }
   // Out of line: every list has an end, and few ends are hot.
-  [[gnu::noinline]] void free_all(size_t element) noexcept {
+  [[gnu::noinline]] void give_back(size_t element) noexcept {
+    if (data_ == nullptr) return;
     if (pool_ != nullptr) return pool_->give(data_, capacity_ * element);
     ::operator delete(data_);
   }
@@ -267,7 +266,8 @@ class plain_vector : private detail::plain_memory {
     exchange(gone);
     return *this;
   }
-  ~plain_vector() { give_back(sizeof(T)); }
+  // Else it is one more function for each type.
+  [[gnu::always_inline]] ~plain_vector() { give_back(sizeof(T)); }
 
   T* data() noexcept { return static_cast<T*>(data_); }
   const T* data() const noexcept { return static_cast<const T*>(data_); }
@@ -1216,15 +1216,18 @@ struct rank_history {
 
 namespace whywait {
 inline namespace v0 {
+namespace core {
+class memory_pool;
+}
 namespace explain {
 
 struct options;
 struct rank_history;
 class run_clocks;
 
-/// Makes virtual clocks for the ranks that a process hosts; borrows all it is given.
+/// Makes virtual clocks for the ranks that a process hosts; borrows all it is given. `memory`: of the run.
 using make_clocks = std::unique_ptr<run_clocks> (*)(const rank_history* histories, std::size_t count,
-                                                    const options& settings);
+                                                    const options& settings, core::memory_pool& memory);
 
 /// One wait, before merging.
 struct wait_instance {
@@ -1768,6 +1771,7 @@ struct block_time {
 
 /// What is known about one location after the forward pass.
 struct explained_location {
+  explicit explained_location(core::memory_pool& memory) : caused(memory), notes(memory), path(memory) {}
   const core::plain_vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
   core::plain_vector<caused_wait> caused;                 ///< who waited for it, by record
   core::plain_vector<wait_note> notes;                    ///< by record
@@ -3781,16 +3785,12 @@ class class_book {
 
   /// Before many waits are added: asks for the memory of all classes.
   void approach() const noexcept {
-    approach_sums();
-    core::approach(shapes_.data(), shapes_.size() * sizeof(share));
-    numbers_.approach();
-  }
-  /// Before they are read: asks for that of all but shapes.
-  void approach_sums() const noexcept {
     core::approach(heads_.data(), heads_.size() * sizeof(head));
+    core::approach(shapes_.data(), shapes_.size() * sizeof(share));
     core::approach(entries_.data(), entries_.size() * sizeof(entry));
     core::approach(terms_.data(), terms_.size() * sizeof(term_node));
     core::approach(causers_.data(), causers_.size() * sizeof(causer_node));
+    numbers_.approach();
   }
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`, each once; least work if they ascend. All
@@ -3836,6 +3836,7 @@ class class_book {
   /// Of its first instance: frozen (definitions 1.7).
   const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
   std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
+  const core::plain_vector<share>& shapes() const noexcept { return shapes_; }  ///< of all classes
 
   std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
@@ -4048,7 +4049,7 @@ struct epoch_memory {
   block_table blocks;  ///< of all ranks that the process hosts, in the memory of the first
   bool own_blocks = false;  ///< in that memory: of each rank instead, because they have little in common
   class_book classes;
-  shape_leaders leaders;              ///< of all ranks' classes: by key, then by slot
+  shape_leaders leaders;              ///< of all ranks, in the memory of the first: by key, then by slot
   std::vector<merged_class> merged;   ///< on rank 0: all waits so far
   outcome sums;                       ///< on rank 0: all numbers so far
   std::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
@@ -5490,7 +5491,7 @@ class forward_pass {
   /// Afterwards, once: what the virtual clocks want to know about each location.
   [[gnu::cold]] void report(rank_clocks& clocks) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
-      explained_location what;
+      explained_location what(scratch_->merging.memory);
       what.caused.reserve(lanes_[l].services.size());
       for (const service& s : lanes_[l].services) {
         what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
@@ -5932,6 +5933,92 @@ class name_order {
 
 #endif
 
+// ---- whywait/explain/rank_classes.hpp
+#ifndef WHYWAIT_EXPLAIN_RANK_CLASSES_HPP
+#define WHYWAIT_EXPLAIN_RANK_CLASSES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The classes of one rank when all its waits are in them: lists of exact length, to be read once and in order.
+class rank_classes {
+ public:
+  using share = merge_scratch::share;
+  struct one {
+    class_sums sums;
+    core::stable_key key;
+    std::uint32_t location;
+    std::uint32_t first_shape, first_term, terms, first_causer, causers;
+  };
+  /// What all waits of a class have in one block, by its number.
+  struct term {
+    std::uint32_t block;
+    term_sums sums;
+  };
+  template <class T>
+  struct range {
+    const T *first, *last;
+    const T* begin() const noexcept { return first; }
+    const T* end() const noexcept { return last; }
+  };
+
+  rank_classes() = default;
+  /// A copy of those in `book`; `pool` is borrowed.
+  rank_classes(const class_book& book, core::memory_pool& pool)
+      : all_(pool), shapes_(pool), terms_(pool), causers_(pool) {
+    shapes_.append(book.shapes().data(), book.shapes().size());
+    all_.reserve(book.size());
+    terms_.reserve(book.terms());
+    causers_.reserve(book.causers());
+    for (std::size_t c = 0; c != book.size(); ++c) {
+      one& made = all_.emplace_back();
+      made.sums = book.sums(c);
+      made.key = book.key(c);
+      made.location = book.location(c);
+      made.first_shape = static_cast<std::uint32_t>(book.shape(c) - book.shapes().data());
+      made.first_term = static_cast<std::uint32_t>(terms_.size());
+      made.first_causer = static_cast<std::uint32_t>(causers_.size());
+      book.each_term(c, [this](std::uint32_t block, const term_sums& sums) { terms_.push_back({block, sums}); });
+      book.each_causer(c, [this](const location_share& from) { causers_.push_back(from); });
+      made.terms = static_cast<std::uint32_t>(terms_.size()) - made.first_term;
+      made.causers = static_cast<std::uint32_t>(causers_.size()) - made.first_causer;
+    }
+  }
+
+  std::size_t size() const noexcept { return all_.size(); }
+  std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
+  std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
+  const one& operator[](std::size_t number) const noexcept { return all_[number]; }
+  range<term> terms_of(const one& c) const noexcept {
+    return {terms_.data() + c.first_term, terms_.data() + c.first_term + c.terms};
+  }
+  range<location_share> causers_of(const one& c) const noexcept {
+    return {causers_.data() + c.first_causer, causers_.data() + c.first_causer + c.causers};
+  }
+
+  const share* shape_of(const one& c) const noexcept { return shapes_.data() + c.first_shape; }
+
+  /// Before all but the shapes is read: asks for it.
+  void approach() const noexcept {
+    core::approach(all_.data(), all_.size() * sizeof(one));
+    core::approach(terms_.data(), terms_.size() * sizeof(term));
+    core::approach(causers_.data(), causers_.size() * sizeof(location_share));
+  }
+
+ private:
+  core::plain_vector<one> all_;
+  core::plain_vector<share> shapes_;
+  core::plain_vector<term> terms_;
+  core::plain_vector<location_share> causers_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/merging.hpp
 #ifndef WHYWAIT_EXPLAIN_MERGING_HPP
 #define WHYWAIT_EXPLAIN_MERGING_HPP
@@ -5959,14 +6046,14 @@ class merge_book {
         parts_(new part[hosted]),
         hosted_(hosted) {}
 
-  /// All classes of the rank with that number among the hosted ones. `classes` is borrowed until `write`; if the run does
-  /// not go on, it is empty then.
+  /// All classes of the rank with that number among the hosted ones. If the run goes on, `classes` begins anew, and learns
+  /// later where they belong, so it is borrowed; else it is empty then.
   void take(std::size_t number, const rank_history& rank, const block_table& blocks, class_book& classes) {
     part& mine = parts_[number];
     mine.rank = &rank;
     mine.blocks = &blocks;
-    mine.classes = &classes;
     mine.first = search_.size();
+    mine.all = rank_classes(classes, scratch_->memory);
     for (std::uint32_t c = 0; c != classes.size(); ++c) {
       if (classes.kind(c) == class_book::shapeless) {
         search_.add(settings_->classes_per_key + 1);
@@ -5975,10 +6062,18 @@ class merge_book {
       } else if (classes.slot(c) != class_book::open) {
         search_.add(classes.slot(c));
       } else {
-        search_.add(classes.key(c), classes.sums(c), classes.shape(c), classes.shape_size(c), blocks);
+        const rank_classes::one& taken = mine.all[c];
+        search_.add(taken.key, taken.sums, mine.all.shape_of(taken), classes.shape_size(c), blocks);
       }
     }
+    if (rank.continues) {
+      mine.book = &classes;
+      classes.begin_anew();
+    } else {
+      classes = {};
+    }
   }
+
   /// A round begins.
   void propose() { search_.propose(best_); }
   /// What is proposed here in this round and what came from others, but for what was packed before.
@@ -6020,7 +6115,7 @@ class merge_book {
   template <class F>
   void each_place(std::size_t number, F&& f) const {
     const part& mine = parts_[number];
-    for (std::uint32_t c = 0; c != mine.classes->size(); ++c) f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
+    for (std::uint32_t c = 0; c != mine.all.size(); ++c) f(c, class_clock{mine.all[c].key, slot(mine.first + c)});
   }
 
   /// Appends the sums of one rank and of everything that `add` brought it, as in class_packet.hpp. Once.
@@ -6066,7 +6161,8 @@ class merge_book {
   struct part {
     const rank_history* rank = nullptr;
     const block_table* blocks = nullptr;
-    class_book* classes = nullptr;
+    class_book* book = nullptr;  ///< if the run goes on
+    rank_classes all;
     packet sums;              ///< as in class_packet.hpp
     std::uint32_t first = 0;  ///< number of its first class in the search
     bool summed = false;
@@ -6078,43 +6174,35 @@ class merge_book {
     return found == leader_search::open ? settings_->classes_per_key : found;
   }
 
-  // Asks for what `sum` will need for that rank, in three steps.
-  void approach(std::size_t number, int step) const noexcept {
-    if (number >= hosted_) return;
-    const part& soon = parts_[number];
-    if (step == 0) return core::approach(&soon, sizeof soon);
-    if (step == 1) return core::approach(soon.classes, sizeof *soon.classes);
-    soon.classes->approach_sums();
+  // Asks for what `sum` will need for two other ranks, in two steps.
+  void approach(std::size_t later, std::size_t soon) const noexcept {
+    if (later < hosted_) core::approach(&parts_[later], sizeof(part));
+    if (soon < hosted_) parts_[soon].all.approach();
   }
 
   void sum(std::size_t number, packet& out) {
-    for (int step = 0; step != 3; ++step) approach(number + 6 - 2 * static_cast<std::size_t>(step), step);
+    approach(number + 4, number + 2);
     part& mine = parts_[number];
     mine.summed = true;
-    class_book& classes = *mine.classes;
     names_.of(*mine.blocks);
     using placed_class = merge_scratch::placed_class;
     core::plain_vector<placed_class>& placed = scratch_->placed;
     placed.clear();
-    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+    for (std::uint32_t c = 0; c != mine.all.size(); ++c) {
       const std::uint32_t place = slot(mine.first + c);
-      if (classes.kind(c) == class_book::shaped) classes.place(c, place);
-      if (classes.sums(c).count != 0) placed.push_back({classes.key(c), place, c});
+      if (mine.book != nullptr && mine.book->kind(c) == class_book::shaped) mine.book->place(c, place);
+      if (mine.all[c].sums.count != 0) placed.push_back({mine.all[c].key, place, c});
     }
     sort_short(placed, [](const placed_class& a, const placed_class& b) {
       return a.key != b.key ? a.key < b.key : a.slot < b.slot;
     });
     out.reserve(out.size() + placed.size() * (sizeof(packed_class) + sizeof(location_share)) +
-                classes.terms() * sizeof(packed_term) + classes.causers() * sizeof(location_share));
+                mine.all.terms() * sizeof(packed_term) + mine.all.causers() * sizeof(location_share));
     for (std::size_t i = 0, j = 0; i != placed.size(); i = j) {
       for (j = i + 1; j != placed.size() && placed[j].key == placed[i].key && placed[j].slot == placed[i].slot;) ++j;
       write_class(mine, out, i, j);
     }
-    if (mine.rank->continues) {
-      classes.begin_anew();
-    } else {
-      classes = {};
-    }
+    mine.all = {};
   }
 
   // Classes of this rank that are one now: some of scratch_->placed.
@@ -6131,27 +6219,25 @@ class merge_book {
     head.key = scratch_->placed[first].key;
     head.slot = scratch_->placed[first].slot;
     for (std::size_t i = first; i != last; ++i) {
-      const std::uint32_t c = scratch_->placed[i].number;
-      const class_sums& sums = mine.classes->sums(c);
+      const rank_classes::one& c = mine.all[scratch_->placed[i].number];
       if (i == first) {
-        head.sums = sums;
+        head.sums = c.sums;
       } else {
-        head.sums.add(sums);
+        head.sums.add(c.sums);
       }
-      const auto location = static_cast<std::int32_t>(mine.classes->location(c));
-      add_share(scratch_->waiters, {mine.rank->rank, location, sums.wait_ns});
-      mine.classes->each_causer(c, [this](const location_share& share) { add_share(scratch_->causers, share); });
-      mine.classes->each_term(c, [&](std::uint32_t block, const term_sums& t) {
-        const std::uint32_t place = names_.place(block);
+      add_share(scratch_->waiters, {mine.rank->rank, static_cast<std::int32_t>(c.location), c.sums.wait_ns});
+      for (const location_share& from : mine.all.causers_of(c)) add_share(scratch_->causers, from);
+      for (const rank_classes::term& t : mine.all.terms_of(c)) {
+        const std::uint32_t place = names_.place(t.block);
         const std::uint64_t bit = std::uint64_t{1} << place % 64;
         if ((used[place / 64] & bit) == 0) {
           used[place / 64] |= bit;
-          terms[place] = t;
+          terms[place] = t.sums;
           ++head.terms;
         } else {
-          terms[place].add(t);
+          terms[place].add(t.sums);
         }
-      });
+      }
     }
     const std::size_t at = out.size();
     put(out, head);
@@ -6624,7 +6710,7 @@ namespace detail {
                                           const options& settings, epoch_memory* memories) {
   forward_scratch scratch;  // first: its memory pool outlives what takes from it
   const std::unique_ptr<run_clocks> clocks =
-      settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings);
+      settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings, scratch.merging.memory);
   shape_leaders none;
   merge_book merging(settings, count, count == 0 ? none : memories[0].leaders, scratch.merging);
   rank_engine::scratch first_pass;
@@ -11013,6 +11099,14 @@ struct thread_end {
   std::int64_t torn_events = 0;     ///< that had only begun to be written
   std::int64_t lost_events = 0;     ///< that were not kept, or damaged
   std::vector<place_total> blocks;  ///< most time first
+
+  // Copied and moved in several places, none of them hot: out of line, or each of them would be compiled there.
+  thread_end() = default;
+  [[gnu::cold, gnu::noinline]] thread_end(const thread_end&) = default;
+  [[gnu::cold, gnu::noinline]] thread_end(thread_end&&) = default;
+  [[gnu::cold, gnu::noinline]] thread_end& operator=(const thread_end&) = default;
+  [[gnu::cold, gnu::noinline]] thread_end& operator=(thread_end&&) = default;
+  [[gnu::cold, gnu::noinline]] ~thread_end() = default;
 };
 
 /// "SIGTERM", "a signal" if it is none of those that end programs.
@@ -12580,14 +12674,14 @@ namespace detail {
     r.waiter_seconds += more.waiter_seconds;
     return;
   }
-  terms.push_back(more);
+  terms.push_back(residual_entry(more));
 }
 
 [[gnu::cold]] inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
   for (const location_seconds& m : more) {
     std::size_t same = 0;
     while (same != shares.size() && (shares[same].rank != m.rank || shares[same].thread != m.thread)) ++same;
-    if (same == shares.size()) shares.push_back(m);
+    if (same == shares.size()) shares.push_back(location_seconds(m));
     else shares[same].seconds += m.seconds;
   }
 }
@@ -12601,7 +12695,7 @@ namespace detail {
       advice[same].saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
       advice[same].seconds += m.seconds;
     } else if (m.problem != pattern || advice.empty()) {  // else a special advice stands for that of the pattern
-      advice.push_back(m);
+      advice.push_back(advice_entry(m));
     }
   }
 }
@@ -12754,7 +12848,7 @@ namespace detail {
     if (shown == most_blocks || e.seconds < 0.03 * r.seconds) break;
     std::vector<std::string> label = label_of(e, label_columns, columns - deeper.size());
     for (std::string& l : label) l.insert(0, deeper);
-    if (display_width(label.back()) > deeper.size() + label_columns) label.emplace_back();
+    if (display_width(label.back()) > deeper.size() + label_columns) label.push_back({});
     for (std::size_t i = 0; i + 1 < label.size(); ++i) out += label[i] + "\n";
     out += line(label.back(), scale(e.seconds), e.imbalance_seconds > 0.05 * e.seconds ? scale(e.imbalance_seconds) : "",
                 !e.saving_seconds ? "" : *e.saving_seconds > 0 ? scale(*e.saving_seconds) : "0 s");
