@@ -233,9 +233,9 @@ class plain_memory {
 }  // namespace detail
 
 /// std::vector for elements that are plain bytes (trivially copyable), for where the time to compile matters: each type
-/// costs a compiler a tenth of what it costs in std::vector, for all that moves memory is compiled once. Members as those
-/// of std::vector, iterators are pointers; fewer than 2^32 elements, std::bad_alloc beyond. With a `memory_pool`,
-/// borrowed, it takes its memory from there; copies do not, what is moved or swapped takes its pool along.
+/// costs a quarter of what it costs in std::vector (g++ 12, -O2; an eighth at -O0), for what moves memory is compiled once.
+/// Members as those of std::vector, iterators are pointers; fewer than 2^32 elements, std::bad_alloc beyond. With a
+/// `memory_pool`, borrowed, it takes its memory from there; copies do not, what is moved or swapped takes its pool along.
 template <class T>
 class plain_vector : private detail::plain_memory {
   static_assert(__is_trivially_copyable(T), "elements are moved as bytes");

@@ -6,9 +6,9 @@
 Seconds depend on the machine, so what they follow is counted, with g++ 12 where time goes as this does: half of it into
 functions that stay (of <whywait/mpi.hpp> at -O2, about 12 ms each and 25 us for each byte), the rest into all that are
 instantiated first (of all umbrellas at -O0), many of them parts of std::vector. Who needs more room than there is here looks
-first at what is listed: a type that goes into a std::vector costs 80 to 150 ms (core::plain_vector a tenth), std::stable_sort 165 (explain::sort_rarely
-17), a std::unordered_map 100 (explain::key_map nothing), and a cold function that is not marked [[gnu::cold]] is inlined like
-a hot one. Then raises the figure, knowingly.
+first at what is listed: a type that goes into a std::vector costs 80 to 150 ms (core::plain_vector a quarter), std::stable_sort 165
+(explain::sort_rarely 17), a std::unordered_map 100 (explain::key_map nothing), and a cold function that is not marked
+[[gnu::cold]] is inlined like a hot one. Then raises the figure, knowingly.
 """
 import collections
 import re
