@@ -582,10 +582,8 @@ class plain_vector : private detail::plain_memory {
   bool empty() const noexcept { return size_ == 0; }
   T* begin() noexcept { return data(); }
   const T* begin() const noexcept { return data(); }
-  const T* cbegin() const noexcept { return data(); }
   T* end() noexcept { return data() + size_; }
   const T* end() const noexcept { return data() + size_; }
-  const T* cend() const noexcept { return data() + size_; }
   T& operator[](size_t at) noexcept { return data()[at]; }
   const T& operator[](size_t at) const noexcept { return data()[at]; }
   T& front() noexcept { return data()[0]; }

@@ -321,10 +321,8 @@ class plain_vector : private detail::plain_memory {
   bool empty() const noexcept { return size_ == 0; }
   T* begin() noexcept { return data(); }
   const T* begin() const noexcept { return data(); }
-  const T* cbegin() const noexcept { return data(); }
   T* end() noexcept { return data() + size_; }
   const T* end() const noexcept { return data() + size_; }
-  const T* cend() const noexcept { return data() + size_; }
   T& operator[](size_t at) noexcept { return data()[at]; }
   const T& operator[](size_t at) const noexcept { return data()[at]; }
   T& front() noexcept { return data()[0]; }
@@ -4984,6 +4982,7 @@ class wait_log {
   };
 
   explicit wait_log(core::memory_pool& pool) noexcept : memory_(pool) {}
+  wait_log(wait_log&&) noexcept = default;  // a copy would stand in the other's lines
 
   /// Whether a wait of at most `terms` terms finds room.
   bool has_room(std::size_t terms) const noexcept { return used_ == 0 || used_ + 1 + terms <= most; }
@@ -5541,7 +5540,7 @@ class forward_pass {
         if (!takes_over(a)) continue;
         packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
-        links_.of(a.causer_rank);
+        links_.of(a.causer_rank);  // counted from now on: `advance` makes room for so many
         put(out,
             snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
                              static_cast<std::uint16_t>(a.flags & arrival_flag::all),
@@ -10616,11 +10615,11 @@ class dead_process {
     std::vector<std::unique_ptr<dead_thread>> found;
     core::plain_vector<const record::location*> addresses;
     while (next != nullptr && found.size() < most) {
+      if (reinterpret_cast<std::uintptr_t>(next) % alignof(record::location) != 0) break;  // damaged
       const record::location* const l = static_cast<const record::location*>(next);
       const char* const begin = reinterpret_cast<const char*>(l);
       const std::size_t bytes = static_cast<std::size_t>(const_cast<record::location*>(l)->path.arrays() - begin);
-      const char* const head =
-          reinterpret_cast<std::uintptr_t>(l) % alignof(record::location) == 0 ? file_->find(begin, bytes) : nullptr;
+      const char* const head = file_->find(begin, bytes);
       if (head == nullptr) break;
       found.push_back(std::make_unique<dead_thread>(head, bytes));
       addresses.push_back(l);

@@ -68,7 +68,7 @@ class forward_pass {
         if (!takes_over(a)) continue;
         packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
-        links_.of(a.causer_rank);
+        links_.of(a.causer_rank);  // counted from now on: `advance` makes room for so many
         put(out,
             snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
                              static_cast<std::uint16_t>(a.flags & arrival_flag::all),

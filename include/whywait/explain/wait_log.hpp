@@ -44,6 +44,7 @@ class wait_log {
   };
 
   explicit wait_log(core::memory_pool& pool) noexcept : memory_(pool) {}
+  wait_log(wait_log&&) noexcept = default;  // a copy would stand in the other's lines
 
   /// Whether a wait of at most `terms` terms finds room.
   bool has_room(std::size_t terms) const noexcept { return used_ == 0 || used_ + 1 + terms <= most; }

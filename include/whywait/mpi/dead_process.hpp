@@ -185,11 +185,11 @@ class dead_process {
     std::vector<std::unique_ptr<dead_thread>> found;
     core::plain_vector<const record::location*> addresses;
     while (next != nullptr && found.size() < most) {
+      if (reinterpret_cast<std::uintptr_t>(next) % alignof(record::location) != 0) break;  // damaged
       const record::location* const l = static_cast<const record::location*>(next);
       const char* const begin = reinterpret_cast<const char*>(l);
       const std::size_t bytes = static_cast<std::size_t>(const_cast<record::location*>(l)->path.arrays() - begin);
-      const char* const head =
-          reinterpret_cast<std::uintptr_t>(l) % alignof(record::location) == 0 ? file_->find(begin, bytes) : nullptr;
+      const char* const head = file_->find(begin, bytes);
       if (head == nullptr) break;
       found.push_back(std::make_unique<dead_thread>(head, bytes));
       addresses.push_back(l);

@@ -60,6 +60,8 @@ struct cost_scratch {
   };
 
   explicit cost_scratch(core::memory_pool& pool) : memory(&pool) {}
+  cost_scratch(const cost_scratch&) = delete;  // the charges own what they tell
+  cost_scratch& operator=(const cost_scratch&) = delete;
   ~cost_scratch() {
     for (std::uint32_t c = 0; c != charges.size(); ++c) drop(charges[c]);
   }
