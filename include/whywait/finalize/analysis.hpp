@@ -32,7 +32,7 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What is said of the run so far: records -> explanation -> names -> rules -> report, the whole way of the data.
+/// Analyses the run so far. The data passes through all stages, from records to explanation, names, rules and report.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 [[gnu::cold]] inline report::result analyse(mpi::state& process, epoch& now) {
   report::run_facts facts = gather_facts(process, now.records(), now.so_far().run, now.team());
@@ -57,14 +57,14 @@ namespace finalize {
   return result;
 }
 
-/// What can be said although the analysis failed: the facts of the run, and what its earlier epochs explained. Complete on
-/// rank 0. Collective over `all`.
+/// The partial result after a failed analysis. It contains the facts of the run and the explanation of earlier epochs.
+/// Complete on rank 0. Collective over `all`.
 [[gnu::cold]] inline report::result what_is_known(mpi::state& process, const finalize::team& all) {
   explained_so_far& so_far = so_far_of(process);
   mpi::shared_clock clock;
   clock.origin = process.begin_ticks;
   clock.ns_per_tick = core::clock_anchor::rate(process.start_anchor, core::clock_anchor::take());
-  clock.error_ns = std::numeric_limits<double>::quiet_NaN();  // not compared with others
+  clock.error_ns = std::numeric_limits<double>::quiet_NaN();  // not compared with other ranks
   const finalize::collected_process records = finalize::collect(process, clock);
   const process_history history(records, process.registry->sites, process.registry->sources, so_far.code.get());
   report::run_facts facts = gather_facts(process, records, so_far.run, all);
@@ -81,13 +81,13 @@ namespace finalize {
   return report::assemble(so_far.found, names, std::move(facts), said);
 }
 
-/// Hook of MPI_Finalize: explains, and prints and writes what the settings of rank 0 ask for.
+/// Hook of MPI_Finalize. Explains the run, then prints and writes what the settings of rank 0 request.
 [[gnu::cold]] inline void at_finalize(mpi::state& process) {
   const core::settings& wanted = process.registry->config;
   const bool writes = wanted.report || wanted.output != nullptr;
   bool needed = false, known = false;
   report::result result;
-  // rank 0 writes; the environment of others may differ
+  // Rank 0 decides, because the environment may differ between ranks.
   if (!process.failed)
     known = together(process, "why the program waited is not explained: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && (writes || rules::rules_setting::parse(wanted.rules).list)) != 0;
@@ -113,7 +113,8 @@ namespace finalize {
   } catch (const std::exception& problem) {
     core::warn(told ? "no JSON file: " : "no report: ", "rank 0: ", problem.what());
   }
-  if (!told && process.hook.on_end != nullptr)  // what this rank knows alone, for which no memory is needed
+  // The last resort is the local summary of this rank, which needs no memory.
+  if (!told && process.hook.on_end != nullptr)
     process.hook.on_end(process, mpi::end_reason::unexplained, 0);
 }
 

@@ -17,11 +17,12 @@ namespace finalize {
 
 #ifndef WHYWAIT_DISABLE
 
-/// Why the program waited so far, for the program itself: complete on rank 0 of MPI_COMM_WORLD, elsewhere without waits
-/// and names. Collective over `comm`, which must hold all ranks of MPI_COMM_WORLD, like MPI_Barrier, as which it is
-/// recorded; ends an epoch, so that what is under way goes on and the memory of all records is free again. The time it
-/// takes (about that of the report at the end) is taken out of every later explanation. From one thread, while no other
-/// thread is in MPI. Nothing is thrown: where nothing can be said `run.warnings` says why, the same on all ranks.
+/// Explains to the program itself why it waited so far. The result is complete on rank 0 of MPI_COMM_WORLD and has no
+/// waits and no names elsewhere. Collective over `comm`, which must contain all ranks of MPI_COMM_WORLD. The call
+/// synchronises and is recorded like MPI_Barrier. It ends an epoch: pending operations continue and the memory of all
+/// records is released. Later explanations exclude the time of this call, which is about that of the final report. Call
+/// it from one thread while no other thread is in MPI. Throws nothing; if there is no result, `run.warnings` gives the
+/// reason, identical on all ranks.
 [[gnu::noinline, gnu::cold]] inline report::result explain(MPI_Comm comm) {
   const auto refuse = [](const char* why) {
     report::result nothing;
@@ -42,7 +43,8 @@ namespace finalize {
   here.about(mpi::bits_of(MPI_COMM_WORLD), -1, -1);
   const std::uint32_t posting = process->take_posting();
   int several = here.several() ? 1 : 0;
-  PMPI_Allreduce(MPI_IN_PLACE, &several, 1, MPI_INT, MPI_MAX, process->tool_comm);  // nobody leaves before all have come
+  // The reduction synchronises, so that no rank leaves before all have arrived.
+  PMPI_Allreduce(MPI_IN_PLACE, &several, 1, MPI_INT, MPI_MAX, process->tool_comm);
   here.leave();
   if (core::sync_record* r = here.store(core::sync_flag::contributes | core::sync_flag::consumes, posting)) {
     r->comm = 0;
@@ -65,7 +67,7 @@ namespace finalize {
 
 #else
 
-/// Switched off: nothing is known.
+/// Disabled build: returns an empty result with a warning.
 template <class Communicator>
 report::result explain(const Communicator&) {
   report::result nothing;

@@ -21,9 +21,9 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Names for keys, on rank 0. Each key is looked up by the lowest rank that knows it, in its own process (address
-/// space randomisation and different executables make that the only place). Collective; `keys`
-/// matter on rank 0.
+/// Returns names for keys on rank 0. The lowest rank that recorded a key resolves it in its own process, because
+/// address space randomisation and different executables allow no other place. Collective; `keys` is read on rank 0
+/// only.
 [[gnu::cold]] inline base::names gather_names(std::vector<core::stable_key> keys, const process_history& own,
                                                 const finalize::team& all) {
   all.share(keys);

@@ -27,13 +27,13 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What one process recorded, in the words of the explanation: views of its records, and stable keys in place
-/// of everything that means something in this process only. Also knows the way back from key to place. Owns
-/// nothing of the records; build it when nothing is recorded any more.
+/// The records of one process in the form that the explanation reads. It holds views of the records and replaces
+/// everything process-local by stable keys. It also maps keys back to places. It does not own the records; create it
+/// when recording has stopped.
 class process_history {
  public:
-  /// `sources`: code that the compiler counted or times, or null; `code`: its blocks, or null; `modules`: those of the
-  /// process if it is not this one, or null. All must live as long.
+  /// `sources` is code that the compiler counted or timed, or null; `code` its blocks, or null; `modules` the modules
+  /// of the process if it is another one, or null. All must outlive this object.
   [[gnu::cold]] process_history(const finalize::collected_process& all, const core::site_table& sites,
                   const core::code_source* sources = nullptr, const coverage::code_blocks* code = nullptr,
                   const report::module_list* modules = nullptr)
@@ -65,10 +65,10 @@ class process_history {
   }
 
   const explain::rank_history& view() const noexcept { return history_; }
-  /// The same for who keeps it: then there is nothing left to view, names are still known.
+  /// Moves the view out for callers that keep it. The view is empty afterwards, but names still resolve.
   explain::rank_history take_view() { return std::move(history_); }
 
-  /// Places of those of `keys` that this process knows. Reads debug information: milliseconds.
+  /// Places of the `keys` that this process recorded. Reads debug information, which takes milliseconds.
   [[gnu::cold]] base::names names_of(const std::vector<core::stable_key>& keys) const {
     base::names found;
     report::symboliser symbols("libdw.so.1", modules_);
@@ -81,7 +81,7 @@ class process_history {
     }
     return found;
   }
-  /// The regions and steps that have this name. Reads debug information if the compiler made functions regions.
+  /// The regions and steps of this name. Reads debug information if the compiler marked functions as regions.
   [[gnu::cold]] std::vector<core::stable_key> blocks_called(const std::string& name) const {
     std::vector<core::stable_key> found;
     report::symboliser symbols("libdw.so.1", modules_);
@@ -96,10 +96,10 @@ class process_history {
  private:
   struct meaning {
     const mpi::call_site_table* calls;  // null: a block
-    std::uint32_t number;                   // of the call site, or of the block
+    std::uint32_t number;                   // of the call site or the block
   };
 
-  [[gnu::cold]] void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key stays
+  [[gnu::cold]] void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key wins
     const auto fresh = static_cast<std::uint32_t>(meanings_.size());
     if (known_.intern(key, fresh) == fresh) meanings_.push_back(m);
   }
@@ -115,7 +115,7 @@ class process_history {
   [[gnu::cold]] void add_location(const finalize::collected_location& from) {
     explain::location_history location;
     location.thread = static_cast<std::int32_t>(history_.locations.size());
-    if (from.sites != nullptr) {  // a thread that never called MPI synchronised with nobody
+    if (from.sites != nullptr) {  // a thread that never called MPI has no waits
       location.records = from.records;
       location.steps = from.steps;
       location.needs = from.needs;
@@ -133,7 +133,7 @@ class process_history {
     history_.locations.push_back(std::move(location));
   }
 
-  // Made of module and offset, of the call, and of the regions around it: the same on every rank.
+  // The key combines module and offset, the call and the enclosing regions, so that it is the same on every rank.
   [[gnu::cold]] core::stable_key key_of_call(const mpi::call_site_table& calls, std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
     const report::module_offset code =
@@ -156,7 +156,7 @@ class process_history {
     return report::call_place(symbols.of_call(site.address), core::name_of(site.call), std::move(region));
   }
 
-  // A function that the compiler made a region of is known by its address until somebody reads its name.
+  // The name of a function that the compiler marked as a region is resolved from its address on demand.
   [[gnu::cold]] std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
     if (number >= functions_.size() || functions_[number] == 0) return sites_[number].name;
     const report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
@@ -185,9 +185,9 @@ class process_history {
   const core::site_table& sites_;
   const coverage::code_blocks* code_;
   const report::module_list* modules_;
-  base::pod_vector<std::uintptr_t> functions_;  // by site number: what the compiler made a region of, or 0
+  base::pod_vector<std::uintptr_t> functions_;  // by site number: address of a function that the compiler marked, or 0
   explain::rank_history history_;
-  base::key_map known_;  // numbers in meanings_
+  base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
 };
 
