@@ -29,9 +29,9 @@ namespace whywait {
 inline namespace v0 {
 namespace postmortem {
 
-/// What one thread of a process that is gone recorded.
+/// The records of one thread of a killed process.
 struct dead_thread {
-  /// `head`: the location up to what its recorder keeps by block.
+  /// `head` is the prefix of record::location up to the per-block arrays of its recorder.
   dead_thread(const char* head, std::size_t bytes)
       : pages(core::map_pages(sizeof(record::location), false)),
         where(*(pages != nullptr ? new (pages) record::location : throw std::bad_alloc())) {
@@ -42,19 +42,19 @@ struct dead_thread {
   ~dead_thread() { core::unmap_pages(pages, sizeof(record::location)); }
 
   void* pages;
-  record::location& where;  ///< a copy; what its pointers lead to is in the file
+  record::location& where;  ///< a copy; its pointers refer to the killed process
   bool path_is_there = false;
   bool calls_mpi = false;
   mpi::thread_facts calls{};  ///< valid if `calls_mpi`
-  std::uint64_t last_ticks = 0;     ///< last sign of life
-  std::uint64_t torn = 0, cut = 0;  ///< events that had only begun; events that were not kept or are damaged
+  std::uint64_t last_ticks = 0;     ///< latest time stamp found
+  std::uint64_t torn = 0, cut = 0;  ///< incomplete events; events that are missing or damaged
   base::pod_vector<core::sync_record*> sync_chunks;
   base::pod_vector<core::path_step*> step_chunks;
   base::pod_vector<std::int32_t*> need_chunks;
 };
 
-/// A process that is gone, read from its file: copies of its tables, its records where the file is mapped. All that is
-/// there is checked; what is damaged is cut off and counted, never followed.
+/// A killed process, read from its kept file. Tables are copied, and records are read where the file is mapped. All
+/// content is validated; damaged parts are cut off and counted.
 class dead_process {
  public:
   /// `file` must be readable. Cost: one pass over the records.
@@ -62,9 +62,9 @@ class dead_process {
   dead_process(const dead_process&) = delete;
   dead_process& operator=(const dead_process&) = delete;
 
-  /// Empty: everything could be read.
+  /// Empty if everything could be read.
   const std::string& problem() const noexcept { return problem_; }
-  /// That version could read it: nobody else should remove it.
+  /// The file belongs to another version of whywait, which could read it, so it must not be removed.
   bool of_another_version() const noexcept { return other_version_; }
   const dead_memory& file() const noexcept { return *file_; }
   const core::kept_header& header() const noexcept { return file_->header(); }
@@ -73,16 +73,16 @@ class dead_process {
   const std::vector<std::unique_ptr<dead_thread>>& threads() const noexcept { return threads_; }
   bool has_mpi() const noexcept { return has_mpi_; }
   const mpi::process_facts& facts() const noexcept { return facts_; }
-  /// The records; the clock is that of this process alone. Valid as long as this object.
+  /// The records, with the clock of this process alone. Valid as long as this object.
   finalize::collected_process& records() noexcept { return records_; }
   const finalize::collected_process& records() const noexcept { return records_; }
-  /// Number of a communicator by its handle; `none` if it is not known.
+  /// Index of a communicator by its handle; `none` if it is unknown.
   [[gnu::cold]] std::uint32_t communicator_of(std::uint64_t handle) const {
     for (const known_handle& h : handles_)
       if (h.handle == handle) return h.number;
     return mpi::communicator_table::none;
   }
-  /// How many collective operations of the communicator `id` it has left.
+  /// Number of collective operations on the communicator `id` that this process has completed.
   [[gnu::cold]] std::uint64_t collectives_left(core::stable_key id) const {
     for (std::size_t i = 0; i < collectives_.size(); ++i)
       if (records_.communicators[i].id == id) return collectives_[i];
@@ -94,10 +94,10 @@ class dead_process {
  private:
   struct known_handle {
     std::uint64_t handle;
-    std::uint32_t number;  // of the communicator
+    std::uint32_t number;  // index of the communicator
   };
 
-  // No run is so long: what lies beyond is damage.
+  // No run is longer than this; larger values are damaged.
   static constexpr std::uint64_t most_ticks = std::uint64_t(1) << 54;
 
   [[gnu::cold]] void fail(const char* why, bool other_version = false) {
@@ -122,7 +122,7 @@ class dead_process {
 
   bool is_sane(std::uint64_t ticks) const noexcept { return ticks - header().first.ticks < most_ticks; }
 
-  // A bool of a damaged file may be neither.
+  // Reads a bool as a byte, because a damaged file may hold a value other than 0 and 1.
   [[gnu::cold]] static bool is_true(const bool& flag) noexcept {
     unsigned char byte;
     std::memcpy(&byte, &flag, 1);
@@ -163,7 +163,7 @@ class dead_process {
       bool good = c.size <= records_.ranks && c.rank >= 0 && (c.inter || c.rank < c.size);
       for (std::int32_t i = 0; good && world != nullptr && i < c.size; ++i)
         good = world[i] >= -1 && world[i] < records_.ranks;
-      if (good) {  // else it matches nothing
+      if (good) {  // a damaged communicator stays empty and matches nothing
         to = {c.id, c.size, c.rank, c.inter, {}};
         if (world != nullptr) to.world.assign(world, world + c.size);
       }
@@ -173,7 +173,7 @@ class dead_process {
       if (number < records_.communicators.size()) handles_.push_back({handle, number});
     });
     collectives_.resize(records_.communicators.size());
-    // Not yet running: it ended in MPI_Init, and nothing was recorded.
+    // The process ended in MPI_Init, before it recorded anything.
     has_mpi_ = facts_.begin_ticks != 0 && is_sane(facts_.begin_ticks);
     records_.begin_ticks = records_.end_ticks = has_mpi_ ? facts_.begin_ticks : 0;
     records_.closed = is_true(facts_.closed);
@@ -185,7 +185,7 @@ class dead_process {
     std::vector<std::unique_ptr<dead_thread>> found;
     base::pod_vector<const record::location*> addresses;
     while (next != nullptr && found.size() < most) {
-      if (reinterpret_cast<std::uintptr_t>(next) % alignof(record::location) != 0) break;  // damaged
+      if (reinterpret_cast<std::uintptr_t>(next) % alignof(record::location) != 0) break;  // damaged pointer
       const record::location* const l = static_cast<const record::location*>(next);
       const char* const begin = reinterpret_cast<const char*>(l);
       const std::size_t bytes = static_cast<std::size_t>(const_cast<record::location*>(l)->path.arrays() - begin);
@@ -203,7 +203,7 @@ class dead_process {
       threads_[index] = std::move(found[i]);
       addresses_[index] = addresses[i];
     }
-    for (std::unique_ptr<dead_thread>& t : threads_)  // a hole where the list was damaged
+    for (std::unique_ptr<dead_thread>& t : threads_)  // an empty slot means that the list is damaged
       if (t == nullptr) return threads_.clear(), fail("is damaged: its threads cannot be told apart");
     records_.locations.resize(threads_.size());
     for (std::size_t i = 0; i < threads_.size(); ++i) read_thread(*threads_[i], *addresses_[i], records_.locations[i]);
@@ -242,8 +242,8 @@ class dead_process {
     cut_ += t.cut;
   }
 
-  // What the explanation takes for granted is checked here; from the first record or step that breaks it on, the
-  // location's history is cut off.
+  // Checks everything that the explanation relies on. The history of the location is cut off at the first invalid
+  // record or step.
   [[gnu::cold]] void cut_bad(dead_thread& t, finalize::collected_location& to) {
     const auto steps = t.where.steps.view();
     std::uint64_t good_steps = 0;
@@ -269,7 +269,7 @@ class dead_process {
       } else if (r.peer < -1 || (known && r.peer >= records_.communicators[r.comm].size)) {
         break;
       }
-      if (records_.closed && r.posting > facts_.closed_posting) break;  // behind a hole: nobody counts them
+      if (records_.closed && r.posting > facts_.closed_posting) break;  // the ordinals after a gap are wrong
       if (known && explain::collective_book::counts(r)) ++collectives_[r.comm];
       last = r.begin;
       cursor = r.steps;
@@ -292,9 +292,9 @@ class dead_process {
   mpi::process_facts facts_{};
   bool has_mpi_ = false;
   base::pod_vector<known_handle> handles_;
-  base::pod_vector<std::uint64_t> collectives_;  // by number of the communicator
+  base::pod_vector<std::uint64_t> collectives_;  // by communicator index
   std::vector<std::unique_ptr<dead_thread>> threads_;
-  base::pod_vector<const record::location*> addresses_;  // in that process
+  base::pod_vector<const record::location*> addresses_;  // addresses in the killed process
   finalize::collected_process records_;
   std::uint64_t torn_ = 0, cut_ = 0;
 };

@@ -30,13 +30,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// Takes out the collective operations that not all members had left: who is missing may have been the last, and then
-/// the others would be blamed. `processes`: all ranks, by rank. Returns how many records that are.
+/// Removes the collective operations that some member did not complete. The missing member may have been the last to
+/// arrive, and then the explanation would blame another one. `processes` holds all ranks, by rank. Returns the number
+/// of removed records.
 [[gnu::cold]] inline std::uint64_t leave_out_unfinished_collectives(
     const std::vector<std::unique_ptr<dead_process>>& processes) {
   std::uint64_t out = 0;
   for (const auto& p : processes) {
-    // by number of the communicator; ids are apart, but for 0, which matches nothing
+    // Indexed by communicator. Ids are unique, except for 0, which matches nothing.
     const std::vector<finalize::collected_communicator>& comms = p->records().communicators;
     base::pod_vector<std::uint64_t> complete, seen(comms.size());
     for (const finalize::collected_communicator& c : comms) {
@@ -48,7 +49,7 @@ namespace detail {
       }
       complete.push_back(least);
     }
-    // in the order in which the process called MPI, whichever thread did
+    // Sort by the order in which the process called MPI, across threads.
     base::pod_vector<core::sync_record*> order;
     for (const auto& t : p->threads())
       for (std::uint64_t i = 0, n = p->records().locations[t->where.index].records.size(); i < n; ++i) {
@@ -65,7 +66,7 @@ namespace detail {
   return out;
 }
 
-/// For whom a thread was waiting in the MPI call that did not return, in words.
+/// Describes the peers that a thread was waiting for in the MPI call that did not return.
 class dead_wait {
  public:
   dead_wait(const std::vector<std::unique_ptr<dead_process>>& all, const dead_process& process, std::size_t thread)
@@ -116,7 +117,7 @@ class dead_wait {
     return with_tag(rank_text(communicator(process_.communicator_of(handle)), peer), tag);
   }
 
-  // Requests that were never seen complete; the call may have been about some of them only.
+  // Lists pending requests. The call may have waited for some of them only.
   [[gnu::cold]] std::string pending() const {
     const auto& records = process_.records().locations[thread_].records;
     std::string first;
@@ -136,7 +137,7 @@ class dead_wait {
     return more == 0 ? first : first + " and " + std::to_string(more) + " more";
   }
 
-  // A member has come if it is in the operation or has left it.
+  // A member has arrived if it is inside the operation or has left it.
   [[gnu::cold]] std::string members() const {
     const finalize::collected_communicator* const comm = communicator(process_.communicator_of(open_.comm));
     if (comm == nullptr) return {};
