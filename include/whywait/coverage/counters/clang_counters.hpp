@@ -13,16 +13,17 @@ inline namespace v0 {
 namespace coverage {
 namespace detail {
 
-/// What clang's object files say about their counters when they are asked to write them: they call the functions
-/// below (compiler-rt/lib/profile/GCDAProfiling.c), once to be counted and once to be taken.
+/// Collects the counters of clang's object files. When an object file is requested to write them, it calls the
+/// functions below (compiler-rt/lib/profile/GCDAProfiling.c). The first request measures their size and the second one
+/// collects them.
 struct told_counters {
   arcs_of_object made;
   const char* data_file;
-  uint32_t stamp, functions, counters;  // of the object file that is being told
+  uint32_t stamp, functions, counters;  // of the current object file
   uint32_t ident, checksum;
   bool taking;
 };
-// Hidden: one for each module, whose constructors run one after another.
+// Hidden, so that each module has its own. The constructors of a module run sequentially.
 __attribute__((visibility("hidden"))) inline told_counters told = {};
 
 }  // namespace detail
@@ -30,7 +31,7 @@ __attribute__((visibility("hidden"))) inline told_counters told = {};
 }  // namespace v0
 }  // namespace whywait
 
-// In the place of clang's profile library: no data files are written, and nothing needs to be linked.
+// Replaces clang's profile library. No data files are written, and no library needs to be linked.
 extern "C" {
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcov_init(void (*tell)(),
                                                                                                 void (*)()) {
