@@ -1,2 +1,2 @@
-// Beside observe.cpp for programs that register data: the analysis of it, in a file of its own as well.
+// The analysis of registered data, in a separate file next to observe.cpp.
 #include <whywait/communication.hpp>
