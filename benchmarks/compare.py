@@ -3,9 +3,9 @@
 
     compare.py build/openmpi/benchmarks [more folders] [turns [rounds]]
 
-Each program measures its own floor between its batches, and ratios refer to it. The table shows the smallest minimum and
-the median of the medians over all turns. A program that fails or does not record what it timed is listed with the number
-of missing turns.
+Each program measures its own floor between its batches, and ratios refer to it. The table shows the smallest minimum
+and the median of the medians over all turns. A program that fails or does not record what it timed is listed with the
+number of missing turns.
 """
 import collections
 import json

@@ -8,7 +8,7 @@
 //   sync_event         WHYWAIT_SYNC
 //   register           WHYWAIT_DATA of a known array among 1000
 //   copy, stencil, update, gather (+ _one_by_one, _tracked, _unregistered)
-//                      a plain loop over an array in the L1 cache, which the compiler vectorises or turns into one copy;
+//                      a plain loop over an array in the L1 cache, which the compiler vectorises or makes one copy;
 //                      the same with separate accesses; through array_view, recorded after each pass or
 //                      (_tracked_16) after 16; with an unregistered array
 //
