@@ -5,7 +5,7 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/explain/explanation.hpp>
-#include <whywait/finalize/rank_records.hpp>
+#include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/whatif/ask.hpp>
@@ -82,7 +82,7 @@ struct meant_block {
 /// Finds the blocks whose names occur in `asked` on any rank. The result is sorted and identical on all ranks.
 /// Collective.
 [[gnu::cold]] inline base::pod_vector<meant_block> find_blocks(const std::vector<whatif::question>& asked,
-                                                                 const process_history& own, const finalize::team& all) {
+                                                                 const process_names& own, const finalize::team& all) {
   base::pod_vector<meant_block> mine;
   for (std::size_t q = 0; q != asked.size(); ++q)
     for (std::size_t c = 0; c != 1 + asked[q].also.size(); ++c) {
@@ -107,7 +107,7 @@ struct meant_block {
 /// Parses the questions of rank 0 in the first call, with one warning for each that cannot be parsed. Each call then
 /// looks up the blocks of the epoch that the questions refer to. Costs one agreement if there are no questions.
 /// Collective.
-[[gnu::cold]] inline void ask_again(asked_questions& asked, const mpi::state& process, const process_history& own,
+[[gnu::cold]] inline void ask_again(asked_questions& asked, const mpi::state& process, const process_names& own,
                                     const finalize::team& all) {
   if (!asked.read) {
     std::string text;

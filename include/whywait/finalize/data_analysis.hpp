@@ -21,10 +21,10 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-class process_history;
+class process_names;
 
 /// Function that returns names for keys on rank 0; collective (gather_names).
-using name_gatherer = base::names (*)(std::vector<core::stable_key> keys, const process_history& own, const finalize::team& all);
+using name_gatherer = base::names (*)(std::vector<core::stable_key> keys, const process_names& own, const finalize::team& all);
 
 /// Interface to the analysis of registered data. <whywait/mpi.hpp> depends on this interface only, because the analysis
 /// takes half as long to compile as the rest and few programs register data. <whywait/communication.hpp> implements it.
@@ -45,7 +45,7 @@ class data_analysis {
   virtual void fold(bool lossy) = 0;
   /// The report section about the data of the run so far, on rank 0; null elsewhere. Collective. Limitations are
   /// appended to `warnings`.
-  virtual std::shared_ptr<const report::section> result(name_gatherer names, const process_history& history,
+  virtual std::shared_ptr<const report::section> result(name_gatherer names, const process_names& history,
                                                         std::vector<std::string>& warnings) = 0;
 };
 

@@ -4,7 +4,7 @@
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/core/stable_key.hpp>
-#include <whywait/finalize/rank_records.hpp>
+#include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/report/names_packet.hpp>
 
@@ -24,7 +24,7 @@ namespace finalize {
 /// Returns names for keys on rank 0. The lowest rank that recorded a key resolves it in its own process, because
 /// address space randomisation and different executables allow no other place. Collective; `keys` is read on rank 0
 /// only.
-[[gnu::cold]] inline base::names gather_names(std::vector<core::stable_key> keys, const process_history& own,
+[[gnu::cold]] inline base::names gather_names(std::vector<core::stable_key> keys, const process_names& own,
                                                 const finalize::team& all) {
   all.share(keys);
 

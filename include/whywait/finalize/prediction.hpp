@@ -5,7 +5,7 @@
 #include <whywait/core/warning.hpp>
 #include <whywait/finalize/asking.hpp>
 #include <whywait/finalize/naming.hpp>
-#include <whywait/finalize/rank_records.hpp>
+#include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/report/model.hpp>
@@ -98,7 +98,7 @@ struct traced_calls {
 /// Answers the questions on rank 0, into `into.prediction`, from the gathered calls. If the run was longer, answers
 /// from the log cover its beginning and say so. `found` is the outcome of an analysis that also put the questions to
 /// the virtual clocks. Does nothing without questions. Collective.
-[[gnu::cold]] inline void answer_questions(const mpi::state& process, const process_history& history, const finalize::team& all,
+[[gnu::cold]] inline void answer_questions(const mpi::state& process, const process_names& history, const finalize::team& all,
                                            traced_calls calls, const asked_questions& asked,
                                            const explain::outcome& found, report::result& into) {
   if (!calls.asked) return;

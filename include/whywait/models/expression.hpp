@@ -27,7 +27,7 @@ struct expression {
 
 namespace detail {
 
-/// E: and := xor ('.' xor)*     xor := atom ('+' atom)*   atom := node ['|' w] | '(' and ')' ['|' w]
+/// E: and := xor ('.' xor)* xor := atom ('+' atom)* atom := node ['|' w] | '(' and ')' ['|' w]
 /// D: or  := and ('+' and)*     and := atom ('.' atom)*   atom := node | '(' or ')'
 class expression_parser {
  public:

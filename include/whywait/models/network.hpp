@@ -238,7 +238,7 @@ class lattice {
     return false;
   }
 
-  // |n|! / prod n_c! * prod d_c^n_c / prod_{k <= |n|} beta(k)
+  //n|! / prod n_c! * prod d_c^n_c / prod_{k <= |n|} beta(k)
   long double factor(const network& net, std::size_t s, const std::uint32_t* n) const {
     long double f = 1.0L;
     std::size_t k = 0;
