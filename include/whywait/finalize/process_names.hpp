@@ -25,12 +25,13 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Gives a process's records keys that mean the same on all ranks, in place of numbers that mean something in this
-/// process only, and finds the places of keys. Owns no records; build it when nothing is recorded any more.
+/// Replaces the process-local numbers in a process's records by keys that are the same on all ranks, and resolves keys
+/// to places. Does not own the records; create it when recording has stopped.
 class process_names {
  public:
-  /// Fills the keys of `all.history` in. `sources`: code that the compiler counted or times, or null; `code`: its blocks,
-  /// or null; `modules`: those of the process if it is not this one, or null. All must outlive this object, `all` too.
+  /// Sets the keys in `all.history`. `sources` is code that the compiler counted or timed, or null; `code` its blocks,
+  /// or null; `modules` the modules of the process if it is another one, or null. All of them and `all` must outlive
+  /// this object.
   [[gnu::cold]] process_names(process_records& all, const core::site_table& sites, const core::code_source* sources = nullptr,
                               const coverage::code_blocks* code = nullptr, const report::module_list* modules = nullptr)
       : sites_(sites), code_(code), modules_(modules) {
@@ -72,10 +73,10 @@ class process_names {
  private:
   struct meaning {
     const mpi::call_site_table* calls;  // null: a block
-    std::uint32_t number;                   // of the call site, or of the block
+    std::uint32_t number;                   // of the call site or the block
   };
 
-  [[gnu::cold]] void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key stays
+  [[gnu::cold]] void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key wins
     const auto fresh = static_cast<std::uint32_t>(meanings_.size());
     if (known_.intern(key, fresh) == fresh) meanings_.push_back(m);
   }
@@ -89,7 +90,7 @@ class process_names {
   }
 
   [[gnu::cold]] void add_calls(core::location_history& location, const mpi::call_site_table* sites) {
-    if (sites == nullptr) {  // a thread that never called MPI synchronised with no other
+    if (sites == nullptr) {  // a thread that never called MPI has no waits
       core::location_history none;
       none.thread = location.thread;
       location = std::move(none);
@@ -154,8 +155,8 @@ class process_names {
   const core::site_table& sites_;
   const coverage::code_blocks* code_;
   const report::module_list* modules_;
-  base::pod_vector<std::uintptr_t> functions_;  // by site number: what the compiler made a region of, or 0
-  base::key_map known_;  // numbers in meanings_
+  base::pod_vector<std::uintptr_t> functions_;  // by site number: address of a function that the compiler marked, or 0
+  base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
 };
 
