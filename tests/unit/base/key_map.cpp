@@ -32,7 +32,7 @@ TEST_CASE("a key map forgets what is erased and still finds the others") {
   whywait::base::key_map map;
   std::map<std::uint64_t, std::uint32_t> plain;
   std::mt19937_64 random(7);
-  map.erase(4);  // nothing was there
+  map.erase(4);  // erases nothing
   for (std::uint32_t i = 0; i != 20000; ++i) {
     const std::uint64_t key = 1 + random() % 60;
     if (random() % 2 == 0) {

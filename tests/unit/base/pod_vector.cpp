@@ -30,7 +30,7 @@ bool equal(const pod_vector<T>& a, const std::vector<T>& b) {
   return b.empty() || (a.front() == b.front() && a.back() == b.back() && a.end() - a.begin() == std::ptrdiff_t(b.size()));
 }
 
-// The same random changes to both, some lists at a time.
+// Applies the same random changes to both, several lists at a time.
 template <class T, class Make>
 void compare(memory_pool* pool, unsigned seed, Make make) {
   INFO("seed ", seed);
@@ -108,7 +108,7 @@ TEST_CASE("nothing costs nothing") {
 TEST_CASE("more than 2^32 - 1 elements are not had, and what was there stays") {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  return;  // they end a program that asks for so much
+  return;  // they abort on such a large allocation
 #endif
 #endif
   memory_pool pool;

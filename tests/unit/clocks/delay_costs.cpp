@@ -62,7 +62,7 @@ TEST_CASE("at a barrier the last one pays for everybody's wait") {
   r[2].collective(mpi_call::Barrier, 100, 100);
   for (int i = 0; i != 3; ++i) r[i].end_ns = 100;
   const auto out = r.explain(with_costs());
-  // rank 0 waits 60: a 20, b 40; rank 1 waits 30: b 40, scaled by 30/40
+  // rank 0 waits 60, of which a 20 and b 40; rank 1 waits 30, which is b 40 scaled by 30/40
   CHECK(cost_of(out, "a").short_ns == 20);
   CHECK(cost_of(out, "b").short_ns == 70);
   CHECK(out.costs.direct_ns == 90);

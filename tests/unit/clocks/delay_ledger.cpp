@@ -108,7 +108,8 @@ TEST_CASE("replay of random programs with stamps gives the run without overhead,
       REQUIRE(books.wait(handles[c]) == p.waits[c]);
       REQUIRE(begin == measured[c].first.t - p.calls[c].first.t);
       REQUIRE(end == measured[c].second.t - p.calls[c].second.t);
-      // C3: overhead on the critical path without overhead <= delay <= overhead on the measured critical path
+      // C3 (docs/method.md 4.2). The delay lies between the overhead on the critical path without overhead and that on
+      // the measured critical path.
       REQUIRE(p.calls[c].second.carried <= end);
       REQUIRE(end <= books.bound(handles[c].end));
       REQUIRE(books.bound(handles[c].end) <= measured[c].second.carried);
@@ -118,7 +119,7 @@ TEST_CASE("replay of random programs with stamps gives the run without overhead,
       waiting += p.waits[c];
       ++calls;
     }
-    // C8: nothing is received before it was sent
+    // C8 (docs/method.md 4.2). No message is received before it was sent.
     for (const entry& e : p.log) {
       if (e.what != entry::needs || e.to < 0 || e.from < 0) continue;
       const auto &to = handles[static_cast<std::size_t>(e.to)], &from = handles[static_cast<std::size_t>(e.from)];
@@ -142,7 +143,7 @@ TEST_CASE("C4: no result errs by more than the errors on one path") {
     p.keep_record();
     delay_ledger<> exact(4), wrong(4);
     const auto handles = p.fill(exact, [](ns v) { return v; });
-    p.fill(wrong, [](ns v) { return v * 2; });  // every overhead errs by as much as it is
+    p.fill(wrong, [](ns v) { return v * 2; });  // every overhead has an error of its own size
     exact.replay();
     wrong.replay();
     for (std::size_t c = 0; c != handles.size(); ++c) {

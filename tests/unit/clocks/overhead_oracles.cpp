@@ -36,7 +36,7 @@ const json& vectors() {
   return all;
 }
 
-// One call that needs others: own path and inputs.
+// A call with inputs from other ranks; own path and inputs.
 struct outcome {
   ns x = 0, w = 0;
 };
@@ -146,7 +146,7 @@ void check_event(const json& c) {
   }
 }
 
-// A recorded program as the wrappers would have left it, and the constants of its network.
+// A recorded program in the form of the wrappers, with the constants of its network.
 class vector_program {
  public:
   explicit vector_program(const json& c)
@@ -173,7 +173,7 @@ class vector_program {
       CHECK(books_.wait(call) == e["expect"]["w_prime"]);
       CHECK(books_.delay(call.end) == e["expect"]["x_end"]);
       CHECK(books_.trust(call) == quality::exact);
-      CHECK(books_.delay(call.end) <= books_.bound(call.end));  // C3
+      CHECK(books_.delay(call.end) <= books_.bound(call.end));  // C3 (docs/method.md 4.2)
       waits[e["rank"]] += books_.wait(call);
     }
     const json& expected = c_["expected"];
@@ -193,12 +193,12 @@ class vector_program {
   const json& record(const json& pair) const { return *at_.at(place_of(pair)); }
   const handle& handle_of(const json& e) const { return calls_.at({e["rank"], e["i"]}); }
 
-  // When a message that left at the end of its send is there; what the tool put on it counts.
+  // Arrival of a message that leaves at the end of its send, including the tool's share.
   ns arrival(const json& send, ns bytes) const {
     return send["e"].get<ns>() + constant("L") + constant("d_msg") + constant("beta") * bytes;
   }
 
-  // Where a rendezvous of two postings is over: match, then the transfer.
+  // End of the rendezvous of two postings, which is the match and then the transfer.
   struct transfer {
     std::uint32_t event = 0;
     ns at = 0;
@@ -212,7 +212,7 @@ class vector_program {
     books_.needs(m, handle_of(send).begin, sent, constant("d_msg"));
     books_.needs(m, handle_of(post).begin, posted);
     transfer t{m, std::max(sent, posted)};
-    // Without progress the payload leaves when the sender is inside MPI again.
+    // Without asynchronous progress the payload leaves when the sender is inside MPI again.
     if (!k_["async_progress"].get<bool>() && send["kind"] == "issend") {
       const json& wait = waiting_for(send);
       const std::uint32_t p = books_.junction();

@@ -20,7 +20,7 @@ TEST_CASE("what a location did between two instants is the sum of what it did in
     std::int64_t from, to;
     core::stable_key block;
   };
-  std::vector<span> spans;  // what was done when: a block is charged when the instant at its end has come
+  std::vector<span> spans;  // a block is charged when its end time has been reached
   std::int64_t now = 0;
   core::stable_key last = 0;
   const char* sites[] = {"a", "b", "c"};

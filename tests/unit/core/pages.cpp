@@ -46,7 +46,7 @@ TEST_CASE("a supply's pieces are zero and apart, and each can be given back alon
     for (std::size_t at = 0; at < bytes; at += 512) zero = zero && piece[at] == 0;
     for (std::size_t at = 0; at < bytes; at += 512) piece[at] = static_cast<unsigned char>(i + 1);
     pieces.push_back(piece);
-    if (i % 3 == 2) {  // out of the middle of slabs
+    if (i % 3 == 2) {  // from the middle of slabs
       unmap_pages(pieces[i - 1], bytes);
       pieces[i - 1] = nullptr;
     }
@@ -94,7 +94,7 @@ TEST_CASE("a budget gives what it has and no more") {
   CHECK(budget.left() == 60);
   CHECK(budget.used() == 40);
   CHECK_FALSE(budget.take(~std::uint64_t(0)));  // no overflow
-  budget.limit(10);                             // less than is used
+  budget.limit(10);                             // below the memory in use
   CHECK_FALSE(budget.take(1));
   CHECK(budget.left() == 0);
   budget.forget();

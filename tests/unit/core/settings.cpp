@@ -16,10 +16,10 @@ struct variable {
   std::string name, value;
 };
 
-// What the tests themselves may have been told (WHYWAIT_ORACLES) is no setting.
+// WHYWAIT_ORACLES configures the tests and is not a setting of whywait.
 const bool forgotten = unsetenv("WHYWAIT_ORACLES") == 0;
 
-// Sets variables for one test.
+// Sets environment variables for one test.
 class environment {
  public:
   environment(std::initializer_list<variable> variables) : set_(variables) {
@@ -108,7 +108,7 @@ TEST_CASE("a misspelt variable is named, whatever its length") {
   const std::string longer = "WHYWAIT_" + std::string(200, 'X');
   const environment f{{longer, "x"}};
   CHECK(refused().size() == 2);
-  const environment g{{"WHYWAIT_OUTPUT2", "x"}};  // begins like one that exists
+  const environment g{{"WHYWAIT_OUTPUT2", "x"}};  // begins like an existing one
   CHECK(refused().size() == 3);
 }
 

@@ -11,7 +11,7 @@ using namespace whywait::core;
 
 namespace {
 
-// Open tables stay: they belong to a process.
+// Tables are never released, because they belong to a process.
 site_table& new_table() {
   auto* const table = new (map_pages(sizeof(site_table), false)) site_table();
   REQUIRE(table->open());
@@ -31,7 +31,7 @@ TEST_CASE("a site has one number, whoever asks, and its names are copies") {
   CHECK(sites[id].line == 12);
   CHECK(sites[id].kind == site_kind::region);
   CHECK(sites.intern(site_kind::region, "region", "dir/file.cpp", 12) == id);
-  CHECK(sites.intern(site_kind::region, "region", "elsewhere/file.cpp", 12) == id);  // built from another directory
+  CHECK(sites.intern(site_kind::region, "region", "elsewhere/file.cpp", 12) == id);  // built in another directory
   CHECK(sites.size() == id + 1);
 }
 

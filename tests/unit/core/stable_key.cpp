@@ -8,7 +8,7 @@
 
 using namespace whywait::core;
 
-// The numbers mean the same on every rank and in every version: they are fixed here.
+// The keys must be equal on every rank and in every version, so the test fixes their values.
 static_assert(key_of("") == key_of(nullptr), "no text is the empty text");
 static_assert(key_of("main") != key_of("main "), "");
 static_assert(combine(1, 2) != combine(2, 1), "order matters");

@@ -12,7 +12,7 @@ using namespace whywait::core;
 
 namespace {
 
-// What `speak` writes to standard error.
+// Returns what `speak` writes to standard error.
 template <class Speak>
 std::string heard(Speak speak) {
   int ends[2];

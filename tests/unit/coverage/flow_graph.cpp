@@ -91,14 +91,14 @@ TEST_CASE("random flow graphs: every block's form gives what a random walk did")
     flow_graph f;
     f.blocks.resize(n);
     for (std::uint32_t b = 0; b != n; ++b) f.blocks[b].lines = {static_cast<int>(b) + 1};
-    // each block leads on to a later one, so that every walk ends; and some anywhere; the last one to the exit
+    // each block has an arc to a later one, so that every walk ends, and random arcs; the last one leads to the exit
     const auto add = [&](std::uint32_t from, std::uint32_t to) { f.arcs.push_back({from, to, true, false}); };
     add(0, 2);
     for (std::uint32_t b = 2; b != n; ++b) {
       add(b, b + 1 == n ? 1 : b + 1 + random() % (n - b - 1));
       for (std::uint32_t more = random() % 3; more != 0; --more) add(b, 2 + random() % (n - 2));
     }
-    // a spanning tree, with the arc from exit to entry in it, needs no counters
+    // the arcs of a spanning tree that contains the arc from exit to entry need no counters
     std::vector<std::uint32_t> group(n);
     for (std::uint32_t b = 0; b != n; ++b) group[b] = b;
     const auto join = [&](std::uint32_t a, std::uint32_t b) {

@@ -12,7 +12,7 @@ namespace data = whywait::data;
 
 namespace {
 
-// A loop whose iterations are dealt out, and what each rank then touches.
+// A loop whose iterations are distributed, with the elements that each rank then accesses.
 struct dealt {
   std::deque<data::index_set> iterations, elements;
 
@@ -77,7 +77,7 @@ TEST_CASE("a star and a box of two dimensions are told apart") {
         .infer(space, space);
   };
   CHECK(stencil(false).text() == "stencil with offsets (-1, 0), (0, -1), (0, 0), (0, 1), (1, 0)");
-  // In one block of each rank only the corner itself tells: one of the four is enough for a rank.
+  // With one block per rank only the corner distinguishes them; one of the four is enough for a rank.
   const auto box = stencil(true);
   CHECK(box.kind == data::access_kind::offsets);
   CHECK(box.offsets.size() == 9);

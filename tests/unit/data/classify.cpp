@@ -229,7 +229,7 @@ TEST_CASE("records of several threads are taken in the order of their time") {
   const core::data_record* chunk = &late;
   ranks[0].locations.push_back({{&chunk, 63, 1}, {}});
   explain::simulated_transport transport(2);
-  // Equal times: the first location goes first, so its send comes before the other thread's write.
+  // At equal times the first location comes first, so its send precedes the other thread's write.
   CHECK(data::classify(transport, ranks).classes[0].chain.producer == key("thread 0"));
   late.time = 1;
   const auto out = data::classify(transport, ranks);

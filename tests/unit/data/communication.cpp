@@ -45,7 +45,7 @@ base::names known() {
   return out;
 }
 
-/// Two ranks hand each other a row of 64 elements that was written once and is sent three times.
+/// Two ranks exchange a row of 64 elements that is written once and sent three times.
 data::communication halos() {
   program p(2);
   const auto u = p.object("u", {16, 64}, 8);
@@ -61,7 +61,7 @@ data::communication halos() {
   return out;
 }
 
-/// Four ranks own the rows of `a`, but run a loop over its columns.
+/// Four ranks own the rows of `a` but run a loop over its columns.
 data::communication columns_of_rows() {
   program p(4);
   const auto a = p.object("a", {16, 16}, 8);
@@ -84,7 +84,7 @@ data::communication columns_of_rows() {
   return out;
 }
 
-/// Two threads count in the same cache lines.
+/// Two threads increment counters in the same cache lines.
 data::communication counters(std::uint64_t lines = 1, std::uint64_t most_granules = 4096) {
   program p(1);
   const auto sum = p.object("sum", {8 * lines}, 8);

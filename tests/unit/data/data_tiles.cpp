@@ -20,11 +20,11 @@ namespace core = whywait::core;
 namespace data = whywait::data;
 using core::data_op;
 using core::data_record;
-using way = data::access;  // access() is a call of the system
+using way = data::access;  // access() is a system call
 
 namespace {
 
-/// (op, flags, object) -> bytes.
+/// Maps (op, flags, object) to bytes.
 using touched = std::map<std::tuple<int, int, std::uint32_t>, std::set<std::uint64_t>>;
 
 void put(touched& all, const data_record& r) {
@@ -77,7 +77,7 @@ TEST_CASE("accesses of 1 to 64 bytes anywhere are exact, across ends of tiles an
   constexpr std::size_t size = 5 * data::tile::bytes;
   alignas(4096) static char memory[size];
   for (int round = 0; round != 60; ++round) {
-    // arrays that begin and end anywhere, and may lie over each other: the newest has the bytes
+    // arrays at arbitrary places that may overlap, where the newest owns the bytes
     struct piece {
       std::uint64_t base = 0;
       std::uint32_t object = 0;
@@ -121,7 +121,7 @@ TEST_CASE("accesses of 1 to 64 bytes anywhere are exact, across ends of tiles an
 }
 
 TEST_CASE("one table of tiles after the other, if there is no memory for more") {
-  // 64 tiles, whatever the budget, and 3000 are touched; twice more than a table may ever have
+  // 64 tiles are always available and 3000 are touched, twice more than a table may hold
   const std::unique_ptr<data::data_objects> arrays(new data::data_objects());
   REQUIRE(arrays->open());
   struct pages {
@@ -133,7 +133,7 @@ TEST_CASE("one table of tiles after the other, if there is no memory for more") 
   none.limit(0);
   data::tile_table& tiles = *new (room.table) data::tile_table;
   REQUIRE(tiles.open(*arrays, none));
-  const std::uint64_t base = std::uint64_t{1} << 40;  // nobody reads what is there
+  const std::uint64_t base = std::uint64_t{1} << 40;  // never dereferenced
   core::data_object shape;
   shape.key = 1;
   shape.extent[0] = 3000 * data::tile::bytes;
@@ -179,7 +179,7 @@ TEST_CASE("one table of tiles after the other, if there is no memory for more") 
 }
 
 TEST_CASE("random places of an array that needs more tiles than there may be are all recorded") {
-  // nobody reads what is there: 200 MB, 50000 tiles
+  // never dereferenced; 200 MB, 50000 tiles
   const auto base = reinterpret_cast<const double*>(std::uintptr_t{1} << 41);
   const std::size_t size = std::size_t{25} << 20;
   const whywait::registered_array array("huge", base, whywait::shape(size));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr data::region all{0, 64, 0, 0};
 
-// Knows the names that tests use.
+// Resolves the names that tests use.
 class names final : public data::naming {
  public:
   std::string data(core::stable_key k) const override { return find(k, {"u", "table"}); }

@@ -11,7 +11,7 @@ namespace data = whywait::data;
 
 namespace {
 
-// The sets that the ranks of an owner function write, one element at a time.
+// The sets that the ranks of an owner function write, element by element.
 std::vector<data::index_set> written(const data::index_space& space, const data::distribution& d, std::int32_t ranks) {
   std::vector<data::index_set> out(static_cast<std::size_t>(ranks));
   for (std::uint64_t e = 0; e != space.size(); ++e) {
@@ -111,7 +111,7 @@ TEST_CASE("whatever is inferred owns the cells as a table of all cells does") {
     const data::distribution truth(maps, ranks);
     for (std::uint64_t e = 0; e != space.size(); ++e) table.push_back(truth.owner(e));
     if (pick(0, 3) == 0) {
-      for (std::int32_t& owner : table) owner = static_cast<std::int32_t>(pick(0, cells - 1));  // no rule at all
+      for (std::int32_t& owner : table) owner = static_cast<std::int32_t>(pick(0, cells - 1));  // arbitrary owners
     }
     std::vector<data::index_set> sets(static_cast<std::size_t>(cells));
     for (std::uint64_t e = 0; e != space.size(); ++e) sets[static_cast<std::size_t>(table[static_cast<std::size_t>(e)])].add({e, 1, 0, 1});

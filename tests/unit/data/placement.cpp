@@ -28,7 +28,8 @@ class names final : public data::naming {
   std::string place(core::stable_key k) const override { return k == key("update") ? "update" : k == key("fill") ? "fill" : "?"; }
 };
 
-// Rank r of 4 fills `u` (n elements of 8 bytes, the whole array everywhere) as `data` says and updates `v` from it as `loop` says.
+// Rank r of 4 writes `u` (n elements of 8 bytes, allocated completely on every rank) as distributed by `data` and
+// updates `v` from it in a loop distributed by `loop`.
 data::placement_report loop_over(std::uint64_t n, const data::dimension_map& data, const data::dimension_map& loop, bool stencil) {
   program p(4);
   const auto u = p.object("u", {n}, 8), v = p.object("v", {n}, 8);

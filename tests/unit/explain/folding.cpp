@@ -16,7 +16,8 @@ bool synchronises(const sync_record& r) {
          r.has(flag::contributes) && r.has(flag::consumes);
 }
 
-/// Cuts a run at some of its operations that synchronise all, as the recorder does, and explains the pieces in turn.
+/// Cuts a run at some of the operations that synchronise all ranks, like the recorder, and explains the pieces in
+/// order.
 class cutter {
  public:
   cutter(run& whole, explain::options settings) : whole_(whole), settings_(std::move(settings)) {
@@ -66,7 +67,7 @@ class cutter {
       const std::uint32_t last =
           until != nullptr ? (*until)[i] : static_cast<std::uint32_t>(all.records.size()) - 1;
       const std::size_t before = carried_[i].size() + (from_[i] != 0 ? 1 : 0);
-      const auto place = [&](std::uint32_t record) {  // of a record of this epoch
+      const auto place = [&](std::uint32_t record) {  // index of a record of this epoch
         return static_cast<std::uint32_t>(record - from_[i] + before);
       };
       l.records.clear();
@@ -138,12 +139,12 @@ class cutter {
   explain::options settings_;
   std::vector<explain::epoch_memory> memories_;
   std::vector<std::vector<std::uint32_t>> cuts_;
-  std::vector<std::vector<std::pair<std::uint32_t, bool>>> carried_;  ///< record of the run, whether it is met
+  std::vector<std::vector<std::pair<std::uint32_t, bool>>> carried_;  ///< record index in the run, whether it is met
   std::vector<std::uint32_t> from_;
   std::vector<std::int64_t> begin_ns_;
 };
 
-// All that is said of the waits. The order in which late senders' messages were received is not followed across cuts.
+// All results about waits. The order in which late senders' messages were received is not tracked across cuts.
 std::string words(const explain::outcome& out) {
   std::ostringstream s;
   const auto shares = [&](const std::vector<explain::location_share>& list) {
@@ -182,7 +183,7 @@ TEST_CASE("on 1,000 random programs the epochs folded say what the whole run say
   for (std::uint64_t seed = 1; seed <= programs(1000); ++seed) {
     reference::program truth(seed, shape_with_cuts(seed));
     explain::options settings = run::exact();
-    if (seed % 2 == 0) settings.classes_per_key = 2;  // so that there is no room for some
+    if (seed % 2 == 0) settings.classes_per_key = 2;  // forces some classes to be dropped
     const std::string expected = words(truth.histories().explain(settings));
     cutter pieces(truth.histories(), settings);
     CAPTURE(seed);
@@ -232,7 +233,8 @@ TEST_CASE("virtual clocks of the epochs add up to those of the whole run") {
 }
 
 TEST_CASE("messages under way at the end of an epoch are as exact as others") {
-  // Rank 0: buffered 1, unfinished 2 and 3 (nobody has posted a receive; one is posted, late). Rank 1: receive 4.
+  // Rank 0 has sent 1 (buffered), 2 and 3 (unfinished; a receive for one of them is posted late). Rank 1 has posted
+  // receive 4.
   run r(2);
   r[0].send(100, 110, 1, 1);
   const std::uint32_t second = r[0].post_send(120, 130, 1, 2);

@@ -15,7 +15,7 @@ using namespace histories;
 
 namespace {
 
-// Rank 0 waits for rank 1 once per entry, always at the same two sites; the sender's block differs.
+// Rank 0 waits for rank 1 once per entry at the same two sites; only the sender's block differs.
 run waits_for(const std::vector<std::string>& guilty) {
   run r(2);
   std::uint64_t t = 0;
@@ -83,7 +83,7 @@ TEST_CASE("classes of several ranks meet under one leader, the earliest") {
 
 namespace {
 
-// A packet of random classes: keys and slots of few values, lists of few locations and blocks.
+// A packet of random classes, with keys and slots from small ranges and a few locations and blocks.
 base::packet random_classes(std::mt19937_64& random) {
   std::map<std::pair<core::stable_key, std::uint32_t>, int> names;
   for (auto n = random() % 5; n != 0; --n) names[{random() % 3, static_cast<std::uint32_t>(random() % 3)}] = 0;
@@ -326,7 +326,7 @@ TEST_CASE("leaders found by up to three processes together are those of a plain 
     struct looking {
       core::stable_key key;
       explain::class_sums sums;
-      std::vector<explain::shape_entry> shape;  // by name
+      std::vector<explain::shape_entry> shape;  // sorted by name
       std::vector<explain::merge_scratch::share> numbered;
       std::size_t process;
       std::uint32_t number, slot;
@@ -334,7 +334,7 @@ TEST_CASE("leaders found by up to three processes together are those of a plain 
     explain::merge_scratch scratch;
     const explain::shape_leaders none;
     const std::size_t processes = 1 + random() % 3;
-    std::vector<explain::block_table> tables(2 * processes);  // two ranks each, which number their blocks in their own way
+    std::vector<explain::block_table> tables(2 * processes);  // two ranks each, with their own block numbers
     for (explain::block_table& t : tables) {
       for (int i = 0; i != 6; ++i) t.intern(1 + random() % 9);
     }

@@ -85,8 +85,8 @@ TEST_CASE("waits below the threshold join the largest class of their key") {
   REQUIRE(out.waits.size() == 1);
   CHECK(out.waits[0].count == 3);
   CHECK(out.waits[0].wait_ns == 905);
-  // The 5 ns are unexplained; the later explanation names the 5 ns of work that had been left aside, so that
-  // the time in the call (-5) is what the presentation cuts.
+  // The 5 ns are unexplained. The later explanation contains the 5 ns of work that had been omitted, so that the
+  // presentation removes the time in the call (-5).
   CHECK(total(out.waits[0].residual, "work") == 905);
   CHECK(sum(out.waits[0].residual) + out.waits[0].unexplained_ns == 905);
 }

@@ -17,7 +17,7 @@ TEST_CASE("an exchange brings every packet to its rank, until nobody has anythin
   t.exchange(
       [&](std::int32_t i, auto&& to, std::size_t room) {
         CHECK(room > 0);
-        if (said[static_cast<std::size_t>(i)]++ > 1) return;  // twice
+        if (said[static_cast<std::size_t>(i)]++ > 1) return;  // sends twice
         for (std::int32_t k = 0; k <= i; ++k) put(to(k), i);
       },
       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
@@ -75,7 +75,7 @@ TEST_CASE("ranks that wait for each other in a circle are an error, not a hang")
 
 TEST_CASE("no clock error whatever makes the ranks wait for each other in a circle") {
   using namespace histories;
-  // Each sends before it receives, but every clock claims that the other's send came while it was receiving.
+  // Each sends before it receives, but by its clock the other's send comes during its receive.
   run r(2);
   for (int k = 0; k != 3; ++k) {
     const auto t = static_cast<std::uint64_t>(100 * k);
@@ -146,7 +146,8 @@ TEST_CASE("before a rank advances its memory is asked for, step by step, and the
       [&](std::int32_t i, auto&& post) {
         CHECK(asked[static_cast<std::size_t>(i)] == steps);
         asked[static_cast<std::size_t>(i)] = 0;
-        // A round when all of the round before have come: two letters to the next rank, one to any other.
+        // Starts a round when all messages of the previous round have arrived, with two messages to the next rank and
+        // one to another.
         int& mine = sent[static_cast<std::size_t>(i)];
         for (; mine != rounds && heard[static_cast<std::size_t>(i)] >= 2 * mine; ++mine) {
           for (int k = 0; k != 2; ++k) {

@@ -96,7 +96,7 @@ TEST_CASE("beyond the lattice Bard and Schweitzer answer and state their error")
   std::vector<std::uint32_t> n(ranks, 1);
   std::vector<double> rate(ranks);
   m.per_customer(n.data(), rate.data());
-  // a rank alone at its processor never queues there: this is the machine repairman, and exact
+  // a rank alone on its processor never queues there, which is the machine repairman model and exact
   network repair;
   repair.add({station::kind::delay}, {1.0}).add({}, {0.05});
   const double truth = throughput(repair, ranks).back() / static_cast<double>(ranks);

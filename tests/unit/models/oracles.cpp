@@ -14,7 +14,7 @@
 
 namespace {
 
-using json = nlohmann::ordered_json;  // nodes in the order of the file: it is the order of the start
+using json = nlohmann::ordered_json;  // keeps the order of nodes in the file, which is the order of the start
 using namespace whywait::models;
 
 const json& oracles() {
@@ -140,7 +140,7 @@ void check_parallelism(const json& expected, const solution& s) {
   for (const auto& p : s.populations) got[p.first] += p.second;
   for (const auto& item : expected.items()) {
     const double mine = got[counts_of(item.key())];
-    // probabilities that are themselves tiny are compared to 1e-13 absolute
+    // tiny probabilities are compared to 1e-13 absolute
     CHECK_MESSAGE(std::fabs(mine - item.value().get<double>()) <= 1e-9 * mine + 1e-13, "p(" << item.key() << ")");
   }
   double all = 0.0;
@@ -286,7 +286,7 @@ void check_equations(const json& c) {
   const std::vector<segment> pieces = parallel_sequences({a, x}, {b, b}, m);
   REQUIRE(pieces.size() == expect.at("par_of_seq_[A,C]_[B,B]").size());
   for (std::size_t i = 0; i != pieces.size(); ++i) check_segment(pieces[i], expect["par_of_seq_[A,C]_[B,B]"][i]);
-  // the routes behind this case are not in the file: they follow from its three visit counts 43/34, 15/17, 5/4
+  // the file lacks the routes of this case; they follow from its visit counts 43/34, 15/17 and 5/4
   check_segment(flowchart(std::vector<segment>{a, b, x}, {{0, .5, .5, 0}, {.3, 0, .7, 0}, {0, .2, 0, .8}}),
                 expect.at("flowchart"));
 }
@@ -375,7 +375,7 @@ TEST_CASE("the algebra finds the segments of the oracle's series-parallel progra
     REQUIRE(ours.complete);
     REQUIRE(fluid.complete);
     const double truth = c["expect"]["T"];
-    // the oracle integrates numerically and folds in pairs; a fork of three (the last program) is mixed at once here
+    // the oracle integrates numerically and folds in pairs; here a fork of three (the last program) is mixed at once
     CHECK_MESSAGE(near(ours.whole.mean, c["extra"]["variance_aware"], id == "random_sp_5" ? 3e-3 : 2e-4),
                   ours.whole.mean << " " << c["extra"]["variance_aware"]);
     CHECK_MESSAGE(near(fluid.whole.mean, c["extra"]["heuristic_5_4"], 1e-9),

@@ -9,7 +9,7 @@ using whywait::mpi::epoch_schedule;
 
 namespace {
 
-// A program whose meetings fill `percent` more of the memory of its fullest process each.
+// A program in which the fullest process fills another `percent` of its memory between meetings.
 struct meetings {
   epoch_schedule schedule{};
   double full = 0;
@@ -40,7 +40,8 @@ TEST_CASE("memory that fills evenly is never more than its part full, and is sel
     CAPTURE(each);
     CHECK((program.ended > 0) == (each > 0.0005));
     if (each <= 0.01) CHECK(program.compared < 1500);
-    if (each >= 0.01) CHECK(program.ended * (epoch_schedule::most_ppm * 1e-4) < 4 * 100000 * each);  // epochs are not small
+    // epochs are not small
+    if (each >= 0.01) CHECK(program.ended * (epoch_schedule::most_ppm * 1e-4) < 4 * 100000 * each);
   }
 }
 

@@ -9,7 +9,7 @@ using namespace whywait;
 
 namespace {
 
-/// What `work` writes to standard error.
+/// Returns what `work` writes to standard error.
 template <class Work>
 std::string said_by(Work work) {
   char name[] = "/tmp/whywait_said_XXXXXX";
@@ -79,7 +79,7 @@ TEST_CASE("a reader of damaged files never fails, and says what it cannot read i
   std::vector<std::string> names = whole.files(), contents;
   REQUIRE(names.size() == 3);
   for (const std::string& name : names) contents.push_back(read_all(whole.path + "/" + name));
-  // where something stands: bits of empty pages are no damage
+  // positions of non-empty data; changes of empty pages are harmless
   std::vector<std::vector<std::size_t>> used(contents.size());
   for (std::size_t f = 0; f < contents.size(); ++f)
     for (std::size_t i = 0; i < contents[f].size(); ++i)
@@ -106,5 +106,5 @@ TEST_CASE("a reader of damaged files never fails, and says what it cannot read i
     for (std::size_t at = 0; at < said.size(); at = said.find('\n', at) + 1)
       REQUIRE(said.compare(at, 9, "whywait: ") == 0);
   }
-  CHECK(reported > 400);  // most damage leaves most of the rest
+  CHECK(reported > 400);  // most damage leaves most of the data intact
 }

@@ -32,7 +32,7 @@ TEST_CASE("a thread has one location, found again by every module, and outlives 
     first = record::this_location();
     REQUIRE(first != nullptr);
     CHECK(record::this_location() == first);
-    record::detail::here = &record::detail::nowhere.head;  // as a module that has not recorded yet sees it
+    record::detail::here = &record::detail::nowhere.head;  // like in a module that has not recorded yet
     CHECK(record::this_location() == first);
     CHECK(first->finished == 0);
     { region r("outlives"); }
@@ -123,7 +123,7 @@ TEST_CASE("with recording switched off there is no location, and marking is harm
     end("not recorded");
     CHECK(record::this_location() == nullptr);
     CHECK(place.known_id() == 0);
-    // its visit was counted where only this thread counts, and its number is not looked up by anybody
+    // its visit was counted in the thread-local slot, without a lookup of its number
     CHECK(record::detail::here == &record::detail::off_here.head);
     CHECK(record::detail::off_here.visits == record::path_entry::visited + 1);
     CHECK(place.id() == core::site_table::overflow);
@@ -139,7 +139,7 @@ TEST_CASE("a forked child records into a location of its own, the parent goes on
   const std::uint64_t visits = recorded().visits("in parent and child");
   const pid_t child = fork();
   if (child == 0) {
-    // `around` is still open here, on the parent's copy of the stack: leaving it must do no harm either
+    // `around` is still open on the parent's copy of the stack; leaving it must be harmless
     record::location* const own = record::this_location();
     bool right = own != nullptr && own != mine && own->path.depth() == 0 && core::the_registry()->location_count == 1;
     for (int i = 0; i < 10; ++i) region r("in parent and child");

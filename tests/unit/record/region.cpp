@@ -108,7 +108,7 @@ TEST_CASE("ending the outer region first is counted, both are ended, and the rep
     CHECK(first_mismatch() == "whywait::end(\"outer\") at a.cpp:3, but \"inner\" (a.cpp:2) is the innermost open region");
     whywait::end("inner", "dir/a.cpp", 4);
     CHECK(recorded().here().mismatched_ends == 2);
-    CHECK(recorded().here().first_mismatch.what == mismatch::fault::wrong_order);  // the first stays
+    CHECK(recorded().here().first_mismatch.what == mismatch::fault::wrong_order);  // the first one is kept
   });
 }
 

@@ -38,7 +38,7 @@ TEST_CASE("the outcome becomes seconds, places and names") {
   CHECK(w.residual[1].visits_seconds == 1.5);
   CHECK(w.waiters.size() == 7);
   CHECK(w.causers[0].seconds == 18.9);
-  CHECK(w.advice.empty());  // no rules were asked
+  CHECK(w.advice.empty());  // no rules were evaluated
 }
 
 TEST_CASE("the most costly wait and the largest block come first") {
@@ -57,7 +57,7 @@ TEST_CASE("residual and remainder add up to the wait whatever the outcome says")
   for (int i = 0; i < 500; ++i) {
     explain::explanation e = late_sender();
     e.wait_ns = std::abs(ns(random));
-    e.unexplained_ns = ns(random);  // wrong on purpose
+    e.unexplained_ns = ns(random);  // inconsistent on purpose
     e.residual.clear();
     double scale = 1;
     for (int t = 0; t < 20; ++t) {

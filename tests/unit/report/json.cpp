@@ -1,4 +1,4 @@
-// g++ 12 with -fsanitize warns inside of libstdc++'s <regex>, which valijson uses (GCC bug 105562).
+// g++ 12 with -fsanitize warns inside libstdc++'s <regex>, which valijson uses (GCC bug 105562).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -41,11 +41,11 @@ json read(const std::string& path) {
   return json::parse(in);
 }
 
-/// The complaints of docs/schema.json about a document; empty: it is valid.
+/// Violations of docs/schema.json in a document; empty if it is valid.
 std::string complaints(const json& document) {
   static const json text = read(std::string(WHYWAIT_TEST_SOURCE_DIR) + "/docs/schema.json");
   static const valijson::Schema* const schema = [] {
-    auto* made = new valijson::Schema;  // kept to the end of the process
+    auto* made = new valijson::Schema;  // kept until the process ends
     valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(text), *made);
     return made;
   }();
@@ -62,7 +62,7 @@ std::string complaints(const json& document) {
   return out;
 }
 
-/// Every field of what is said about data at least once.
+/// A data result that uses every field at least once.
 data::communication about_data() {
   data::communication_class k;
   k.data = "u";

@@ -43,7 +43,7 @@ TEST_CASE("what virtual clocks found is named and in seconds") {
   CHECK(r.ledger.critical_path[0].saving_seconds == 4.2);
   CHECK(r.ledger.critical_path[1].saving_seconds == 0.0);
   CHECK(r.ledger.critical_path[2].block == "inside MPI_Allreduce in norm (main.cpp:44)");
-  CHECK_FALSE(r.ledger.critical_path[2].saving_seconds.has_value());  // not asked
+  CHECK_FALSE(r.ledger.critical_path[2].saving_seconds.has_value());  // not computed
   CHECK(r.ledger.delay_costs[0].long_seconds == 2);
   CHECK(r.ledger.delays.terminal_seconds == 10);
   CHECK(r.ledger.overhead.without_seconds == 12);
@@ -90,7 +90,7 @@ TEST_CASE("the text shows the efficiencies, the critical path with what halving 
 
 TEST_CASE("of overhead below one percent only the bound is told, without calibration nothing") {
   explain::outcome o = example();
-  o.without_overhead.bound_ns = 80000000;  // and 20 ms that the constants may be wrong
+  o.without_overhead.bound_ns = 80000000;  // and 20 ms uncertainty of the constants
   for (explain::explanation& e : o.waits) e.compensated_ns = e.wait_ns;
   std::string said = text(o);
   CHECK(has(said, "\n    measuring made the run longer by at most 100 ms (0.8 %)\n"));
@@ -114,7 +114,7 @@ TEST_CASE("delay costs are told where they divide the waiting in another way tha
   explain::outcome o = example();
   const std::string differ =
       "the same waiting by proportion (delay costs): compute_interior 14.0 s (2.0 s\n    of it through others)\n";
-  CHECK(has(text(o), differ));  // the explanations say 17.2 s and 1.5 s
+  CHECK(has(text(o), differ));  // the explanations contain 17.2 s and 1.5 s
   o.costs.blocks = {{compute, 17 * second, 0}, {pack, 1500000000, 0}};
   CHECK_FALSE(has(text(o), "by proportion"));
 }

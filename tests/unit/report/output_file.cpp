@@ -16,7 +16,7 @@ using whywait::report::output_file;
 
 namespace {
 
-/// An empty folder that goes away again.
+/// A temporary folder, removed with its content.
 struct folder {
   fs::path path;
   folder() {

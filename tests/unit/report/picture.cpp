@@ -33,7 +33,7 @@ picture_node node(ran what, core::stable_key key, std::int64_t ns, std::uint32_t
   return n;
 }
 
-/// The late rank refines more and does one thing that the other does not.
+/// The late rank refines more and runs one block that the other does not.
 explain::wait_picture sides() {
   explain::wait_picture p;
   p.waiter.rank = 1;
@@ -82,7 +82,7 @@ TEST_CASE("what both ran stands side by side, what one ran stands alone") {
   CHECK(p.causer.rank == 0);
   CHECK(p.waiter.seconds == doctest::Approx(0.045));
   CHECK(p.causer.seconds == doctest::Approx(0.077));
-  REQUIRE(p.rows.size() == 6);  // code without a region was too short to mention
+  REQUIRE(p.rows.size() == 6);  // code outside regions is too short to list
   CHECK(p.rows[0].name == "pack_halo");
   CHECK(p.rows[1].kind == "loop");
   CHECK(p.rows[1].waiter->count == 10);
@@ -181,7 +181,7 @@ TEST_CASE("alignment keeps every row of both sides in its order") {
     }
     std::size_t pairs = 0, common = 0;
     for (const report::picture_row& r : p.rows) pairs += r.waiter && r.causer ? 1 : 0;
-    // longest common subsequence of the places, the plain way
+    // longest common subsequence by the textbook algorithm
     const auto& a = both.waiter.nodes;
     const auto& b = both.causer.nodes;
     std::vector<std::vector<std::size_t>> lcs(a.size() + 1, std::vector<std::size_t>(b.size() + 1, 0));
@@ -189,7 +189,7 @@ TEST_CASE("alignment keeps every row of both sides in its order") {
       for (std::size_t j = b.size(); j-- != 0;)
         lcs[i][j] = a[i].key == b[j].key ? lcs[i + 1][j + 1] + 1 : std::max(lcs[i + 1][j], lcs[i][j + 1]);
     common = lcs[0][0];
-    CHECK(7 * pairs >= 6 * common);  // equal counts weigh a little: never at the price of more than a seventh
+    CHECK(7 * pairs >= 6 * common);  // the weight of equal counts may cost at most a seventh
     CHECK(left.size() == a.size());
     CHECK(right.size() == b.size());
     for (std::size_t i = 0; i < a.size(); ++i) CHECK(left[i] == static_cast<std::int64_t>(a[i].count));

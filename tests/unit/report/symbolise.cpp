@@ -24,12 +24,12 @@ namespace {
 
 const void* seen_address = nullptr;
 
-/// Stands for MPI: keeps the address it returns to.
+/// Stands in for MPI and stores its return address.
 [[gnu::noinline]] void seen() { seen_address = __builtin_return_address(0); }
 
 [[gnu::noinline]] int call_from_here() {
   seen();
-  __asm__ volatile("");  // no tail call: it would return to our caller
+  __asm__ volatile("");  // prevents a tail call
   return __LINE__ - 2;
 }
 
@@ -40,7 +40,7 @@ std::string read(const fs::path& path) {
 
 enum class without { nothing, debug_information, all_symbols, sections };
 
-/// A copy of a library as `strip` would leave it: sections are declared empty in the section header table.
+/// A copy of a library without some sections, like after `strip`; the section header table declares them as empty.
 void copy_library(const fs::path& from, const fs::path& to, without what) {
   std::string bytes = read(from);
   REQUIRE(bytes.size() > sizeof(Elf64_Ehdr));
@@ -71,7 +71,7 @@ void copy_library(const fs::path& from, const fs::path& to, without what) {
   std::ofstream(to, std::ios::binary) << bytes;
 }
 
-/// The fixture library, loaded from a folder of its own under a name of its own.
+/// The fixture library, loaded from its own folder under its own name.
 class library {
  public:
   explicit library(without what, const char* name = "libplugin.so") {
@@ -92,7 +92,7 @@ class library {
   library(const library&) = delete;
   library& operator=(const library&) = delete;
 
-  /// Calls a function of the library; its call's line, and the return address in `seen_address`.
+  /// Calls a function of the library. Returns the line of the call and stores the return address in `seen_address`.
   int call(const char* name) const {
     auto* const function = reinterpret_cast<int (*)(void (*)())>(::dlsym(handle_, name));
     REQUIRE((function != nullptr));
@@ -136,7 +136,7 @@ TEST_CASE("a call in the program itself is found whatever its address is in this
   const code_place where = look.of_call(seen_address);
   CHECK(where.module == std::string(program_invocation_short_name));
   CHECK(where.function.find("call_from_here") != std::string::npos);
-  if (!where.file.empty()) {  // tests may be built without debug information
+  if (!where.file.empty()) {  // tests may lack debug information
     CHECK(base(where.file) == "symbolise.cpp");
     CHECK(where.line == line);
   }
@@ -178,14 +178,14 @@ TEST_CASE("without libdw the exported names and offsets remain") {
     CHECK(where.line == 0);
     CHECK(where.module == "libplugin.so");
   }
-  symboliser wrong("libm.so.6");  // a library without the functions
+  symboliser wrong("libm.so.6");  // a library without these functions
   CHECK_FALSE(wrong.has_debug_information());
 }
 
 TEST_CASE("the same call has the same module and offset at another address") {
   const library one(without::nothing);
   const library two(
-      without::nothing);  // a second copy, mapped elsewhere: what address randomisation does on another rank
+      without::nothing);  // a second copy at another address, like address randomisation on another rank
   symboliser look;
   one.call("symbols_plain_call");
   const void* const first_address = seen_address;

@@ -36,7 +36,7 @@ std::size_t widest_line(const std::string& all) {
   return most;
 }
 
-/// Puts an environment variable back as it was.
+/// Restores an environment variable.
 class environment {
  public:
   explicit environment(const char* name) : name_(name) {
@@ -288,7 +288,7 @@ TEST_CASE("steps and counted lines stand under the block that they are part of")
                 term(step, 0, 0, 100, 40), term(700, 0, 0, 5, 0)};
   e.residual[2].within = between_key;
   e.residual[3].within = compute;
-  e.residual[4].within = waitall;  // an interval that is not listed took no longer: its lines tell nothing
+  e.residual[4].within = waitall;  // an interval that is not listed took no longer, so its lines are not shown
   explain::outcome o = outcome({e});
   o.meanings = {{between_key, explain::block_kind::between, waitall, send}};
   const std::string out = report::text_of(report::assemble(o, known, facts()));
@@ -328,7 +328,7 @@ TEST_CASE("at most six waits are shown, the rest is one line with its sum") {
   for (int i = 0; i < 18; ++i) {
     explain::explanation e = late_sender();
     e.wait_ns = second;
-    e.why = static_cast<explain::pattern>(i % 9);  // of one kind they would be shapes of one wait
+    e.why = static_cast<explain::pattern>(i % 9);  // with one pattern they would be shapes of one wait
     if (i >= 9) std::swap(e.operation, e.cause);
     e.residual = {term(compute, second, 0, 1, 0)};
     many.push_back(e);
@@ -469,7 +469,7 @@ TEST_CASE("a terminal is coloured unless NO_COLOR or a dumb terminal forbids it"
   ::setenv("TERM", "xterm", 1);
   ::unsetenv("NO_COLOR");
   CHECK(report::wants_colour(terminal));
-  ::setenv("NO_COLOR", "", 1);  // no-color.org: only when not empty
+  ::setenv("NO_COLOR", "", 1);  // no-color.org requires a non-empty value
   CHECK(report::wants_colour(terminal));
   ::setenv("NO_COLOR", "1", 1);
   CHECK_FALSE(report::wants_colour(terminal));

@@ -111,7 +111,7 @@ TEST_CASE("the paper's rule finds late senders of a whole run, with the paper's 
   CHECK(f->actions[1].call == "MPI_Recv");
   CHECK(f->actions[1].region == "calculate");
   CHECK(contains(rules::text_of(*f), "58 % of rank time: MPI_Send in calculate (halo.cpp:131), MPI_Recv in calculate (halo.cpp:142)"));
-  // Late send first, late receive second, as in the paper.
+  // late send first, late receive second, as in the paper
   CHECK(e.waits[0].list[0].problem == "late_sender");
   CHECK(e.waits[1].list[0].problem == "late_receiver");
   CHECK(e.waits[0].list[0].seconds > e.waits[1].list[0].seconds);

@@ -35,7 +35,7 @@ TEST_CASE("what ranks give arrives as it was, whatever tree it comes through") {
     std::mt19937_64 random(seed);
     const std::size_t ranks = 1 + random() % 9;
     std::vector<rules::contribution> all(ranks);
-    std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>> sums;  // the plain reference
+    std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>> sums;  // reference
     std::vector<std::string> texts, packets;
     for (std::size_t r = 0; r < ranks; ++r) {
       for (std::uint64_t site = 1; site < 20; ++site) {

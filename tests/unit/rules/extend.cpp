@@ -21,7 +21,7 @@ rules::evaluation with_own(const rules::knowledge& known, const std::vector<rule
   });
 }
 
-/// In a program <whywait/mpi.hpp> does this.
+/// Enables own events, like <whywait/mpi.hpp>.
 struct listening {
   listening() { __atomic_store_n(&whywait::core::the_registry()->listening, 1u, __ATOMIC_RELEASE); }
   ~listening() { __atomic_store_n(&whywait::core::the_registry()->listening, 0u, __ATOMIC_RELEASE); }
@@ -59,7 +59,7 @@ TEST_CASE("a library's own events reach its own rules: solver restarted 40 times
   CHECK(f->seconds == doctest::Approx(2.0));
   REQUIRE(!f->actions.empty());
   CHECK(f->actions[0].text.find("solver_restart (extend.cpp:") == 0);
-  // Nobody restarted, or the library was never called: the rule is inert.
+  // Without restarts or calls of the library the rule is inert.
   CHECK(with_own(known, {}).problems.empty());
   CHECK(rules::active_rules({}).log.empty());
 }

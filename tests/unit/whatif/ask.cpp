@@ -10,12 +10,12 @@ using test::near;
 
 namespace {
 
-/// A program whose truth is known: it can be run again, changed, with other random numbers.
+/// A program with known truth. It can be run again with changes and other random numbers.
 struct imagined {
   std::uint32_t ranks = 8, steps = 200;
   double compute = 1.0, pack = 0.3;  // mean seconds per step
   double cv = 0.2;
-  double imbalance = 0.0;  // rank 0 does 1 + imbalance, linear down to 1 - imbalance
+  double imbalance = 0.0;  // rank 0 does 1 + imbalance, decreasing linearly to 1 - imbalance
   double latency = 0.01, collective = 0.02;
   bool barrier = true, halo = false;
 
@@ -194,9 +194,9 @@ TEST_CASE("who saw the run itself is preferred, held against replay, and may hav
   CHECK(a[0].engine == "replay");
   CHECK(a[1].engine == "clocks");
   CHECK(near(a[1].seconds, by_replay.seconds * 1.1));
-  CHECK(near(a[1].spread, 1.0 - 1.0 / 1.1, 0.2));  // the algebra may be nearer
+  CHECK(near(a[1].spread, 1.0 - 1.0 / 1.1, 0.2));  // the algebra may be closer
   CHECK(a[1].low_seconds < by_replay.seconds);
-  o.outside[0] = {1, "clocks", 10 * log.measured_seconds, 10 * by_replay.seconds};  // the log is the beginning only
+  o.outside[0] = {1, "clocks", 10 * log.measured_seconds, 10 * by_replay.seconds};  // the log covers the beginning only
   const answer whole = ask(log, asked, o)[1];
   REQUIRE(whole.answered);
   CHECK(near(whole.measured_seconds, 10 * log.measured_seconds));
@@ -204,7 +204,7 @@ TEST_CASE("who saw the run itself is preferred, held against replay, and may hav
   CHECK(near(whole.spread, by_replay.spread));
   o.outside[0].after_seconds = 2 * by_replay.seconds;
   CHECK(ask(log, asked, o)[1].refusal.find("disagree") != std::string::npos);
-  log.measured_seconds *= 1.3;  // replay does not reproduce it: the interval is as much wider
+  log.measured_seconds *= 1.3;  // replay has an error, so that the interval is wider by that error
   o.outside[0] = {1, "clocks", log.measured_seconds, log.measured_seconds / 2};
   const answer alone = ask(log, asked, o)[1];
   REQUIRE(alone.answered);

@@ -12,7 +12,7 @@ using test::near;
 
 namespace {
 
-/// A program that can be written down for any number of ranks.
+/// A program that can be generated for any number of ranks.
 struct written {
   std::uint32_t ranks;
   double work = 1.0;
@@ -45,7 +45,7 @@ void pipeline(written& p) {
   }
 }
 
-/// Both neighbours in a ring, then rank 0 takes something from everybody, one after the other.
+/// Exchange with both neighbours in a ring, then rank 0 receives from all ranks in turn.
 void ring_and_root(written& p) {
   for (int round = 0; round != 5; ++round) {
     std::vector<place> sent(p.ranks), got(p.ranks);
@@ -74,7 +74,7 @@ TEST_CASE("a program on more ranks takes exactly as long as the same program wri
   for (const auto program : {pipeline, ring_and_root})
     for (const std::uint32_t ranks : {3u, 4u, 5u})
       for (const std::uint32_t times : {2u, 3u}) {
-        if (program == ring_and_root && ranks == 3) continue;  // everybody is the neighbour of everybody
+        if (program == ring_and_root && ranks == 3) continue;  // all ranks are neighbours of each other
         CAPTURE(ranks);
         CAPTURE(times);
         const run_log log = written_for(ranks, 1.0, program);
