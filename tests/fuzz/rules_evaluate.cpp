@@ -1,5 +1,5 @@
-// Any bytes as a text of rules, run on a few events with awkward values: no crash, no hang, no leak, and every number that
-// reaches a finding is finite. Build and run as rules_parse.cpp says.
+// Any bytes as rules, evaluated on a few events with unusual values. There must be no crash, hang or leak, and every
+// number in a finding must be finite. Build and run like rules_parse.cpp.
 #include <whywait/rules/compiler.hpp>
 #include <whywait/rules/evaluator.hpp>
 
