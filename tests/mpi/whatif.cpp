@@ -1,7 +1,6 @@
 // Programs with known truth. Their work takes time but no processor, so that they can actually run with faster code,
 // balanced load or more ranks. whatif.py compares the answers with such runs. This test only requires an answer, or a
-// refusal because
-// the models disagree, as on a very busy machine.
+// refusal because the models disagree, as on a very busy machine.
 //
 //   whatif sweep|bulk|ring|agree|tasks [--steps N] [--speed F] [--imbalance X] [--noise X] [--even] [--strong R]
 //          [--operation SECONDS]
