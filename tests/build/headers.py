@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Every header compiles alone and twice, without a warning; those for hot code also without exceptions and RTTI.
+"""Every header compiles alone and twice, without warnings; headers for hot code also without exceptions and RTTI.
 
-    headers.py compiler -std=c++NN [options ...]              each header alone, but those of finalize/ and postmortem/ and those that another header, a
-                                                              unit test or an example includes first: they compile alone there
-    headers.py --together compiler -std=c++NN [options ...]   all in one file: what another standard says of them
+    headers.py compiler -std=c++NN [options ...]              each header alone, except for finalize/, postmortem/ and
+                                                              headers that another header, a unit test or an example
+                                                              includes first, because they compile alone there
+    headers.py --together compiler -std=c++NN [options ...]   all in one file, for other language standards
 """
 import re
 import sys
@@ -13,11 +14,11 @@ import tools
 import rooms
 
 
-UNITY = re.compile("core|record|explain|clocks|rules")  # rooms whose tests are compiled together: only the first of them begins a file
+UNITY = re.compile("core|record|explain|clocks|rules")  # unity builds, where only the first test begins a file
 
 
 def first_include(path):
-    """What `path` includes before anything else, and so compiles alone: nothing stands before it."""
+    """The header that `path` includes first and that therefore compiles alone."""
     found = re.search(r"^#include [<\"](.*)[>\"]", path.read_text(encoding="utf-8"), re.MULTILINE)
     return found.group(1) if found else None
 
@@ -40,13 +41,13 @@ def main():
         tools.end(failures, f"{len(names)} headers compile together with {compiler}")
     compiled = {first_include(path) for path in (*tools.ROOT.glob("tests/unit/*/*.cpp"), *tools.ROOT.glob("examples/*.cpp"))
                 if not UNITY.search(path.parent.name)}
-    within = {True: set(), False: set()}  # [without exceptions and RTTI]: what nothing comes before in a header of the kind
+    within = {True: set(), False: set()}  # [without exceptions and RTTI]: headers that another one includes first
     for name in names:
         if rooms.room_of(name) not in rooms.BOTH:
             within[is_hot(name)].add(first_include(rooms.TREE / name))
     for name in names:
         if rooms.room_of(name) in rooms.BOTH:
-            continue  # these take longest, and every example compiles them
+            continue  # these take the longest, and every example compiles them
         hot = is_hot(name)
         if name in within[hot] or (name in compiled and not hot):
             continue

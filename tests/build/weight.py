@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What <whywait/record.hpp> costs to include, and that it includes none of the expensive headers.
+"""Limits the cost of including <whywait/record.hpp> and checks that it includes no expensive headers.
 
     weight.py compiler [options ...]
 
-Prints milliseconds of processor time (the smallest of several, beyond an empty file) but never fails on time: on includes, and
-on the number of tokens that the compiler reads. g++ 12 took 0.9 to 1.4 us for each token of this and other headers on a busy
-machine; this one took 30 to 47 ms in all on quieter ones. So MOST of them are at most some 60 ms where little else runs.
+Prints the processor time in milliseconds (minimum of several runs, minus an empty file) but fails only on includes
+and on the number of tokens. g++ 12 took 0.9 to 1.4 us per token of this and other headers on a busy machine and 30 to
+47 ms in total on quieter ones, so that MOST tokens correspond to at most about 60 ms on a quiet machine.
 """
 import re
 import resource
@@ -23,7 +23,7 @@ TOKEN = re.compile(r"""R?"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\w+|[^\s\w]""")
 
 
 def milliseconds(command, source):
-    def used():  # of the compiler: waiting for a processor does not count
+    def used():  # processor time of the compiler, which excludes waiting
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return usage.ru_utime + usage.ru_stime
 
