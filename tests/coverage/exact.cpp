@@ -121,7 +121,7 @@ TEST_CASE("nothing ran: nothing is handed over, and nothing twice") {
   CHECK(collect().empty());
 }
 
-TEST_CASE("counts are right in the middle of open functions, too") {
+TEST_CASE("counts are also exact inside open functions") {
   static std::int64_t seen, wrong;
   for (const counted_code* code : modules()) {
     static const counted_code* which;
@@ -156,7 +156,7 @@ TEST_CASE("threads: each its own, or all in one sum") {
   for (int t = 0; t < 4; ++t) CHECK(found[static_cast<std::size_t>(t)] == 1000 * (t + 1));
 }
 
-TEST_CASE("counters are the process's: what another thread ran is in the sum") {
+TEST_CASE("counters are per process and include other threads") {
   if (!per_process()) return;
   collect();
   std::thread([] { in_program().loop(500); }).join();

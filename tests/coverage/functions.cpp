@@ -63,7 +63,7 @@ TEST_CASE("regions of functions nest with marked ones") {
   CHECK(ran.at("around").visits == 1);
 }
 
-TEST_CASE("exceptions end regions, too") {  // with clang they end together with the enclosing function
+TEST_CASE("exceptions also end regions") {  // with clang they end together with the enclosing function
   collect();
   CHECK(in_program().catching(20) == 0);
   CHECK(record::this_location()->path.depth() == 0);

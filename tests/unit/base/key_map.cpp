@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-TEST_CASE("a key map finds what was put in, also after growing") {
+TEST_CASE("a key map finds its entries, also after growing") {
   whywait::base::key_map map;
   std::map<std::uint64_t, std::uint32_t> plain;
   std::mt19937_64 random(3);
@@ -28,7 +28,7 @@ TEST_CASE("a key map finds what was put in, also after growing") {
   }
 }
 
-TEST_CASE("a key map forgets what is erased and still finds the others") {
+TEST_CASE("a key map no longer finds erased entries but all others") {
   whywait::base::key_map map;
   std::map<std::uint64_t, std::uint32_t> plain;
   std::mt19937_64 random(7);

@@ -74,7 +74,7 @@ void compare(memory_pool* pool, unsigned seed, Make make) {
 
 }  // namespace
 
-TEST_CASE("a plain vector does what std::vector does") {
+TEST_CASE("a pod_vector behaves like std::vector") {
   for (unsigned seed = 1; seed != 6; ++seed) {
     memory_pool pool;
     for (memory_pool* p : {static_cast<memory_pool*>(nullptr), &pool}) {
@@ -85,7 +85,7 @@ TEST_CASE("a plain vector does what std::vector does") {
   }
 }
 
-TEST_CASE("elements that are made anew have their defaults") {
+TEST_CASE("new elements have their defaults") {
   pod_vector<point> list(2);
   list.resize(3);
   list.emplace_back();
@@ -105,7 +105,7 @@ TEST_CASE("nothing costs nothing") {
   CHECK(list.capacity() == 0);
 }
 
-TEST_CASE("more than 2^32 - 1 elements are not had, and what was there stays") {
+TEST_CASE("more than 2^32 - 1 elements are refused, and the content stays") {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
   return;  // they abort on such a large allocation
@@ -122,7 +122,7 @@ TEST_CASE("more than 2^32 - 1 elements are not had, and what was there stays") {
   CHECK_THROWS_AS(pooled.reserve(std::size_t{1} << 32), std::bad_alloc);
 }
 
-TEST_CASE("assigning nothing gives memory back") {
+TEST_CASE("assigning an empty vector releases memory") {
   pod_vector<int> list(100);
   list = {};
   CHECK(list.capacity() == 0);

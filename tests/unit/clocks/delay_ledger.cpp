@@ -70,7 +70,7 @@ TEST_CASE("calls that need each other in a circle are an error, not a hang") {
   CHECK_THROWS_AS(books.needs(a.end, 99, 5), std::out_of_range);
 }
 
-TEST_CASE("a hidden tree is marked by whoever knows") {
+TEST_CASE("the caller marks a hidden tree") {
   delay_ledger<> books(1);
   const auto call = books.call(0, 0, 5);
   books.mark(call, quality::hidden_tree);
@@ -78,7 +78,7 @@ TEST_CASE("a hidden tree is marked by whoever knows") {
   CHECK(books.trust(call) == quality::hidden_tree);
 }
 
-TEST_CASE("replay of random programs with stamps gives the run without overhead, to the nanosecond") {
+TEST_CASE("replay of random programs with stamps equals the run without overhead, to the nanosecond") {
   int calls = 0, inversions = 0;
   ns overhead = 0, waiting = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
@@ -177,7 +177,7 @@ TEST_CASE("C5: an overhead before everything, the same on all locations, changes
   }
 }
 
-TEST_CASE("C7: overhead known to a tenth gives intervals that hold the truth") {
+TEST_CASE("C7: overhead with an error of a tenth gives intervals that contain the truth") {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
     program p(seed, 4, 60);

@@ -55,7 +55,7 @@ TEST_CASE("efficiency 3: unequal work at a barrier is load balance alone") {
   check(explained(r, {20, 20}).efficiency, {0.75, 1, 1});
 }
 
-TEST_CASE("efficiency 4: time in calls that wait for nobody is transfer alone") {
+TEST_CASE("efficiency 4: time in calls that do not wait is transfer only") {
   run r(2);
   r[0].send(10, 20, 1);
   r[1].send(10, 20, 0);
@@ -104,7 +104,7 @@ TEST_CASE("efficiency 8: balance within nodes and between them") {
   CHECK(explained(r, {8, 8, 8, 8}).efficiency.balance_in_nodes == 0);  // the nodes are unknown
 }
 
-TEST_CASE("efficiency 9: a collective that takes time after the last has come") {
+TEST_CASE("efficiency 9: a collective that takes time after the last arrival") {
   run r(2);
   r[0].collective(mpi_call::Allreduce, 10, 12);
   r[1].collective(mpi_call::Allreduce, 6, 12);
@@ -283,7 +283,7 @@ TEST_CASE("a hidden tree stays marked when it is compensated") {
   CHECK(out.waits[0].compensated_ns == 35);
 }
 
-TEST_CASE("what marks cost is counted from their visits, but not more than their readings can have taken") {
+TEST_CASE("the cost of marks follows from their visits and is limited by the time of their readings") {
   run r(1);
   r[0].locations[0].mark_overheads = {4, 1, 0.25, 2};
   r[0].step("region", 40, 5);     // 5 visits of 4 ns
@@ -316,7 +316,7 @@ TEST_CASE("errors of constants add up along the worst path, and waiting does not
   CHECK(out.error_ns == 6 + 2 * 3);  // five tests and the send; the receiver's test is on a shorter path
 }
 
-TEST_CASE("savings are asked for by themselves: blocks that explain most, and others of the path, twice as fast") {
+TEST_CASE("savings are computed automatically for the largest explaining blocks and others of the path, twice as fast") {
   run r(2);
   r[0].step("slow", 80);
   r[0].step("other", 20);

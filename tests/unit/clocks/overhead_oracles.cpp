@@ -298,7 +298,7 @@ class vector_program {
 
 }  // namespace
 
-TEST_CASE("every vector of overhead.json comes out to the nanosecond") {
+TEST_CASE("every vector of overhead.json is reproduced to the nanosecond") {
   int events = 0, programs = 0;
   for (const json& c : vectors()) {
     CAPTURE(c["id"].get<std::string>());

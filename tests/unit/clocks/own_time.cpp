@@ -12,7 +12,7 @@
 
 using namespace histories;
 
-TEST_CASE("what a location did between two instants is the sum of what it did in each record in between") {
+TEST_CASE("the work of a location between two instants is the sum over the records in between") {
   std::mt19937_64 random(5);
   run r(1);
   std::vector<std::int64_t> go_ns, instants;

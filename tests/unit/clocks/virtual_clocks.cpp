@@ -46,7 +46,7 @@ TEST_CASE("without measurement overhead compensation changes nothing") {
   }
 }
 
-TEST_CASE("compensation of random programs gives the run without overhead, to the nanosecond") {
+TEST_CASE("compensation of random programs equals the run without overhead, to the nanosecond") {
   std::int64_t inflation = 0, changed = 0;
   for (std::uint64_t seed = 1; seed <= programs(300); ++seed) {
     CAPTURE(seed);
@@ -67,7 +67,7 @@ TEST_CASE("compensation of random programs gives the run without overhead, to th
   CHECK(static_cast<std::uint64_t>(changed) > programs(200));
 }
 
-TEST_CASE("so does compensation of what wrappers and marks cost: before, inside and after the call") {
+TEST_CASE("compensation of wrapper and mark costs before, inside and after calls equals the run without overhead") {
   std::int64_t inflation = 0, changed = 0;
   for (std::uint64_t seed = 1; seed <= programs(300); ++seed) {
     CAPTURE(seed);
@@ -89,7 +89,7 @@ TEST_CASE("so does compensation of what wrappers and marks cost: before, inside 
   CHECK(static_cast<std::uint64_t>(changed) > programs(200));
 }
 
-TEST_CASE("what-if answers are what the changed program does, to the nanosecond") {
+TEST_CASE("what-if answers equal the changed program, to the nanosecond") {
   const std::vector<std::pair<std::string, double>> asked = {{"block0", 0.5}, {"block1", 0}, {"block2", 2.5}};
   int saved = 0;
   for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
@@ -140,7 +140,7 @@ TEST_CASE("more questions than clocks take more passes, with the same answers") 
   }
 }
 
-TEST_CASE("the critical path adds up to the run, whatever its blocks") {
+TEST_CASE("the critical path adds up to the run") {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     CAPTURE(seed);
     reference::program program(seed, random_shape(seed));
@@ -174,7 +174,7 @@ TEST_CASE("clocks do not change the explanation, nor do ranks that decide by tim
   }
 }
 
-TEST_CASE("messages as large as one that waited for its receiver would wait, too") {
+TEST_CASE("messages of at least the size of one that waited for its receiver would also wait") {
   const auto total = [](std::uint64_t first, std::uint64_t second) {
     run r(2);
     r[0].step("a", 10);
@@ -200,7 +200,7 @@ TEST_CASE("messages as large as one that waited for its receiver would wait, too
   CHECK(total(1 << 10, 1 << 20) == 60);  // no large send has ever waited
 }
 
-TEST_CASE("a large message that was buffered says that those of its size are") {
+TEST_CASE("a large buffered message shows that messages of its size are buffered") {
   run r(2);
   for (int k = 0; k != 2; ++k) {
     const auto t = static_cast<std::uint64_t>(100 * k);

@@ -65,7 +65,7 @@ TEST_CASE("a claim that is not published takes no place") {
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("claiming at once gives the same place, and none where a fresh chunk is needed") {
+TEST_CASE("claim_at_once returns the same place, and none where a new chunk is needed") {
   memory_budget budget;
   small_buffer<drop_newest> buffer;
   CHECK(buffer.claim_at_once() == nullptr);
@@ -103,7 +103,7 @@ TEST_CASE("a large buffer keeps all events and its budget counts the chunks it h
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("drop_newest keeps the beginning and counts what it lost") {
+TEST_CASE("drop_newest keeps the beginning and counts its losses") {
   memory_budget budget;
   budget.limit(2 * small_chunk);
   small_buffer<drop_newest> buffer;
@@ -137,7 +137,7 @@ TEST_CASE("after a loss drop_newest stays closed when memory returns, until the 
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("overwrite_oldest keeps the end and counts what it lost") {
+TEST_CASE("overwrite_oldest keeps the end and counts its losses") {
   memory_budget budget;
   budget.limit(3 * small_chunk);
   small_buffer<overwrite_oldest> buffer;
@@ -158,7 +158,7 @@ TEST_CASE("overwrite_oldest keeps the end and counts what it lost") {
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("overwrite_oldest does not count as lost what the reader had already taken") {
+TEST_CASE("overwrite_oldest does not count events as lost that the reader has taken") {
   memory_budget budget;
   budget.limit(2 * small_chunk);
   small_buffer<overwrite_oldest> buffer;
@@ -212,7 +212,7 @@ TEST_CASE("fold hands every event to the folder once, in chunks, in constant mem
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("without any memory every policy drops and counts, and none waits for ever") {
+TEST_CASE("without memory every policy drops and counts, and none blocks") {
   memory_budget none;
   none.limit(0);
   std::uint64_t sum = 0, runs = 0;
@@ -269,7 +269,7 @@ TEST_CASE("block waits for the reader and loses nothing") {
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("when the reader leaves, block drops instead of waiting for ever") {
+TEST_CASE("when the reader leaves, block drops instead of blocking") {
   memory_budget budget;
   budget.limit(small_chunk);
   small_buffer<block> buffer;
@@ -325,7 +325,7 @@ TEST_CASE_TEMPLATE("with a concurrent reader every event is drained, kept or cou
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("many readers may look at what is published while it grows") {
+TEST_CASE("many readers may read published events while the buffer grows") {
   memory_budget budget;
   small_buffer<drop_newest> buffer;
   REQUIRE(buffer.open(budget));
@@ -380,7 +380,7 @@ TEST_CASE("under load each event is folded or dropped: four threads, memory for 
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("a buffer that is rewound begins anew in the chunks that it needed last, and gives back the others") {
+TEST_CASE("a rewound buffer reuses the chunks of the last round and releases the others") {
   memory_budget budget;
   budget.limit(small_chunk * 8);
   small_buffer<drop_newest> first, second;
@@ -416,7 +416,7 @@ TEST_CASE("a buffer that is rewound begins anew in the chunks that it needed las
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("a reader takes as much as it wants, what is left keeps its index, and rewinding forgets all") {
+TEST_CASE("a reader takes any number of events, the rest keeps its indices, and rewinding drops all") {
   memory_budget budget;
   budget.limit(small_chunk * 4);
   small_buffer<drop_newest> buffer;

@@ -80,7 +80,7 @@ bool dies_after(Work work) {
 
 }  // namespace
 
-TEST_CASE("what stood in kept pages is in the file after SIGKILL, and what stood beside is not") {
+TEST_CASE("the content of kept pages is in the file after SIGKILL, and other pages are not") {
   folder here;
   char* const pages = static_cast<char*>(map_pages(3 * 4096, false));
   REQUIRE(pages != nullptr);
@@ -151,7 +151,7 @@ TEST_CASE("memory that fills from its begin is kept step by step, that of an arr
   unmap_pages(by_site, sizeof(std::uint64_t) * 65536);
 }
 
-TEST_CASE("where the file may not grow, memory goes on without it") {
+TEST_CASE("if the file cannot grow, memory continues without it") {
   folder here;
   REQUIRE(dies_after([&] {
     const int quiet = ::open("/dev/null", O_WRONLY);
@@ -177,7 +177,7 @@ TEST_CASE("where the file may not grow, memory goes on without it") {
   CHECK(file.find("too late") == std::string::npos);
 }
 
-TEST_CASE("pages that were given back make room for others") {
+TEST_CASE("released pages make room for others") {
   folder here;
   kept_file file;
   REQUIRE(file.open(here.path.c_str(), true, true));

@@ -131,14 +131,14 @@ TEST_CASE("regions fold with what they contain, and only whole") {
   CHECK(text(finish(folder.folder)) == "1 1{} 1");
 }
 
-TEST_CASE("what differs is not folded together") {
+TEST_CASE("different loops are not folded together") {
   opened folder;
   tell(folder.folder, {1, 2, 2, 2, 1, 2, 2, 2, 2, 1, 2, 2, 2});
   const std::vector<order_node> nodes = finish(folder.folder);
   CHECK(unfold(nodes) == plain{1, 2, 2, 2, 1, 2, 2, 2, 2, 1, 2, 2, 2});
 }
 
-TEST_CASE("unfolding random nested loops gives back the path, and they fold to about their source") {
+TEST_CASE("unfolding random nested loops returns the path, and the folded size is close to that of the source") {
   const unsigned seed = std::random_device{}();
   MESSAGE("seed ", seed);
   std::mt19937 random(seed);
@@ -157,7 +157,7 @@ TEST_CASE("unfolding random nested loops gives back the path, and they fold to a
   }
 }
 
-TEST_CASE("unfolding random paths of few numbers gives them back, however they fold") {
+TEST_CASE("unfolding random paths of few numbers returns them") {
   const unsigned seed = std::random_device{}();
   MESSAGE("seed ", seed);
   std::mt19937 random(seed);
@@ -177,7 +177,7 @@ TEST_CASE("unfolding random paths of few numbers gives them back, however they f
   }
 }
 
-TEST_CASE("times stay with the regions they were spent in, whatever folds") {
+TEST_CASE("times stay with their regions in folded paths") {
   opened folder;
   std::uint64_t outside = 0;
   for (std::uint64_t i = 0; i < 50; ++i) {

@@ -26,7 +26,7 @@ bool in_child(Check check) {
 
 }  // namespace
 
-TEST_CASE("a process has one registry, and it knows its process") {
+TEST_CASE("a process has one registry, which stores its process id") {
   registry* const one = the_registry();
   REQUIRE(one != nullptr);
   CHECK(the_registry() == one);
@@ -77,7 +77,7 @@ TEST_CASE("the end of a thread is noted with its time") {
   CHECK(location.end_ticks <= cycle_clock::now());
 }
 
-TEST_CASE("a forked child begins without locations, without the rooms' state, and can be told from its parent") {
+TEST_CASE("a forked child starts without locations and room state and is distinguished from its parent") {
   registry& mine = *the_registry();
   location_base location{};
   location.next = mine.locations;

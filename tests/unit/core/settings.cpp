@@ -102,7 +102,7 @@ TEST_CASE("a value that is not understood keeps the default and is named") {
   CHECK(refused() == std::vector<std::string>{"WHYWAIT_ENABLE=yes", "WHYWAIT_CLOCK=sundial", "WHYWAIT_MEMORY=lots"});
 }
 
-TEST_CASE("a misspelt variable is named, whatever its length") {
+TEST_CASE("a misspelt variable of any length is reported") {
   const environment e{{"WHYWAIT_OUTPTU", "x"}};
   CHECK(refused() == std::vector<std::string>{"WHYWAIT_OUTPTU=?"});
   const std::string longer = "WHYWAIT_" + std::string(200, 'X');
@@ -130,7 +130,7 @@ TEST_CASE("bytes are digits and one suffix") {
   }
 }
 
-TEST_CASE("the order of paths is kept if asked for") {
+TEST_CASE("the path order is kept on request") {
   CHECK_FALSE(settings::from_environment().path_order);
   const environment e{{"WHYWAIT_PATH", "order"}};
   CHECK(settings::from_environment().path_order);

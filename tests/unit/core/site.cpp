@@ -20,7 +20,7 @@ site_table& new_table() {
 
 }  // namespace
 
-TEST_CASE("a site has one number, whoever asks, and its names are copies") {
+TEST_CASE("a site has one number for all callers, and its names are copies") {
   site_table& sites = new_table();
   std::string name = "region", file = "dir/file.cpp";
   const std::uint32_t id = sites.intern(site_kind::region, name.c_str(), file.c_str(), 12);
@@ -44,7 +44,7 @@ TEST_CASE("name, file, line and kind each make another site") {
   CHECK(sites.intern(site_kind::step, "a", "f.cpp", 1) != id);
 }
 
-TEST_CASE("no names are empty names, and no site has one, too") {
+TEST_CASE("null names are empty names, and the null site has one as well") {
   site_table& sites = new_table();
   const std::uint32_t id = sites.intern(site_kind::region, nullptr, nullptr, 0);
   CHECK(std::string(sites[id].name).empty());

@@ -36,7 +36,7 @@ flow_graph loop() {
 
 }  // namespace
 
-TEST_CASE("a loop counts its rounds, and what is around it counts calls") {
+TEST_CASE("a loop counts its iterations, and the code around it counts calls") {
   const std::vector<line_group> lines = coverage::lines_of(loop());
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].first_line == 1);
@@ -81,7 +81,7 @@ TEST_CASE("inner loops are deeper") {
   CHECK(depths.depth == coverage::detail::number_list{0, 0, 0, 1, 2, 1, 0});
 }
 
-TEST_CASE("random flow graphs: every block's form gives what a random walk did") {
+TEST_CASE("in random flow graphs every block's form equals the counts of a random walk") {
   const unsigned seed = std::random_device()();
   std::printf("seed %u\n", seed);
   std::mt19937 engine(seed);

@@ -99,7 +99,7 @@ TEST_CASE("a notes file of g++ or clang gives blocks, arcs and lines") {
   }
 }
 
-TEST_CASE("what is no notes file, or none of a known version, is refused with a reason") {
+TEST_CASE("files that are not notes or have an unknown version are refused with a reason") {
   coverage::gcov_notes notes;
   std::string problem;
   CHECK_FALSE(coverage::read_gcov_notes("", notes, problem));

@@ -48,7 +48,7 @@ data::access_pattern line(std::uint64_t n, const data::dimension_map& schedule, 
 
 }  // namespace
 
-TEST_CASE("loops that touch their own index are contiguous, whoever runs which") {
+TEST_CASE("loops that access their own index are contiguous for any schedule") {
   CHECK(line(64, data::block_map(64, 4), {0}).text() == "contiguous");
   CHECK(line(64, data::cyclic_map(64, 4), {0}).text() == "contiguous");
 }
@@ -61,7 +61,7 @@ TEST_CASE("stencils are found with their offsets") {
   CHECK(line(64, data::block_map(64, 4), {3}).text() == "stencil with offsets 3");
 }
 
-TEST_CASE("a star and a box of two dimensions are told apart") {
+TEST_CASE("a star and a box of two dimensions are distinguished") {
   const data::index_space space{{12, 12}};
   const data::distribution blocks({data::block_map(12, 2), data::block_map(12, 2)});
   const auto stencil = [&](bool corners) {
@@ -110,7 +110,7 @@ TEST_CASE("transposed, strided, sliced, broadcast and indirect walks have their 
   CHECK(dealt(loop, blocks, 4, [](std::uint64_t i, auto&& touch) { touch(i * i % 61); }).infer(loop, long_line).text() == "indirect");
 }
 
-TEST_CASE("in random loops the function that is found touches exactly what was touched") {
+TEST_CASE("in random loops the inferred function accesses exactly the recorded elements") {
   int functions = 0;
   for (std::uint64_t seed = 1; seed != 150; ++seed) {
     CAPTURE(seed);

@@ -158,7 +158,7 @@ TEST_CASE("packing names what the buffer carries, piece by piece in order") {
   CHECK(whywait::data::known_state()->objects[buffer.number()].shape.buffer);
 }
 
-TEST_CASE("what is in no registered array is counted only") {
+TEST_CASE("accesses outside registered arrays are counted only") {
   static int a[4], b[4];
   WHYWAIT_DATA("a", a, 4);
   since here;
@@ -265,7 +265,7 @@ TEST_CASE("accesses through a view are recorded as they are made, by random prog
   CHECK(records * 10 < accesses);
 }
 
-TEST_CASE("a tracked value records who reads, writes and updates it") {
+TEST_CASE("a tracked value records its reads, writes and updates") {
   whywait::tracked<int> x[8];
   const whywait::registered_array array("x", x, whywait::shape(8));
   CHECK(sizeof x == 8 * sizeof(int));
@@ -329,7 +329,7 @@ TEST_CASE("of a sampled array exactly the accesses to the sample are recorded") 
   }
 }
 
-TEST_CASE("an array that ends is not recorded any more, what was touched before is") {
+TEST_CASE("an ended array is no longer recorded, but earlier accesses are kept") {
   static int a[100];
   std::uint32_t number = 0;
   since here;
@@ -346,7 +346,7 @@ TEST_CASE("an array that ends is not recorded any more, what was touched before 
   CHECK((r[0].object == number && r[0].begin == 12 && r[0].end == 16));
 }
 
-TEST_CASE("distributed arrays say which part is here") {
+TEST_CASE("distributed arrays record their local part") {
   static float a[3][7];
   const whywait::registered_array array("part", &a[0][0], whywait::shape(whywait::part(3, 6, 12), 7));
   const core::data_object& o = whywait::data::known_state()->objects[array.number()].shape;

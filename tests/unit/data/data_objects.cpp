@@ -73,7 +73,7 @@ TEST_CASE("the same array again is the same number, at the same address or anoth
   CHECK(a.all->add(1, nullptr, shape_of(8, 5)) == 0);
 }
 
-TEST_CASE("arrays that come, go and overlap are found as in a plain list, the newest first") {
+TEST_CASE("registered, ended and overlapping arrays are found like in a plain list, the newest first") {
   const unsigned seed = 20261121;
   CAPTURE(seed);
   std::mt19937 random(seed);
@@ -111,7 +111,7 @@ TEST_CASE("arrays that come, go and overlap are found as in a plain list, the ne
   }
 }
 
-TEST_CASE("what has no number is counted") {
+TEST_CASE("registrations without a number are counted") {
   arrays a;
   for (std::uint32_t i = 1; i < data_objects::capacity + 5; ++i) a.all->add(1, at(std::uint64_t{i} * 100), shape_of(i, 100));
   CHECK(a.all->refused() == 5);
@@ -119,7 +119,7 @@ TEST_CASE("what has no number is counted") {
   CHECK(a.find(std::uint64_t{data_objects::capacity} * 100) == 0);
 }
 
-TEST_CASE("threads that look while arrays come and go see each that stays, and never a wrong one") {
+TEST_CASE("concurrent lookups during registrations find every permanent array and never a wrong one") {
   arrays a;
   for (std::uint64_t i = 1; i != 40; ++i) a.all->add(1, at(i * 1000), shape_of(i, 100));  // permanent arrays
   bool stop = false;

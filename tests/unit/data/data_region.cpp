@@ -43,7 +43,7 @@ TEST_CASE("a record never reaches beyond its object") {
   CHECK(data::region_of(r, 128).bytes() == 128);
 }
 
-TEST_CASE("rows and columns beside a border are its sides, others slabs") {
+TEST_CASE("rows and columns at a border are sides, others are slabs") {
   const core::data_object o = square(64, 32);
   const auto row = [&](std::uint64_t first, std::uint64_t count) { return data::kind_of(o, {first * 256, (first + count) * 256, 0, 0}); };
   const auto column = [&](std::uint64_t first, std::uint64_t count) {

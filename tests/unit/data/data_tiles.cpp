@@ -120,7 +120,7 @@ TEST_CASE("accesses of 1 to 64 bytes anywhere are exact, across ends of tiles an
   }
 }
 
-TEST_CASE("one table of tiles after the other, if there is no memory for more") {
+TEST_CASE("without memory for more tiles the table is flushed repeatedly") {
   // 64 tiles are always available and 3000 are touched, twice more than a table may hold
   const std::unique_ptr<data::data_objects> arrays(new data::data_objects());
   REQUIRE(arrays->open());
@@ -211,7 +211,7 @@ TEST_CASE("random places of an array that needs more tiles than there may be are
   CHECK(here->process().memory.used() <= here->process().memory.limit());
 }
 
-TEST_CASE("what another thread registers at the same address is another array from then on") {
+TEST_CASE("a registration by another thread at the same address starts a new array") {
   alignas(64) static double memory[64];
   std::atomic<int> step{0};
   const auto reach = [&](int n) {
@@ -256,7 +256,7 @@ TEST_CASE("what another thread registers at the same address is another array fr
   CHECK(found == plain);
 }
 
-TEST_CASE("threads record the same array apart, while others register beside it") {
+TEST_CASE("threads record the same array separately while others register arrays") {
   alignas(4096) static int memory[6000];
   const whywait::registered_array array("shared", memory, whywait::shape(4000));
   std::atomic<bool> over{false};
@@ -287,7 +287,7 @@ TEST_CASE("threads record the same array apart, while others register beside it"
   for (unsigned n = 0; n != 3; ++n) CHECK(found[n] == plain[n]);
 }
 
-TEST_CASE("a child process goes on, and its parent records nothing of it") {
+TEST_CASE("a child process continues, and its parent does not record it") {
   static double memory[2000];
   const whywait::registered_array array("forked", memory, whywait::shape(2000));
   const whywait::array_view<double> v(memory, 2000);

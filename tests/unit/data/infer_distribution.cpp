@@ -29,7 +29,7 @@ data::inferred_distribution infer(const data::index_space& space, const std::vec
 
 }  // namespace
 
-TEST_CASE("block, cyclic and block-cyclic are told from what the ranks write") {
+TEST_CASE("block, cyclic and block-cyclic are inferred from the writes of the ranks") {
   const data::index_space line{{1024}};
   for (const auto& map : {data::block_map(1024, 8), data::cyclic_map(1024, 8), data::cyclic_map(1024, 8, 4), data::cyclic_map(1024, 8, 64),
                           data::block_map(1000, 7), data::cyclic_map(1000, 7, 9)}) {
@@ -65,7 +65,7 @@ TEST_CASE("blocks that differ by one, as most programs deal out a remainder, are
   CHECK(out.found.owner(8) == 3);
 }
 
-TEST_CASE("an array that everybody writes is replicated, one that has no rule is irregular") {
+TEST_CASE("an array that all ranks write is replicated, and one without a rule is irregular") {
   std::vector<data::index_set> same(3), odd(2);
   for (auto& s : same) s.add({0, 10, 0, 1});
   for (const std::uint64_t e : {0u, 1u, 4u, 6u}) odd[0].add({e, 1, 0, 1});
@@ -91,7 +91,7 @@ TEST_CASE("one cell in a hundred may be elsewhere, more may not") {
   CHECK(infer({{400}}, sets).found.text() == "irregular");
 }
 
-TEST_CASE("whatever is inferred owns the cells as a table of all cells does") {
+TEST_CASE("the inferred owners equal a table of all cells") {
   for (std::uint64_t seed = 1; seed != 200; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);

@@ -312,7 +312,7 @@ class folder {
 
 }  // namespace
 
-TEST_CASE("on 60 random programs the parts folded say what the whole run says, and after each part what the run until then says") {
+TEST_CASE("on 60 random programs the folded parts equal the whole run, and after each part the run until then") {
   std::size_t parts = 0, classes = 0, unmatched = 0, under_way = 0, loops = 0, groups = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
@@ -357,7 +357,7 @@ TEST_CASE("on 60 random programs the parts folded say what the whole run says, a
   CHECK(groups > 180);
 }
 
-TEST_CASE("orders that begin anew give up what is under way, and nothing of it is taken for later messages") {
+TEST_CASE("reset orders drop pending messages and never confuse them with later ones") {
   program first(2), second(2);
   for (program* p : {&first, &second}) p->object("u", {64});
   first.send(0, 1, "lost.send", 1, {0, 8, 0, 0});
@@ -386,7 +386,7 @@ TEST_CASE("orders that begin anew give up what is under way, and nothing of it i
   CHECK(sent_at(out, "b.send")->sums.count == 1);
 }
 
-TEST_CASE("a thread that comes in a later part shares what was written before") {
+TEST_CASE("a thread that starts in a later part shares earlier data") {
   data::rank_data d;
   core::data_object u;
   u.key = key("u");
@@ -432,7 +432,7 @@ TEST_CASE("a thread that comes in a later part shares what was written before") 
   CHECK(found.nodes[2].writes == std::vector<core::stable_key>{key("write")});
 }
 
-TEST_CASE("stamps that run out cost what is known of unchanged data, nothing else") {
+TEST_CASE("exhausted stamps only lose the knowledge of unchanged data") {
   data::ownership o(64);
   o.assign({0, 32, 0, 0}, {data::origin(data::origin_kind::produced, 1), 0, 0xfffffff0u, 0, false});
   o.forget_stamps();

@@ -70,7 +70,7 @@ const data::sharing_node* node(const data::sharing_report& r, std::uint32_t n) {
 
 }  // namespace
 
-TEST_CASE("each sharing pattern is known by a program that is nothing else") {
+TEST_CASE("each sharing pattern is recognised in a program with only that pattern") {
   {
     threads t(2);
     for (int i = 0; i != 4; ++i) t.write(0, "a", 0, 8), t.barrier();

@@ -98,7 +98,7 @@ TEST_CASE("an NxN operation that does not overlap follows the data") {
   CHECK(r.notes.wait_of(2, 0) == 0);
 }
 
-TEST_CASE("an NxN operation without data synchronises nobody") {
+TEST_CASE("an NxN operation without data synchronises no ranks") {
   run r(2);
   r[0].collective(mpi_call::Allgather, 1, 9, -1, 0);
   r[1].collective(mpi_call::Allgather, 8, 9, -1, 0);

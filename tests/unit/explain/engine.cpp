@@ -208,7 +208,7 @@ TEST_CASE("renumbering the ranks changes nothing but the numbers") {
   }
 }
 
-TEST_CASE("shifting one rank's clock by e changes no wait by more than 2 e, and what is left still adds up") {
+TEST_CASE("shifting one rank's clock by e changes no wait by more than 2 e, and the sums stay consistent") {
   for (std::uint64_t seed = 1; seed <= programs(200); ++seed) {
     reference::program truth(seed, shape_of(seed));
     run& r = truth.histories();

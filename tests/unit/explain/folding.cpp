@@ -178,7 +178,7 @@ reference::shape shape_with_cuts(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("on 1,000 random programs the epochs folded say what the whole run says, to the nanosecond") {
+TEST_CASE("on 1,000 random programs the folded epochs equal the whole run, to the nanosecond") {
   std::size_t cuts = 0, carried = 0, met = 0;
   for (std::uint64_t seed = 1; seed <= programs(1000); ++seed) {
     reference::program truth(seed, shape_with_cuts(seed));
@@ -267,7 +267,7 @@ TEST_CASE("messages under way at the end of an epoch are as exact as others") {
   CHECK(pieces.met == 2);
 }
 
-TEST_CASE("what is never received is unmatched once, however often it was carried over") {
+TEST_CASE("a message that is never received is unmatched once, however often it is carried over") {
   run r(2);
   r[0].send(100, 110, 1, 1);
   for (std::uint64_t t = 200; t != 600; t += 100) {
@@ -279,7 +279,7 @@ TEST_CASE("what is never received is unmatched once, however often it was carrie
   CHECK(pieces.carried == 4);
 }
 
-TEST_CASE("how wrong the compensation of all epochs may be is the sum, and one that is calibrated is enough to say so") {
+TEST_CASE("the error bounds of all epochs add up, and one calibrated epoch suffices to report them") {
   explain::outcome run, first, second;
   first.without_overhead.error_ns = 30;
   second.without_overhead.error_ns = 12;

@@ -62,7 +62,7 @@ TEST_CASE("oracle: a chain of three: 6 because of a, then 7 = a 5 + c 2") {
   CHECK(term(second.terms, core::key_of("c"))->inherited_ns == 0);
 }
 
-TEST_CASE("a chain of four ranks leads to the first, whatever the others did") {
+TEST_CASE("a chain of four ranks leads to the first rank") {
   run r(4);
   r[0].step("guilty", 1000);
   r[0].send(1000, 1000, 1);
@@ -81,7 +81,7 @@ TEST_CASE("a chain of four ranks leads to the first, whatever the others did") {
   CHECK(total(last.terms, "relay") == 20);
 }
 
-TEST_CASE("what runs during the wait is not blamed when both sides run it") {
+TEST_CASE("blocks that both sides run are not blamed") {
   run r(2);
   r[1].step("slow start", 50);
   r[1].step("common", 100);
@@ -162,7 +162,7 @@ TEST_CASE("untimed steps are carried as counts and never enter the sums") {
   CHECK(sum(out.waits[0].residual) + out.waits[0].unexplained_ns == 40);
 }
 
-TEST_CASE("what the compiler counts becomes blocks within the unmarked code around it") {
+TEST_CASE("compiler-counted code becomes blocks within the surrounding unmarked code") {
   // counter 70000 is the entry of a loop body and 70001 one of its two exits; the other exit is the difference
   const core::stable_key body = core::key_of("body"), other = core::key_of("other");
   run r(2);

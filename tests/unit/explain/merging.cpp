@@ -127,7 +127,7 @@ std::vector<explain::merged_class> read_all(const base::packet& p) {
 
 }  // namespace
 
-TEST_CASE("200 times up to 60 packets of random classes, joined one by one, are what merging their classes gives") {
+TEST_CASE("joining up to 60 random packets one by one equals merging their classes, 200 times") {
   std::mt19937_64 random(5);
   explain::merge_scratch scratch;
   for (int round = 0; round != 200; ++round) {
@@ -317,7 +317,7 @@ TEST_CASE("merging 300 pairs of random residuals adds block by block and keeps t
   }
 }
 
-TEST_CASE("leaders found by up to three processes together are those of a plain search, whatever numbers blocks have there") {
+TEST_CASE("the distributed leader search of up to three processes equals a plain search") {
   std::mt19937_64 random(13);
   for (int round = 0; round != 300; ++round) {
     CAPTURE(round);

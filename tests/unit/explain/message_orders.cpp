@@ -213,7 +213,7 @@ TEST_CASE("in 500 random programs, cut anywhere, each message has the number tha
   CHECK(across > 20000);
 }
 
-TEST_CASE("orders that begin anew count what was not received yet, on both sides") {
+TEST_CASE("reset orders count pending messages on both sides") {
   const auto take = [](message_orders& orders, std::vector<sync_record> records, std::uint32_t before) {
     explain::rank_history part;
     part.communicators.push_back({7, 2, 0, false, {}});

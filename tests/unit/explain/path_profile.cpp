@@ -41,7 +41,7 @@ TEST_CASE("only the 16 most recent alignments are kept") {
   CHECK(latest(20) == 20);
 }
 
-TEST_CASE("alignments keep their profiles when others come and when profiles grow") {
+TEST_CASE("alignments keep their profiles when others are added and when profiles grow") {
   alignments a;
   std::vector<path_profile> kept;
   std::uint64_t random = 3;

@@ -80,7 +80,7 @@ void timed(core::path_folder& f, std::uint32_t block, std::uint64_t ticks) {
 
 }  // namespace
 
-TEST_CASE("a column is what ran between two instants, calls among it, loops folded across segments") {
+TEST_CASE("a column holds all blocks and calls between two instants, with loops folded across segments") {
   rank_data data(0, 2);
   const std::uint32_t compute = data.number("compute"), refine = data.number("refine"), pack = data.number("pack");
   ordered order;
@@ -144,7 +144,7 @@ TEST_CASE("regions around calls go on across them, also where nothing else happe
   CHECK(text(explain::path_between(rank, 0, 10, 2)) == "..outer..:5 MPI_Send:3 ..outer(pack:4):5 unmarked:2");
 }
 
-TEST_CASE("where no order was kept the counts are told, and that they are only that") {
+TEST_CASE("without an order the picture shows counts and marks them as unordered") {
   rank_data data(0, 2);
   const std::uint32_t compute = data.number("compute");
   ordered order(4);
@@ -164,7 +164,7 @@ TEST_CASE("where no order was kept the counts are told, and that they are only t
         "compute:10 ? ? ? unordered(2xcompute:20 pack:5):25");
 }
 
-TEST_CASE("code that the compiler counts is told by lines") {
+TEST_CASE("compiler-counted code is shown by lines") {
   rank_data data(0, 2);
   const std::uint32_t outer = data.number("outer"), code = core::site_table::capacity;
   explain::counted_code lines;  // counters 1 and 3 are of one line, 2 of another, 5 of a third; 4 has none
@@ -205,7 +205,7 @@ TEST_CASE("code that the compiler counts is told by lines") {
         "3xcompute 10xrefine outer(7x(compute pack)):40 pack");
 }
 
-TEST_CASE("of each class the longest wait is known: who, at which call, and since when both went apart") {
+TEST_CASE("each class keeps its longest wait, with ranks, calls and the last common instant") {
   run r(2);
   std::uint64_t late = 0, early = 0;
   for (int i = 0; i < 5; ++i) {

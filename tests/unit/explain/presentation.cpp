@@ -23,7 +23,7 @@ explain::explanation with(std::vector<std::int64_t> totals) {
 
 }  // namespace
 
-TEST_CASE("the smallest terms go while those kept make up 95 percent; what goes is unexplained") {
+TEST_CASE("the smallest terms are dropped while the others make up 95 percent; dropped terms are unexplained") {
   explain::explanation e = with({700, 260, 30, 10});
   explain::cut_residual(e, {});
   REQUIRE(e.residual.size() == 2);
@@ -49,7 +49,7 @@ TEST_CASE("terms under one percent are never shown, however many") {
   CHECK(e.unexplained_ns == 100);
 }
 
-TEST_CASE("what was unexplained before does not widen the cut") {
+TEST_CASE("earlier unexplained time does not widen the cut") {
   explain::explanation e = with({100, 20});
   e.wait_ns += 1000;
   e.unexplained_ns = 1000;

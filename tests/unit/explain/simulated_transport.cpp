@@ -10,7 +10,7 @@ using whywait::base::packet;
 using whywait::base::put;
 using whywait::explain::simulated_transport;
 
-TEST_CASE("an exchange brings every packet to its rank, until nobody has anything to say") {
+TEST_CASE("an exchange delivers every packet and ends when no rank sends") {
   const std::int32_t ranks = 5;
   simulated_transport t(ranks);
   std::vector<int> got(ranks, 0), said(ranks, 0);
@@ -31,7 +31,7 @@ TEST_CASE("an exchange brings every packet to its rank, until nobody has anythin
   CHECK(said == std::vector<int>{3, 3, 3, 3, 3});
 }
 
-TEST_CASE("what was heard in an exchange may be answered in its next round") {
+TEST_CASE("packets of an exchange may be answered in its next round") {
   simulated_transport t(2);
   std::vector<int> next{7, 0};
   int heard = 0;
@@ -73,7 +73,7 @@ TEST_CASE("ranks that wait for each other in a circle are an error, not a hang")
                   std::logic_error);
 }
 
-TEST_CASE("no clock error whatever makes the ranks wait for each other in a circle") {
+TEST_CASE("clock errors cannot cause a deadlock") {
   using namespace histories;
   // Each sends before it receives, but by its clock the other's send comes during its receive.
   run r(2);
@@ -137,7 +137,7 @@ TEST_CASE("the result does not depend on how much fits into the packets of an ex
   }
 }
 
-TEST_CASE("before a rank advances its memory is asked for, step by step, and then its letters come in their order") {
+TEST_CASE("before a rank advances its memory is prefetched step by step, and its messages arrive in order") {
   constexpr int ranks = 150, steps = 3, rounds = 4;  // more than two blocks
   simulated_transport t(ranks);
   std::vector<int> asked(ranks, 0), sent(ranks, 0), heard(ranks, 0);

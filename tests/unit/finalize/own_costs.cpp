@@ -70,7 +70,7 @@ TEST_CASE("the mean of noisy timings is found, and the error is half of the rang
   }
 }
 
-TEST_CASE("calls that did not time themselves cost what the calibration of the most similar one says") {
+TEST_CASE("calls without own timings have the calibrated cost of the most similar call") {
   const auto timings = std::make_unique<self_timing>();
   const auto quiet = std::make_unique<calibration>();
   const mpi_call tried[] = {mpi_call::Send,  mpi_call::Recv, mpi_call::Sendrecv, mpi_call::Irecv,
@@ -115,7 +115,7 @@ TEST_CASE("a clock that became dearer makes marks and rare calls dearer, one tha
   CHECK(mark_costs(*timings, *quiet, 0.5).region_ns == 12.5);  // cheaper
 }
 
-TEST_CASE("without a calibration nothing is known") {
+TEST_CASE("without calibration costs are zero") {
   const auto timings = std::make_unique<self_timing>();
   const auto quiet = std::make_unique<calibration>();
   for (const core::call_overhead& c : call_costs(*timings, *quiet, 1)) CHECK(c.before_ns + c.inside_ns + c.after_ns == 0);

@@ -35,12 +35,12 @@ TEST_CASE("weights are decimals or fractions and keep to one alternative") {
   CHECK(group.parts[0].probability == weight(1, 2));
 }
 
-TEST_CASE("blank text is no arc") {
+TEST_CASE("blank text means no arcs") {
   CHECK(parse_enables("").what == expression::kind::none);
   CHECK(parse_needs("  \t").what == expression::kind::none);
 }
 
-TEST_CASE("what does not parse is shown with a caret under the place") {
+TEST_CASE("parse errors are shown with a caret under the position") {
   for (const char* text : {"a .", "a + ", "(a", "a)", "a b", "|1/2", "a|", "a||1", "a . . b", "()", "a;b"})
     CHECK_MESSAGE((number_of_error([&] { parse_enables(text); }) == "whywait-P001" ||
                    number_of_error([&] { parse_enables(text); }) == "whywait-P002"),

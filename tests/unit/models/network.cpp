@@ -65,7 +65,7 @@ TEST_CASE("the customers at all stations are all customers, and their difference
   }
 }
 
-TEST_CASE("chains that share no station are solved apart, whatever the lattice of all would be") {
+TEST_CASE("chains that share no station are solved separately for any size of the joint lattice") {
   network net;
   for (std::size_t c = 0; c != 30; ++c) {
     std::vector<double> demands(30, 0.0);
@@ -104,7 +104,7 @@ TEST_CASE("beyond the lattice Bard and Schweitzer answer and state their error")
   CHECK(rate[0] < 1.0 / 1.05);
 }
 
-TEST_CASE("what is no network is refused") {
+TEST_CASE("an invalid network is refused") {
   CHECK(number_of_error([] { throughput(network(), 3); }) == "whywait-P013");
   CHECK(number_of_error([] { throughput(network().add({}, {-1.0}), 3); }) == "whywait-P013");
   CHECK(number_of_error([] { throughput(network().add({}, {0.0}), 3); }) == "whywait-P013");

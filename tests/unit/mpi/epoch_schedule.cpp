@@ -30,7 +30,7 @@ struct meetings {
 
 }  // namespace
 
-TEST_CASE("memory that fills evenly is never more than its part full, and is seldom asked for") {
+TEST_CASE("memory that fills evenly stays within its limit and is seldom compared") {
   for (const double each : {0.0001, 0.01, 0.1, 1.0, 6.0, 19.0}) {
     meetings program;
     for (int i = 0; i != 100000; ++i) {
@@ -45,7 +45,7 @@ TEST_CASE("memory that fills evenly is never more than its part full, and is sel
   }
 }
 
-TEST_CASE("a program that changes its habits is asked again soon") {
+TEST_CASE("a program whose rate changes is compared again soon") {
   std::mt19937_64 random(7);
   for (int seed = 0; seed != 50; ++seed) {
     meetings program;
@@ -56,7 +56,7 @@ TEST_CASE("a program that changes its habits is asked again soon") {
   }
 }
 
-TEST_CASE("all processes decide alike from what all know, and one that is in need ends the epoch for all") {
+TEST_CASE("all processes decide alike from shared data, and one that runs full ends the epoch for all") {
   epoch_schedule a{}, b{};
   std::mt19937_64 random(9);
   for (int i = 0; i != 10000; ++i) {

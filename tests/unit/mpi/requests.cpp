@@ -8,7 +8,7 @@
 
 using namespace whywait::mpi;
 
-TEST_CASE("the request table finds what was added, also after it has grown") {
+TEST_CASE("the request table finds its entries, also after growing") {
   static request_table table;
   REQUIRE(table.open());
   std::map<std::uint64_t, pending*> truth;
@@ -36,7 +36,7 @@ TEST_CASE("the request table finds what was added, also after it has grown") {
   CHECK(table.replaced() == 0);
 }
 
-TEST_CASE("a handle that MPI gives out again replaces its stale entry") {
+TEST_CASE("a handle that MPI reuses replaces its stale entry") {
   static request_table table;
   REQUIRE(table.open());
   pending* const old = table.add(42);

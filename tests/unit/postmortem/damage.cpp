@@ -37,7 +37,7 @@ std::size_t lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("what is no file of whywait is refused with one line each") {
+TEST_CASE("each foreign file is refused with one line") {
   folder here;
   write_file(here.path + "/whywait.a.kept", "");
   write_file(here.path + "/whywait.b.kept", "something else");
@@ -65,7 +65,7 @@ TEST_CASE("a file of another version is named and stays") {
   CHECK(here.files().size() == 1);
 }
 
-TEST_CASE("a reader of damaged files never fails, and says what it cannot read in clear lines") {
+TEST_CASE("reading damaged files never fails and reports unreadable parts in clear lines") {
   std::random_device device;
   const char* const given = std::getenv("KEPT_TEST_SEED");
   const unsigned seed = given != nullptr ? static_cast<unsigned>(std::atoi(given)) : device();

@@ -21,7 +21,7 @@ TEST_CASE("all that was recorded is found, however the process ended") {
   }
 }
 
-TEST_CASE("what an ended thread recorded is found") {
+TEST_CASE("the records of an ended thread are found") {
   folder here;
   run("thread", here.path);
   const auto process = only(here);
@@ -58,7 +58,7 @@ TEST_CASE("thousands of places keep their names") {
   for (int i = 0; i < 5000; i += 7) REQUIRE(visits(*process, "place " + std::to_string(i)) == 1);
 }
 
-TEST_CASE("WHYWAIT_MEMORY holds for what is kept") {
+TEST_CASE("WHYWAIT_MEMORY limits kept records") {
   folder here;
   setenv("WHYWAIT_MEMORY", "128K", 1);
   run("memory", here.path);
@@ -144,7 +144,7 @@ TEST_CASE("two ranks that were killed are explained like two that came to their 
   CHECK(said);
 }
 
-TEST_CASE("without all ranks there are last words, and it is said why nothing is explained") {
+TEST_CASE("with missing ranks there are last words and the reason for the missing explanation") {
   folder here;
   run("rank", here.path, "1");
   postmortem::dead_job job;

@@ -207,7 +207,7 @@ TEST_CASE("several threads each keep their own timeline, nested as they ran") {
   for (std::thread& each : threads) each.join();
 }
 
-TEST_CASE("blocks are in the timeline only if asked for; both modes go together") {
+TEST_CASE("blocks are in the timeline only on request; both modes can be combined") {
   const asked_for both(true, choice::overwrite_oldest);
   std::thread([] {
     for (int i = 0; i < 3; ++i) inner(2);
@@ -219,7 +219,7 @@ TEST_CASE("blocks are in the timeline only if asked for; both modes go together"
   }).join();
 }
 
-TEST_CASE("when the timeline is full every mark is still counted, and what is lost, too") {
+TEST_CASE("when the timeline is full, every mark and every loss is still counted") {
   for (const choice policy : {choice::drop_newest, choice::overwrite_oldest}) {
     const asked_for timeline(false, policy, false, core::the_registry()->timeline_memory.used() + 2 * 65536);
     std::thread([policy] {

@@ -53,7 +53,7 @@ __attribute__((noinline)) void marked_work(int i) {
 
 }  // namespace
 
-TEST_CASE("marks in a signal handler, whenever it comes, lose nothing of themselves nor of what they interrupt") {
+TEST_CASE("marks in a signal handler are complete and keep the interrupted marks complete") {
   std::thread([] {
     WHYWAIT_REGION("around the handlers");  // from here on all time belongs to a block
     record::location& here = *record::this_location();
@@ -125,7 +125,7 @@ TEST_CASE("a first visit in a handler that interrupts a first visit is lost and 
   }).join();
 }
 
-TEST_CASE("a handler that interrupts the list of blocks leaves what it counted to the next visit") {
+TEST_CASE("a handler that interrupts the block list defers its counts to the next visit") {
   // from the inside: close calls its sink while the list is modified
   std::thread([] {
     record::location& here = *record::this_location();
@@ -151,7 +151,7 @@ TEST_CASE("a handler that interrupts the list of blocks leaves what it counted t
   }).join();
 }
 
-TEST_CASE("threads come, record and go while others record: nothing is lost") {
+TEST_CASE("threads start, record and end while others record, and nothing is lost") {
   constexpr int lasting = 2, rounds = 20, each = 2000;
   std::vector<std::thread> threads;
   bool go_on = true;
@@ -188,7 +188,7 @@ TEST_CASE("threads come, record and go while others record: nothing is lost") {
   CHECK(steps == rounds * each);
 }
 
-TEST_CASE("with another clock every mark goes the slow way and records the same") {
+TEST_CASE("with another clock every mark takes the slow path and records the same") {
   // in a child, because the clock is per process
   for (const char* choice : {"monotonic", "fenced"}) {
     CAPTURE(choice);

@@ -65,7 +65,7 @@ TEST_CASE("many threads at once get locations of their own") {
     }
 }
 
-TEST_CASE("as long as nobody listens marks are lost, and not where another thread counts") {
+TEST_CASE("without recording, marks are dropped in thread-local memory") {
   core::registry& registry = *core::the_registry();
   const std::uint32_t before = registry.location_count;
   static site place(site_kind::step, "heard later");

@@ -69,7 +69,7 @@ struct hand_made {
 
 }  // namespace
 
-TEST_CASE("segments are cut where records were written, though nobody says so") {
+TEST_CASE("segments are cut at records without a notification") {
   hand_made here;
   here.enter(1, 100);
   here.visit(7);

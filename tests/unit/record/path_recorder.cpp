@@ -189,7 +189,7 @@ TEST_CASE("a pause belongs to no block") {
   CHECK(close(*r.it).at(7).ticks == 6);
 }
 
-TEST_CASE("an untimed block is counted and knows the region around its first visit") {
+TEST_CASE("an untimed block is counted and stores the region around its first visit") {
   const opened r;
   r->visit(5);
   r->enter(7);
@@ -256,7 +256,7 @@ TEST_CASE("deeper than the stack, visits are counted and the time stays with the
   CHECK(s.at(deep).ticks == 0);
 }
 
-TEST_CASE("random nestings give what a plain stack gives, and the time of all blocks is the time that passed") {
+TEST_CASE("random nestings equal those of a plain stack, and the times of all blocks add up to the elapsed time") {
   std::random_device device;
   const unsigned seed = device();
   CAPTURE(seed);

@@ -149,7 +149,7 @@ TEST_CASE("drop_newest keeps the first events and counts the rest") {
   line.release();
 }
 
-TEST_CASE("overwrite_oldest keeps the last events, whose times stay whole though the first clock is gone") {
+TEST_CASE("overwrite_oldest keeps the last events with full times, although the first clock event is lost") {
   const auto seed = std::random_device{}();
   MESSAGE("seed ", seed);
   std::mt19937_64 random(seed);
@@ -177,7 +177,7 @@ TEST_CASE("overwrite_oldest keeps the last events, whose times stay whole though
   line.release();
 }
 
-TEST_CASE("a reader beside the writer gets every kept event once and in order, several threads") {
+TEST_CASE("a concurrent reader gets every kept event once and in order, with several threads") {
   std::vector<std::thread> writers;
   std::deque<record::timeline> lines(3);
   core::memory_budget budget;

@@ -48,7 +48,7 @@ explain::explanation barrier_wait() {
 
 }  // namespace
 
-TEST_CASE("what the rule of a pattern says stands at its waits, with the calls that led to it") {
+TEST_CASE("the finding of a pattern's rule is shown at its waits, with the calls that caused it") {
   const report::wait_entry w = wait_of(late_sender());
   REQUIRE(w.advice.size() == 1);
   CHECK(w.advice[0].problem == "late_sender");
@@ -100,7 +100,7 @@ TEST_CASE("a wait whose rule was removed is not listed, and everything still add
   CHECK_FALSE(has(out, "more kind"));
 }
 
-TEST_CASE("without any rule nothing is listed and all of the waiting is told") {
+TEST_CASE("without rules no wait is listed, and the whole waiting time is reported as undescribed") {
   const report::result r = reported(outcome({late_sender()}), names(), facts(), "remove problems;");
   CHECK(r.waits.empty());
   CHECK(r.run.unexplained_seconds == 0);
@@ -153,7 +153,7 @@ TEST_CASE("shapes of one wait matter together, and their advice is added up") {
   CHECK(reported(outcome({alone, late_sender()}), names(), facts()).waits.at(1).advice.empty());
 }
 
-TEST_CASE("a rule beside that of the pattern describes itself") {
+TEST_CASE("an additional rule for a wait prints its own description") {
   const std::string out = report::text_of(reported(outcome({barrier_wait()}), names(), facts()));
   CHECK(has(out, "    uneven work: rank 0 had work to do before MPI_Barrier (main.cpp:30)"));
   CHECK(has(out, "\n    try: spread the work of update evenly"));

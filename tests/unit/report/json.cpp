@@ -192,7 +192,7 @@ TEST_CASE("a report with everything in it satisfies the schema") {
   CHECK(!document["last_words"][1].contains("inside"));
 }
 
-TEST_CASE("last words say in which call a rank was, for whom and since when") {
+TEST_CASE("last words contain the open call of a rank, its peers and its begin") {
   const std::string text = report::text_of(everything().last_words);
   CHECK(text.find("rank 3: killed, last seen after ") != std::string::npos);
   CHECK(text.find(" in MPI_Recv") != std::string::npos);
@@ -200,7 +200,7 @@ TEST_CASE("last words say in which call a rank was, for whom and since when") {
   CHECK(text.find("exchange 0 s (9 visits)") != std::string::npos);
 }
 
-TEST_CASE("what is said about data can be read back") {
+TEST_CASE("the results about data can be parsed again") {
   const json document = json::parse(report::json_of(everything()));
   const json& k = document["communication_classes"].at(0);
   CHECK(k["data"] == "u");
@@ -234,7 +234,7 @@ TEST_CASE("an empty report satisfies the schema and has all sections") {
   }
 }
 
-TEST_CASE("the schema rejects what is broken") {
+TEST_CASE("the schema rejects broken documents") {
   const json good = json::parse(report::json_of(everything()));
   REQUIRE(complaints(good) == "");
   const std::vector<std::pair<const char*, std::function<void(json&)>>> damages = {

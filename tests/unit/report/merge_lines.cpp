@@ -37,7 +37,7 @@ TEST_CASE("lines that both sides ran equally often become a range") {
   CHECK(all[0].causer_visits == 40);
 }
 
-TEST_CASE("other counts, functions and what lies between keep lines apart") {
+TEST_CASE("different counts, functions or lines in between prevent merging") {
   std::vector<report::residual_entry> all = {lines(10, 10, 40, 10), lines(12, 12, 90, 10), lines(14, 14, 40, 10),
                                              lines(15, 15, 40, 10, "g()")};
   report::merge_lines(all, false);

@@ -76,7 +76,7 @@ std::vector<std::string> lines_of(const std::string& all) {
 
 }  // namespace
 
-TEST_CASE("what both ran stands side by side, what one ran stands alone") {
+TEST_CASE("common rows are side by side, rows of one side are alone") {
   const report::picture p = report::align(sample_wait(), sides(), names());
   CHECK(p.waiter.rank == 1);
   CHECK(p.causer.rank == 0);
@@ -98,7 +98,7 @@ TEST_CASE("what both ran stands side by side, what one ran stands alone") {
   CHECK(p.rows[5].causer->seconds == doctest::Approx(0.005));
 }
 
-TEST_CASE("the text is two columns, and folds what is alike") {
+TEST_CASE("the text has two columns and folds equal rows") {
   const std::string all = as_text(report::align(sample_wait(), sides(), names()));
   CHECK(all ==
         "    side by side, since both were last in step, the longest of these waits:\n"
@@ -111,7 +111,7 @@ TEST_CASE("the text is two columns, and folds what is alike") {
         "                                          | update                       5.0 ms\n");
 }
 
-TEST_CASE("what is alike is folded, with its time, and what differs stands inside what it is in") {
+TEST_CASE("equal rows are folded with their time, and different rows appear inside their parents") {
   explain::wait_picture both;
   const auto timed = [](core::stable_key key, std::int64_t ns, std::uint32_t body = 0) {
     return node(ran::region, key, ns, 1, body);
@@ -139,7 +139,7 @@ TEST_CASE("what is alike is folded, with its time, and what differs stands insid
         "        (9 rows alike)             9.0 ms |   (9 rows alike)             9.0 ms\n");
 }
 
-TEST_CASE("a long picture stays within 20 lines and 100 columns, and shows what differs most") {
+TEST_CASE("a long picture is limited to 20 lines and 100 columns and shows the largest differences") {
   const unsigned seed = std::random_device{}();
   MESSAGE("seed ", seed);
   std::mt19937 random(seed);

@@ -130,7 +130,7 @@ TEST_CASE("C++ functions are demangled completely") {
   CHECK(short_name(where.function) == "symbols::solver<...>::step");
 }
 
-TEST_CASE("a call in the program itself is found whatever its address is in this process") {
+TEST_CASE("a call in the program itself is found at any load address") {
   symboliser look;
   const int line = call_from_here();
   const code_place where = look.of_call(seen_address);
@@ -154,7 +154,7 @@ TEST_CASE("without debug information the function and the place in the module re
   CHECK(where.offset > 0);
 }
 
-TEST_CASE("a stripped library still tells its exported functions and its offsets") {
+TEST_CASE("a stripped library still has its exported functions and offsets") {
   for (const without what : {without::all_symbols, without::sections}) {
     const library plugin(what);
     symboliser look;
@@ -198,7 +198,7 @@ TEST_CASE("the same call has the same module and offset at another address") {
   CHECK(second.line == first.line);
 }
 
-TEST_CASE("a library that is closed again gives nothing wrong") {
+TEST_CASE("an unloaded library gives no wrong names") {
   {
     const library plugin(without::nothing);
     plugin.call("symbols_plain_call");
@@ -218,7 +218,7 @@ TEST_CASE("addresses of no code are answered with nothing") {
   CHECK(look.of_code(reinterpret_cast<const void*>(std::uintptr_t(1))).file.empty());
 }
 
-TEST_CASE("a call site for the name table keeps all that is known") {
+TEST_CASE("a call site in the name table keeps all fields") {
   code_place code;
   code.module = "app";
   code.offset = 0x10;

@@ -51,7 +51,7 @@ TEST_CASE("code between two calls is named by them") {
   CHECK(contains(e.waits[0].list[0].advice, "before the code between MPI_Waitall (halo.cpp:20) and MPI_Send (halo.cpp:131)"));
 }
 
-TEST_CASE("a wait below the threshold is known but gets no advice, and the threshold can be set") {
+TEST_CASE("a wait below the threshold gets no advice, and the threshold can be set") {
   auto w = sample::wait(pattern::late_sender, sample::recv, sample::send, {term(sample::compute, 0, 300, 9, 9, 400, 100)});
   const auto quiet = sample::evaluate(sample::outcome({w}));
   CHECK(quiet.waits[0].known);

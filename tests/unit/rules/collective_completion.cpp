@@ -46,7 +46,7 @@ base::pod_vector<rules::site_use> uses_of(std::vector<sample::rank>& ranks, std:
 
 }  // namespace
 
-TEST_CASE("who leaves a barrier after the first, all having come, left late") {
+TEST_CASE("a rank that leaves a complete barrier after the first one left late") {
   std::vector<sample::rank> ranks;
   for (std::int32_t r = 0; r < 2; ++r) ranks.emplace_back(r);
   ranks[0].call(mpi_call::Barrier, 10, 31, 2);
@@ -64,7 +64,7 @@ TEST_CASE("who leaves a barrier after the first, all having come, left late") {
   CHECK(uses[0].what == rules::site_use::kind::barrier);
 }
 
-TEST_CASE("leaving before the last has come is not counted, nor what the clocks cannot tell") {
+TEST_CASE("leaving before the last arrival is not counted, nor are differences within the clock error") {
   std::vector<sample::rank> ranks;
   for (std::int32_t r = 0; r < 2; ++r) ranks.emplace_back(r);
   ranks[0].call(mpi_call::Barrier, 10, 20, 2);  // clock error, rank 0 leaves before the other arrives

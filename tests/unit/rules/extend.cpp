@@ -29,7 +29,7 @@ struct listening {
 
 }  // namespace
 
-TEST_CASE("own events are inert as long as nobody listens") {
+TEST_CASE("own events are inert unless recording is enabled") {
   static whywait::event<double> unheard("unheard", {"n"});
   unheard(1);
   for (const auto& d : rules::own_declarations(rules::pack_own_events())) CHECK(d.name != "unheard");
@@ -139,7 +139,7 @@ TEST_CASE("the list names every problem and where it is declared") {
   CHECK(list.find("mine                       for wait (more.rules)") != std::string::npos);
 }
 
-TEST_CASE("of too many own events the first are kept and the rest is counted") {
+TEST_CASE("if there are too many own events, the first are kept and the rest is counted") {
   const listening on;
   static whywait::event<double> numbered("numbered", {"n"});
   const std::uint64_t before = rules::dropped_events(rules::pack_own_events());

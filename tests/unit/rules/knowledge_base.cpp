@@ -170,7 +170,7 @@ TEST_CASE("every problem of the built-in knowledge has a scenario and a card") {
   CHECK(covered.size() == built_in().problems.size());
 }
 
-TEST_CASE("each rule fires where it should, and a user sees what its card says") {
+TEST_CASE("each rule fires in its scenario with the text of its card") {
   for (const scenario& s : scenarios()) {
     CAPTURE(s.problem);
     const rules::findings found = run(built_in(), s, false);

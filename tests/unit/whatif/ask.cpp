@@ -143,7 +143,7 @@ TEST_CASE("answers come true within 5 %, and 9 of 10 intervals hold the truth") 
   CHECK(s.inside * 10 >= s.questions * 9);
 }
 
-TEST_CASE("the engines that do not hold say why") {
+TEST_CASE("engines that do not apply give the reason") {
   imagined now;
   now.halo = true;
   const answer with_messages = ask(now.run(3), {about(question::kind::balance)}).front();
@@ -163,7 +163,7 @@ TEST_CASE("the engines that do not hold say why") {
   CHECK(near(wild.engines[2].seconds, wild.seconds, 0.08));
 }
 
-TEST_CASE("questions about what is not there are refused with the reason") {
+TEST_CASE("questions about missing blocks are refused with the reason") {
   const run_log log = imagined().run(5);
   const std::vector<answer> a =
       ask(log, {about(question::kind::block, 2.0, "nowhere"), about(question::kind::without, 1.0, "MPI_Bcast"),
@@ -184,7 +184,7 @@ TEST_CASE("a run that the model does not reproduce gets no answer") {
   CHECK(near(a.engines[0].baseline_error, 1.0 / 1.3 - 1.0));
 }
 
-TEST_CASE("who saw the run itself is preferred, held against replay, and may have seen more of it") {
+TEST_CASE("an outside answer is preferred, compared with replay, and may cover more of the run") {
   run_log log = imagined().run(5);
   const std::vector<question> asked = parse_questions("balance; block compute x2");
   const answer by_replay = ask(log, asked)[1];
@@ -211,7 +211,7 @@ TEST_CASE("who saw the run itself is preferred, held against replay, and may hav
   CHECK(alone.high_seconds / alone.seconds > 1.2);
 }
 
-TEST_CASE("several changes at once are more than each of them") {
+TEST_CASE("several changes at once save more than each of them") {
   imagined now;
   now.cv = 0.05;
   const run_log log = now.run(5);
@@ -259,7 +259,7 @@ TEST_CASE("work of one rank only is not spread over ranks that have no such step
   CHECK(near(ask(log, parse_questions("balance")).front().seconds, 6.0));
 }
 
-TEST_CASE("models that are far apart give no answer") {
+TEST_CASE("models that disagree give no answer") {
   ask_options o;
   o.engines = {{"oracle", [](const run_log&, const run_log&, double& before, double& after, std::string&) {
                   before = 240.0;

@@ -43,7 +43,7 @@ run_log evened(const run_log& log, bool steps) {
 
 }  // namespace
 
-TEST_CASE("a block is balanced over the ranks whatever call follows it") {
+TEST_CASE("a block is balanced over the ranks for any following call") {
   // a pipeline, in which the last rank sends to no rank, so that the same block ends with a receive there
   const run_log log = lines_of({{part(0, 3, {{0, 3}}), part(0, 5, {{0, 5}})}, {part(1, 1, {{0, 1}}), part(1, 1, {{0, 1}})}});
   const run_log steps = evened(log, true);
@@ -79,7 +79,7 @@ TEST_CASE("a share of a hundredth of a block is not serial work") {
   CHECK(serial_blocks(lines_of({{part(0, 98, {{0, 98}})}})) == whywait::base::pod_vector<char>{0, 0, 0});
 }
 
-TEST_CASE("a block that is not entered in every step goes with the call it ends by") {
+TEST_CASE("a block that is not entered in every step is balanced by the call that ends it") {
   const run_log log = lines_of({{part(0, 4, {{2, 3}}), part(0, 2, {{2, 2}})}, {part(0, 2, {}), part(0, 6, {{2, 5}})}});
   const run_log even = evened(log, true);
   CHECK(even.lines[0][0].work_seconds == doctest::Approx(3));
@@ -89,7 +89,7 @@ TEST_CASE("a block that is not entered in every step goes with the call it ends 
   CHECK(even.lines[0][0].blocks[0].seconds == doctest::Approx(2.25));
 }
 
-TEST_CASE("what has no name is balanced by the call it ends by") {
+TEST_CASE("unnamed work is balanced by the call that ends it") {
   const run_log log = lines_of({{part(0, 5, {{0, 1}}), part(1, 1, {})}, {part(0, 3, {{0, 3}}), part(1, 3, {})}});
   const run_log even = evened(log, true);
   CHECK(even.lines[0][0].work_seconds == doctest::Approx(2 + 2));  // 1 and 3 of compute, 4 and 0 of unnamed work

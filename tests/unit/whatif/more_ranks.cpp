@@ -87,13 +87,13 @@ TEST_CASE("a program on more ranks takes exactly as long as the same program wri
       }
 }
 
-TEST_CASE("fewer ranks take the work of those that are gone") {
+TEST_CASE("fewer ranks take over the work of the others") {
   const answer a = ask(written_for(8, 1.0, pipeline), parse_questions("ranks x0.5")).front();
   REQUIRE_MESSAGE(a.answered, a.refusal);
   CHECK(near(a.seconds, written_for(4, 2.0, pipeline).measured_seconds, 1e-6));
 }
 
-TEST_CASE("what only one rank does is neither shared nor repeated") {
+TEST_CASE("work of a single rank is neither shared nor repeated") {
   run_log log;
   const std::uint32_t step = log.label("step"), alone = log.block("alone"), all = log.block("all");
   sync_edge s{log.label("MPI_Barrier"), {}, {}, 0.0};

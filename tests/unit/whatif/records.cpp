@@ -132,7 +132,7 @@ TEST_CASE("lines survive the way through bytes, damaged bytes are refused") {
   }
 }
 
-TEST_CASE("what cannot be matched is said") {
+TEST_CASE("unmatched operations are reported") {
   std::vector<traced_line> lines = two_ranks(3);
   lines[0].calls.pop_back();
   lines[0].dropped = 1;
@@ -143,7 +143,7 @@ TEST_CASE("what cannot be matched is said") {
   CHECK(log.syncs.size() == 2);
 }
 
-TEST_CASE("only so many calls are kept") {
+TEST_CASE("the number of kept calls is limited") {
   written_rank a(0);
   for (int i = 0; i != 10; ++i) a.call(core::mpi_call::Iprobe, i, i + 0.1, 0.5);
   const std::vector<traced_line> lines = trace(a.history(10.0), 4);
@@ -153,7 +153,7 @@ TEST_CASE("only so many calls are kept") {
   CHECK(near(join(lines, name).measured_seconds, 3.1));
 }
 
-TEST_CASE("whether sends wait for receivers is learnt from receivers that came late") {
+TEST_CASE("late receivers show whether sends wait for receivers") {
   // 100 bytes are buffered, 9000 are not; the sender arrives 1 s earlier each time
   written_rank a(0), b(1);
   double t = 0.0;
@@ -180,7 +180,7 @@ TEST_CASE("whether sends wait for receivers is learnt from receivers that came l
   CHECK(near(replay(log).seconds, t, 1e-6));
 }
 
-TEST_CASE("who answers whoever asks first, and who polls, is not asked what if") {
+TEST_CASE("first-come first-served and polling programs are refused") {
   std::vector<traced_line> lines = two_ranks(3);
   for (traced_call& c : lines[1].calls)
     if ((c.flags & core::sync_flag::posts_receive) != 0) {
