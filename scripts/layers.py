@@ -66,7 +66,7 @@ def check(name):
             continue
         if line.kind == '"':
             yield f'{here}: "{target}": write it in <>'
-        if line.depth > 0:
+        if line.depth > 0 and rooms.ONLY_IMPLEMENTATION.get(name) != target:
             yield f"{here}: <{target}> under #if: project includes are unconditional"
         if not (rooms.TREE / target).exists():
             yield f"{here}: <{target}> does not exist"

@@ -8,6 +8,7 @@
 #include <whywait/report/output_file.hpp>
 #include <whywait/report/picture_text.hpp>
 #include <whywait/report/prediction_text.hpp>
+#include <whywait/report/printing.hpp>
 #include <whywait/report/section.hpp>
 
 #include <cstddef>
@@ -162,8 +163,6 @@ template <class Sink>
   return text;
 }
 
-/// Writes the document to a file, complete or not at all. Empty on success, else one line that says what went wrong and
-/// why ("cannot write run.json: Permission denied").
 [[gnu::cold]] inline std::string write_json_file(const result& r, const std::string& path) {
   output_file file(path);
   write_json(r, [&file](const char* data, std::size_t size) { file.write(data, size); });

@@ -10,6 +10,7 @@
 #include <whywait/report/model.hpp>
 #include <whywait/report/picture_text.hpp>
 #include <whywait/report/prediction_text.hpp>
+#include <whywait/report/printing.hpp>
 #include <whywait/report/words.hpp>
 
 #include <unistd.h>
@@ -28,20 +29,6 @@
 namespace whywait {
 inline namespace v0 {
 namespace report {
-
-/// How the text looks and how much of it there is.
-struct text_options {
-  std::size_t columns = 80;
-  bool colour = false;
-  std::size_t most_waits = 6;  ///< at most so many waits are shown
-  double cover = 0.95;          ///< and no more than make up this share of all waiting, or matter by themselves
-  double quiet_below = 0.01;    ///< waiting below this share of rank time does not matter,
-  double quiet_seconds = 1e-3;  ///< and so is waiting below this time in all
-  std::size_t most_blocks = 8;    ///< timed blocks per wait
-  double small_blocks = 0.03;     ///< and none below this share of the wait
-  std::size_t most_steps = 8;     ///< untimed steps and lines per wait, under the block around them
-  std::size_t most_problems = 6;  ///< problems that belong to no single wait
-};
 
 /// Whether to colour what goes to `stream`: a terminal that can, and no NO_COLOR (no-color.org: set and not empty).
 [[gnu::cold]] inline bool wants_colour(std::FILE* stream) noexcept {
@@ -382,9 +369,7 @@ class text_writer {
   return detail::text_writer(r, options)();
 }
 
-/// Prints the report in one piece, coloured where the stream is a terminal. Ignores write errors: there is no one to
-/// tell.
-[[gnu::cold]] inline void print_text(const result& r, std::FILE* stream, text_options options = {}) {
+[[gnu::cold]] inline void print_text(const result& r, std::FILE* stream, text_options options) {
   options.colour = wants_colour(stream);
   const std::string text = text_of(r, options);
   std::fwrite(text.data(), 1, text.size(), stream);
