@@ -5,6 +5,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/table.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -84,8 +84,8 @@ class names {
   std::size_t size() const noexcept { return table_.size(); }
 
   /// All entries, sorted by key.
-  [[gnu::cold]] std::vector<entry> entries() const {
-    std::vector<entry> all = table_;
+  [[gnu::cold]] base::vector<entry> entries() const {
+    base::vector<entry> all = table_;
     base::small_stable_sort(all, [](const entry& a, const entry& b) { return a.key < b.key; });
     return all;
   }
@@ -110,7 +110,7 @@ class names {
   }
 
   base::key_map numbers_;  // in table_
-  std::vector<entry> table_;
+  base::vector<entry> table_;
 };
 
 /// Code location in a text: "halo.cpp:142", "halo.cpp:142-150", without debug information "app+0x1234", else "".

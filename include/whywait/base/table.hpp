@@ -1,12 +1,13 @@
 #ifndef WHYWAIT_BASE_TABLE_HPP
 #define WHYWAIT_BASE_TABLE_HPP
 
+#include <whywait/base/vector.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -136,7 +137,7 @@ struct code_point {
 
 /// One row of a block table: what, how much, and a remark.
 struct table_row {
-  std::vector<std::string> label;  ///< lines; the amount stands beside the last one
+  base::vector<std::string> label;  ///< lines; the amount stands beside the last one
   std::string amount;
   std::string remark;
 };
@@ -144,7 +145,7 @@ struct table_row {
 /// Label column, right-aligned amounts, remarks that go to a line of their own where they do not fit in `columns`.
 /// Labels above `widest` columns push their amount to the next line instead of widening the column; rows without an
 /// amount never do.
-[[gnu::cold]] inline std::string table(const std::vector<table_row>& rows, std::size_t columns, std::size_t indent,
+[[gnu::cold]] inline std::string table(const base::vector<table_row>& rows, std::size_t columns, std::size_t indent,
                          std::size_t widest) {
   std::size_t label_width = 0;
   std::size_t amount_width = 0;

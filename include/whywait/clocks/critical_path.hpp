@@ -3,6 +3,7 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/joining.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/explanation.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -66,8 +66,8 @@ struct critical_path {
   }
 
   /// Largest first. `imbalance_ns`: what the path has more of a block than the mean of all locations.
-  [[gnu::cold]] std::vector<explain::critical_block> present(std::int64_t locations) const {
-    std::vector<explain::critical_block> result;
+  [[gnu::cold]] base::vector<explain::critical_block> present(std::int64_t locations) const {
+    base::vector<explain::critical_block> result;
     for (const entry& e : joined(path)) {
       const auto at = std::lower_bound(spent.begin(), spent.end(), e.block,
                                        [](const entry& s, core::stable_key block) { return s.block < block; });

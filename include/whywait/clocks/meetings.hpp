@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
 #include <whywait/explain/collectives.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -242,7 +242,7 @@ class meeting_book {
 
   std::int32_t own_rank_;
   base::memory_pool* memory_;
-  std::vector<meeting> meetings_;
+  base::vector<meeting> meetings_;
   base::pod_vector<instruction> instructions_;
   std::size_t open_ = 0;
 };

@@ -3,13 +3,13 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -23,7 +23,7 @@ class node_map {
   [[gnu::cold]] void write(base::packet& out) const { put_all(out, runs_); }
   /// Joins what another map wrote; no rank may be in both.
   [[gnu::cold]] void join(base::packet_reader& in) {
-    std::vector<run> more;
+    base::vector<run> more;
     get_all(in, more);
     runs_.insert(runs_.end(), more.begin(), more.end());
     base::small_stable_sort(runs_, [](const run& a, const run& b) { return a.first < b.first; });
@@ -57,10 +57,10 @@ class node_map {
 
   /// By location and record: whether the call's messages, or its communicator, leave the node of the rank; for a call that
   /// completes others, whether one of theirs did. Without a node everything leaves it. O(records log entries).
-  [[gnu::cold]] std::vector<std::vector<bool>> leaving(const explain::rank_history& rank) const {
-    std::vector<std::vector<bool>> result;
+  [[gnu::cold]] base::vector<base::vector<bool>> leaving(const explain::rank_history& rank) const {
+    base::vector<base::vector<bool>> result;
     for (const explain::location_history& l : rank.locations) result.emplace_back(l.records.size(), rank.node < 0);
-    std::vector<bool> spans;
+    base::vector<bool> spans;
     for (const explain::communicator& c : rank.communicators) spans.push_back(leaves(rank, c));
     for (std::size_t l = 0; l != rank.locations.size(); ++l) {
       const explain::location_history& here = rank.locations[l];
@@ -99,7 +99,7 @@ class node_map {
     return false;
   }
 
-  std::vector<run> runs_;  ///< by rank
+  base::vector<run> runs_;  ///< by rank
 };
 
 }  // namespace clocks

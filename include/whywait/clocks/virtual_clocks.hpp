@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
 #define WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stage.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/history.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -46,7 +46,7 @@ class clock_stages final : public explain::run_clocks {
                        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                          at(i).needs().take_wishes(source, base::packet_reader(data, size));
                        });
-    std::vector<node_map> nodes(stages_.size());
+    base::vector<node_map> nodes(stages_.size());
     for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].add(stages_[i]->rank());
     transport.reduce([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], {}); },
                      [&](std::int32_t i, const unsigned char* data, std::size_t size) {
@@ -94,10 +94,10 @@ class clock_stages final : public explain::run_clocks {
   clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
 
   const explain::options* settings_;
-  std::vector<explain::what_if> questions_;
+  base::vector<explain::what_if> questions_;
   clock_scratch scratch_;
   cost_scratch cost_;
-  std::vector<std::unique_ptr<clock_stage>> stages_;
+  base::vector<std::unique_ptr<clock_stage>> stages_;
 };
 
 }  // namespace detail

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_FOLDING_HPP
 
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/merged_class.hpp>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -29,15 +29,15 @@ struct epoch_memory {
   bool own_blocks = false;  ///< in that memory: of each rank instead, because they have little in common
   class_book classes;
   shape_leaders leaders;              ///< of all ranks, in the memory of the first: by key, then by slot
-  std::vector<merged_class> merged;   ///< on rank 0: all waits so far
+  base::vector<merged_class> merged;   ///< on rank 0: all waits so far
   outcome sums;                       ///< on rank 0: all numbers so far
-  std::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
+  base::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
 };
 
 namespace detail {
 
 template <class Entry, class Key, class Add>
-[[gnu::cold]] void add_by(std::vector<Entry>& into, const std::vector<Entry>& from, Key key, Add add) {
+[[gnu::cold]] void add_by(base::vector<Entry>& into, const base::vector<Entry>& from, Key key, Add add) {
   for (const Entry& e : from) {
     std::size_t at = 0;
     while (at != into.size() && key(into[at]) != key(e)) ++at;
@@ -92,7 +92,7 @@ template <class Entry, class Key, class Add>
   inversions += epoch.inversions;
 }
 
-[[gnu::cold]] inline void fold(std::vector<critical_block>& run, const std::vector<critical_block>& epoch) {
+[[gnu::cold]] inline void fold(base::vector<critical_block>& run, const base::vector<critical_block>& epoch) {
   add_by(run, epoch, [](const critical_block& c) { return c.block; },
          [](critical_block& all, const critical_block& more) {
            auto& [block, ns, imbalance_ns, visits] = all;

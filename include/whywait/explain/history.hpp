@@ -3,6 +3,7 @@
 
 #include <whywait/base/nearest.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/chunked_view.hpp>
 #include <whywait/core/overhead.hpp>
 #include <whywait/core/path_order.hpp>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -40,7 +40,7 @@ struct communicator {
   std::int32_t size = 0;     ///< ranks that `peer` may name
   std::int32_t rank = 0;     ///< own rank in it
   bool inter = false;        ///< `peer` names ranks of the remote group; collectives are not explained
-  std::vector<std::int32_t> world;  ///< world rank of each peer; empty: the identity
+  base::vector<std::int32_t> world;  ///< world rank of each peer; empty: the identity
 };
 
 /// What one location (thread of a rank) recorded, in the order it happened. Views: the recorder owns it.
@@ -49,10 +49,10 @@ struct location_history {
   core::chunked_view<const core::sync_record> records;
   core::chunked_view<const core::path_step> steps;
   core::chunked_view<const std::int32_t> needs;   ///< ranks of sparse collectives
-  std::vector<core::stable_key> call_sites;       ///< meaning of sync_record::site
+  base::vector<core::stable_key> call_sites;       ///< meaning of sync_record::site
   core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order, by record
   core::chunked_view<const core::order_node> order_nodes;   ///< meaning of order_segment::first
-  std::vector<core::call_overhead> call_overheads;  ///< by core::mpi_call, beside what the records say; empty: none
+  base::vector<core::call_overhead> call_overheads;  ///< by core::mpi_call, beside what the records say; empty: none
   core::mark_overhead mark_overheads{};             ///< the same for marks
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
   std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before
@@ -119,9 +119,9 @@ struct rank_history {
   clock_map clock;
   std::int64_t begin_ns = 0;  ///< shared time at which recording began (leave of MPI_Init)
   std::int64_t end_ns = 0;    ///< shared time at which it ended (enter of MPI_Finalize or of the analysis)
-  std::vector<location_history> locations;        ///< meaning of sync_record::completed_by
-  std::vector<communicator> communicators;        ///< meaning of sync_record::comm
-  std::vector<core::stable_key> blocks;           ///< meaning of path_step::block; [0] is unused
+  base::vector<location_history> locations;        ///< meaning of sync_record::completed_by
+  base::vector<communicator> communicators;        ///< meaning of sync_record::comm
+  base::vector<core::stable_key> blocks;           ///< meaning of path_step::block; [0] is unused
   counted_code code;                              ///< meaning of those beyond `blocks`
   // An epoch of a longer run (folding.hpp): from one operation that synchronised all ranks to the next.
   bool continued = false;        ///< all ranks were in step at `begin_ns`

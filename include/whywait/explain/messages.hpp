@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_MESSAGES_HPP
 
 #include <whywait/base/packet.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/postings.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -148,8 +148,8 @@ class message_book {
 
   /// After the exchange, if another epoch follows: the postings that it has to know of. What a call completed here,
   /// but nobody sent, stays unmatched.
-  [[gnu::cold]] std::vector<carried_posting> carried() {
-    std::vector<carried_posting> all;
+  [[gnu::cold]] base::vector<carried_posting> carried() {
+    base::vector<carried_posting> all;
     const auto carry = [&](record_place p, bool met) {
       if (!met || !is_over(p)) all.push_back({p.record, p.location, met});
     };

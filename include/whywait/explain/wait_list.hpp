@@ -1,12 +1,12 @@
 #ifndef WHYWAIT_EXPLAIN_WAIT_LIST_HPP
 #define WHYWAIT_EXPLAIN_WAIT_LIST_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/options.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -27,11 +27,11 @@ class wait_list final : public observer {
   }
 
   /// Nanoseconds that the calls of one location waited, by index of its sync record; those that did not have 0.
-  const std::vector<std::int64_t>& of(std::size_t location) const { return waits_.at(location); }
+  const base::vector<std::int64_t>& of(std::size_t location) const { return waits_.at(location); }
 
  private:
   std::int32_t rank_;
-  std::vector<std::vector<std::int64_t>> waits_;
+  base::vector<base::vector<std::int64_t>> waits_;
 };
 
 }  // namespace explain

@@ -5,6 +5,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/finalize/mpi_transport.hpp>
@@ -20,7 +21,6 @@
 #include <exception>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -71,8 +71,8 @@ namespace finalize {
 }
 
 /// The call sites that rules want to name.
-[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const rules::contribution& all) {
-  std::vector<core::stable_key> keys;
+[[gnu::cold]] inline base::vector<core::stable_key> keys_of(const rules::contribution& all) {
+  base::vector<core::stable_key> keys;
   for (const rules::site_use& use : all.uses) keys.push_back(use.site);
   return keys;
 }
@@ -138,7 +138,7 @@ class rule_places {
           rules::add_uses(store, all.uses, find, made);
           for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
         });
-    const std::vector<rules::diagnostic>& mistakes = known.log.list();
+    const base::vector<rules::diagnostic>& mistakes = known.log.list();
     for (const rules::diagnostic& mistake : mistakes) detail::print_lines(mistake.text());
     for (const std::string& message : said.messages) detail::print_lines(message);
     const std::size_t wrong = mistakes.size() + said.messages.size();

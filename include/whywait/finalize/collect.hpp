@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_FINALIZE_COLLECT_HPP
 #define WHYWAIT_FINALIZE_COLLECT_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/finalize/collected.hpp>
 #include <whywait/finalize/own_costs.hpp>
 #include <whywait/mpi/process_state.hpp>
@@ -9,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -40,7 +40,7 @@ inline collected_process collect(mpi::state& process, const mpi::shared_clock& c
   const std::size_t count = process.registry->location_count;
   core::location_base* const newest = process.registry->locations;
   pthread_mutex_unlock(&process.registry->mutex);
-  all.locations = std::vector<collected_location>(count);  // may throw, so not under the lock
+  all.locations = base::vector<collected_location>(count);  // may throw, so not under the lock
   for (core::location_base* base = newest; base != nullptr; base = base->next) {
     record::location& from = *static_cast<record::location*>(base);
     collected_location& to = all.locations[from.index];

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_FINALIZE_COLLECTED_HPP
 #define WHYWAIT_FINALIZE_COLLECTED_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/core/chunked_view.hpp>
 #include <whywait/core/overhead.hpp>
 #include <whywait/core/path_order.hpp>
@@ -10,7 +11,6 @@
 #include <whywait/mpi/shared_clock.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -25,7 +25,7 @@ struct collected_location {
   core::chunked_view<const core::order_node> order_nodes;
   const mpi::call_site_table* sites = nullptr;     ///< meaning of sync_record::site; null: it never called MPI
   const core::path_step* folded = nullptr;    ///< per block (core::site_table::capacity entries), that for which there was no memory; or null
-  std::vector<core::call_overhead> call_overheads;  ///< what recording its calls cost lately, by core::mpi_call
+  base::vector<core::call_overhead> call_overheads;  ///< what recording its calls cost lately, by core::mpi_call
   core::mark_overhead mark_overheads{};             ///< what its marks cost
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
@@ -40,7 +40,7 @@ struct collected_communicator {
   std::int32_t size = 0;
   std::int32_t rank = 0;
   bool inter = false;
-  std::vector<std::int32_t> world;  ///< empty: the identity
+  base::vector<std::int32_t> world;  ///< empty: the identity
 };
 
 /// All that one process recorded, as plain tables, from which the umbrella makes an explain::rank_history.
@@ -53,8 +53,8 @@ struct collected_process {
   std::uint64_t end_ticks = 0;   ///< of recording: earlier than MPI_Finalize if memory ran out
   std::uint64_t last_ticks = 0;  ///< of the run, or now: of what is in totals
   bool closed = false;           ///< memory ran out: what follows `end_ticks` is in totals only
-  std::vector<collected_location> locations;          ///< by index
-  std::vector<collected_communicator> communicators;  ///< by index: 0 world, 1 self
+  base::vector<collected_location> locations;          ///< by index
+  base::vector<collected_communicator> communicators;  ///< by index: 0 world, 1 self
   std::uint64_t calls = 0;         ///< MPI calls seen
   std::uint64_t failed_polls = 0;  ///< of those, tests and probes that found nothing
   std::uint64_t lost_records = 0;

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
 #include <whywait/coverage/names/code_blocks.hpp>
 #include <whywait/explain/explain.hpp>
@@ -28,7 +29,6 @@
 #include <new>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -41,7 +41,7 @@ namespace finalize {
 struct explained_so_far {
   explain::epoch_memory memory;
   base::pod_vector<rules::site_use> uses;    ///< on rank 0
-  std::vector<kept_picture> pictures;   ///< on rank 0
+  base::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: of all epochs that came to their end
   data_so_far data;
   asked_questions asked;

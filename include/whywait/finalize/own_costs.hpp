@@ -2,6 +2,7 @@
 #define WHYWAIT_FINALIZE_OWN_COSTS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/overhead.hpp>
 #include <whywait/mpi/self_timing.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -107,9 +107,9 @@ constexpr std::uint32_t enough_timings = 4;
 
 /// What the calls of one thread cost, by core::mpi_call: its own timings where there are enough, else the calibration, with
 /// readings that take what they take lately.
-[[gnu::cold]] inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
+[[gnu::cold]] inline base::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
                                                                  double ns_per_tick) {
-  std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
+  base::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
   const double slower = slower_reading(timed, quiet);
   for (std::size_t c = 1; c < costs.size(); ++c) {
     const auto call = static_cast<core::mpi_call>(c);

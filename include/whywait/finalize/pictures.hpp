@@ -3,6 +3,7 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
@@ -13,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -33,7 +33,7 @@ namespace detail {
   for (const explain::picture_node& n : side.nodes) base::put(out, n);
 }
 
-[[gnu::cold]] inline void take_sides(base::packet_reader in, std::vector<explain::explanation>& waits) {
+[[gnu::cold]] inline void take_sides(base::packet_reader in, base::vector<explain::explanation>& waits) {
   while (!in.empty()) {
     explain::explanation& e = waits.at(in.get<std::uint32_t>());
     explain::picture_side& side = in.get<bool>() ? e.picture.waiter : e.picture.causer;
@@ -83,8 +83,8 @@ struct kept_picture {
 };
 
 /// Gives waits the pictures kept of them, then keeps those of this outcome only.
-[[gnu::cold]] inline void fold_pictures(std::vector<kept_picture>& kept, explain::outcome& found) {
-  std::vector<kept_picture> now;
+[[gnu::cold]] inline void fold_pictures(base::vector<kept_picture>& kept, explain::outcome& found) {
+  base::vector<kept_picture> now;
   for (explain::explanation& e : found.waits) {
     const auto same = [&e](const explain::wait_sample& s) { return !s.outweighs(e.longest) && !e.longest.outweighs(s); };
     for (const kept_picture& k : kept)

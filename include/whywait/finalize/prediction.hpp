@@ -2,6 +2,7 @@
 #define WHYWAIT_FINALIZE_PREDICTION_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/finalize/asking.hpp>
 #include <whywait/finalize/naming.hpp>
@@ -18,7 +19,6 @@
 #include <exception>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -41,7 +41,7 @@ struct label_namer final : whatif::key_namer {
 /// The calls of all ranks that end before a common time, so that rank 0 gets at most `most_calls`, on rank 0. False if
 /// a rank has no memory to send them. Collective.
 [[gnu::cold]] inline bool gather_lines(const explain::rank_history& own, const finalize::team& all, std::uint64_t most_calls,
-                                       std::vector<whatif::traced_line>& lines, bool& all_of_them) {
+                                       base::vector<whatif::traced_line>& lines, bool& all_of_them) {
   std::uint64_t total = 0;
   for (const explain::location_history& l : own.locations) total += l.records.size();
   all.all_reduce(&total, 1, MPI_UINT64_T, MPI_SUM);
@@ -59,7 +59,7 @@ struct label_namer final : whatif::key_namer {
   base::pod_vector<char> packed;
   bool good = true;
   try {
-    std::vector<whatif::traced_line> mine = whatif::trace(own, SIZE_MAX, until);
+    base::vector<whatif::traced_line> mine = whatif::trace(own, SIZE_MAX, until);
     if (all.rank() == 0)
       lines = std::move(mine);
     else
@@ -80,7 +80,7 @@ struct label_namer final : whatif::key_namer {
 
 /// What the model is learnt from, gathered on rank 0: the calls up to the end of the first epoch.
 struct traced_calls {
-  std::vector<whatif::traced_line> lines;
+  base::vector<whatif::traced_line> lines;
   bool asked = false, gathered = false, all_of_them = true;
 };
 

@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/code_source.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/site.hpp>
@@ -19,7 +20,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -69,7 +69,7 @@ class process_history {
   explain::rank_history take_view() { return std::move(history_); }
 
   /// Places of those of `keys` that this process knows. Reads debug information: milliseconds.
-  [[gnu::cold]] base::names names_of(const std::vector<core::stable_key>& keys) const {
+  [[gnu::cold]] base::names names_of(const base::vector<core::stable_key>& keys) const {
     base::names found;
     report::symboliser symbols("libdw.so.1", modules_);
     for (core::stable_key key : keys) {
@@ -82,8 +82,8 @@ class process_history {
     return found;
   }
   /// The regions and steps that have this name. Reads debug information if the compiler made functions regions.
-  [[gnu::cold]] std::vector<core::stable_key> blocks_called(const std::string& name) const {
-    std::vector<core::stable_key> found;
+  [[gnu::cold]] base::vector<core::stable_key> blocks_called(const std::string& name) const {
+    base::vector<core::stable_key> found;
     report::symboliser symbols("libdw.so.1", modules_);
     for (std::uint32_t number = 1; number < sites_.size(); ++number)
       if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);

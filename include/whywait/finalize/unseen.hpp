@@ -4,6 +4,7 @@
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
@@ -15,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -82,9 +82,9 @@ namespace detail {
 }
 
 /// The same with their names, for the report.
-[[gnu::cold]] inline std::vector<report::place_total> named(const base::pod_vector<unseen_block>& found,
+[[gnu::cold]] inline base::vector<report::place_total> named(const base::pod_vector<unseen_block>& found,
                                                             const base::names& names) {
-  std::vector<report::place_total> out;
+  base::vector<report::place_total> out;
   for (const unseen_block& b : found)
     if (const base::place* const where = names.find(b.key))
       out.push_back({*where, b.visits, static_cast<double>(b.ns) * 1e-9, b.work});

@@ -2,6 +2,7 @@
 #define WHYWAIT_POSTMORTEM_DEAD_JOB_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/clock.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/explain/collective_book.hpp>
@@ -21,7 +22,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -34,7 +34,7 @@ namespace postmortem {
 class dead_job {
  public:
   void add(std::unique_ptr<dead_process> process) { processes_.push_back(std::move(process)); }
-  const std::vector<std::unique_ptr<dead_process>>& processes() const noexcept { return processes_; }
+  const base::vector<std::unique_ptr<dead_process>>& processes() const noexcept { return processes_; }
 
   /// Whether the last `report` explains waits; else it holds the last words alone.
   bool explained() const noexcept { return explained_; }
@@ -45,7 +45,7 @@ class dead_job {
     set_clocks();
     report::run_facts facts = run_facts();
     report::result result;
-    std::vector<report::thread_end> last_words;
+    base::vector<report::thread_end> last_words;
     for (const auto& p : processes_) add_last_words(*p, last_words);
     if (is_complete()) {
       const std::uint64_t left_out = leave_out_unfinished_collectives(processes_);
@@ -133,8 +133,8 @@ class dead_job {
   }
 
   [[gnu::cold]] report::result explained(const report::run_facts& facts) const {
-    std::vector<std::unique_ptr<finalize::process_history>> named;
-    std::vector<explain::rank_history> histories;
+    base::vector<std::unique_ptr<finalize::process_history>> named;
+    base::vector<explain::rank_history> histories;
     for (const auto& p : processes_) {
       named.push_back(std::make_unique<finalize::process_history>(p->records(), p->sites(), nullptr, nullptr, &p->modules()));
       histories.push_back(named.back()->take_view());
@@ -144,10 +144,10 @@ class dead_job {
     settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
     explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
     const explain::outcome found = explain::explain(transport, histories, settings);
-    std::vector<core::stable_key> keys = keys_to_name(found);
+    base::vector<core::stable_key> keys = keys_to_name(found);
     base::names names;
     for (const auto& each : named) {  // each key by the first that knows it: reading debug information takes time
-      std::vector<core::stable_key> mine;
+      base::vector<core::stable_key> mine;
       for (core::stable_key key : keys)
         if (names.find(key) == nullptr && each->knows(key)) mine.push_back(key);
       if (!mine.empty()) names.add(each->names_of(mine));
@@ -155,7 +155,7 @@ class dead_job {
     return report::assemble(found, names, facts);
   }
 
-  [[gnu::cold]] void add_last_words(const dead_process& p, std::vector<report::thread_end>& out) const {
+  [[gnu::cold]] void add_last_words(const dead_process& p, base::vector<report::thread_end>& out) const {
     const mpi::shared_clock& clock = p.records().clock;
     const std::uint64_t begin = p.has_mpi() ? p.facts().begin_ticks : p.header().first.ticks;
     const auto seconds_since = [&](std::uint64_t ticks) {
@@ -205,7 +205,7 @@ class dead_job {
   }
 
   [[gnu::cold]] static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
-                                       std::vector<report::place_total>& out) {
+                                       base::vector<report::place_total>& out) {
     base::pod_vector<core::path_step> sums(p.sites().size());
     const auto count = [&](const core::path_step& step) {
       if (step.block >= sums.size()) return;
@@ -236,7 +236,7 @@ class dead_job {
     });
   }
 
-  std::vector<std::unique_ptr<dead_process>> processes_;
+  base::vector<std::unique_ptr<dead_process>> processes_;
   bool explained_ = false;
 };
 

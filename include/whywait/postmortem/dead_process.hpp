@@ -2,6 +2,7 @@
 #define WHYWAIT_POSTMORTEM_DEAD_PROCESS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/clock.hpp>
 #include <whywait/core/kept_modules.hpp>
 #include <whywait/core/registry.hpp>
@@ -19,7 +20,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <sys/stat.h>
 
@@ -70,7 +70,7 @@ class dead_process {
   const core::kept_header& header() const noexcept { return file_->header(); }
   const core::site_table& sites() const noexcept { return sites_; }
   const report::module_list& modules() const noexcept { return modules_; }
-  const std::vector<std::unique_ptr<dead_thread>>& threads() const noexcept { return threads_; }
+  const base::vector<std::unique_ptr<dead_thread>>& threads() const noexcept { return threads_; }
   bool has_mpi() const noexcept { return has_mpi_; }
   const mpi::process_facts& facts() const noexcept { return facts_; }
   /// The records; the clock is that of this process alone. Valid as long as this object.
@@ -182,7 +182,7 @@ class dead_process {
   [[gnu::cold]] void read_threads(const core::registry& remote) {
     const std::uint64_t most = std::min<std::uint64_t>(remote.location_count, most_threads);
     const core::location_base* next = remote.locations;
-    std::vector<std::unique_ptr<dead_thread>> found;
+    base::vector<std::unique_ptr<dead_thread>> found;
     base::pod_vector<const record::location*> addresses;
     while (next != nullptr && found.size() < most) {
       if (reinterpret_cast<std::uintptr_t>(next) % alignof(record::location) != 0) break;  // damaged
@@ -293,7 +293,7 @@ class dead_process {
   bool has_mpi_ = false;
   base::pod_vector<known_handle> handles_;
   base::pod_vector<std::uint64_t> collectives_;  // by number of the communicator
-  std::vector<std::unique_ptr<dead_thread>> threads_;
+  base::vector<std::unique_ptr<dead_thread>> threads_;
   base::pod_vector<const record::location*> addresses_;  // in that process
   finalize::collected_process records_;
   std::uint64_t torn_ = 0, cut_ = 0;

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/explain/collective_book.hpp>
 #include <whywait/postmortem/dead_process.hpp>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -33,11 +33,11 @@ namespace detail {
 /// Takes out the collective operations that not all members had left: who is missing may have been the last, and then
 /// the others would be blamed. `processes`: all ranks, by rank. Returns how many records that are.
 [[gnu::cold]] inline std::uint64_t leave_out_unfinished_collectives(
-    const std::vector<std::unique_ptr<dead_process>>& processes) {
+    const base::vector<std::unique_ptr<dead_process>>& processes) {
   std::uint64_t out = 0;
   for (const auto& p : processes) {
     // by number of the communicator; ids are apart, but for 0, which matches nothing
-    const std::vector<finalize::collected_communicator>& comms = p->records().communicators;
+    const base::vector<finalize::collected_communicator>& comms = p->records().communicators;
     base::pod_vector<std::uint64_t> complete, seen(comms.size());
     for (const finalize::collected_communicator& c : comms) {
       std::uint64_t least = ~std::uint64_t(0);
@@ -68,7 +68,7 @@ namespace detail {
 /// For whom a thread was waiting in the MPI call that did not return, in words.
 class dead_wait {
  public:
-  dead_wait(const std::vector<std::unique_ptr<dead_process>>& all, const dead_process& process, std::size_t thread)
+  dead_wait(const base::vector<std::unique_ptr<dead_process>>& all, const dead_process& process, std::size_t thread)
       : all_(all), process_(process), open_(process.threads()[thread]->calls.open), thread_(thread) {}
 
   [[gnu::cold]] std::string text() const {
@@ -168,7 +168,7 @@ class dead_wait {
     return false;
   }
 
-  const std::vector<std::unique_ptr<dead_process>>& all_;
+  const base::vector<std::unique_ptr<dead_process>>& all_;
   const dead_process& process_;
   const mpi::open_call& open_;
   const std::size_t thread_;

@@ -2,6 +2,7 @@
 #define WHYWAIT_POSTMORTEM_REPORT_LEFT_BEHIND_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/postmortem/dead_job.hpp>
 #include <whywait/report/json.hpp>
@@ -18,7 +19,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <dirent.h>
 #include <signal.h>
@@ -96,12 +96,12 @@ namespace detail {
   DIR* const list = ::opendir(directory.c_str());
   if (list == nullptr) return 0;
   if (::flock(::dirfd(list), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return ::closedir(list), 0;
-  std::vector<std::string> names;
+  base::vector<std::string> names;
   while (const dirent* entry = ::readdir(list))
     if (std::string(entry->d_name).compare(0, 8, "whywait.") == 0) names.push_back(entry->d_name);
   base::small_stable_sort(names, [](const std::string& a, const std::string& b) { return a < b; });
 
-  std::vector<postmortem::dead_job> jobs;
+  base::vector<postmortem::dead_job> jobs;
   base::pod_vector<std::uint64_t> running;
   for (const std::string& name : names) {
     const std::string path = directory + "/" + name;

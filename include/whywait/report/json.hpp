@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_JSON_HPP
 #define WHYWAIT_REPORT_JSON_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/report/json_place.hpp>
 #include <whywait/report/json_writer.hpp>
 #include <whywait/report/ledger_json.hpp>
@@ -13,7 +14,6 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -22,7 +22,7 @@ namespace report {
 namespace detail {
 
 template <class Writer>
-[[gnu::cold]] void write_locations(Writer& out, const char* name, const std::vector<location_seconds>& all) {
+[[gnu::cold]] void write_locations(Writer& out, const char* name, const base::vector<location_seconds>& all) {
   out.key(name).begin_array();
   for (const location_seconds& l : all)
     out.begin_object().member("rank", l.rank).member("thread", l.thread).member("seconds", l.seconds).end_object();
@@ -30,7 +30,7 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_advice(Writer& out, const char* name, const std::vector<advice_entry>& all) {
+[[gnu::cold]] void write_advice(Writer& out, const char* name, const base::vector<advice_entry>& all) {
   out.key(name).begin_array();
   for (const advice_entry& a : all) {
     out.begin_object().member("problem", a.problem).member("text", a.text).member("saving_seconds", a.saving_seconds);
@@ -98,7 +98,7 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_totals(Writer& out, const char* name, const std::vector<place_total>& all) {
+[[gnu::cold]] void write_totals(Writer& out, const char* name, const base::vector<place_total>& all) {
   out.key(name).begin_array();
   for (const place_total& b : all)
     out.begin_object()

@@ -3,12 +3,12 @@
 
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/report/model.hpp>
 
 #include <cmath>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -43,7 +43,7 @@ namespace detail {
 }
 
 /// Blocks to which a proportional division (Scalasca's) charges another share of the waiting than the explanations do.
-[[gnu::cold]] inline std::string delay_text(const run_ledger& r, const std::vector<wait_entry>& waits) {
+[[gnu::cold]] inline std::string delay_text(const run_ledger& r, const base::vector<wait_entry>& waits) {
   double all = 0;
   for (const delay_entry& d : r.delay_costs) all += d.short_seconds + d.long_seconds;
   std::string list;
@@ -81,7 +81,7 @@ namespace detail {
   std::size_t shown = 0;
   for (const critical_entry& e : r.critical_path) {
     if (shown == most_blocks || e.seconds < 0.03 * r.seconds) break;
-    std::vector<std::string> label = label_of(e, label_columns, columns - deeper.size());
+    base::vector<std::string> label = label_of(e, label_columns, columns - deeper.size());
     for (std::string& l : label) l.insert(0, deeper);
     if (base::display_width(label.back()) > deeper.size() + label_columns) label.push_back({});
     for (std::size_t i = 0; i + 1 < label.size(); ++i) out += label[i] + "\n";

@@ -3,12 +3,12 @@
 
 #include <whywait/base/places.hpp>
 #include <whywait/base/table.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -32,7 +32,7 @@ struct named_block {
 };
 
 /// Lines that name a block, in at most `columns` where that is possible without cutting the file name, else `room`.
-[[gnu::cold]] inline std::vector<std::string> label_of(const named_block& b, std::size_t columns, std::size_t room) {
+[[gnu::cold]] inline base::vector<std::string> label_of(const named_block& b, std::size_t columns, std::size_t room) {
   if (b.kind == "between") {
     const std::string begin = b.from ? call_text(*b.from, "in", room - 8) : "MPI_Init";
     return {"between " + begin, "    and " + call_text(b.where, "in", room - 8)};

@@ -5,6 +5,7 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/ledger_text.hpp>
 #include <whywait/report/model.hpp>
@@ -24,7 +25,6 @@
 #include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -74,7 +74,7 @@ class text_writer {
       if (parallel && r_.ledger.efficiency.parallel < 0.9) efficiency();
       balanced(share);
     } else {
-      const std::vector<wait_group> groups = group_shapes(r_.waits);
+      const base::vector<wait_group> groups = group_shapes(r_.waits);
       std::size_t shown = 0;
       double covered = 0;
       patterns(groups);
@@ -133,7 +133,7 @@ class text_writer {
   }
 
   /// How much each kind of wait takes, where there are several: "late sender 32 %, late receiver 1.5 % of rank time".
-  [[gnu::cold]] void patterns(const std::vector<wait_group>& groups) {
+  [[gnu::cold]] void patterns(const base::vector<wait_group>& groups) {
     struct pattern_sum {
       const std::string* pattern;
       double seconds;
@@ -247,7 +247,7 @@ class text_writer {
   }
 
   [[gnu::cold]] void blocks(const wait_entry& w, const base::duration_scale& scale) {
-    std::vector<base::table_row> rows;
+    base::vector<base::table_row> rows;
     double unlisted = 0;
     std::size_t timed = 0, more = 0, steps = 0, more_steps = 0;
     base::pod_vector<bool> told(w.residual.size());
@@ -259,7 +259,7 @@ class text_writer {
         ++more_steps;
         return;
       }
-      std::vector<std::string> lines = label(r);
+      base::vector<std::string> lines = label(r);
       for (std::string& line : lines) line.insert(0, under ? 2 : 0, ' ');
       rows.push_back({lines, "", under || r.within.empty() ? remark(r) : remark(r) + ", untimed in " + base::printable(r.within)});
     };
@@ -300,7 +300,7 @@ class text_writer {
 
   static std::int64_t more_of(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
 
-  std::vector<std::string> label(const residual_entry& r) const {
+  base::vector<std::string> label(const residual_entry& r) const {
     return label_of(r, label_columns, o_.columns - margin().size() - 2);
   }
 

@@ -4,6 +4,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/report/model.hpp>
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -39,7 +39,7 @@ namespace report {
 }
 
 /// What ran in that time: "compute (a.cpp:3) 1.9 s (190 visits), ...". Empty if nothing was marked.
-[[gnu::cold]] inline std::string unseen_words(const std::vector<place_total>& all) {
+[[gnu::cold]] inline std::string unseen_words(const base::vector<place_total>& all) {
   constexpr std::size_t most = 3;
   std::string text;
   for (std::size_t i = 0; i != std::min(most, all.size()); ++i) {
@@ -66,7 +66,7 @@ struct rank_words {
   bool others = false;              ///< the list was bounded: more took part
 };
 
-[[gnu::cold]] inline rank_words words_for(const std::vector<location_seconds>& list, std::size_t first = 0,
+[[gnu::cold]] inline rank_words words_for(const base::vector<location_seconds>& list, std::size_t first = 0,
                             std::size_t last = std::size_t(-1)) {
   rank_words out;
   bool threads = false;
@@ -85,7 +85,7 @@ struct rank_words {
     out.text = "some ranks";
     return out;
   }
-  std::vector<std::string> ranges;
+  base::vector<std::string> ranges;
   for (std::size_t i = 0; i < out.ranks.size();) {
     std::size_t j = i;
     while (j + 1 < out.ranks.size() && out.ranks[j + 1] == out.ranks[j] + 1) ++j;

@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_ADVICE_HPP
 
 #include <whywait/base/number_text.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/evaluator.hpp>
 #include <whywait/rules/fact_rows.hpp>
 
@@ -11,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -81,7 +81,7 @@ template <class Find, class More>
       hidden.push_back(false);
       for (const finding& other : w.list) hidden.back() = hidden.back() || detail::names(known.problems[other.rule].instead_of, f.problem);
     }
-    std::vector<finding> kept;
+    base::vector<finding> kept;
     for (std::size_t i = 0; i < hidden.size(); ++i)
       if (!hidden[i]) kept.push_back(std::move(w.list[i]));
     w.list = std::move(kept);

@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_CONTRIBUTION_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/extend.hpp>
 #include <whywait/rules/own_packet.hpp>
 #include <whywait/rules/traffic.hpp>
@@ -13,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -22,8 +22,8 @@ namespace rules {
 /// What ranks give to the one that runs the rules: what their call sites did, texts given to `add`, own events.
 struct contribution {
   base::pod_vector<site_use> uses;    ///< sorted by site, those of several ranks added up
-  std::vector<rule_text> texts;  ///< each once
-  std::vector<own_packet> events;
+  base::vector<rule_text> texts;  ///< each once
+  base::vector<own_packet> events;
   base::pod_vector<std::int32_t> ranks;  ///< of `events`
 
   /// Adds what ranks after these gave. Linear in both.

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/utf8.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/detail/closest_name.hpp>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -150,7 +150,7 @@ class diagnostics {
     list_.push_back(std::move(out));
   }
 
-  const std::vector<diagnostic>& list() const noexcept { return list_; }
+  const base::vector<diagnostic>& list() const noexcept { return list_; }
   bool empty() const noexcept { return list_.empty(); }
   /// Whether a message says anything is wrong with this source.
   bool bad(std::uint32_t index) const noexcept { return counts_[index] != 0; }
@@ -173,9 +173,9 @@ class diagnostics {
     return out;
   }
 
-  std::vector<source_text> sources_;
+  base::vector<source_text> sources_;
   base::pod_vector<std::size_t> counts_;
-  std::vector<diagnostic> list_;
+  base::vector<diagnostic> list_;
 };
 
 }  // namespace rules

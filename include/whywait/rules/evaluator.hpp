@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/builder.hpp>
 #include <whywait/rules/detail/distinct_rows.hpp>
 #include <whywait/rules/gatherer.hpp>
@@ -13,7 +14,6 @@
 #include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -21,7 +21,7 @@ namespace rules {
 
 /// What rules found, most saving first; and what went wrong with the rules themselves at run time.
 struct findings {
-  std::vector<finding> list;
+  base::vector<finding> list;
   base::pod_vector<trouble::entry> troubles;
 };
 

@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_EVENT_STORE_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/finding.hpp>
 #include <whywait/rules/knowledge.hpp>
 
@@ -11,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -104,8 +104,8 @@ class event_store {
  private:
   const knowledge* known_;
   text_pool texts_;
-  std::vector<event_table> tables_;
-  std::vector<action> actions_;
+  base::vector<event_table> tables_;
+  base::vector<action> actions_;
   base::pod_vector<std::uint32_t> by_action_;  ///< sorted
 };
 

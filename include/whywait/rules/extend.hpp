@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_EXTEND_HPP
 #define WHYWAIT_RULES_EXTEND_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/add.hpp>
 #include <whywait/rules/knowledge_base.hpp>
 #include <whywait/rules/own_packet.hpp>
@@ -15,7 +16,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -26,7 +26,7 @@ using rule_text = named_text;
 
 /// What WHYWAIT_RULES says: files, separated by ':', or the word "list", which prints what is active.
 struct rules_setting {
-  std::vector<std::string> files;
+  base::vector<std::string> files;
   bool list = false;
 
   [[gnu::cold]] static rules_setting parse(const char* text) {
@@ -64,8 +64,8 @@ namespace detail {
 }  // namespace detail
 
 /// The texts that this process gave to `add`, in that order.
-[[gnu::cold]] inline std::vector<rule_text> added_texts() {
-  std::vector<rule_text> out;
+[[gnu::cold]] inline base::vector<rule_text> added_texts() {
+  base::vector<rule_text> out;
 #ifndef WHYWAIT_DISABLE
   if (own_state* const state = the_own_state()) {
     const own_state_lock held(*state);
@@ -79,11 +79,11 @@ namespace detail {
 
 /// All rules of a run: the built-in ones, own event types found in `packets`, texts given to `add`, files of
 /// WHYWAIT_RULES (`setting`). Mistakes are in `knowledge::log`. About 1 ms.
-[[gnu::cold]] inline knowledge active_rules(const rules_setting& setting, const std::vector<own_packet>& packets = {},
-                              std::vector<rule_text> texts = added_texts()) {
+[[gnu::cold]] inline knowledge active_rules(const rules_setting& setting, const base::vector<own_packet>& packets = {},
+                              base::vector<rule_text> texts = added_texts()) {
   compiler all;
   add_base(all);
-  std::vector<own_declaration> own;
+  base::vector<own_declaration> own;
   for (const own_packet& packet : packets)
     for (own_declaration& d : own_declarations(packet)) {
       bool known = false;

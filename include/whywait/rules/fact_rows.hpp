@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/rules/calls.hpp>
 #include <whywait/rules/place_columns.hpp>
@@ -14,14 +15,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace rules {
 
 /// Ranks as a reader likes them: "rank 3", "ranks 1-3 and 7", "12 ranks".
-[[gnu::cold]] inline std::string ranks_text(const std::vector<explain::location_share>& shares) {
+[[gnu::cold]] inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
   base::pod_vector<std::int32_t> ranks;
   bool others = false;
   for (const explain::location_share& s : shares) {
@@ -31,7 +31,7 @@ namespace rules {
   base::small_stable_sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   if (ranks.empty()) return "some ranks";
-  std::vector<std::string> ranges;
+  base::vector<std::string> ranges;
   for (std::size_t i = 0; i < ranks.size();) {
     std::size_t j = i;
     while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;
@@ -143,7 +143,7 @@ class fact_maker {
     for (const explain::residual_term& t : e.residual) terms.push_back(&t);
     base::small_stable_sort(terms, [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
     std::int64_t positive = 0, more = 0, slower = 0, transfer = 0, marked = 0;
-    std::vector<std::string> names, places;
+    base::vector<std::string> names, places;
     base::pod_vector<const char*> kinds;
     for (const explain::residual_term* t : terms) {
       block_name known = name_of(*t);

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_FACT_TYPES_HPP
 #define WHYWAIT_RULES_FACT_TYPES_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/knowledge.hpp>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -77,8 +77,8 @@ inline const char* call_row() noexcept {
          "out: seconds: end_time duration wait_start_time; number: wait; boolean: matched";
 }
 
-[[gnu::cold]] inline std::vector<column> columns_of(std::string_view text) {
-  std::vector<column> out;
+[[gnu::cold]] inline base::vector<column> columns_of(std::string_view text) {
+  base::vector<column> out;
   type what;
   bool exit = false;
   std::size_t at = 0;
@@ -114,8 +114,8 @@ inline const char* call_row() noexcept {
 }
 
 /// The parameters of a call that tracing rules may use.
-[[gnu::cold]] inline const std::vector<column>& call_columns() {
-  static const std::vector<column> columns = detail::columns_of(detail::call_row());
+[[gnu::cold]] inline const base::vector<column>& call_columns() {
+  static const base::vector<column> columns = detail::columns_of(detail::call_row());
   return columns;
 }
 

@@ -1,10 +1,11 @@
 #ifndef WHYWAIT_RULES_FINDING_HPP
 #define WHYWAIT_RULES_FINDING_HPP
 
+#include <whywait/base/vector.hpp>
+
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -41,7 +42,7 @@ struct finding {
   std::string problem;      ///< the name the rule gives it
   std::string description;
   std::string advice;
-  std::vector<action> actions;  ///< what led to it: calls and their places, at most 8
+  base::vector<action> actions;  ///< what led to it: calls and their places, at most 8
   double seconds = 0;       ///< sum of the rule's duration
   double saving = 0;        ///< upper bound of what following the advice saves, at most `seconds`
   double share = 0;         ///< seconds of the time of all locations; 0 if that is not known
@@ -62,14 +63,14 @@ struct finding {
 /// What rules say about one wait of an outcome.
 struct wait_advice {
   bool known = false;         ///< an active problem is declared for its pattern: without one it is no finding
-  std::vector<finding> list;  ///< most saving first
+  base::vector<finding> list;  ///< most saving first
 };
 
 /// What all rules say about one run.
 struct evaluation {
-  std::vector<wait_advice> waits;     ///< one for each entry of outcome::waits, same order; empty: no rules were asked
-  std::vector<finding> problems;      ///< those that belong to no single wait, most saving first
-  std::vector<std::string> messages;  ///< what went wrong with rules at run time, each ready to print
+  base::vector<wait_advice> waits;     ///< one for each entry of outcome::waits, same order; empty: no rules were asked
+  base::vector<finding> problems;      ///< those that belong to no single wait, most saving first
+  base::vector<std::string> messages;  ///< what went wrong with rules at run time, each ready to print
 };
 
 }  // namespace rules

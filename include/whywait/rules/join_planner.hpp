@@ -2,13 +2,13 @@
 #define WHYWAIT_RULES_JOIN_PLANNER_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/expression_compiler.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -23,7 +23,7 @@ class join_planner {
       : out_(&out), from_(&from), names_(&names), types_(&types) {}
 
   /// False if something was reported.
-  [[gnu::cold]] bool plan(const declaration& d, std::vector<join_step>& steps) {
+  [[gnu::cold]] bool plan(const declaration& d, base::vector<join_step>& steps) {
     if (d.when != 0) {
       // Checked as a whole first: one message for each mistake, whatever piece it falls into.
       program whole;

@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_OWN_PACKET_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/own_state.hpp>
 
@@ -12,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -59,8 +59,8 @@ class unpacker {
 };
 
 /// Own event types in the order of their numbers; the text of each is "tolerance=number, reason=text".
-[[gnu::cold]] inline std::vector<named_text> read_shapes(unpacker& from, std::uint64_t& dropped) {
-  std::vector<named_text> out;
+[[gnu::cold]] inline base::vector<named_text> read_shapes(unpacker& from, std::uint64_t& dropped) {
+  base::vector<named_text> out;
   for (auto count = from.value<std::uint32_t>(); count-- > 0 && from.good();) {
     std::string name = from.text();
     out.push_back({std::move(name), from.text()});
@@ -126,9 +126,9 @@ class unpacker {
 #endif
 
 /// Declarations for the types of a packet.
-[[gnu::cold]] inline std::vector<own_declaration> own_declarations(const own_packet& packet) {
+[[gnu::cold]] inline base::vector<own_declaration> own_declarations(const own_packet& packet) {
   detail::unpacker from(packet.data(), packet.size());
-  std::vector<own_declaration> out;
+  base::vector<own_declaration> out;
   std::uint64_t dropped = 0;
   for (named_text& type : detail::read_shapes(from, dropped)) {
     std::string text = base::joined({"declare simple event ", type.name, "\n  parameters ( "});
@@ -154,7 +154,7 @@ class unpacker {
   if (packet.empty()) return true;
   detail::unpacker from(packet.data(), packet.size());
   std::uint64_t dropped = 0;
-  const std::vector<named_text> types = detail::read_shapes(from, dropped);
+  const base::vector<named_text> types = detail::read_shapes(from, dropped);
   while (from.more()) {
     (void)from.value<std::uint32_t>();  // its size
     const auto index = from.value<std::uint32_t>();

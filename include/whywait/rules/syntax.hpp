@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_SYNTAX_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/diagnostic.hpp>
 #include <whywait/rules/type.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstring>
 #include <new>
 #include <string_view>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -104,7 +104,7 @@ struct declaration {
 /// All declarations of all texts, in order. nodes[0] is a `wrong` node.
 struct syntax {
   base::pod_vector<node> nodes = base::pod_vector<node>(1);
-  std::vector<declaration> declarations;
+  base::vector<declaration> declarations;
 
   syntax() = default;
   syntax(const syntax&) = delete;

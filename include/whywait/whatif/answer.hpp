@@ -1,8 +1,9 @@
 #ifndef WHYWAIT_WHATIF_ANSWER_HPP
 #define WHYWAIT_WHATIF_ANSWER_HPP
 
+#include <whywait/base/vector.hpp>
+
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -39,8 +40,8 @@ struct answer {
   double baseline_error = 0.0;  ///< of `engine` on the unchanged program, relative
   double sampling = 0.0;        ///< half widths, relative: between two runs, and among the engines
   double spread = 0.0;
-  std::vector<engine_answer> engines;
-  std::vector<std::string> notes;  ///< assumptions and doubts, one sentence each
+  base::vector<engine_answer> engines;
+  base::vector<std::string> notes;  ///< assumptions and doubts, one sentence each
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   answer() = default;

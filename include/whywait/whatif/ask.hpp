@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/whatif/answer.hpp>
 #include <whywait/whatif/change.hpp>
 #include <whywait/whatif/replay.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -42,8 +42,8 @@ struct ask_options {
   double most_baseline_error = 0.1;  ///< an engine that misses the unchanged program by more is not used
   double most_spread = 0.25;         ///< engines that are further apart give no answer
   double resolution = 0.005;         ///< the interval is at least this wide on each side: clocks and sleep
-  std::vector<engine> engines = {};  ///< asked besides replay, algebra and chain
-  std::vector<outside_answer> outside = {};
+  base::vector<engine> engines = {};  ///< asked besides replay, algebra and chain
+  base::vector<outside_answer> outside = {};
 };
 
 namespace detail {
@@ -279,10 +279,10 @@ class questioner {
 /// Answers questions to a log by replay, algebra and chain, whichever hold, each with its error on the unchanged
 /// program. A question that cannot be answered says why in `refusal`. Throws P022 for a log that contradicts
 /// itself. Time: some replays per question.
-[[gnu::cold]] inline std::vector<answer> ask(const models::run_log& log, const std::vector<question>& questions,
+[[gnu::cold]] inline base::vector<answer> ask(const models::run_log& log, const base::vector<question>& questions,
                                              const ask_options& options = {}) {
   detail::questioner asker(log, options);
-  std::vector<answer> result;
+  base::vector<answer> result;
   for (std::size_t i = 0; i != questions.size(); ++i) result.push_back(asker.ask(questions[i], i));
   return result;
 }

@@ -2,6 +2,7 @@
 #define WHYWAIT_WHATIF_BALANCE_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/transport_calls.hpp>
 #include <whywait/models/run_log.hpp>
 #include <whywait/whatif/serial_blocks.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -28,7 +28,7 @@ class balancer {
   [[gnu::cold]] void totals(models::run_log& into) const {
     base::pod_vector<double> sum(kinds_, 0.0), mine;
     base::pod_vector<std::size_t> lines(kinds_, 0), instances;
-    const auto count = [&](const std::vector<models::activity>& line) {
+    const auto count = [&](const base::vector<models::activity>& line) {
       mine.assign(kinds_, 0.0);
       instances.assign(kinds_, 0);
       for (models::activity a : line)
@@ -58,10 +58,10 @@ class balancer {
   /// The k-th instances of a kind on all lines that have it do their mean each. False with a reason where lines have
   /// different numbers of them.
   [[gnu::cold]] bool steps(models::run_log& into, std::string& why_not) {
-    std::vector<base::pod_vector<double>> sum(kinds_);
+    base::vector<base::pod_vector<double>> sum(kinds_);
     base::pod_vector<std::size_t> at, lines, instances;
     const auto add = [&] {
-      sum = std::vector<base::pod_vector<double>>(kinds_);
+      sum = base::vector<base::pod_vector<double>>(kinds_);
       lines.assign(kinds_, 0);
       instances.assign(kinds_, 0);
       for (const auto& line : log_.lines) {

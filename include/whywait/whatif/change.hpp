@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_WHATIF_CHANGE_HPP
 #define WHYWAIT_WHATIF_CHANGE_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/models/run_log.hpp>
 #include <whywait/whatif/balance.hpp>
 #include <whywait/whatif/more_ranks.hpp>
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -90,7 +90,7 @@ class log_changer {
 
   [[gnu::cold]] bool without(models::run_log& into, std::string& why_not) const {
     const std::size_t before = into.syncs.size();
-    std::vector<models::sync_edge> kept;
+    base::vector<models::sync_edge> kept;
     for (models::sync_edge& s : into.syncs)
       if (log_.labels[s.label] != q_.name) kept.push_back(std::move(s));
     into.syncs = std::move(kept);

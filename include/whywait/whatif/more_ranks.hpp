@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/models/random.hpp>
 #include <whywait/models/run_log.hpp>
@@ -16,7 +17,6 @@
 #include <cstdlib>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -252,8 +252,8 @@ class rank_changer {
     const double part = q_.fixed_total ? static_cast<double>(old_) / new_ : 1.0;
     into.lines.resize(new_);
     for (std::uint32_t q = 0; q != new_; ++q) {
-      const std::vector<models::activity>& from = log_.lines[role_[q]];
-      std::vector<models::activity>& line = into.lines[q];
+      const base::vector<models::activity>& from = log_.lines[role_[q]];
+      base::vector<models::activity>& line = into.lines[q];
       line.reserve(from.size() + (q == 0 ? inserted_.size() * (new_ - old_) : 0));
       std::size_t next = 0;
       for (std::uint32_t i = 0; i != from.size(); ++i) {
@@ -266,7 +266,7 @@ class rank_changer {
       for (models::activity& a : line) share(a, part, first_[role_[q]] != q);
     }
   }
-  [[gnu::cold]] void shuffle(std::vector<models::activity>& line) {
+  [[gnu::cold]] void shuffle(base::vector<models::activity>& line) {
     base::pod_vector<std::uint32_t> order(line.size());
     for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
     base::small_stable_sort(order, [&line](std::uint32_t a, std::uint32_t b) { return line[a].label < line[b].label; });
@@ -333,9 +333,9 @@ class rank_changer {
       x.seconds = s.seconds;
       if (old_ > 1 && new_ > 1) x.seconds *= std::log2(static_cast<double>(new_)) / std::log2(static_cast<double>(old_));
       for (int side = 0; side != 2; ++side) {
-        const std::vector<models::place>& members = side == 0 ? s.in : s.out;
-        std::vector<models::place>& now = side == 0 ? x.in : x.out;
-        const std::vector<models::place>& others = side == 0 ? s.out : s.in;
+        const base::vector<models::place>& members = side == 0 ? s.in : s.out;
+        base::vector<models::place>& now = side == 0 ? x.in : x.out;
+        const base::vector<models::place>& others = side == 0 ? s.out : s.in;
         if (members.size() != old_ && (members.size() != 1 || others.size() != old_))
           return no(why_not, "collectives of a part of the ranks: how the parts would grow is not known (" +
                                  log_.labels[s.label] + ")");

@@ -4,13 +4,13 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/models/run_log.hpp>
 #include <whywait/whatif/trace.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -21,7 +21,7 @@ namespace detail {
 // Part of every program that includes mpi.hpp: written for a short compile time.
 class log_joiner {
  public:
-  log_joiner(std::vector<traced_line> lines, const key_namer& name) : t_(std::move(lines)), name_(name) {}
+  log_joiner(base::vector<traced_line> lines, const key_namer& name) : t_(std::move(lines)), name_(name) {}
 
   [[gnu::cold]] models::run_log join() {
     sort_lines();
@@ -340,7 +340,7 @@ class log_joiner {
       }
     }
     // Who did not wait shows what a call takes when all is there; what others take more, they noticed late.
-    std::vector<base::pod_vector<double>> usual(log_.labels.size());
+    base::vector<base::pod_vector<double>> usual(log_.labels.size());
     for (const bool waited : {false, true})
       for (std::size_t l = 0; l != t_.size(); ++l)
         for (std::size_t i = 0; i != t_[l].calls.size(); ++i) {
@@ -361,7 +361,7 @@ class log_joiner {
         }
   }
 
-  std::vector<traced_line> t_;
+  base::vector<traced_line> t_;
   const key_namer& name_;
   models::run_log log_;
   std::int64_t origin_ = 0;
@@ -376,13 +376,13 @@ class log_joiner {
 /// order in the communicator, waiting taken out of the calls, message times fitted where a receiver waited; whether
 /// sends wait for their receivers is learnt from those that came late. What could not be matched is said in `doubts`.
 /// About 1 microsecond and 250 bytes per call.
-[[gnu::cold]] inline models::run_log join(std::vector<traced_line> lines, const key_namer& name) {
+[[gnu::cold]] inline models::run_log join(base::vector<traced_line> lines, const key_namer& name) {
   return detail::log_joiner(std::move(lines), name).join();
 }
 
 /// The same with anything that can be called with a key and returns a std::string.
 template <class Name>
-[[gnu::cold]] models::run_log join(std::vector<traced_line> lines, const Name& name) {
+[[gnu::cold]] models::run_log join(base::vector<traced_line> lines, const Name& name) {
   struct namer final : key_namer {
     explicit namer(const Name& n) : of(n) {}
     std::string operator()(core::stable_key key) const override { return of(key); }

@@ -3,12 +3,12 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/models/run_log.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -159,7 +159,7 @@ class player {
       if (--sync_missing_[s] == 0) release(s);
       return;
     }
-    if (begun_.empty()) begun_ = std::vector<base::pod_vector<double>>(log_.syncs.size());
+    if (begun_.empty()) begun_ = base::vector<base::pod_vector<double>>(log_.syncs.size());
     base::pod_vector<double>& begun = begun_[s];
     begun.resize(x.in.size(), -1.0);
     for (std::size_t i = 0; i != x.in.size(); ++i)
@@ -181,7 +181,7 @@ class player {
 
   void go_on(std::uint32_t l) {
     cursor& c = lines_[l];
-    const std::vector<models::activity>& line = log_.lines[l];
+    const base::vector<models::activity>& line = log_.lines[l];
     while (c.next != line.size()) {
       const models::activity& a = line[c.next];
       const std::size_t n = at_(l, c.next);
@@ -220,7 +220,7 @@ class player {
   base::pod_vector<char> halves_;
   base::pod_vector<double> sync_ready_;
   base::pod_vector<std::size_t> sync_missing_;
-  std::vector<base::pod_vector<double>> begun_;  // of each scan: when its members began
+  base::vector<base::pod_vector<double>> begun_;  // of each scan: when its members began
   edge_lists messages_, syncs_;
   base::pod_vector<cursor> lines_;
   base::pod_vector<std::uint32_t> work_;

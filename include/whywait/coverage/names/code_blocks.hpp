@@ -5,6 +5,7 @@
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/code_source.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
@@ -20,7 +21,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -113,16 +113,16 @@ class code_blocks {
       if (*from - first >= function.count) continue;
       const std::uint32_t known = noted.find(function.ident + std::uint64_t(1));
       const bool wanted = known != base::key_map::none && notes.functions[known].checksum == function.checksum;
-      const std::vector<terms> forms = wanted ? forms_of(source, function, notes.functions[known]) : std::vector<terms>();
+      const base::vector<terms> forms = wanted ? forms_of(source, function, notes.functions[known]) : base::vector<terms>();
       for (; from != to && *from - first < function.count; ++from)
         if (!forms.empty() && !forms[*from - first].empty()) code_.add(*from, forms[*from - first]);
     }
   }
 
   // For each counter of a function the blocks that it counts for.
-  [[gnu::cold]] std::vector<terms> forms_of(const core::code_source& source, const core::counted_function& function,
+  [[gnu::cold]] base::vector<terms> forms_of(const core::code_source& source, const core::counted_function& function,
                               const noted_function& noted) {
-    std::vector<terms> forms(function.count);
+    base::vector<terms> forms(function.count);
     base::place p;
     p.kind = "step";
     p.function = base::demangle(noted.name.c_str());

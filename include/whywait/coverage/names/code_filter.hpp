@@ -3,6 +3,7 @@
 
 #include <whywait/base/cpp_name.hpp>
 #include <whywait/base/places.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <fnmatch.h>
 
@@ -10,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -43,7 +43,7 @@ class code_filter {
   }
 
  private:
-  [[gnu::cold]] static bool matches(const std::vector<std::string>& patterns, const std::string& name, const std::string& file) {
+  [[gnu::cold]] static bool matches(const base::vector<std::string>& patterns, const std::string& name, const std::string& file) {
     const std::string base(base::last_of(file));
     for (const std::string& p : patterns)
       for (const std::string* text : {&name, &file, &base})
@@ -51,7 +51,7 @@ class code_filter {
     return false;
   }
 
-  std::vector<std::string> kept_, out_;
+  base::vector<std::string> kept_, out_;
 };
 
 }  // namespace coverage

@@ -4,13 +4,13 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -34,7 +34,7 @@ struct flow_graph {
     bool counted;
     bool fake;  ///< taken when a call does not return, or has not yet
   };
-  std::vector<block> blocks;
+  base::vector<block> blocks;
   base::pod_vector<arc> arcs;
 };
 
@@ -132,8 +132,8 @@ class flow_solver {
     return false;
   }
 
-  std::vector<number_list> in_, out_;
-  std::vector<counter_form> forms_, counts_;
+  base::vector<number_list> in_, out_;
+  base::vector<counter_form> forms_, counts_;
   base::pod_vector<bool> known_, solved_;
 };
 
@@ -227,7 +227,7 @@ class loop_depths {
   }
 
   const flow_graph& flow_;
-  std::vector<number_list> out_;
+  base::vector<number_list> out_;
   number_list part_, index_, low_;
   base::pod_vector<bool> done_;
   std::uint32_t parts_ = 1;
@@ -240,7 +240,7 @@ class loop_depths {
 
 /// The lines of a function, those together that are always executed equally often, by first line. A line with several
 /// blocks counts as its innermost loop's body (a `for` counts its rounds), else as its first block. O(n * form).
-[[gnu::cold]] inline std::vector<line_group> lines_of(const flow_graph& flow) {
+[[gnu::cold]] inline base::vector<line_group> lines_of(const flow_graph& flow) {
   if (flow.blocks.size() < 2) return {};
   const detail::flow_solver solver(flow);
   const detail::number_list depth = detail::loop_depths(flow).depth;
@@ -261,7 +261,7 @@ class loop_depths {
   base::small_stable_sort(block_of, [](const line_block& a, const line_block& b) {
     return a.line != b.line ? a.line < b.line : a.block < b.block;
   });
-  std::vector<line_group> result;
+  base::vector<line_group> result;
   base::key_map numbers;  // of a form's hash: the group
   std::uint32_t before = base::key_map::none;
   int run = 0;  // the first line of the current run

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_COVERAGE_NAMES_GCOV_NOTES_HPP
 #define WHYWAIT_COVERAGE_NAMES_GCOV_NOTES_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/coverage/names/flow_graph.hpp>
 
 #include <cstddef>
@@ -9,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -29,7 +29,7 @@ struct noted_function {
 /// clang, which writes the format of g++ 4.8.
 struct gcov_notes {
   std::uint32_t stamp = 0;
-  std::vector<noted_function> functions;
+  base::vector<noted_function> functions;
 };
 
 namespace detail {

@@ -4,6 +4,7 @@
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/diagnoses.hpp>
 #include <whywait/data/analysis/examine.hpp>
 #include <whywait/data/analysis/sharing_book.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -78,15 +78,15 @@ namespace detail {
   return "part";
 }
 
-[[gnu::cold]] inline std::vector<rank_transfers> transfers_of(const data::rank_counts& from) {
-  std::vector<rank_transfers> out;
+[[gnu::cold]] inline base::vector<rank_transfers> transfers_of(const data::rank_counts& from) {
+  base::vector<rank_transfers> out;
   for (const data::rank_count& r : from.list()) out.push_back({r.rank, r.count});
   base::small_stable_sort(out, [](const rank_transfers& a, const rank_transfers& b) { return a.rank < b.rank; });
   return out;
 }
 
 /// The origin of data in which no part of it is given by itself: "`a` (60 %), `b` (40 %)" of mixed.
-[[gnu::cold]] inline std::string shares_text(const std::vector<origin_share>& shares) {
+[[gnu::cold]] inline std::string shares_text(const base::vector<origin_share>& shares) {
   std::int64_t all = 0;
   for (const origin_share& s : shares) all += s.bytes;
   std::string out;
@@ -139,7 +139,7 @@ namespace detail {
 /// Adds the classes of a run and what is wrong with them. O(classes * (classes + mixed shares)).
 [[gnu::cold]] inline void add_classes(communication& to, const data::classified& all, const data_naming& names) {
   base::pod_vector<core::stable_key> keys;
-  std::vector<std::string> places;
+  base::vector<std::string> places;
   for (const data::transfer_class& c : all.classes) {
     if (c.chain.depth == 0) continue;
     to.classes.push_back(detail::class_of(c, all, names));
@@ -160,7 +160,7 @@ namespace detail {
 /// received the array, as far as its remote accesses would go away: a bound, as other loops may need it as well.
 [[gnu::cold]] inline void add_placements(communication& to, const data::placement_report& found, const data_naming& names) {
   static const char* const changes[] = {"none", "schedule", "data", "both"};
-  std::vector<array_placement> arrays;
+  base::vector<array_placement> arrays;
   for (const data::placed_array& a : found.arrays) {
     arrays.push_back({names.data(a.array), a.space.extent, static_cast<std::int64_t>(a.element_bytes), a.placed.text(), a.agreement, {}});
   }
@@ -209,7 +209,7 @@ namespace detail {
 [[gnu::cold]] inline void add_sharing(communication& to, const data::sharing_report& found, const data::sharing_options& options,
                                       const char* who, const data_naming& names) {
   const auto numbers = [](std::uint64_t bits) {
-    std::vector<std::int32_t> out;
+    base::vector<std::int32_t> out;
     for (std::int32_t t = 0; t != 64; ++t)
       if ((bits >> t & 1) != 0) out.push_back(t);
     return out;
@@ -260,9 +260,9 @@ namespace detail {
 }
 
 /// Every key that a reader has to be told the name of, sorted.
-[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const data::classified& all, const data::placement_report& placed,
-                                                           const std::vector<const data::sharing_report*>& shared) {
-  std::vector<core::stable_key> keys;
+[[gnu::cold]] inline base::vector<core::stable_key> keys_of(const data::classified& all, const data::placement_report& placed,
+                                                           const base::vector<const data::sharing_report*>& shared) {
+  base::vector<core::stable_key> keys;
   for (const data::transfer_class& c : all.classes) {
     for (unsigned i = 0; i != c.chain.depth; ++i)
       for (const core::stable_key k : {c.chain.base[i].data, c.chain.base[i].from, c.chain.base[i].to}) keys.push_back(k);

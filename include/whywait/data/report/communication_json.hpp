@@ -1,26 +1,26 @@
 #ifndef WHYWAIT_DATA_REPORT_COMMUNICATION_JSON_HPP
 #define WHYWAIT_DATA_REPORT_COMMUNICATION_JSON_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data/report/communication_result.hpp>
 #include <whywait/report/json.hpp>
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace data {
 namespace detail {
 
-[[gnu::cold]] inline void write_rank_transfers(report::json_document& out, const char* name, const std::vector<rank_transfers>& all) {
+[[gnu::cold]] inline void write_rank_transfers(report::json_document& out, const char* name, const base::vector<rank_transfers>& all) {
   out.key(name).begin_array();
   for (const rank_transfers& r : all) out.begin_object().member("rank", r.rank).member("count", r.count).end_object();
   out.end_array();
 }
 
 template <class Value>
-[[gnu::cold]] void write_values(report::json_document& out, const char* name, const std::vector<Value>& all) {
+[[gnu::cold]] void write_values(report::json_document& out, const char* name, const base::vector<Value>& all) {
   out.key(name).begin_array();
   for (const Value& v : all) out.value(v);
   out.end_array();
