@@ -17,6 +17,7 @@ HEAVY = {"string", "vector", "atomic", "chrono", "mutex", "thread", "condition_v
          "map", "unordered_map", "algorithm", "string_view", "tuple", "variant", "optional", "future", "sstream"}
 NEVER = {"iostream"}
 MPI_HEADER = "whywait/mpi/mpi_header.hpp"
+COLD_BEGIN, COLD_END = "whywait/base/cold_begin.hpp", "whywait/base/cold_end.hpp"
 
 
 def reached(name, seen):
@@ -124,11 +125,40 @@ def same_names():
         seen[base] = f"include/{name}"
 
 
+def leaks():
+    """Standard headers that are first included between cold_begin.hpp and cold_end.hpp: its pragma would hold for code of
+    theirs that other code uses."""
+    seen, outside = set(), set()
+
+    def visit(name, inside):
+        seen.add(name)
+        for line in rooms.read(name):
+            target = line.include
+            if not target:
+                continue
+            if not target.startswith("whywait/"):
+                if not inside:
+                    outside.add(target)
+                elif target not in outside:
+                    yield (f"include/{name}:{line.number}: <{target}> is first included between {COLD_BEGIN} and {COLD_END}: "
+                           f"add it to {COLD_BEGIN}")
+            elif target not in seen and (rooms.TREE / target).exists():
+                if target == COLD_END:
+                    inside = False
+                yield from visit(target, inside)
+                if target == COLD_BEGIN:
+                    inside = True
+
+    if (rooms.TREE / "whywait/observer.hpp").exists():
+        yield from visit("whywait/observer.hpp", False)
+
+
 def findings():
     for name in rooms.headers():
         yield from check(name)
     yield from same_names()
     yield from cycles()
+    yield from leaks()
 
 
 def self_test():
@@ -144,6 +174,11 @@ def self_test():
                                             "whywait/record/b.hpp": ""}, "report/ must not include record/"),
         ("core includes a room", {"whywait/core/a.hpp": "#include <whywait/record/b.hpp>",
                                   "whywait/record/b.hpp": ""}, "may include: nothing"),
+        ("a cold room includes a standard header first", {
+            "whywait/observer.hpp": "#include <whywait/base/cold_begin.hpp>\n#include <whywait/explain/a.hpp>\n"
+                                    "#include <whywait/base/cold_end.hpp>",
+            "whywait/base/cold_begin.hpp": "#include <string>", "whywait/base/cold_end.hpp": "",
+            "whywait/explain/a.hpp": "#include <string>\n#include <vector>"}, "<vector> is first included between"),
         ("a room includes an umbrella", {"whywait/mpi/a.hpp": "#include <whywait/record.hpp>",
                                          "whywait/record.hpp": ""}, "includes the umbrella"),
         ("a cold room includes the end of a run", {"whywait/report/a.hpp": "#include <whywait/finalize/b.hpp>",

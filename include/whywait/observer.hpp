@@ -9,12 +9,18 @@
 /// The MPI wrappers (mpi/) call the end of the run (finalize/) and the crash reports (postmortem/) through the hooks
 /// that are installed here.
 
-#include <whywait/finalize/analysis.hpp>
-#include <whywait/finalize/explain_now.hpp>
+// The order matters: first the hot rooms, then the cold ones between cold_begin.hpp and cold_end.hpp.
 #include <whywait/mpi/wrappers.hpp>
-#include <whywait/postmortem/abnormal_end.hpp>
 #include <whywait/record.hpp>
 #include <whywait/record/kept_details.hpp>
+
+#include <whywait/base/cold_begin.hpp>
+
+#include <whywait/finalize/analysis.hpp>
+#include <whywait/finalize/explain_now.hpp>
+#include <whywait/postmortem/abnormal_end.hpp>
+
+#include <whywait/base/cold_end.hpp>
 
 #include <cstdio>
 #include <string>
