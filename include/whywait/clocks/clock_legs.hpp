@@ -157,7 +157,7 @@ class clock_legs {
 
   // What the marks of some steps cost. A place that comes again at once (whywait::next) is counted without a reading, so
   // that no more visits were timed than the readings would have taken.
-  [[gnu::cold]] static double marks_ns(const explain::rank_history& rank, const explain::location_history& here, std::uint64_t first,
+  static double marks_ns(const explain::rank_history& rank, const explain::location_history& here, std::uint64_t first,
                          std::uint64_t end) noexcept {
     const core::mark_overhead& each = here.mark_overheads;
     double sum_ns = 0;

@@ -249,7 +249,7 @@ class clock_pass {
 
   // Would another message have been taken instead (overhead 3.3)? Of wildcards alike the one that was posted earlier
   // takes the message that comes earlier. MPI_Waitany takes the first that comes, of those that were posted by then.
-  [[gnu::cold]] static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, std::int64_t sent_ns) {
+  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, std::int64_t sent_ns) {
     if (need.any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
       if (sent_ns > l.chosen_ns) {

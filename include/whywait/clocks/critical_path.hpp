@@ -34,7 +34,7 @@ struct critical_path {
     join_ascending(spent, std::move(own), before, add_entry);
   }
   /// The path by block: steps of one block in several regions become one.
-  [[gnu::cold]] static base::pod_vector<entry> joined(base::pod_vector<entry> path) {
+  static base::pod_vector<entry> joined(base::pod_vector<entry> path) {
     small_stable_sort(path, before);
     std::size_t kept = 0;
     for (std::size_t i = 0; i != path.size(); ++i) {
@@ -66,7 +66,7 @@ struct critical_path {
   }
 
   /// Largest first. `imbalance_ns`: what the path has more of a block than the mean of all locations.
-  [[gnu::cold]] base::vector<explain::critical_block> present(std::int64_t locations) const {
+  base::vector<explain::critical_block> present(std::int64_t locations) const {
     base::vector<explain::critical_block> result;
     for (const entry& e : joined(path)) {
       const auto at = std::lower_bound(spent.begin(), spent.end(), e.block,

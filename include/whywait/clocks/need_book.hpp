@@ -159,7 +159,7 @@ class need_book {
     std::uint32_t completion, posting;
   };
   // By the record that completed them, if that is of the same location.
-  [[gnu::cold]] static base::pod_vector<receive> receives_of(const explain::location_history& here, std::uint16_t location) {
+  static base::pod_vector<receive> receives_of(const explain::location_history& here, std::uint16_t location) {
     base::pod_vector<receive> all;
     all.reserve(here.records.size());
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {

@@ -29,7 +29,7 @@ class clock_stages final : public explain::run_clocks {
   explain::rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
 
   // One pass backwards.
-  [[gnu::cold]] void charge_delays(explain::transport_calls& transport) override {
+  void charge_delays(explain::transport_calls& transport) override {
     transport.meet();  // nobody begins before all are through with the pass before
     transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).costs().advance(post); },
                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
@@ -41,7 +41,7 @@ class clock_stages final : public explain::run_clocks {
   }
 
   // One exchange, then as many forward passes and reductions as the questions need.
-  [[gnu::cold]] void turn(explain::transport_calls& transport, std::int64_t earliest_ns) override {
+  void turn(explain::transport_calls& transport, std::int64_t earliest_ns) override {
     transport.exchange([&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().ask(to, room); },
                        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                          at(i).needs().take_wishes(source, base::packet_reader(data, size));
@@ -85,7 +85,7 @@ class clock_stages final : public explain::run_clocks {
   }
 
  private:
-  [[gnu::cold]] static base::packet packed(const node_map& nodes, const base::packet& more) {
+  static base::packet packed(const node_map& nodes, const base::packet& more) {
     base::packet out;
     nodes.write(out);
     out.insert(out.end(), more.begin(), more.end());
@@ -104,7 +104,7 @@ class clock_stages final : public explain::run_clocks {
 
 /// For `options::clocks`: the virtual clocks of an explanation. Compiling them takes 0.6 times as long as the rest of the
 /// engine, so only who includes this pays for them. Cost at run time: docs/explain.md. Throws std::bad_alloc.
-[[gnu::cold]] inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories, std::size_t count,
+inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories, std::size_t count,
                                                                 const explain::options& settings,
                                                                 base::memory_pool& memory) {
   return std::unique_ptr<explain::run_clocks>(new detail::clock_stages(histories, count, settings, memory));

@@ -20,7 +20,7 @@ namespace detail {
 
 // Whether all ranks together have far more blocks and call sites than any of them. Then one numbering for all would make
 // the profile of each as long as what all others ran.
-[[gnu::cold]] inline bool little_in_common(const rank_history* histories, std::size_t count) {
+inline bool little_in_common(const rank_history* histories, std::size_t count) {
   base::key_map all;
   std::size_t most = 0;
   for (std::size_t i = 0; i != count; ++i) {
@@ -38,7 +38,7 @@ namespace detail {
   return all.size() > 2 * most + 64;
 }
 
-[[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
+inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
                                           const options& settings, epoch_memory* memories) {
   forward_scratch scratch;  // first: its memory pool outlives what takes from it
   const std::unique_ptr<run_clocks> clocks =

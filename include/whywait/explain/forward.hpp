@@ -203,7 +203,7 @@ class forward_pass {
   }
 
   /// Afterwards, once: what the virtual clocks want to know about each location.
-  [[gnu::cold]] void report(rank_clocks& clocks) {
+  void report(rank_clocks& clocks) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
       explained_location what(scratch_->merging.memory);
       what.caused.reserve(lanes_[l].services.size());

@@ -32,7 +32,7 @@ struct merged_class {
 
   merged_class() = default;
   /// The one that `in` stands at.
-  [[gnu::cold]] explicit merged_class(const class_reader& in)
+  explicit merged_class(const class_reader& in)
       : key(in.head().key), slot(in.head().slot), sum(in.head().sums.whole()) {
     sum.residual.reserve(in.head().terms);
     for (std::uint32_t i = 0; i != in.head().terms; ++i) {

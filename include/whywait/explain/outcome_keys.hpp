@@ -13,7 +13,7 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 /// Every key that a reader of the outcome has to be told the name of, and `keys`, sorted.
-[[gnu::cold]] inline base::vector<core::stable_key> keys_to_name(const explain::outcome& found,
+inline base::vector<core::stable_key> keys_to_name(const explain::outcome& found,
                                                                 base::vector<core::stable_key> keys = {}) {
   for (const explain::block_meaning& m : found.meanings) {
     keys.push_back(m.first);

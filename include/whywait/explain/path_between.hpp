@@ -33,7 +33,7 @@ class path_joiner {
   path_joiner(const path_joiner&) = delete;
   path_joiner& operator=(const path_joiner&) = delete;
 
-  [[gnu::cold]] picture_side operator()(std::int64_t since_ns, std::uint64_t last) {
+  picture_side operator()(std::int64_t since_ns, std::uint64_t last) {
     picture_side side;
     side.rank = rank_.rank;
     side.thread = here_.thread;
@@ -237,7 +237,7 @@ class path_joiner {
 /// What a location ran from the instant `since_ns` (shared time, INT64_MIN: the beginning) until its record `last`
 /// began, folded: the order of its blocks where it was kept, with the MPI calls between. Needs records, steps and order
 /// of that location only. O(records before `last`); at most 100 000 records and 65 536 different nodes.
-[[gnu::cold]] inline picture_side path_between(const rank_history& rank, std::uint32_t location, std::int64_t since_ns,
+inline picture_side path_between(const rank_history& rank, std::uint32_t location, std::int64_t since_ns,
                                                std::uint64_t last) {
   if (location >= rank.locations.size()) return {};
   return detail::path_joiner(rank, location)(since_ns, last);

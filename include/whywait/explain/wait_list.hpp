@@ -18,11 +18,11 @@ namespace explain {
 /// record, O(1) a wait. Not thread safe; throws std::bad_alloc, when it is made only.
 class wait_list final : public observer {
  public:
-  [[gnu::cold]] explicit wait_list(const rank_history& rank) : rank_(rank.rank), waits_(rank.locations.size()) {
+  explicit wait_list(const rank_history& rank) : rank_(rank.rank), waits_(rank.locations.size()) {
     for (std::size_t l = 0; l != waits_.size(); ++l) waits_[l].resize(rank.locations[l].records.size(), 0);
   }
 
-  [[gnu::cold]] void wait(const wait_instance& w) override {
+  void wait(const wait_instance& w) override {
     if (w.rank == rank_) waits_[w.location][w.record] += w.wait_ns;
   }
 

@@ -61,7 +61,7 @@ struct data_so_far {
 };
 
 /// Makes the analysis if some rank has registered an array by now, at the end of the epoch in which one did. Collective.
-[[gnu::cold]] inline void look_for_data(mpi::state& process, const finalize::team& all, data_so_far& data) {
+inline void look_for_data(mpi::state& process, const finalize::team& all, data_so_far& data) {
   if (data.analysis != nullptr || data.in_vain) return;  // alike on all ranks
   const bool registered = data::state_of(*process.registry) != nullptr;
   int facts[] = {registered ? 1 : 0, detail::maker_of_data_analysis == nullptr ? 1 : 0};

@@ -24,7 +24,7 @@ namespace finalize {
 /// Names for keys, on rank 0. Each key is looked up by the lowest rank that knows it, in its own process (address
 /// space randomisation and different executables make that the only place). Collective; `keys`
 /// matter on rank 0.
-[[gnu::cold]] inline base::names gather_names(base::vector<core::stable_key> keys, const process_history& own,
+inline base::names gather_names(base::vector<core::stable_key> keys, const process_history& own,
                                                 const finalize::team& all) {
   all.share(keys);
 

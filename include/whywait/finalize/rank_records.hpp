@@ -34,7 +34,7 @@ class process_history {
  public:
   /// `sources`: code that the compiler counted or times, or null; `code`: its blocks, or null; `modules`: those of the
   /// process if it is not this one, or null. All must live as long.
-  [[gnu::cold]] process_history(const finalize::collected_process& all, const core::site_table& sites,
+  process_history(const finalize::collected_process& all, const core::site_table& sites,
                   const core::code_source* sources = nullptr, const coverage::code_blocks* code = nullptr,
                   const report::module_list* modules = nullptr)
       : sites_(sites), code_(code), modules_(modules) {
@@ -69,7 +69,7 @@ class process_history {
   explain::rank_history take_view() { return std::move(history_); }
 
   /// Places of those of `keys` that this process knows. Reads debug information: milliseconds.
-  [[gnu::cold]] base::names names_of(const base::vector<core::stable_key>& keys) const {
+  base::names names_of(const base::vector<core::stable_key>& keys) const {
     base::names found;
     report::symboliser symbols("libdw.so.1", modules_);
     for (core::stable_key key : keys) {
@@ -82,7 +82,7 @@ class process_history {
     return found;
   }
   /// The regions and steps that have this name. Reads debug information if the compiler made functions regions.
-  [[gnu::cold]] base::vector<core::stable_key> blocks_called(const std::string& name) const {
+  base::vector<core::stable_key> blocks_called(const std::string& name) const {
     base::vector<core::stable_key> found;
     report::symboliser symbols("libdw.so.1", modules_);
     for (std::uint32_t number = 1; number < sites_.size(); ++number)
@@ -99,12 +99,12 @@ class process_history {
     std::uint32_t number;                   // of the call site, or of the block
   };
 
-  [[gnu::cold]] void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key stays
+  void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key stays
     const auto fresh = static_cast<std::uint32_t>(meanings_.size());
     if (known_.intern(key, fresh) == fresh) meanings_.push_back(m);
   }
 
-  [[gnu::cold]] void add_blocks() {
+  void add_blocks() {
     history_.blocks.resize(sites_.size());
     for (std::uint32_t number = 1; number < sites_.size(); ++number) {
       history_.blocks[number] = sites_[number].key;
@@ -112,7 +112,7 @@ class process_history {
     }
   }
 
-  [[gnu::cold]] void add_location(const finalize::collected_location& from) {
+  void add_location(const finalize::collected_location& from) {
     explain::location_history location;
     location.thread = static_cast<std::int32_t>(history_.locations.size());
     if (from.sites != nullptr) {  // a thread that never called MPI synchronised with nobody
@@ -134,7 +134,7 @@ class process_history {
   }
 
   // Made of module and offset, of the call, and of the regions around it: the same on every rank.
-  [[gnu::cold]] core::stable_key key_of_call(const mpi::call_site_table& calls, std::uint32_t number) const {
+  core::stable_key key_of_call(const mpi::call_site_table& calls, std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
     const report::module_offset code =
         modules_ != nullptr ? modules_->offset_of(site.address) : report::module_offset_of(site.address);
@@ -145,7 +145,7 @@ class process_history {
     return key;
   }
 
-  [[gnu::cold]] base::place place_of_call(report::symboliser& symbols, const mpi::call_site_table& calls,
+  base::place place_of_call(report::symboliser& symbols, const mpi::call_site_table& calls,
                               std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
     std::string region;
@@ -157,13 +157,13 @@ class process_history {
   }
 
   // A function that the compiler made a region of is known by its address until somebody reads its name.
-  [[gnu::cold]] std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
+  std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
     if (number >= functions_.size() || functions_[number] == 0) return sites_[number].name;
     const report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
     return code.function.empty() ? std::string(sites_[number].name) : base::short_name(code.function);
   }
 
-  [[gnu::cold]] base::place place_of_block(report::symboliser& symbols, std::uint32_t number) const {
+  base::place place_of_block(report::symboliser& symbols, std::uint32_t number) const {
     const core::site_info& site = sites_[number];
     base::place p;
     p.name = site.name;

@@ -31,7 +31,7 @@ struct unseen_block {
 
 namespace detail {
 /// Adds up those of one key and sorts by key.
-[[gnu::cold]] inline void add_up(base::pod_vector<unseen_block>& all) {
+inline void add_up(base::pod_vector<unseen_block>& all) {
   base::small_stable_sort(all, [](const unseen_block& a, const unseen_block& b) { return a.key < b.key; });
   std::size_t kept = 0;
   for (std::size_t i = 0; i != all.size(); ++i) {
@@ -49,7 +49,7 @@ namespace detail {
 
 /// The sums of all ranks and threads, most time first, the 32 largest, on rank 0. Collective; one agreement if there was
 /// memory for everything.
-[[gnu::cold]] inline base::pod_vector<unseen_block> gather_unseen(const finalize::collected_process& own,
+inline base::pod_vector<unseen_block> gather_unseen(const finalize::collected_process& own,
                                                                     const core::site_table& sites, const finalize::team& all) {
   constexpr std::size_t most = 32;
   base::pod_vector<unseen_block> found;
@@ -82,7 +82,7 @@ namespace detail {
 }
 
 /// The same with their names, for the report.
-[[gnu::cold]] inline base::vector<report::place_total> named(const base::pod_vector<unseen_block>& found,
+inline base::vector<report::place_total> named(const base::pod_vector<unseen_block>& found,
                                                             const base::names& names) {
   base::vector<report::place_total> out;
   for (const unseen_block& b : found)

@@ -71,14 +71,14 @@ struct run_log {
   std::uint32_t block(const std::string& name) { return index_of(blocks, name); }
 
   /// Appends an activity to a line and says where it stands.
-  [[gnu::cold]] place add(std::uint32_t line, activity a) {
+  place add(std::uint32_t line, activity a) {
     if (line >= lines.size()) lines.resize(line + 1);
     lines[line].push_back(std::move(a));
     return {line, static_cast<std::uint32_t>(lines[line].size() - 1)};
   }
 
   /// Throws P022 for places that do not exist and times that are not finite numbers of at least 0.
-  [[gnu::cold]] void check() const {
+  void check() const {
     auto good = [](double t) { return t >= 0.0 && std::isfinite(t); };
     for (const auto& line : lines)
       for (const activity& a : line) {
@@ -103,7 +103,7 @@ struct run_log {
   }
 
  private:
-  [[gnu::cold]] static std::uint32_t index_of(base::vector<std::string>& names, const std::string& name) {
+  static std::uint32_t index_of(base::vector<std::string>& names, const std::string& name) {
     for (std::size_t i = 0; i != names.size(); ++i)
       if (names[i] == name) return static_cast<std::uint32_t>(i);
     names.push_back(name);

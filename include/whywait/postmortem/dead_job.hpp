@@ -40,7 +40,7 @@ class dead_job {
   bool explained() const noexcept { return explained_; }
 
   /// Call once. Costs what the analysis at the end of the program would have, for all ranks one after the other.
-  [[gnu::cold]] report::result report() {
+  report::result report() {
     base::small_stable_sort(processes_, [](const auto& a, const auto& b) { return a->header().rank < b->header().rank; });
     set_clocks();
     report::run_facts facts = run_facts();
@@ -69,7 +69,7 @@ class dead_job {
 
  private:
   // All ranks, each once, and past MPI_Init.
-  [[gnu::cold]] bool is_complete() const {
+  bool is_complete() const {
     const std::int32_t ranks = processes_.front()->records().ranks;
     if (!processes_.front()->has_mpi() || processes_.size() != static_cast<std::size_t>(ranks)) return false;
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
@@ -80,7 +80,7 @@ class dead_job {
   }
 
   // Two readings as far apart as can be: if it was this machine since it started, the second is now.
-  [[gnu::cold]] static double rate_of(const core::kept_header& h) noexcept {
+  static double rate_of(const core::kept_header& h) noexcept {
     if (h.counter == 0) return 1.0;
     const bool here =
         h.boot != 0 && h.boot == core::boot_key() && core::cycle_clock::used() != core::clock_source::monotonic;
@@ -88,7 +88,7 @@ class dead_job {
     return rate > 1e-3 && rate < 1e3 ? rate : 1.0;
   }
 
-  [[gnu::cold]] void set_clocks() {
+  void set_clocks() {
     const dead_process& reference = *processes_.front();
     const double reference_rate = rate_of(reference.header());
     const std::uint64_t origin = reference.has_mpi() ? reference.facts().begin_ticks : reference.header().first.ticks;
@@ -107,7 +107,7 @@ class dead_job {
     }
   }
 
-  [[gnu::cold]] report::run_facts run_facts() const {
+  report::run_facts run_facts() const {
     report::run_facts facts;
     const core::kept_header& first = processes_.front()->header();
     facts.partial = true;
@@ -132,7 +132,7 @@ class dead_job {
     return facts;
   }
 
-  [[gnu::cold]] report::result explained(const report::run_facts& facts) const {
+  report::result explained(const report::run_facts& facts) const {
     base::vector<std::unique_ptr<finalize::process_history>> named;
     base::vector<explain::rank_history> histories;
     for (const auto& p : processes_) {
@@ -155,7 +155,7 @@ class dead_job {
     return report::assemble(found, names, facts);
   }
 
-  [[gnu::cold]] void add_last_words(const dead_process& p, base::vector<report::thread_end>& out) const {
+  void add_last_words(const dead_process& p, base::vector<report::thread_end>& out) const {
     const mpi::shared_clock& clock = p.records().clock;
     const std::uint64_t begin = p.has_mpi() ? p.facts().begin_ticks : p.header().first.ticks;
     const auto seconds_since = [&](std::uint64_t ticks) {
@@ -190,7 +190,7 @@ class dead_job {
     }
   }
 
-  [[gnu::cold]] static std::string how_it_ended(const dead_process& p, const dead_thread& t) {
+  static std::string how_it_ended(const dead_process& p, const dead_thread& t) {
     if (t.where.finished != 0) return "thread had ended";
     switch (p.header().end) {
       case core::kept_end::abort:
@@ -204,7 +204,7 @@ class dead_job {
     }
   }
 
-  [[gnu::cold]] static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
+  static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
                                        base::vector<report::place_total>& out) {
     base::pod_vector<core::path_step> sums(p.sites().size());
     const auto count = [&](const core::path_step& step) {

@@ -58,7 +58,7 @@ struct dead_thread {
 class dead_process {
  public:
   /// `file` must be readable. Cost: one pass over the records.
-  [[gnu::cold]] explicit dead_process(std::unique_ptr<dead_memory> file) : file_(std::move(file)) { read(); }
+  explicit dead_process(std::unique_ptr<dead_memory> file) : file_(std::move(file)) { read(); }
   dead_process(const dead_process&) = delete;
   dead_process& operator=(const dead_process&) = delete;
 
@@ -77,13 +77,13 @@ class dead_process {
   finalize::collected_process& records() noexcept { return records_; }
   const finalize::collected_process& records() const noexcept { return records_; }
   /// Number of a communicator by its handle; `none` if it is not known.
-  [[gnu::cold]] std::uint32_t communicator_of(std::uint64_t handle) const {
+  std::uint32_t communicator_of(std::uint64_t handle) const {
     for (const known_handle& h : handles_)
       if (h.handle == handle) return h.number;
     return mpi::communicator_table::none;
   }
   /// How many collective operations of the communicator `id` it has left.
-  [[gnu::cold]] std::uint64_t collectives_left(core::stable_key id) const {
+  std::uint64_t collectives_left(core::stable_key id) const {
     for (std::size_t i = 0; i < collectives_.size(); ++i)
       if (records_.communicators[i].id == id) return collectives_[i];
     return 0;
@@ -100,12 +100,12 @@ class dead_process {
   // No run is so long: what lies beyond is damage.
   static constexpr std::uint64_t most_ticks = std::uint64_t(1) << 54;
 
-  [[gnu::cold]] void fail(const char* why, bool other_version = false) {
+  void fail(const char* why, bool other_version = false) {
     problem_ = why;
     other_version_ = other_version;
   }
 
-  [[gnu::cold]] void read() {
+  void read() {
     const core::kept_header& h = header();
     const core::registry* const remote = file_->find_at<core::registry>(h.registry);
     if (remote == nullptr) return fail("ended before it recorded anything");
@@ -123,13 +123,13 @@ class dead_process {
   bool is_sane(std::uint64_t ticks) const noexcept { return ticks - header().first.ticks < most_ticks; }
 
   // A bool of a damaged file may be neither.
-  [[gnu::cold]] static bool is_true(const bool& flag) noexcept {
+  static bool is_true(const bool& flag) noexcept {
     unsigned char byte;
     std::memcpy(&byte, &flag, 1);
     return byte != 0;
   }
 
-  [[gnu::cold]] void read_modules() {
+  void read_modules() {
     const std::uint64_t count = std::min<std::uint64_t>(header().module_count, core::kept_modules::capacity);
     for (std::uint64_t i = 0; i < count; ++i) {
       const core::kept_module* const m =
@@ -150,7 +150,7 @@ class dead_process {
     }
   }
 
-  [[gnu::cold]] void read_facts() {
+  void read_facts() {
     const mpi::process_facts* const remote = file_->find_at<mpi::process_facts>(header().room[0]);
     if (header().job == 0 || remote == nullptr) return;
     std::memcpy(static_cast<void*>(&facts_), remote, sizeof facts_);
@@ -179,7 +179,7 @@ class dead_process {
     records_.closed = is_true(facts_.closed);
   }
 
-  [[gnu::cold]] void read_threads(const core::registry& remote) {
+  void read_threads(const core::registry& remote) {
     const std::uint64_t most = std::min<std::uint64_t>(remote.location_count, most_threads);
     const core::location_base* next = remote.locations;
     base::vector<std::unique_ptr<dead_thread>> found;
@@ -209,7 +209,7 @@ class dead_process {
     for (std::size_t i = 0; i < threads_.size(); ++i) read_thread(*threads_[i], *addresses_[i], records_.locations[i]);
   }
 
-  [[gnu::cold]] void read_thread(dead_thread& t, const record::location& remote, finalize::collected_location& to) {
+  void read_thread(dead_thread& t, const record::location& remote, finalize::collected_location& to) {
     record::location& own = t.where;
     t.path_is_there = own.path.adopt(&remote.path, *file_);
     if (is_sane(header().last.ticks)) t.last_ticks = header().last.ticks;
@@ -244,7 +244,7 @@ class dead_process {
 
   // What the explanation takes for granted is checked here; from the first record or step that breaks it on, the
   // location's history is cut off.
-  [[gnu::cold]] void cut_bad(dead_thread& t, finalize::collected_location& to) {
+  void cut_bad(dead_thread& t, finalize::collected_location& to) {
     const auto steps = t.where.steps.view();
     std::uint64_t good_steps = 0;
     while (good_steps < steps.size() && steps[good_steps].block < sites_.size() &&

@@ -25,7 +25,7 @@ struct wait_group {
 
 namespace detail {
 
-[[gnu::cold]] inline void add_term(base::vector<residual_entry>& terms, const residual_entry& more) {
+inline void add_term(base::vector<residual_entry>& terms, const residual_entry& more) {
   for (residual_entry& r : terms) {
     if (r.kind != more.kind || r.block != more.block || r.within != more.within || !(r.where == more.where)) continue;
     r.seconds += more.seconds;
@@ -43,7 +43,7 @@ namespace detail {
   terms.push_back(residual_entry(more));
 }
 
-[[gnu::cold]] inline void add_shares(base::vector<location_seconds>& shares, const base::vector<location_seconds>& more) {
+inline void add_shares(base::vector<location_seconds>& shares, const base::vector<location_seconds>& more) {
   for (const location_seconds& m : more) {
     std::size_t same = 0;
     while (same != shares.size() && (shares[same].rank != m.rank || shares[same].thread != m.thread)) ++same;
@@ -52,7 +52,7 @@ namespace detail {
   }
 }
 
-[[gnu::cold]] inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more,
+inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more,
                                      const std::string& pattern) {
   for (const advice_entry& m : more) {
     std::size_t same = 0;
@@ -66,7 +66,7 @@ namespace detail {
   }
 }
 
-[[gnu::cold]] inline int rank_of_quality(const std::string& quality) noexcept {
+inline int rank_of_quality(const std::string& quality) noexcept {
   return quality == "exact" ? 0 : quality == "bounded" ? 1 : quality == "order_suspect" ? 2 : 3;
 }
 
@@ -74,7 +74,7 @@ namespace detail {
 
 /// Adds up what differs in its shape only, for readers: one entry for each (pattern, operation, cause), most
 /// costly first, its terms too; terms below 1 % of the sum go into its remainder. The sum property is kept.
-[[gnu::cold]] inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& waits) {
+inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& waits) {
   base::vector<wait_group> groups;
   for (const wait_entry& w : waits) {
     wait_group* same = nullptr;

@@ -38,7 +38,7 @@ inline bool nearly(std::int64_t a, std::int64_t b) noexcept {
 /// them did not run differently. Marked steps stay as they are. Steps end up behind the timed blocks, those that
 /// differ most first. `roughly`: counts that are equal but for 1 % may become one range, too, with the smaller counts.
 /// O(n log n).
-[[gnu::cold]] inline void merge_lines(base::vector<residual_entry>& residual, bool roughly) {
+inline void merge_lines(base::vector<residual_entry>& residual, bool roughly) {
   base::vector<residual_entry> lines, others;
   for (residual_entry& r : residual) (detail::is_lines(r) ? lines : others).push_back(std::move(r));
   base::small_stable_sort(lines, [](const residual_entry& a, const residual_entry& b) {

@@ -123,11 +123,11 @@ struct wait_entry {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   wait_entry() = default;
-  [[gnu::cold, gnu::noinline]] wait_entry(const wait_entry&) = default;
-  [[gnu::cold, gnu::noinline]] wait_entry(wait_entry&&) = default;
-  [[gnu::cold, gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
-  [[gnu::cold, gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
-  [[gnu::cold, gnu::noinline]] ~wait_entry() = default;
+  [[gnu::noinline]] wait_entry(const wait_entry&) = default;
+  [[gnu::noinline]] wait_entry(wait_entry&&) = default;
+  [[gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
+  [[gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
+  [[gnu::noinline]] ~wait_entry() = default;
 };
 
 /// The answers to WHYWAIT_WHATIF.

@@ -27,7 +27,7 @@ class module_list {
   const base::vector<loaded_module>& all() const noexcept { return modules_; }
 
   /// Module and offset of an address of that process; O(modules). Valid as long as the list does not change.
-  [[gnu::cold]] module_offset offset_of(const void* address) const noexcept {
+  module_offset offset_of(const void* address) const noexcept {
     const std::uint64_t at = reinterpret_cast<std::uintptr_t>(address);
     module_offset out;
     out.offset = at;

@@ -18,7 +18,7 @@ inline namespace v0 {
 namespace rules {
 
 /// One line for a finding that belongs to no single wait: what it is, where, what to do.
-[[gnu::cold]] inline std::string text_of(const finding& f) {
+inline std::string text_of(const finding& f) {
   std::string out = f.description;
   if (!f.advice.empty()) out += (out.empty() ? "" : " ") + f.advice;
   std::string where;
@@ -29,7 +29,7 @@ namespace rules {
 
 namespace detail {
 
-[[gnu::cold]] inline bool names(std::string_view list, std::string_view name) {
+inline bool names(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
     std::string_view one = list.substr(0, comma);
@@ -41,7 +41,7 @@ namespace detail {
   return false;
 }
 
-[[gnu::cold]] inline std::string text_of(const knowledge& known, const trouble::entry& t) {
+inline std::string text_of(const knowledge& known, const trouble::entry& t) {
   diagnostics one;  // a copy of the source, so that the message gets its line and caret
   const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
   one.report(t.number, {source, t.where.begin, t.where.end},
@@ -55,7 +55,7 @@ namespace detail {
 /// `rules::place`, or null. `more(store, log)` may add further events before the rules run: own events, recorded calls,
 /// facts of other rooms. Linear in waits and events; throws std::bad_alloc.
 template <class Find, class More>
-[[gnu::cold]] evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const Find& find, const More& more) {
+evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const Find& find, const More& more) {
   event_store store(known);
   trouble log;
   fact_maker<Find> facts(store, found, ranks, find, log);

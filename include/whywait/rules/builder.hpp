@@ -23,7 +23,7 @@ class builder {
  public:
   builder(event_store& store, const composite_rule& rule, trouble& log) : store_(store), rule_(rule), log_(log) {}
 
-  [[gnu::cold]] void build() {
+  void build() {
     const event_type& type = store_.rules().types[rule_.type];
     for (const join_step& step : rule_.steps) {
       const std::uint32_t member_type = type.members[step.member].second;
@@ -84,7 +84,7 @@ class builder {
     return step;
   }
 
-  [[gnu::cold]] std::size_t stop(code number, const char* why) {
+  std::size_t stop(code number, const char* why) {
     log_.report(number, rule_.values.empty() ? rule_.steps[0].filter.where : rule_.values[0].where, why);
     stopped_ = true;
     return 0;

@@ -35,7 +35,7 @@ struct call_values {
 /// Makes simple events of calls as the tracing rules say. About 50 ns for each event. Not thread safe.
 class call_feeder {
  public:
-  [[gnu::cold]] call_feeder(event_store& store, trouble& log) : store_(store), log_(log), first_(static_cast<std::size_t>(core::mpi_call::count_), none) {
+  call_feeder(event_store& store, trouble& log) : store_(store), log_(log), first_(static_cast<std::size_t>(core::mpi_call::count_), none) {
     const base::vector<simple_rule>& rules = store.rules().simples;
     for (auto i = static_cast<std::uint32_t>(rules.size()); i-- > 0;)
       for (const core::mpi_call function : rules[i].functions) {

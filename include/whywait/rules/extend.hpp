@@ -29,7 +29,7 @@ struct rules_setting {
   base::vector<std::string> files;
   bool list = false;
 
-  [[gnu::cold]] static rules_setting parse(const char* text) {
+  static rules_setting parse(const char* text) {
     rules_setting out;
     std::string_view rest = text != nullptr ? text : "";
     while (!rest.empty()) {
@@ -45,7 +45,7 @@ struct rules_setting {
 
 namespace detail {
 
-[[gnu::cold]] inline bool read_file(const std::string& path, std::string& out, std::string& why) {
+inline bool read_file(const std::string& path, std::string& out, std::string& why) {
   std::FILE* const file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) {
     why = std::strerror(errno);
@@ -64,7 +64,7 @@ namespace detail {
 }  // namespace detail
 
 /// The texts that this process gave to `add`, in that order.
-[[gnu::cold]] inline base::vector<rule_text> added_texts() {
+inline base::vector<rule_text> added_texts() {
   base::vector<rule_text> out;
 #ifndef WHYWAIT_DISABLE
   if (own_state* const state = the_own_state()) {
@@ -79,7 +79,7 @@ namespace detail {
 
 /// All rules of a run: the built-in ones, own event types found in `packets`, texts given to `add`, files of
 /// WHYWAIT_RULES (`setting`). Mistakes are in `knowledge::log`. About 1 ms.
-[[gnu::cold]] inline knowledge active_rules(const rules_setting& setting, const base::vector<own_packet>& packets = {},
+inline knowledge active_rules(const rules_setting& setting, const base::vector<own_packet>& packets = {},
                               base::vector<rule_text> texts = added_texts()) {
   compiler all;
   add_base(all);
@@ -102,7 +102,7 @@ namespace detail {
 }
 
 /// What WHYWAIT_RULES=list prints: a line for each problem, with the source that declares it.
-[[gnu::cold]] inline std::string list_text(const knowledge& known) {
+inline std::string list_text(const knowledge& known) {
   std::string out = "whywait rules: " + std::to_string(known.problems.size()) + " problems, silent below " +
                     base::percent_text(known.threshold) + " of rank time\n";
   for (const problem_rule& p : known.problems) {

@@ -19,7 +19,7 @@ struct action {
   int line = 0;
   std::string text;    ///< "MPI_Send in calculate (jacobi.cpp:88)"
 
-  [[gnu::cold]] bool operator<(const action& o) const {
+  bool operator<(const action& o) const {
     if (const int c = call.compare(o.call)) return c < 0;
     if (const int c = region.compare(o.region)) return c < 0;
     if (const int c = file.compare(o.file)) return c < 0;
@@ -30,11 +30,11 @@ struct action {
   action() = default;
   action(std::string call_name, std::string region_name, std::string file_name, int line_number, std::string words)
       : call(std::move(call_name)), region(std::move(region_name)), file(std::move(file_name)), line(line_number), text(std::move(words)) {}
-  [[gnu::cold, gnu::noinline]] action(const action&) = default;
-  [[gnu::cold, gnu::noinline]] action(action&&) = default;
-  [[gnu::cold, gnu::noinline]] action& operator=(const action&) = default;
-  [[gnu::cold, gnu::noinline]] action& operator=(action&&) = default;
-  [[gnu::cold, gnu::noinline]] ~action() = default;
+  [[gnu::noinline]] action(const action&) = default;
+  [[gnu::noinline]] action(action&&) = default;
+  [[gnu::noinline]] action& operator=(const action&) = default;
+  [[gnu::noinline]] action& operator=(action&&) = default;
+  [[gnu::noinline]] ~action() = default;
 };
 
 /// A problem found: all events for which one problem rule held, at the same actions.
@@ -53,11 +53,11 @@ struct finding {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   finding() = default;
-  [[gnu::cold, gnu::noinline]] finding(const finding&) = default;
-  [[gnu::cold, gnu::noinline]] finding(finding&&) = default;
-  [[gnu::cold, gnu::noinline]] finding& operator=(const finding&) = default;
-  [[gnu::cold, gnu::noinline]] finding& operator=(finding&&) = default;
-  [[gnu::cold, gnu::noinline]] ~finding() = default;
+  [[gnu::noinline]] finding(const finding&) = default;
+  [[gnu::noinline]] finding(finding&&) = default;
+  [[gnu::noinline]] finding& operator=(const finding&) = default;
+  [[gnu::noinline]] finding& operator=(finding&&) = default;
+  [[gnu::noinline]] ~finding() = default;
 };
 
 /// What rules say about one wait of an outcome.

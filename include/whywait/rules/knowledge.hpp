@@ -40,7 +40,7 @@ struct event_type {
   base::vector<std::pair<std::string, std::uint32_t>> members;  ///< name and event type
 
   /// Index of a parameter; columns.size() if there is none.
-  [[gnu::cold]] std::size_t find(std::string_view parameter) const noexcept {
+  std::size_t find(std::string_view parameter) const noexcept {
     std::size_t i = 0;
     while (i < columns.size() && columns[i].name != parameter) ++i;
     return i;
@@ -51,11 +51,11 @@ struct event_type {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   event_type() = default;
-  [[gnu::cold, gnu::noinline]] event_type(const event_type&) = default;
-  [[gnu::cold, gnu::noinline]] event_type(event_type&&) = default;
-  [[gnu::cold, gnu::noinline]] event_type& operator=(const event_type&) = default;
-  [[gnu::cold, gnu::noinline]] event_type& operator=(event_type&&) = default;
-  [[gnu::cold, gnu::noinline]] ~event_type() = default;
+  [[gnu::noinline]] event_type(const event_type&) = default;
+  [[gnu::noinline]] event_type(event_type&&) = default;
+  [[gnu::noinline]] event_type& operator=(const event_type&) = default;
+  [[gnu::noinline]] event_type& operator=(event_type&&) = default;
+  [[gnu::noinline]] ~event_type() = default;
 };
 
 /// A tracing rule: which calls become events, and how their parameters are computed.
@@ -75,11 +75,11 @@ struct join_step {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   join_step() = default;
-  [[gnu::cold, gnu::noinline]] join_step(const join_step&) = default;
-  [[gnu::cold, gnu::noinline]] join_step(join_step&&) = default;
-  [[gnu::cold, gnu::noinline]] join_step& operator=(const join_step&) = default;
-  [[gnu::cold, gnu::noinline]] join_step& operator=(join_step&&) = default;
-  [[gnu::cold, gnu::noinline]] ~join_step() = default;
+  [[gnu::noinline]] join_step(const join_step&) = default;
+  [[gnu::noinline]] join_step(join_step&&) = default;
+  [[gnu::noinline]] join_step& operator=(const join_step&) = default;
+  [[gnu::noinline]] join_step& operator=(join_step&&) = default;
+  [[gnu::noinline]] ~join_step() = default;
 };
 
 enum class aggregate_kind : std::uint8_t { count, sum, mean, least, most, distinct };
@@ -99,11 +99,11 @@ struct composite_rule {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   composite_rule() = default;
-  [[gnu::cold, gnu::noinline]] composite_rule(const composite_rule&) = default;
-  [[gnu::cold, gnu::noinline]] composite_rule(composite_rule&&) = default;
-  [[gnu::cold, gnu::noinline]] composite_rule& operator=(const composite_rule&) = default;
-  [[gnu::cold, gnu::noinline]] composite_rule& operator=(composite_rule&&) = default;
-  [[gnu::cold, gnu::noinline]] ~composite_rule() = default;
+  [[gnu::noinline]] composite_rule(const composite_rule&) = default;
+  [[gnu::noinline]] composite_rule(composite_rule&&) = default;
+  [[gnu::noinline]] composite_rule& operator=(const composite_rule&) = default;
+  [[gnu::noinline]] composite_rule& operator=(composite_rule&&) = default;
+  [[gnu::noinline]] ~composite_rule() = default;
 };
 
 /// A problem rule.
@@ -122,11 +122,11 @@ struct problem_rule {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   problem_rule() = default;
-  [[gnu::cold, gnu::noinline]] problem_rule(const problem_rule&) = default;
-  [[gnu::cold, gnu::noinline]] problem_rule(problem_rule&&) = default;
-  [[gnu::cold, gnu::noinline]] problem_rule& operator=(const problem_rule&) = default;
-  [[gnu::cold, gnu::noinline]] problem_rule& operator=(problem_rule&&) = default;
-  [[gnu::cold, gnu::noinline]] ~problem_rule() = default;
+  [[gnu::noinline]] problem_rule(const problem_rule&) = default;
+  [[gnu::noinline]] problem_rule(problem_rule&&) = default;
+  [[gnu::noinline]] problem_rule& operator=(const problem_rule&) = default;
+  [[gnu::noinline]] problem_rule& operator=(problem_rule&&) = default;
+  [[gnu::noinline]] ~problem_rule() = default;
 };
 
 /// All rules, checked and compiled. Made by `compile`; read by any number of threads.
@@ -140,7 +140,7 @@ struct knowledge {
   diagnostics log;
 
   static constexpr std::uint32_t none = 0xffffffff;
-  [[gnu::cold]] std::uint32_t find(std::string_view name) const noexcept {
+  std::uint32_t find(std::string_view name) const noexcept {
     for (std::size_t i = 0; i < types.size(); ++i)
       if (types[i].name == name) return static_cast<std::uint32_t>(i);
     return none;

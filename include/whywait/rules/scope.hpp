@@ -36,7 +36,7 @@ struct function {
 };
 
 template <class Visitor>
-[[gnu::cold]] void for_each_function(const Visitor& visit) {
+void for_each_function(const Visitor& visit) {
   static constexpr function all[] = {
       {"min", 2, 16}, {"max", 2, 16}, {"abs", 1, 1}, {"floor", 1, 1}, {"round", 1, 1}, {"if", 3, 3}, {"percent", 1, 1},
       {"text", 1, 1}, {"plural", 3, 3}, {"contains", 2, 2}, {"starts_with", 2, 2}, {"count", 0, 0, true},
@@ -45,7 +45,7 @@ template <class Visitor>
 }
 
 /// The function of that name, or null.
-[[gnu::cold]] inline const function* find_function(std::string_view name) noexcept {
+inline const function* find_function(std::string_view name) noexcept {
   const function* found = nullptr;
   for_each_function([&](const function& f) {
     if (name == f.name) found = &f;

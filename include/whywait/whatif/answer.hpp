@@ -20,11 +20,11 @@ struct engine_answer {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   engine_answer() = default;
-  [[gnu::cold, gnu::noinline]] engine_answer(const engine_answer&) = default;
-  [[gnu::cold, gnu::noinline]] engine_answer(engine_answer&&) = default;
-  [[gnu::cold, gnu::noinline]] engine_answer& operator=(const engine_answer&) = default;
-  [[gnu::cold, gnu::noinline]] engine_answer& operator=(engine_answer&&) = default;
-  [[gnu::cold, gnu::noinline]] ~engine_answer() = default;
+  [[gnu::noinline]] engine_answer(const engine_answer&) = default;
+  [[gnu::noinline]] engine_answer(engine_answer&&) = default;
+  [[gnu::noinline]] engine_answer& operator=(const engine_answer&) = default;
+  [[gnu::noinline]] engine_answer& operator=(engine_answer&&) = default;
+  [[gnu::noinline]] ~engine_answer() = default;
 };
 
 /// The answer to one question; one row of the report's "prediction".
@@ -45,11 +45,11 @@ struct answer {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   answer() = default;
-  [[gnu::cold, gnu::noinline]] answer(const answer&) = default;
-  [[gnu::cold, gnu::noinline]] answer(answer&&) = default;
-  [[gnu::cold, gnu::noinline]] answer& operator=(const answer&) = default;
-  [[gnu::cold, gnu::noinline]] answer& operator=(answer&&) = default;
-  [[gnu::cold, gnu::noinline]] ~answer() = default;
+  [[gnu::noinline]] answer(const answer&) = default;
+  [[gnu::noinline]] answer(answer&&) = default;
+  [[gnu::noinline]] answer& operator=(const answer&) = default;
+  [[gnu::noinline]] answer& operator=(answer&&) = default;
+  [[gnu::noinline]] ~answer() = default;
 };
 
 }  // namespace whatif

@@ -81,7 +81,7 @@ class player {
         syncs_(at_.size(), log.syncs.size() * log.lines.size()),
         lines_(log.lines.size()) {}
 
-  [[gnu::cold]] replayed play() {
+  replayed play() {
     expect();
     r_.part_end.assign(parts, 0.0);
     for (std::uint32_t l = 0; l != lines_.size(); ++l) {
@@ -119,7 +119,7 @@ class player {
     double time = 0.0;
   };
 
-  [[gnu::cold]] void expect() {
+  void expect() {
     for (std::uint32_t m = 0; m != log_.messages.size(); ++m) {
       const models::message_edge& x = log_.messages[m];
       messages_.add(at_(x.from), m);
@@ -152,7 +152,7 @@ class player {
     if (x.rendezvous) arrive(x.done, left_[m] + x.seconds);
   }
 
-  [[gnu::cold]] void begin_sync(std::uint32_t s, std::uint32_t l, double now) {
+  void begin_sync(std::uint32_t s, std::uint32_t l, double now) {
     const models::sync_edge& x = log_.syncs[s];
     if (!x.prefix) {
       sync_ready_[s] = std::max(sync_ready_[s], now);
@@ -235,7 +235,7 @@ class player {
 /// has ended, a call ends when all that it needs is there. No assumption about distributions or independence. Time
 /// linear in the log. Throws P022, also if the log waits for itself. `late` false: every call notices at once that it can
 /// go on.
-[[gnu::cold]] inline replayed replay(const models::run_log& log, bool late = true) {
+inline replayed replay(const models::run_log& log, bool late = true) {
   log.check();
   return detail::player(log, late).play();
 }

@@ -96,7 +96,7 @@ namespace detail {
 constexpr std::uint64_t pattern_samples = 512;
 
 // All vectors with |o_d| at most `reach`, the shortest first.
-[[gnu::cold]] inline base::vector<base::vector<std::int64_t>> all_offsets(std::size_t dimensions) {
+inline base::vector<base::vector<std::int64_t>> all_offsets(std::size_t dimensions) {
   static const std::int64_t reaches[] = {64, 4, 2, 1};
   const std::int64_t reach = reaches[std::min<std::size_t>(dimensions, 4) - 1];
   base::vector<base::vector<std::int64_t>> out = {{}};
@@ -121,7 +121,7 @@ constexpr std::uint64_t pattern_samples = 512;
 
 // The shortest offsets that explain what was touched: each leads from every iteration to something touched (or outside),
 // together they reach all of it.
-[[gnu::cold]] inline base::vector<base::vector<std::int64_t>> find_offsets(const index_space& space, const base::pod_vector<rank_access>& ranks) {
+inline base::vector<base::vector<std::int64_t>> find_offsets(const index_space& space, const base::pod_vector<rank_access>& ranks) {
   struct seen {
     const rank_access* of;
     std::uint64_t element;
@@ -153,7 +153,7 @@ constexpr std::uint64_t pattern_samples = 512;
   return out;
 }
 
-[[gnu::cold]] inline bool find_stride(const base::pod_vector<rank_access>& ranks, std::int64_t& scale, std::int64_t& shift) {
+inline bool find_stride(const base::pod_vector<rank_access>& ranks, std::int64_t& scale, std::int64_t& shift) {
   bool known = false;
   for (const rank_access& r : ranks) {
     const std::uint64_t n = r.iterations->size();
@@ -183,7 +183,7 @@ constexpr std::uint64_t pattern_samples = 512;
 /// Finds the access function from the sets of all ranks (settled); those with no iterations or elements say nothing. Order of trial:
 /// broadcast read, offsets (up to 64 in one dimension, 4 in two, 2 in three, 1 in four), transposed, slices, strided, indirect.
 /// Up to 512 iterations and elements of each rank are looked at: all, if there are no more. Throws std::bad_alloc.
-[[gnu::cold]] inline access_pattern infer_access(const index_space& loop, const index_space& array, base::pod_vector<rank_access> ranks) {
+inline access_pattern infer_access(const index_space& loop, const index_space& array, base::pod_vector<rank_access> ranks) {
   access_pattern out;
   ranks.erase(std::remove_if(ranks.begin(), ranks.end(), [](const rank_access& r) { return r.iterations->empty() || r.elements->empty(); }),
               ranks.end());

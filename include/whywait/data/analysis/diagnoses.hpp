@@ -102,7 +102,7 @@ class class_relations {
 /// The one rank of a list, or -1.
 inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().size() == 1 ? ranks.list()[0].rank : -1; }
 
-[[gnu::cold]] inline void relay_chain(const transfer_class& c, const classified& all, const naming& names,
+inline void relay_chain(const transfer_class& c, const classified& all, const naming& names,
                                       base::vector<communication_finding>& out) {
   const std::int64_t hops = c.sums.most_hops;
   if (c.chain.depth < 2 || hops < 3) return;
@@ -145,7 +145,7 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
   out.push_back(std::move(f));
 }
 
-[[gnu::cold]] inline void unchanged_data(const transfer_class& c, const diagnosis_options& o, const naming& names,
+inline void unchanged_data(const transfer_class& c, const diagnosis_options& o, const naming& names,
                                          base::vector<communication_finding>& out) {
   const class_sums& s = c.sums;
   if (s.unchanged < 2 || static_cast<double>(s.unchanged) < o.least_share * static_cast<double>(s.count)) return;
@@ -168,7 +168,7 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
   out.push_back(std::move(f));
 }
 
-[[gnu::cold]] inline void large_halo(const transfer_class& c, const diagnosis_options& o, const naming& names,
+inline void large_halo(const transfer_class& c, const diagnosis_options& o, const naming& names,
                                      base::vector<communication_finding>& out) {
   const class_sums& s = c.sums;
   const std::int64_t idle = s.watched_bytes - s.read_bytes;
@@ -188,7 +188,7 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
   out.push_back(std::move(f));
 }
 
-[[gnu::cold]] inline void tiny_messages(const transfer_class& c, const diagnosis_options& o, const naming& names,
+inline void tiny_messages(const transfer_class& c, const diagnosis_options& o, const naming& names,
                                         base::vector<communication_finding>& out) {
   const class_sums& s = c.sums;
   if (s.pairs == 0 || s.count < o.tiny_count * s.pairs || s.bytes > o.tiny_bytes * s.count) return;
@@ -210,7 +210,7 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
   out.push_back(std::move(f));
 }
 
-[[gnu::cold]] inline void gather_then_scatter(const transfer_class& c, const class_relations& relations, const naming& names,
+inline void gather_then_scatter(const transfer_class& c, const class_relations& relations, const naming& names,
                                               base::vector<communication_finding>& out) {
   const std::int32_t root = only_rank(c.senders);
   if (root < 0 || c.sums.receivers < 2) return;
@@ -245,7 +245,7 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
 
 /// What is wrong with the communication of a run, the largest saving first, then the most needless bytes, then transfers.
 /// Savings are bounds, and of one class they do not add up. O(classes^2) comparisons of keys. Throws std::bad_alloc.
-[[gnu::cold]] inline base::vector<communication_finding> diagnose(const classified& all, const naming& names,
+inline base::vector<communication_finding> diagnose(const classified& all, const naming& names,
                                                                  const diagnosis_options& options = {}) {
   base::vector<communication_finding> out;
   const detail::class_relations relations(all);

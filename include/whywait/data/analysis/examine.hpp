@@ -45,7 +45,7 @@ struct joint_footprint {
   double elements = 0;
 };
 
-[[gnu::cold]] inline base::vector<joint_footprint> join_footprints(base::vector<footprint>& all) {
+inline base::vector<joint_footprint> join_footprints(base::vector<footprint>& all) {
   base::small_stable_sort(all, [](const footprint& a, const footprint& b) {
     if (a.block != b.block) return a.block < b.block;
     if (a.array != b.array) return a.array < b.array;
@@ -67,7 +67,7 @@ struct joint_footprint {
   return out;
 }
 
-[[gnu::cold]] inline const distribution* find_declared(const base::vector<declared_distribution>& list, core::stable_key of) {
+inline const distribution* find_declared(const base::vector<declared_distribution>& list, core::stable_key of) {
   for (const declared_distribution& d : list) {
     if (d.of == of) return &d.as;
   }
@@ -79,7 +79,7 @@ struct joint_footprint {
 /// From the footprints of all ranks to distributions, schedules, access patterns and better placements. An array is distributed as
 /// the block writes it that writes most of it on most ranks (owner computes); a loop is scheduled as its `iterations` records say,
 /// else as it writes the array of which it writes most. About 1 ms a loop and array. Throws std::bad_alloc.
-[[gnu::cold]] inline placement_report examine_footprints(base::vector<footprint> all, std::int32_t ranks,
+inline placement_report examine_footprints(base::vector<footprint> all, std::int32_t ranks,
                                                          const base::vector<declared_distribution>& declared = {}) {
   placement_report out;
   const base::vector<detail::joint_footprint> joint = detail::join_footprints(all);
@@ -220,7 +220,7 @@ placement_report examine(Transport& transport, const base::vector<rank_data>& ra
 }
 
 /// "loop `update` runs cyclic over `u`, which is block-distributed: 75 % of accesses are remote; a block schedule makes it 13 %".
-[[gnu::cold]] inline std::string placement_text(const placement_report& report, const better_placement& b, const naming& names) {
+inline std::string placement_text(const placement_report& report, const better_placement& b, const naming& names) {
   const array_use& u = report.uses[b.use];
   const auto distributed = [](const distribution& d) {
     const std::string t = d.text();

@@ -29,7 +29,7 @@ struct inferred_distribution {
 namespace detail {
 
 /// The indices along one dimension that a set touches.
-[[gnu::cold]] inline index_set projection(const index_set& set, const index_space& space, std::size_t d) {
+inline index_set projection(const index_set& set, const index_space& space, std::size_t d) {
   std::uint64_t inner = 1;
   for (std::size_t k = d + 1; k < space.extent.size(); ++k) inner *= space.extent[k];
   const std::uint64_t n = space.extent[d];
@@ -52,7 +52,7 @@ namespace detail {
 constexpr std::uint64_t most_samples = 4096;
 
 /// Share of the indices of all groups that the map gives to their group.
-[[gnu::cold]] inline double agreement(const dimension_map& map, const base::vector<index_set>& groups) {
+inline double agreement(const dimension_map& map, const base::vector<index_set>& groups) {
   double right = 0, all = 0;
   for (std::size_t g = 0; g != groups.size(); ++g) {
     double hits = 0, tries = 0;
@@ -72,7 +72,7 @@ constexpr std::uint64_t most_samples = 4096;
 /// the length of the first run, blocks of several sizes; the first with 99 % of the cells. A dimension that everybody touches alike
 /// is not distributed. Else irregular: as seen, an element of several ranks belongs to the lowest. The sets must be settled; up to
 /// 4096 elements of each rank are compared, all if there are no more. Empty sets say nothing.
-[[gnu::cold]] inline inferred_distribution infer_distribution(const index_space& space, base::pod_vector<rank_set> sets) {
+inline inferred_distribution infer_distribution(const index_space& space, base::pod_vector<rank_set> sets) {
   constexpr double enough = 0.99;
   inferred_distribution out;
   sets.erase(std::remove_if(sets.begin(), sets.end(), [](const rank_set& s) { return s.set->empty(); }), sets.end());

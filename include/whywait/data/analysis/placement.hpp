@@ -38,7 +38,7 @@ inline access_count count_remote(const distribution& data, const distribution& s
 
 /// What to try instead: in every dimension that has enough indices block, cyclic, and block-cyclic with the given block sizes;
 /// blocks in the two slowest dimensions at once, if the ranks make a grid.
-[[gnu::cold]] inline base::vector<distribution> candidate_distributions(const index_space& space, const base::vector<std::int32_t>& ranks,
+inline base::vector<distribution> candidate_distributions(const index_space& space, const base::vector<std::int32_t>& ranks,
                                                                        const base::vector<std::uint64_t>& blocks) {
   base::vector<distribution> out;
   const auto parts = static_cast<std::uint64_t>(ranks.size());
@@ -127,7 +127,7 @@ struct placement_problem {
   }
 };
 
-[[gnu::cold]] inline std::uint64_t moved_bytes(const placed_array& a, const distribution& to) {
+inline std::uint64_t moved_bytes(const placed_array& a, const distribution& to) {
   const std::uint64_t n = a.space.size(), most = std::min(n, placement_samples);
   const std::uint64_t step = n <= most ? 1 : static_cast<std::uint64_t>(static_cast<double>(n) * 0.6180339887498949) | 1;
   std::uint64_t moved = 0, e = 0;
@@ -140,7 +140,7 @@ struct placement_problem {
 /// The best alternative for each use whose remote share is over 0.1 above the best (definitions 2.3). Of alternatives within 0.01 of
 /// the best the cheapest is taken: a new schedule costs nothing, new placement moves data, both do both. A schedule is judged
 /// by all arrays that its loop touches, a placement by all loops that touch the array: a change that makes those worse is none.
-[[gnu::cold]] inline base::vector<better_placement> improve_placement(const base::vector<placed_array>& arrays, const base::vector<placed_loop>& loops,
+inline base::vector<better_placement> improve_placement(const base::vector<placed_array>& arrays, const base::vector<placed_loop>& loops,
                                                                      const base::vector<array_use>& uses, const base::vector<std::int32_t>& ranks) {
   base::vector<better_placement> out;
   const detail::placement_problem problem{&arrays, &loops, &uses};

@@ -123,7 +123,7 @@ struct sharing_group {
 
 /// Puts a granule into the first group of its array with the same pattern, the same nodes and a graph within `most_distance` of
 /// the group's first granule; else opens one. `leaders[i]` is the graph of the first granule of `groups[i]`.
-[[gnu::cold]] inline void group_granule(base::vector<sharing_group>& groups, base::vector<sharing_graph>& leaders, core::stable_key array,
+inline void group_granule(base::vector<sharing_group>& groups, base::vector<sharing_graph>& leaders, core::stable_key array,
                                         std::uint64_t granule, sharing_pattern pattern, const sharing_graph& graph, double most_distance) {
   const base::pod_vector<std::uint32_t> nodes = graph.nodes();
   for (std::size_t i = 0; i != groups.size(); ++i) {

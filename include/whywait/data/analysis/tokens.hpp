@@ -217,7 +217,7 @@ class announcements {
     core::stable_key key;
     base::pod_vector<order_range> ranges;
   };
-  [[gnu::cold]] void sort() {
+  void sort() {
     for (one_channel& c : channels_) {
       base::small_stable_sort(c.ranges, [](const order_range& a, const order_range& b) { return a.first < b.first; });
     }

@@ -32,10 +32,10 @@ namespace data {
 /// names -> the section of the report. Epoch by epoch; what it keeps is bounded by arrays, classes and loops.
 class communication_analysis final : public finalize::data_analysis {
  public:
-  [[gnu::cold]] explicit communication_analysis(mpi::state& process)
+  explicit communication_analysis(mpi::state& process)
       : process_(process), team_(process.tool_comm), history_(process), classes_(history_.data()), footprints_(history_.data()) {}
 
-  [[gnu::cold]] explain::observer* begin(const explain::rank_history& epoch) override {
+  explain::observer* begin(const explain::rank_history& epoch) override {
     history_.take(process_, epoch);
     epoch_ = &epoch;
     over_ = !epoch.continues;
@@ -43,7 +43,7 @@ class communication_analysis final : public finalize::data_analysis {
     return waits_.get();
   }
 
-  [[gnu::cold]] void fold(bool lossy) override {
+  void fold(bool lossy) override {
     add_waits();
     finalize::mpi_transport transport(team_);
     data::follow(transport, {&classes_});
@@ -58,7 +58,7 @@ class communication_analysis final : public finalize::data_analysis {
     history_.restart_orders();
   }
 
-  [[gnu::cold]] std::shared_ptr<const report::section> result(finalize::name_gatherer gather, const finalize::process_history& history,
+  std::shared_ptr<const report::section> result(finalize::name_gatherer gather, const finalize::process_history& history,
                                                               base::vector<std::string>& warnings) override {
     const std::int32_t rank = process_.rank, ranks = process_.size;
     finalize::mpi_transport transport(team_);
@@ -161,7 +161,7 @@ class communication_analysis final : public finalize::data_analysis {
   std::unique_ptr<explain::wait_list> waits_;
 };
 
-[[gnu::cold]] inline std::unique_ptr<finalize::data_analysis> make_communication_analysis(mpi::state& process) {
+inline std::unique_ptr<finalize::data_analysis> make_communication_analysis(mpi::state& process) {
   return std::make_unique<communication_analysis>(process);
 }
 

@@ -36,14 +36,14 @@ class node_sharing {
   explicit node_sharing(const data::sharing_options& options) : options_(options) {}
 
   /// Adds the records of an epoch, if anything is shared. Collective.
-  [[gnu::cold]] void fold(const data::rank_data& own, const explain::rank_history& calls, const finalize::team& all) {
+  void fold(const data::rank_data& own, const explain::rank_history& calls, const finalize::team& all) {
     const bool any = std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; });
     if (all.lowest_of(any) < 0) return;
     const finalize::node_team node(all);
     if (node) node->together([&] { fold_node(own, calls, *node); });
   }
   /// Who shares what so far, on the first rank of each machine; empty elsewhere, and where nothing is shared.
-  [[gnu::cold]] data::sharing_report result() const { return book_ != nullptr ? book_->result() : data::sharing_report(); }
+  data::sharing_report result() const { return book_ != nullptr ? book_->result() : data::sharing_report(); }
   /// Whether of some epoch there were too many records, so that it is about the beginning of that one only.
   bool cut() const noexcept { return cut_; }
 
