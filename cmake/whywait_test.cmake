@@ -18,10 +18,10 @@ if(WHYWAIT_SANITIZE)
   endif()
 endif()
 
-# whywait_add_test(name TIMEOUT seconds [LABELS ...] [ENVIRONMENT ...] [SERIAL | RANKS] [LONG] COMMAND ...)
-# A SERIAL test runs alone. Only one RANKS test runs at a time, together with other tests, because its ranks mostly
-# sleep or wait for each other. RANKS tests start first, because they form a chain; LONG tests start next, so that none
-# of them is the last to end.
+# whywait_add_test(name TIMEOUT seconds [LABELS ...] [ENVIRONMENT ...] [SERIAL | RANKS] [LONG] COMMAND ...) A SERIAL
+# test runs alone. Only one RANKS test runs at a time, together with other tests, because its ranks mostly sleep or
+# wait for each other. RANKS tests start first, because they form a chain; LONG tests start next, so that none of them
+# is the last to end.
 function(whywait_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;RANKS;LONG" "TIMEOUT" "LABELS;ENVIRONMENT;COMMAND")
   if(NOT arg_TIMEOUT OR NOT arg_COMMAND OR arg_UNPARSED_ARGUMENTS)
@@ -99,10 +99,12 @@ function(whywait_mpi_run name)
                            $<TARGET_FILE:${arg_TARGET}> ${MPIEXEC_POSTFLAGS} ${arg_ARGUMENTS})
 endfunction()
 
-# whywait_mpi_test(name [SOURCES ...] RANKS n... [TIMEOUT s] [CHECKS file] [LIBRARIES ...] [ARGUMENTS ...] [ENV ...])
-# Adds a program and one test for each number of ranks. MPICH runs at most 4 ranks; larger numbers are skipped.
+# whywait_mpi_test(name [SOURCES ...] RANKS n... [TIMEOUT s] [CHECKS file] [LIBRARIES ...] [ARGUMENTS ...] [ENV ...]
+#                  [OBSERVE [DATA]])
+# Adds a program and one test for each number of ranks. OBSERVE calls whywait_observe(). MPICH runs at most 4 ranks;
+# larger numbers are skipped.
 function(whywait_mpi_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;CHECKS" "SOURCES;RANKS;LIBRARIES;ARGUMENTS;ENV")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OBSERVE;DATA" "TIMEOUT;CHECKS" "SOURCES;RANKS;LIBRARIES;ARGUMENTS;ENV")
   if(NOT arg_RANKS)
     message(FATAL_ERROR "whywait_mpi_test(${name}): RANKS missing")
   endif()
@@ -115,6 +117,13 @@ function(whywait_mpi_test name)
   endif()
   target_link_libraries(mpi_${name} PRIVATE whywait_dev whywait::mpi ${arg_LIBRARIES}
                         $<TARGET_NAME_IF_EXISTS:nlohmann_json::nlohmann_json>)
+  if(arg_OBSERVE)
+    if(arg_DATA)
+      whywait_observe(mpi_${name} DATA)
+    else()
+      whywait_observe(mpi_${name})
+    endif()
+  endif()
   foreach(ranks IN LISTS arg_RANKS)
     if(ranks GREATER WHYWAIT_MPI_MOST_RANKS)
       message(STATUS "whywait: ${name} on ${ranks} ranks is not run with ${WHYWAIT_MPI_NAME}")

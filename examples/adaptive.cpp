@@ -7,8 +7,7 @@
 // `look` steps it requests an explanation from whywait, reads how long each rank waited for `compute_rows`, and
 // redistributes the rows. At the end it prints the speed-up. Work is simulated by sleeping, so that its duration is
 // known.
-#include <whywait/record.hpp>  // <whywait/mpi.hpp> is in observe.cpp
-#include <whywait/report/model.hpp>
+#include <whywait/mpi.hpp>  // declarations only; whywait_observe(target) of CMake compiles the rest
 
 #include <mpi.h>
 
@@ -19,8 +18,6 @@
 #include <numeric>
 #include <thread>
 #include <vector>
-
-whywait::report::result explained_so_far(MPI_Comm comm);  // observe.cpp calls whywait::mpi::explain(comm)
 
 namespace {
 
@@ -81,7 +78,7 @@ int main(int argc, char** argv) {
     lengths.push_back(MPI_Wtime() - begin);
     if ((step + 1) % look != 0) continue;
 
-    const whywait::report::result so_far = explained_so_far(MPI_COMM_WORLD);
+    const whywait::report::result so_far = whywait::mpi::explain(MPI_COMM_WORLD);
     if (rank == 0) {
       const std::vector<double> now = waited(so_far, ranks);
       std::vector<double> waits;

@@ -6,8 +6,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TREE = ROOT / "include"
 SINGLE = ROOT / "single_include"
 
-# Room -> other rooms that it may include; the table of include/whywait/README.md. A vertical room (data, coverage)
-# has hot and cold parts in separate folders; all other folders below a room belong to it.
+# Room -> other rooms that it may include; the table of include/whywait/README.md. A vertical room (data, coverage) has hot
+# and cold parts in separate folders; all other folders below a room belong to it.
 MAY_INCLUDE = {
     # hot storey, which runs inside the measured program
     "core": set(),
@@ -41,7 +41,8 @@ COLD = set(MAY_INCLUDE) - HOT - BOTH
 UMBRELLAS = {
     "record.hpp": COLD | BOTH | {"mpi"},
     "whywait.hpp": {"mpi", "finalize", "postmortem", "data/finalize"},
-    "mpi.hpp": {"data/analysis", "data/report", "data/finalize"},  # in communication.hpp; slow to compile
+    "mpi.hpp": {"data/analysis", "data/report", "data/finalize"},  # in communication.hpp, because they take long to compile
+    "observer.hpp": {"data/analysis", "data/report", "data/finalize"},  # the implementation of mpi.hpp
     "communication.hpp": set(),
     "left_behind.hpp": {"mpi/mpi_header.hpp"},  # reads files of MPI programs without MPI
     "thread.hpp": {"mpi"},
@@ -52,6 +53,12 @@ UMBRELLAS = {
     "whatif.hpp": HOT - {"core"} | BOTH,
     "testing.hpp": set(),
     "benchmark.hpp": set(),
+}
+# Umbrella -> what it includes only without a macro, as the last of its includes: files of a program whose implementation is
+# compiled elsewhere (whywait_observe() of CMake) see declarations.
+ONLY_IMPLEMENTATION = {
+    "whywait/mpi.hpp": "whywait/observer.hpp",
+    "whywait/communication.hpp": "whywait/data/finalize/communication_analysis.hpp",
 }
 # Umbrellas that single_include offers as one file.
 SINGLE_HEADERS = ["record.hpp", "data.hpp", "mpi.hpp", "communication.hpp", "whywait.hpp", "coverage.hpp", "left_behind.hpp"]

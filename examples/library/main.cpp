@@ -1,4 +1,4 @@
-// A program that uses the library in this folder. Linking ../observe.cpp enables the marks of the library:
+// A program that uses the library in this folder. whywait_observe() of CMake enables the marks of the library:
 //
 //     mpirun -n 4 ./library             the report names a region of the library as the cause of waits
 //     mpirun -n 4 ./library 1e-12       the tolerance is unreachable, which a rule of the library reports

@@ -2,7 +2,7 @@
 // sleep shortens the run by almost as much. The program's own time stamps give the exact share, because the machine may
 // have other load. Both notations of a question are equivalent.
 //
-// with: mpi_once
+// with: observer
 // ranks: 2 4
 // environment: WHYWAIT_OUTPUT=out "WHYWAIT_WHATIF=block slow part x2; slow part=0.5,network=0; no such=0; slow=; network=x"
 // stdout ~ ^done$

@@ -1,6 +1,6 @@
 // ranks: 2
 // timeout: 100
-// with: mpi_once
+// with: observer
 // stderr ~ MPI calls seen
 //
 // A program that uses up all communicators of MPI (MPICH has 2048 per process; Open MPI more than a test can create).

@@ -5,6 +5,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/finalize/mpi_transport.hpp>
@@ -20,7 +21,6 @@
 #include <exception>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -31,7 +31,7 @@ namespace finalize {
 /// Gathers the input of the rules on rank 0. A reduction tree adds up the contributions of one call site on the way.
 /// The result is bounded to 64 MiB of own events in total (at least 1 KiB per rank; none without `with_events`) and to
 /// the 256 most costly call sites. Collective over the transport's ranks.
-[[gnu::cold]] inline rules::contribution gather_contributions(finalize::mpi_transport& transport,
+inline rules::contribution gather_contributions(finalize::mpi_transport& transport,
                                                               const explain::rank_history& own,
                                                               std::int64_t clock_error_ns, bool with_events = true) {
   constexpr std::size_t most_event_bytes = std::size_t(64) << 20, least_event_bytes = 1024, most_sites = 256;
@@ -55,7 +55,7 @@ namespace finalize {
 }
 
 /// Merges the call sites of an epoch into those of earlier epochs.
-[[gnu::cold]] inline void fold_uses(base::pod_vector<rules::site_use>& so_far, base::pod_vector<rules::site_use>& epoch) {
+inline void fold_uses(base::pod_vector<rules::site_use>& so_far, base::pod_vector<rules::site_use>& epoch) {
   constexpr std::size_t most_sites = 256;
   // The number of ranks is the maximum of both epochs, because the same ranks may take part in both.
   base::pod_vector<std::int64_t> ranks;
@@ -73,8 +73,8 @@ namespace finalize {
 }
 
 /// The call sites whose names the rules need.
-[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const rules::contribution& all) {
-  std::vector<core::stable_key> keys;
+inline base::vector<core::stable_key> keys_of(const rules::contribution& all) {
+  base::vector<core::stable_key> keys;
   for (const rules::site_use& use : all.uses) keys.push_back(use.site);
   return keys;
 }
@@ -91,7 +91,7 @@ class rule_places {
     for (const rules::place* p : made_) delete p;
   }
 
-  [[gnu::cold]] const rules::place* operator()(core::stable_key key) const {
+  const rules::place* operator()(core::stable_key key) const {
     const base::place* const from = known_.find(key);
     if (from == nullptr) return nullptr;
     const std::uint32_t fresh = static_cast<std::uint32_t>(made_.size()), number = numbers_.intern(key, fresh);
@@ -117,7 +117,7 @@ class rule_places {
   mutable base::pod_vector<rules::place*> made_;
 };
 
-[[gnu::cold]] inline void print_lines(const std::string& text) {
+inline void print_lines(const std::string& text) {
   std::fprintf(stderr, "%s%s", text.c_str(), text.empty() || text.back() == '\n' ? "" : "\n");
 }
 
@@ -125,7 +125,7 @@ class rule_places {
 
 /// Evaluates the built-in rules, the rules of the program and those of the files that `wanted` (WHYWAIT_RULES) names.
 /// Errors in rules are printed and counted in `facts.warnings`; they change nothing else. For rank 0.
-[[gnu::cold]] inline rules::evaluation advise(const char* wanted, const explain::outcome& found,
+inline rules::evaluation advise(const char* wanted, const explain::outcome& found,
                                               const base::names& names, rules::contribution&& all,
                                               report::run_facts& facts) {
   try {
@@ -140,7 +140,7 @@ class rule_places {
           rules::add_uses(store, all.uses, find, made);
           for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
         });
-    const std::vector<rules::diagnostic>& mistakes = known.log.list();
+    const base::vector<rules::diagnostic>& mistakes = known.log.list();
     for (const rules::diagnostic& mistake : mistakes) detail::print_lines(mistake.text());
     for (const std::string& message : said.messages) detail::print_lines(message);
     const std::size_t wrong = mistakes.size() + said.messages.size();

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/finalize/process_names.hpp>
@@ -18,7 +19,6 @@
 #include <exception>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -31,15 +31,15 @@ namespace finalize {
 /// prints by itself therefore give the same number. Other questions describe a different program and are answered from
 /// the log.
 struct asked_questions {
-  std::vector<whatif::question> all;
-  std::vector<explain::what_if> clocks;  ///< for explain::options::questions; the same list in each epoch
+  base::vector<whatif::question> all;
+  base::vector<explain::what_if> clocks;  ///< for explain::options::questions; the same list in each epoch
   base::pod_vector<std::size_t> clock_of;  ///< index in `all` of each entry of `clocks`
   base::pod_vector<bool> known;  ///< for each entry of `clocks`: whether it matched code in any epoch
   bool read = false;
 
   /// The answers of the clocks, for `whatif::ask`.
-  [[gnu::cold]] std::vector<whatif::outside_answer> answers_in(const explain::outcome& found) const {
-    std::vector<whatif::outside_answer> out;
+  base::vector<whatif::outside_answer> answers_in(const explain::outcome& found) const {
+    base::vector<whatif::outside_answer> out;
     for (std::size_t i = 0; i != std::min(clock_of.size(), found.answers.size()); ++i)
       if (known[i]) out.push_back({clock_of[i], "clocks", static_cast<double>(found.total_ns) * 1e-9,
                      static_cast<double>(found.answers[i].total_ns) * 1e-9});
@@ -50,7 +50,7 @@ struct asked_questions {
 namespace detail {
 
 /// Returns the questions that can be parsed, in canonical notation, and warns once about each of the others. On rank 0.
-[[gnu::cold]] inline std::string readable_questions(const char* text) {
+inline std::string readable_questions(const char* text) {
   std::string all, one;
   for (const char* at = text; at != nullptr; ++at) {
     if (*at != ';' && *at != '\0') {
@@ -81,7 +81,7 @@ struct meant_block {
 
 /// Finds the blocks whose names occur in `asked` on any rank. The result is sorted and identical on all ranks.
 /// Collective.
-[[gnu::cold]] inline base::pod_vector<meant_block> find_blocks(const std::vector<whatif::question>& asked,
+inline base::pod_vector<meant_block> find_blocks(const base::vector<whatif::question>& asked,
                                                                  const process_names& own, const finalize::team& all) {
   base::pod_vector<meant_block> mine;
   for (std::size_t q = 0; q != asked.size(); ++q)
@@ -107,7 +107,7 @@ struct meant_block {
 /// Parses the questions of rank 0 in the first call, with one warning for each that cannot be parsed. Each call then
 /// looks up the blocks of the epoch that the questions refer to. Costs one agreement if there are no questions.
 /// Collective.
-[[gnu::cold]] inline void ask_again(asked_questions& asked, const mpi::state& process, const process_names& own,
+inline void ask_again(asked_questions& asked, const mpi::state& process, const process_names& own,
                                     const finalize::team& all) {
   if (!asked.read) {
     std::string text;

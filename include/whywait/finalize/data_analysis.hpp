@@ -2,6 +2,7 @@
 #define WHYWAIT_FINALIZE_DATA_ANALYSIS_HPP
 
 #include <whywait/base/places.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/data/marks/data_state.hpp>
@@ -13,7 +14,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -24,7 +24,7 @@ namespace finalize {
 class process_names;
 
 /// Function that returns names for keys on rank 0; collective (gather_names).
-using name_gatherer = base::names (*)(std::vector<core::stable_key> keys, const process_names& own, const finalize::team& all);
+using name_gatherer = base::names (*)(base::vector<core::stable_key> keys, const process_names& own, const finalize::team& all);
 
 /// Interface to the analysis of registered data. <whywait/mpi.hpp> depends on this interface only, because the analysis
 /// takes half as long to compile as the rest and few programs register data. <whywait/communication.hpp> implements it.
@@ -46,7 +46,7 @@ class data_analysis {
   /// The report section about the data of the run so far, on rank 0; null elsewhere. Collective. Limitations are
   /// appended to `warnings`.
   virtual std::shared_ptr<const report::section> result(name_gatherer names, const process_names& history,
-                                                        std::vector<std::string>& warnings) = 0;
+                                                        base::vector<std::string>& warnings) = 0;
 };
 
 using data_analysis_maker = std::unique_ptr<data_analysis> (*)(mpi::state& process);
@@ -63,7 +63,7 @@ struct data_so_far {
 };
 
 /// Creates the analysis at the end of the first epoch in which some rank has registered an array. Collective.
-[[gnu::cold]] inline void look_for_data(mpi::state& process, const finalize::team& all, data_so_far& data) {
+inline void look_for_data(mpi::state& process, const finalize::team& all, data_so_far& data) {
   if (data.analysis != nullptr || data.in_vain) return;  // the same on all ranks
   const bool registered = data::state_of(*process.registry) != nullptr;
   int facts[] = {registered ? 1 : 0, detail::maker_of_data_analysis == nullptr ? 1 : 0};

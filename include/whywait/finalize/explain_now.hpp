@@ -4,6 +4,7 @@
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/finalize/analysis.hpp>
+#include <whywait/finalize/entry_points.hpp>
 #include <whywait/finalize/epochs.hpp>
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/epoch_meeting.hpp>
@@ -11,19 +12,14 @@
 
 #include <utility>
 
+#ifndef WHYWAIT_DISABLE
+
 namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-#ifndef WHYWAIT_DISABLE
-
-/// Explains to the program itself why it waited so far. The result is complete on rank 0 of MPI_COMM_WORLD and has no
-/// waits and no names elsewhere. Collective over `comm`, which must contain all ranks of MPI_COMM_WORLD. The call
-/// synchronises and is recorded like MPI_Barrier. It ends an epoch: pending operations continue and the memory of all
-/// records is released. Later explanations exclude the time of this call, which is about that of the final report. Call
-/// it from one thread while no other thread is in MPI. Throws nothing; if there is no result, `run.warnings` gives the
-/// reason, identical on all ranks.
-[[gnu::noinline, gnu::cold]] inline report::result explain(MPI_Comm comm) {
+// Weak like the wrappers, so that any number of files may define it. Files that only declare it link to this definition.
+__attribute__((weak, noinline, visibility("default"))) report::result explain(MPI_Comm comm) {
   const auto refuse = [](const char* why) {
     report::result nothing;
     nothing.run.warnings.push_back(why);
@@ -65,20 +61,10 @@ namespace finalize {
   return explained ? result : refuse(process->failed.text);
 }
 
-#else
-
-/// Disabled build: returns an empty result with a warning.
-template <class Communicator>
-report::result explain(const Communicator&) {
-  report::result nothing;
-  nothing.run.warnings.push_back("whywait is switched off (WHYWAIT_DISABLE): no result");
-  return nothing;
-}
-
-#endif
-
 }  // namespace finalize
 }  // namespace v0
 }  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
 
 #endif

@@ -2,6 +2,7 @@
 #define WHYWAIT_FINALIZE_OWN_COSTS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/overhead.hpp>
 #include <whywait/mpi/self_timing.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -22,14 +22,14 @@ namespace detail {
 // A clock reading takes time before and after the instant that it returns; half of it is attributed to each side. An
 // interval between two readings includes the inner halves, except for a reading that exists only because the call times
 // itself.
-[[gnu::cold]] inline core::call_overhead cost_of(double before, double inside, double after, double reading, double error,
+inline core::call_overhead cost_of(double before, double inside, double after, double reading, double error,
                                                  double ns_per_tick) {
   const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
   return {ns(before - reading / 2), ns(inside - reading / 2), ns(reading / 2), ns(after - reading / 2), ns(error)};
 }
 
 // The call, among those that calibrate() measures, whose path through the wrappers is most similar.
-[[gnu::cold]] inline core::mpi_call like(core::mpi_call call) noexcept {
+inline core::mpi_call like(core::mpi_call call) noexcept {
   switch (core::role_of(call)) {
     case core::call_role::send: return core::mpi_call::Send;
     case core::call_role::receive:
@@ -47,7 +47,7 @@ namespace detail {
 }
 
 // The median, found by bisection of the value range.
-[[gnu::cold]] inline std::uint32_t middle_of(const base::pod_vector<std::uint32_t>& values) noexcept {
+inline std::uint32_t middle_of(const base::pod_vector<std::uint32_t>& values) noexcept {
   std::uint32_t least = 0, most = ~std::uint32_t(0);
   while (least < most) {
     const std::uint32_t tried = least + (most - least) / 2;
@@ -66,7 +66,7 @@ constexpr std::uint32_t enough_timings = 4;
 
 /// The current cost of calls of one kind. It is the mean of the timings without those that took over three times the
 /// median, because the thread was interrupted there. The error is half of the interquartile range.
-[[gnu::cold]] inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, double ns_per_tick) {
+inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, double ns_per_tick) {
   mpi::own_ticks sorted[mpi::self_timing::kept];
   const std::uint32_t count = timed.size();
   if (count == 0) return {};
@@ -93,7 +93,7 @@ constexpr std::uint32_t enough_timings = 4;
 /// The number of ticks by which a clock reading is now slower than during calibration. Returns 0 unless it takes at
 /// least twice or at most half as long, because an isolated reading is always slightly slower than one in a calibration
 /// loop.
-[[gnu::cold]] inline double slower_reading(const mpi::self_timing& timed, const mpi::calibration& quiet) {
+inline double slower_reading(const mpi::self_timing& timed, const mpi::calibration& quiet) {
   base::pod_vector<std::uint32_t> lately;
   std::uint32_t then = ~std::uint32_t(0);
   for (std::size_t c = 1; c < static_cast<std::size_t>(core::mpi_call::count_); ++c) {
@@ -108,9 +108,9 @@ constexpr std::uint32_t enough_timings = 4;
 
 /// The cost of one thread's calls, by core::mpi_call. Uses the thread's own timings where there are enough, otherwise
 /// the calibration, corrected for the current cost of a clock reading.
-[[gnu::cold]] inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
+inline base::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
                                                                  double ns_per_tick) {
-  std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
+  base::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
   const double slower = slower_reading(timed, quiet);
   for (std::size_t c = 1; c < costs.size(); ++c) {
     const auto call = static_cast<core::mpi_call>(c);
@@ -129,7 +129,7 @@ constexpr std::uint32_t enough_timings = 4;
 
 /// The cost of one thread's marks, from the calibration, corrected for the current cost of clock readings (two per
 /// region).
-[[gnu::cold]] inline core::mark_overhead mark_costs(const mpi::self_timing& timed, const mpi::calibration& quiet, double ns_per_tick) {
+inline core::mark_overhead mark_costs(const mpi::self_timing& timed, const mpi::calibration& quiet, double ns_per_tick) {
   const double slower = slower_reading(timed, quiet);
   const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
   return {ns(quiet.region_ticks + 2 * slower), ns(quiet.step_ticks), quiet.mark_spread, ns(quiet.reading_ticks + slower)};

@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/code_source.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/site.hpp>
@@ -17,7 +18,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -32,7 +32,7 @@ class process_names {
   /// Sets the keys in `all.history`. `sources` is code that the compiler counted or timed, or null; `code` its blocks,
   /// or null; `modules` the modules of the process if it is another one, or null. All of them and `all` must outlive
   /// this object.
-  [[gnu::cold]] process_names(process_records& all, const core::site_table& sites, const core::code_source* sources = nullptr,
+  process_names(process_records& all, const core::site_table& sites, const core::code_source* sources = nullptr,
                               const coverage::code_blocks* code = nullptr, const report::module_list* modules = nullptr)
       : sites_(sites), code_(code), modules_(modules) {
     functions_.resize(sites_.size());
@@ -46,7 +46,7 @@ class process_names {
   }
 
   /// Places of the `keys` that this process recorded. Reads debug information, which takes milliseconds.
-  [[gnu::cold]] base::names names_of(const std::vector<core::stable_key>& keys) const {
+  base::names names_of(const base::vector<core::stable_key>& keys) const {
     base::names found;
     report::symboliser symbols("libdw.so.1", modules_);
     for (core::stable_key key : keys) {
@@ -59,8 +59,8 @@ class process_names {
     return found;
   }
   /// The regions and steps of this name. Reads debug information if the compiler marked functions as regions.
-  [[gnu::cold]] std::vector<core::stable_key> blocks_called(const std::string& name) const {
-    std::vector<core::stable_key> found;
+  base::vector<core::stable_key> blocks_called(const std::string& name) const {
+    base::vector<core::stable_key> found;
     report::symboliser symbols("libdw.so.1", modules_);
     for (std::uint32_t number = 1; number < sites_.size(); ++number)
       if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
@@ -76,12 +76,12 @@ class process_names {
     std::uint32_t number;                   // of the call site or the block
   };
 
-  [[gnu::cold]] void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key wins
+  void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key wins
     const auto fresh = static_cast<std::uint32_t>(meanings_.size());
     if (known_.intern(key, fresh) == fresh) meanings_.push_back(m);
   }
 
-  [[gnu::cold]] void add_blocks(core::rank_history& history) {
+  void add_blocks(core::rank_history& history) {
     history.blocks.resize(sites_.size());
     for (std::uint32_t number = 1; number < sites_.size(); ++number) {
       history.blocks[number] = sites_[number].key;
@@ -89,7 +89,7 @@ class process_names {
     }
   }
 
-  [[gnu::cold]] void add_calls(core::location_history& location, const mpi::call_site_table* sites) {
+  void add_calls(core::location_history& location, const mpi::call_site_table* sites) {
     if (sites == nullptr) {  // a thread that never called MPI has no waits
       core::location_history none;
       none.thread = location.thread;
@@ -104,7 +104,7 @@ class process_names {
   }
 
   // The key combines module and offset, the call and the enclosing regions, so that it is the same on every rank.
-  [[gnu::cold]] core::stable_key key_of_call(const mpi::call_site_table& calls, std::uint32_t number) const {
+  core::stable_key key_of_call(const mpi::call_site_table& calls, std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
     const report::module_offset code =
         modules_ != nullptr ? modules_->offset_of(site.address) : report::module_offset_of(site.address);
@@ -115,7 +115,7 @@ class process_names {
     return key;
   }
 
-  [[gnu::cold]] base::place place_of_call(report::symboliser& symbols, const mpi::call_site_table& calls,
+  base::place place_of_call(report::symboliser& symbols, const mpi::call_site_table& calls,
                               std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
     std::string region;
@@ -127,13 +127,13 @@ class process_names {
   }
 
   // The name of a function that the compiler marked as a region is resolved from its address on demand.
-  [[gnu::cold]] std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
+  std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
     if (number >= functions_.size() || functions_[number] == 0) return sites_[number].name;
     const report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
     return code.function.empty() ? std::string(sites_[number].name) : base::short_name(code.function);
   }
 
-  [[gnu::cold]] base::place place_of_block(report::symboliser& symbols, std::uint32_t number) const {
+  base::place place_of_block(report::symboliser& symbols, std::uint32_t number) const {
     const core::site_info& site = sites_[number];
     base::place p;
     p.name = site.name;

@@ -2,6 +2,7 @@
 #define WHYWAIT_POSTMORTEM_DEAD_PROCESS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/clock.hpp>
 #include <whywait/core/kept_modules.hpp>
 #include <whywait/core/registry.hpp>
@@ -19,7 +20,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <sys/stat.h>
 
@@ -29,9 +29,9 @@ namespace whywait {
 inline namespace v0 {
 namespace postmortem {
 
-/// The records of one thread of a killed process.
+/// What one thread of a process that is gone recorded.
 struct dead_thread {
-  /// `head` is the prefix of record::location up to the per-block arrays of its recorder.
+  /// `head`: the location up to what its recorder keeps by block.
   dead_thread(const char* head, std::size_t bytes)
       : pages(core::map_pages(sizeof(record::location), false)),
         where(*(pages != nullptr ? new (pages) record::location : throw std::bad_alloc())) {
@@ -42,27 +42,27 @@ struct dead_thread {
   ~dead_thread() { core::unmap_pages(pages, sizeof(record::location)); }
 
   void* pages;
-  record::location& where;  ///< a copy; its pointers refer to the killed process
+  record::location& where;  ///< a copy; what its pointers lead to is in the file
   bool path_is_there = false;
   bool calls_mpi = false;
   mpi::thread_facts calls{};  ///< valid if `calls_mpi`
-  std::uint64_t last_ticks = 0;     ///< latest time stamp found
-  std::uint64_t torn = 0, cut = 0;  ///< incomplete events; events that are missing or damaged
+  std::uint64_t last_ticks = 0;     ///< last sign of life
+  std::uint64_t torn = 0, cut = 0;  ///< events that had only begun; events that were not kept or are damaged
   base::pod_vector<core::sync_record*> sync_chunks;
   base::pod_vector<core::path_step*> step_chunks;
   base::pod_vector<std::int32_t*> need_chunks;
 };
 
-/// A killed process, read from its kept file. Tables are copied, and records are read where the file is mapped. All
-/// content is validated; damaged parts are cut off and counted.
+/// A process that is gone, read from its file: copies of its tables, its records where the file is mapped. All that is
+/// there is checked; what is damaged is cut off and counted, never followed.
 class dead_process {
  public:
   /// `file` must be readable. Cost: one pass over the records.
-  [[gnu::cold]] explicit dead_process(std::unique_ptr<dead_memory> file) : file_(std::move(file)) { read(); }
+  explicit dead_process(std::unique_ptr<dead_memory> file) : file_(std::move(file)) { read(); }
   dead_process(const dead_process&) = delete;
   dead_process& operator=(const dead_process&) = delete;
 
-  /// Empty if everything could be read.
+  /// Empty: everything could be read.
   const std::string& problem() const noexcept { return problem_; }
   /// The file belongs to another version of whywait, which could read it, so it must not be removed.
   bool of_another_version() const noexcept { return other_version_; }
@@ -70,20 +70,20 @@ class dead_process {
   const core::kept_header& header() const noexcept { return file_->header(); }
   const core::site_table& sites() const noexcept { return sites_; }
   const report::module_list& modules() const noexcept { return modules_; }
-  const std::vector<std::unique_ptr<dead_thread>>& threads() const noexcept { return threads_; }
+  const base::vector<std::unique_ptr<dead_thread>>& threads() const noexcept { return threads_; }
   bool has_mpi() const noexcept { return has_mpi_; }
   const mpi::process_facts& facts() const noexcept { return facts_; }
-  /// The records, with the clock of this process alone. Valid as long as this object.
+  /// The records; the clock is that of this process alone. Valid as long as this object.
   finalize::process_records& records() noexcept { return records_; }
   const finalize::process_records& records() const noexcept { return records_; }
-  /// Index of a communicator by its handle; `none` if it is unknown.
-  [[gnu::cold]] std::uint32_t communicator_of(std::uint64_t handle) const {
+  /// Number of a communicator by its handle; `none` if it is not known.
+  std::uint32_t communicator_of(std::uint64_t handle) const {
     for (const known_handle& h : handles_)
       if (h.handle == handle) return h.number;
     return mpi::communicator_table::none;
   }
-  /// Number of collective operations on the communicator `id` that this process has completed.
-  [[gnu::cold]] std::uint64_t collectives_left(core::stable_key id) const {
+  /// How many collective operations of the communicator `id` it has left.
+  std::uint64_t collectives_left(core::stable_key id) const {
     for (std::size_t i = 0; i < collectives_.size(); ++i)
       if (records_.history.communicators[i].id == id) return collectives_[i];
     return 0;
@@ -94,18 +94,18 @@ class dead_process {
  private:
   struct known_handle {
     std::uint64_t handle;
-    std::uint32_t number;  // index of the communicator
+    std::uint32_t number;  // of the communicator
   };
 
-  // No run is longer than this; larger values are damaged.
+  // No run is so long: what lies beyond is damage.
   static constexpr std::uint64_t most_ticks = std::uint64_t(1) << 54;
 
-  [[gnu::cold]] void fail(const char* why, bool other_version = false) {
+  void fail(const char* why, bool other_version = false) {
     problem_ = why;
     other_version_ = other_version;
   }
 
-  [[gnu::cold]] void read() {
+  void read() {
     const core::kept_header& h = header();
     const core::registry* const remote = file_->find_at<core::registry>(h.registry);
     if (remote == nullptr) return fail("ended before it recorded anything");
@@ -122,14 +122,14 @@ class dead_process {
 
   bool is_sane(std::uint64_t ticks) const noexcept { return ticks - header().first.ticks < most_ticks; }
 
-  // Reads a bool as a byte, because a damaged file may hold a value other than 0 and 1.
-  [[gnu::cold]] static bool is_true(const bool& flag) noexcept {
+  // A bool of a damaged file may be neither.
+  static bool is_true(const bool& flag) noexcept {
     unsigned char byte;
     std::memcpy(&byte, &flag, 1);
     return byte != 0;
   }
 
-  [[gnu::cold]] void read_modules() {
+  void read_modules() {
     const std::uint64_t count = std::min<std::uint64_t>(header().module_count, core::kept_modules::capacity);
     for (std::uint64_t i = 0; i < count; ++i) {
       const core::kept_module* const m =
@@ -150,7 +150,7 @@ class dead_process {
     }
   }
 
-  [[gnu::cold]] void read_facts() {
+  void read_facts() {
     const mpi::process_facts* const remote = file_->find_at<mpi::process_facts>(header().room[0]);
     if (header().job == 0 || remote == nullptr) return;
     std::memcpy(static_cast<void*>(&facts_), remote, sizeof facts_);
@@ -163,7 +163,7 @@ class dead_process {
       bool good = c.size <= records_.history.ranks && c.rank >= 0 && (c.inter || c.rank < c.size);
       for (std::int32_t i = 0; good && world != nullptr && i < c.size; ++i)
         good = world[i] >= -1 && world[i] < records_.history.ranks;
-      if (good) {  // a damaged communicator stays empty and matches nothing
+      if (good) {  // else it matches nothing
         to = {c.id, c.size, c.rank, c.inter, {}};
         if (world != nullptr) to.world.assign(world, world + c.size);
       }
@@ -173,19 +173,19 @@ class dead_process {
       if (number < records_.history.communicators.size()) handles_.push_back({handle, number});
     });
     collectives_.resize(records_.history.communicators.size());
-    // The process ended in MPI_Init, before it recorded anything.
+    // Not yet running: it ended in MPI_Init, and nothing was recorded.
     has_mpi_ = facts_.begin_ticks != 0 && is_sane(facts_.begin_ticks);
     records_.begin_ticks = records_.end_ticks = has_mpi_ ? facts_.begin_ticks : 0;
     records_.closed = is_true(facts_.closed);
   }
 
-  [[gnu::cold]] void read_threads(const core::registry& remote) {
+  void read_threads(const core::registry& remote) {
     const std::uint64_t most = std::min<std::uint64_t>(remote.location_count, most_threads);
     const core::location_base* next = remote.locations;
-    std::vector<std::unique_ptr<dead_thread>> found;
+    base::vector<std::unique_ptr<dead_thread>> found;
     base::pod_vector<const record::location*> addresses;
     while (next != nullptr && found.size() < most) {
-      if (reinterpret_cast<std::uintptr_t>(next) % alignof(record::location) != 0) break;  // damaged pointer
+      if (reinterpret_cast<std::uintptr_t>(next) % alignof(record::location) != 0) break;  // damaged
       const record::location* const l = static_cast<const record::location*>(next);
       const char* const begin = reinterpret_cast<const char*>(l);
       const std::size_t bytes = static_cast<std::size_t>(const_cast<record::location*>(l)->path.arrays() - begin);
@@ -203,7 +203,7 @@ class dead_process {
       threads_[index] = std::move(found[i]);
       addresses_[index] = addresses[i];
     }
-    for (std::unique_ptr<dead_thread>& t : threads_)  // an empty slot means that the list is damaged
+    for (std::unique_ptr<dead_thread>& t : threads_)  // a hole where the list was damaged
       if (t == nullptr) return threads_.clear(), fail("is damaged: its threads cannot be told apart");
     records_.history.locations.resize(threads_.size());
     records_.threads.resize(threads_.size());
@@ -213,7 +213,7 @@ class dead_process {
     }
   }
 
-  [[gnu::cold]] void read_thread(dead_thread& t, const record::location& remote, core::location_history& to,
+  void read_thread(dead_thread& t, const record::location& remote, core::location_history& to,
                                  finalize::thread_records& beside) {
     record::location& own = t.where;
     t.path_is_there = own.path.adopt(&remote.path, *file_);
@@ -251,9 +251,9 @@ class dead_process {
     cut_ += t.cut;
   }
 
-  // Checks everything that the explanation relies on. The history of the location is cut off at the first invalid
-  // record or step.
-  [[gnu::cold]] void cut_bad(dead_thread& t, core::location_history& to) {
+  // What the explanation takes for granted is checked here; from the first record or step that breaks it on, the
+  // location's history is cut off.
+  void cut_bad(dead_thread& t, core::location_history& to) {
     const auto steps = t.where.steps.view();
     std::uint64_t good_steps = 0;
     while (good_steps < steps.size() && steps[good_steps].block < sites_.size() &&
@@ -301,9 +301,9 @@ class dead_process {
   mpi::process_facts facts_{};
   bool has_mpi_ = false;
   base::pod_vector<known_handle> handles_;
-  base::pod_vector<std::uint64_t> collectives_;  // by communicator index
-  std::vector<std::unique_ptr<dead_thread>> threads_;
-  base::pod_vector<const record::location*> addresses_;  // addresses in the killed process
+  base::pod_vector<std::uint64_t> collectives_;  // by number of the communicator
+  base::vector<std::unique_ptr<dead_thread>> threads_;
+  base::pod_vector<const record::location*> addresses_;  // in that process
   finalize::process_records records_;
   std::uint64_t torn_ = 0, cut_ = 0;
 };
