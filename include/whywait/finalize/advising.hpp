@@ -135,21 +135,21 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     std::uint64_t dropped = 0;
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
     const detail::rule_places find(names);
-    rules::evaluation said =
+    rules::evaluation evaluated =
         rules::evaluate(known, found, facts.ranks, find, [&](rules::event_store& store, rules::trouble&, auto& made) {
           rules::add_uses(store, all.uses, find, made);
           for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
         });
-    const base::vector<rules::diagnostic>& mistakes = known.log.list();
-    for (const rules::diagnostic& mistake : mistakes) detail::print_lines(mistake.text());
-    for (const std::string& message : said.messages) detail::print_lines(message);
-    const std::size_t wrong = mistakes.size() + said.messages.size();
-    if (wrong != 0)
-      facts.warnings.push_back(std::to_string(wrong) + (wrong == 1 ? " mistake" : " mistakes") +
+    const base::vector<rules::diagnostic>& errors = known.log.list();
+    for (const rules::diagnostic& error : errors) detail::print_lines(error.text());
+    for (const std::string& message : evaluated.messages) detail::print_lines(message);
+    const std::size_t count = errors.size() + evaluated.messages.size();
+    if (count != 0)
+      facts.warnings.push_back(std::to_string(count) + (count == 1 ? " mistake" : " mistakes") +
                                " in rules, told on standard error; what is concerned was left out");
     if (dropped != 0)
       facts.warnings.push_back(std::to_string(dropped) + " own events were dropped for lack of room: rules did not see them");
-    return said;
+    return evaluated;
   } catch (const std::exception& problem) {
     facts.warnings.push_back(std::string("no advice: ") + problem.what());
     return {};

@@ -37,7 +37,7 @@ namespace finalize {
 inline report::result analyse(mpi::state& process, epoch& now) {
   report::run_facts facts = gather_facts(process, now.records(), now.so_far().run, now.team());
   const data_so_far& data = now.so_far().data;
-  if (data.in_vain) facts.warnings.push_back(data_in_vain);
+  if (data.not_linked) facts.warnings.push_back(data_not_analysed);
   explain::outcome found = now.explain();
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
@@ -45,10 +45,10 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   base::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
-  rules::evaluation said;
+  rules::evaluation advice;
   if (process.rank == 0)
-    said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
-  report::result result = report::assemble(found, names, std::move(facts), said);
+    advice = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
+  report::result result = report::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
   if (data.analysis != nullptr)
     result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
@@ -59,7 +59,7 @@ inline report::result analyse(mpi::state& process, epoch& now) {
 
 /// The partial result after a failed analysis. It contains the facts of the run and the explanation of earlier epochs.
 /// Complete on rank 0. Collective over `all`.
-inline report::result what_is_known(mpi::state& process, const finalize::team& all) {
+inline report::result partial_result(mpi::state& process, const finalize::team& all) {
   explained_so_far& so_far = so_far_of(process);
   core::shared_clock clock;
   clock.origin = process.begin_ticks;
@@ -77,9 +77,9 @@ inline report::result what_is_known(mpi::state& process, const finalize::team& a
                                                       : "later waits are not explained"));
   rules::contribution uses;
   uses.uses = so_far.uses;
-  const rules::evaluation said =
+  const rules::evaluation advice =
       advise(process.registry->config.rules, so_far.found, names, std::move(uses), facts);
-  return report::assemble(so_far.found, names, std::move(facts), said);
+  return report::assemble(so_far.found, names, std::move(facts), advice);
 }
 
 /// Hook of MPI_Finalize. Explains the run, then prints and writes what the settings of rank 0 request.
@@ -99,23 +99,23 @@ inline void at_finalize(mpi::state& process) {
   if (!known)
     known = together(process, "no report: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && writes) != 0;
-      if (needed) result = what_is_known(process, all);
+      if (needed) result = partial_result(process, all);
     });
   if (process.rank != 0 || (known && !needed)) return;
-  bool told = false;
+  bool reported = false;
   try {
     if (known && wanted.report) report::print_text(result, stderr);
-    told = known && wanted.report;
+    reported = known && wanted.report;
     if (known && wanted.output != nullptr) {
       const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
       if (!problem.empty()) core::warn(problem.c_str());
-      told = true;
+      reported = true;
     }
   } catch (const std::exception& problem) {
-    core::warn(told ? "no JSON file: " : "no report: ", "rank 0: ", problem.what());
+    core::warn(reported ? "no JSON file: " : "no report: ", "rank 0: ", problem.what());
   }
   // The last resort is the local summary of this rank, which needs no memory.
-  if (!told && process.hook.on_end != nullptr)
+  if (!reported && process.hook.on_end != nullptr)
     process.hook.on_end(process, mpi::end_reason::unexplained, 0);
 }
 

@@ -107,7 +107,7 @@ inline base::pod_vector<meant_block> find_blocks(const base::vector<whatif::ques
 /// Parses the questions of rank 0 in the first call, with one warning for each that cannot be parsed. Each call then
 /// looks up the blocks of the epoch that the questions refer to. Costs one agreement if there are no questions.
 /// Collective.
-inline void ask_again(asked_questions& asked, const mpi::state& process, const process_names& own,
+inline void update_questions(asked_questions& asked, const mpi::state& process, const process_names& own,
                                     const finalize::team& all) {
   if (!asked.read) {
     std::string text;

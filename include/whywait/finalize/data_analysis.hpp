@@ -59,22 +59,22 @@ __attribute__((visibility("default"))) inline data_analysis_maker maker_of_data_
 /// State of the data analysis of a run.
 struct data_so_far {
   std::unique_ptr<data_analysis> analysis;  ///< null if no rank has registered data or the analysis is not linked in
-  bool in_vain = false;                     ///< data is registered but cannot be analysed
+  bool not_linked = false;                     ///< data is registered but cannot be analysed
 };
 
 /// Creates the analysis at the end of the first epoch in which some rank has registered an array. Collective.
-inline void look_for_data(mpi::state& process, const finalize::team& all, data_so_far& data) {
-  if (data.analysis != nullptr || data.in_vain) return;  // the same on all ranks
+inline void create_data_analysis(mpi::state& process, const finalize::team& all, data_so_far& data) {
+  if (data.analysis != nullptr || data.not_linked) return;  // the same on all ranks
   const bool registered = data::state_of(*process.registry) != nullptr;
   int facts[] = {registered ? 1 : 0, detail::maker_of_data_analysis == nullptr ? 1 : 0};
   all.all_reduce(facts, 2, MPI_INT, MPI_MAX);
   if (facts[0] == 0) return;
-  data.in_vain = facts[1] != 0;
-  if (!data.in_vain) data.analysis = detail::maker_of_data_analysis(process);
+  data.not_linked = facts[1] != 0;
+  if (!data.not_linked) data.analysis = detail::maker_of_data_analysis(process);
 }
 
 /// Warning in the report of a run with registered data but without the analysis.
-constexpr const char* data_in_vain =
+constexpr const char* data_not_analysed =
     "data was registered, but nothing is said about it: #include <whywait/communication.hpp> in one file of the program, "
     "beside <whywait/mpi.hpp>";
 

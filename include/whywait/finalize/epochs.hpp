@@ -79,9 +79,9 @@ class epoch {
     settings_.clock_error_ns = clock_error_ns_;
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;
-    ask_again(so_far_.asked, process, *names_, team_);
+    update_questions(so_far_.asked, process, *names_, team_);
     settings_.questions = so_far_.asked.clocks;
-    look_for_data(process, team_, so_far_.data);
+    create_data_analysis(process, team_, so_far_.data);
     if (data_analysis* const data = so_far_.data.analysis.get()) settings_.watch = data->begin(all_.history);
   }
 
@@ -188,8 +188,8 @@ class epoch {
 
   struct kept {
     std::uint32_t record;
-    /// `told` records are known to the explanation; the others are known only to MPI's request.
-    bool met, told;
+    /// `explained` records are known to the explanation; the others are known only to MPI's request.
+    bool met, explained;
     mpi::pending* request;
   };
 
@@ -204,7 +204,7 @@ class epoch {
       if (p.record != nullptr && p.location == here.index) all.push_back({p.index, true, false, &p});
     });
     base::small_stable_sort(all, [](const kept& a, const kept& b) {
-      return a.record != b.record ? a.record < b.record : a.told && !b.told;
+      return a.record != b.record ? a.record < b.record : a.explained && !b.explained;
     });
     base::pod_vector<core::sync_record> records;
     base::pod_vector<mpi::pending*> requests;

@@ -70,7 +70,7 @@ class mpi_transport {
     const auto n = static_cast<std::size_t>(ranks_);
     sent_.assign(n, 0);
     received_.assign(n, 0);
-    coming_.assign(n, 0);
+    expected_.assign(n, 0);
     pending_.reset(new packet[n]);
     team_.agree();
     mpi::failure mine;
@@ -82,7 +82,7 @@ class mpi_transport {
       flush();
     } catch (const std::exception& problem) {
       mine = team_.failure_of(problem);
-      tell_all();
+      notify_all();
     }
     const mpi::failure first = team_.compare(mine);
     if (first) drop_all();
@@ -246,7 +246,7 @@ class mpi_transport {
   }
 
   // Must not allocate, because it runs after a failure.
-  void tell_all() noexcept {
+  void notify_all() noexcept {
     for (int to = 0; to < ranks_; ++to) {
       if (to == team_.rank()) continue;
       MPI_Request request = MPI_REQUEST_NULL;
@@ -256,9 +256,9 @@ class mpi_transport {
     }
   }
   void drop_all() noexcept {
-    PMPI_Alltoall(sent_.data(), 1, MPI_UINT64_T, coming_.data(), 1, MPI_UINT64_T, comm_);
+    PMPI_Alltoall(sent_.data(), 1, MPI_UINT64_T, expected_.data(), 1, MPI_UINT64_T, comm_);
     for (int from = 0; from < ranks_; ++from)
-      for (auto i = static_cast<std::size_t>(from); received_[i] < coming_[i]; ++received_[i]) {
+      for (auto i = static_cast<std::size_t>(from); received_[i] < expected_[i]; ++received_[i]) {
         MPI_Status status;
         int size = 0;
         PMPI_Probe(from, forward_tag, comm_, &status);
@@ -273,7 +273,7 @@ class mpi_transport {
   MPI_Comm comm_;
   int ranks_ = 1;
   packet in_;
-  base::pod_vector<std::uint64_t> sent_, received_, coming_;  ///< forward() messages by rank
+  base::pod_vector<std::uint64_t> sent_, received_, expected_;  ///< forward() messages by rank
   std::unique_ptr<packet[]> pending_;                           ///< unsent data by rank
   base::pod_vector<std::int32_t> waiting_;                    ///< ranks with unsent data
   sending* sendings_ = nullptr;                                 ///< pending sends, oldest first

@@ -30,7 +30,7 @@ inline base::names gather_names(base::vector<core::stable_key> keys, const proce
 
   base::pod_vector<int> owner(keys.size(), all.size());
   for (std::size_t i = 0; i < keys.size(); ++i)
-    if (own.knows(keys[i])) owner[i] = all.rank();
+    if (own.contains(keys[i])) owner[i] = all.rank();
   all.all_reduce(owner.data(), static_cast<int>(owner.size()), MPI_INT, MPI_MIN);
   base::vector<core::stable_key> mine;
   for (std::size_t i = 0; i < keys.size(); ++i)

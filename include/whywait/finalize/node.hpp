@@ -22,8 +22,8 @@ class node_team {
     if (PMPI_Comm_split_type(all.comm(), MPI_COMM_TYPE_SHARED, all.rank(), MPI_INFO_NULL, &comm_) != MPI_SUCCESS)
       comm_ = MPI_COMM_NULL;
     if (comm_ != MPI_COMM_NULL) PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-    const bool told = all.lowest_of(comm_ == MPI_COMM_NULL) < 0;
-    if (told) here_.emplace(comm_, all.name());
+    const bool determined = all.lowest_of(comm_ == MPI_COMM_NULL) < 0;
+    if (determined) here_.emplace(comm_, all.name());
     else release();
   }
   node_team(const node_team&) = delete;

@@ -66,7 +66,7 @@ class process_names {
       if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
     return found;
   }
-  bool knows(core::stable_key key) const {
+  bool contains(core::stable_key key) const {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
   }
 
@@ -76,7 +76,7 @@ class process_names {
     std::uint32_t number;                   // of the call site or the block
   };
 
-  void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key wins
+  void add_meaning(core::stable_key key, const meaning& m) {  // the first meaning of a key wins
     const auto fresh = static_cast<std::uint32_t>(meanings_.size());
     if (known_.intern(key, fresh) == fresh) meanings_.push_back(m);
   }
@@ -85,7 +85,7 @@ class process_names {
     history.blocks.resize(sites_.size());
     for (std::uint32_t number = 1; number < sites_.size(); ++number) {
       history.blocks[number] = sites_[number].key;
-      learn(sites_[number].key, {nullptr, number});
+      add_meaning(sites_[number].key, {nullptr, number});
     }
   }
 
@@ -99,7 +99,7 @@ class process_names {
     location.call_sites.clear();
     for (std::uint32_t number = 0; number < sites->size(); ++number) {
       location.call_sites.push_back(key_of_call(*sites, number));
-      learn(location.call_sites.back(), {sites, number});
+      add_meaning(location.call_sites.back(), {sites, number});
     }
   }
 

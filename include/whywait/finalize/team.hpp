@@ -62,9 +62,9 @@ class team {
     try {
       body();
       agree();
-    } catch (const peer_failed& told) {
-      if (told.known_to(comm_)) throw;
-      throw peer_failed(comm_, compare(told.why()));  // the failure was reported to a subset of these ranks
+    } catch (const peer_failed& failed) {
+      if (failed.known_to(comm_)) throw;
+      throw peer_failed(comm_, compare(failed.why()));  // the failure was reported to a subset of these ranks
     } catch (const std::exception& problem) {
       throw peer_failed(comm_, compare(failure_of(problem)));
     }
@@ -81,18 +81,18 @@ class team {
   /// values are signed, because MPI_MAX of MPICH 4.0 treats unsigned ones as signed.
   mpi::failure compare(const mpi::failure& mine, std::int64_t* word = nullptr) const noexcept {
     const std::int64_t own[2] = {mine ? size_ - rank_ : 0, word != nullptr ? *word : 0};
-    std::int64_t said[2] = {0, 0};
+    std::int64_t largest[2] = {0, 0};
     if (size_ == 1) return mine;
     MPI_Request request = MPI_REQUEST_NULL;
-    if (PMPI_Iallreduce(own, said, 2, MPI_INT64_T, MPI_MAX, comm_, &request) != MPI_SUCCESS)
+    if (PMPI_Iallreduce(own, largest, 2, MPI_INT64_T, MPI_MAX, comm_, &request) != MPI_SUCCESS)
       return mpi::failure::of(name_, "MPI cannot compare ranks");
     // Yield the processor after a while, because ranks often outnumber processors and not every MPI library yields.
     int over = 0;
     for (unsigned tries = 0; PMPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0; ++tries)
       if (tries > 200) sched_yield();
-    if (word != nullptr) *word = said[1];
-    if (said[0] == 0) return {};
-    const int root = size_ - static_cast<int>(said[0]);
+    if (word != nullptr) *word = largest[1];
+    if (largest[0] == 0) return {};
+    const int root = size_ - static_cast<int>(largest[0]);
     mpi::failure first = mine;
     PMPI_Bcast(&first, static_cast<int>(sizeof first), MPI_BYTE, root, comm_);
     return first;

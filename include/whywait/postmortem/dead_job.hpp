@@ -152,7 +152,7 @@ class dead_job {
     for (const auto& each : named) {
       base::vector<core::stable_key> mine;
       for (core::stable_key key : keys)
-        if (names.find(key) == nullptr && each->knows(key)) mine.push_back(key);
+        if (names.find(key) == nullptr && each->contains(key)) mine.push_back(key);
       if (!mine.empty()) names.add(each->names_of(mine));
     }
     return report::assemble(found, names, facts);
