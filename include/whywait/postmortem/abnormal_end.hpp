@@ -190,7 +190,7 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   words.blocks = blocks.entries;
   words.block_count = blocks.count;
 
-  if (wanted.report) postmortem::say(words, 2);
+  if (wanted.report) postmortem::print(words, 2);
   if (wanted.output == nullptr) return;
   char path[4096];
   if (!detail::file_of_rank(wanted.output, process.rank, path, sizeof path) || !write_json(words, path))

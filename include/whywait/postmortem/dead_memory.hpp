@@ -49,7 +49,7 @@ class dead_memory {
   std::uint64_t room(const T* remote) const noexcept {
     const std::uint64_t from = address(remote);
     std::uint64_t end = from;
-    for (std::size_t i = first_behind(from); i < extents_.size() && extents_[i].address <= end; ++i)
+    for (std::size_t i = extent_of(from); i < extents_.size() && extents_[i].address <= end; ++i)
       end = extents_[i].address + extents_[i].bytes;
     return (end - from) / sizeof(T);
   }
@@ -67,7 +67,7 @@ class dead_memory {
 
   /// A string; empty if it is missing or unterminated.
   const char* text(const char* remote) const {
-    const std::size_t i = first_behind(address(remote));
+    const std::size_t i = extent_of(address(remote));
     if (i == extents_.size()) return "";
     const std::uint64_t into = address(remote) - extents_[i].address;
     const char* const here = content_ + extents_[i].offset + into;
@@ -133,7 +133,7 @@ class dead_memory {
   }
 
   // Index of the extent that contains `address`; extents_.size() if there is none.
-  std::size_t first_behind(std::uint64_t address) const noexcept {
+  std::size_t extent_of(std::uint64_t address) const noexcept {
     const auto after = std::upper_bound(extents_.begin(), extents_.end(), address,
                                         [](std::uint64_t a, const core::kept_extent& e) { return a < e.address; });
     if (after == extents_.begin()) return extents_.size();
@@ -142,7 +142,7 @@ class dead_memory {
   }
 
   const char* find_bytes(std::uint64_t from, std::uint64_t bytes) const {
-    const std::size_t i = first_behind(from);
+    const std::size_t i = extent_of(from);
     if (i == extents_.size() || bytes > room(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(from))))
       return nullptr;
     const std::uint64_t into = from - extents_[i].address;

@@ -148,14 +148,14 @@ class dead_wait {
       bool member = false;
       for (std::int32_t i = 0; i < comm->size && !member; ++i)
         member = detail::world_rank(*comm, i) == other->records().history.rank;
-      if (!member || comm->inter || has_come(*other, comm->id, ordinal)) continue;
+      if (!member || comm->inter || has_arrived(*other, comm->id, ordinal)) continue;
       if (count++ < 8) missing += (missing.empty() ? "" : ", ") + std::to_string(other->records().history.rank);
     }
     const std::string of = "with " + std::to_string(comm->size) + " ranks";
     if (count == 0) return of;
     return of + (count == 1 ? ": missing was rank " : ": missing were ranks ") + missing + (count > 8 ? ", ..." : "");
   }
-  static bool has_come(const dead_process& other, core::stable_key id, std::uint64_t ordinal) {
+  static bool has_arrived(const dead_process& other, core::stable_key id, std::uint64_t ordinal) {
     if (other.collectives_left(id) != ordinal) return other.collectives_left(id) > ordinal;
     for (const auto& t : other.threads()) {
       if (!t->calls_mpi || t->calls.open.frame == nullptr) continue;

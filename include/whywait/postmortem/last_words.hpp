@@ -122,7 +122,7 @@ inline raw_writer& place_of(raw_writer& out, const last_call& c) noexcept {
 
 /// Prints how the rank ended and where its time went, in at most three lines, to `file` (standard error).
 /// Async-signal-safe.
-inline void say(const last_words& w, int file) noexcept {
+inline void print(const last_words& w, int file) noexcept {
   detail::raw_writer out(file);
   out << "whywait: rank " << static_cast<std::uint64_t>(w.rank) << " of " << static_cast<std::uint64_t>(w.ranks)
       << " ended by " << w.reason << " after ";

@@ -76,7 +76,7 @@ inline void report_job(dead_job& job, const left_behind_options& options, std::s
 }
 
 // Removes a file with an incomplete name if the process that was creating it has died.
-inline void remove_unborn(const std::string& path, const std::string& name) {
+inline void remove_incomplete(const std::string& path, const std::string& name) {
   const long pid = std::strtol(name.c_str() + std::string("whywait.pid").size(), nullptr, 10);
   if (pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) ::unlink(path.c_str());
 }
@@ -105,7 +105,7 @@ inline int report_left_behind(const std::string& directory, const left_behind_op
   base::pod_vector<std::uint64_t> running;
   for (const std::string& name : names) {
     const std::string path = directory + "/" + name;
-    if (postmortem::detail::ends_with(name, ".new")) postmortem::detail::remove_unborn(path, name);
+    if (postmortem::detail::ends_with(name, ".new")) postmortem::detail::remove_incomplete(path, name);
     if (!postmortem::detail::ends_with(name, ".kept")) continue;
     auto file = std::make_unique<postmortem::dead_memory>(path);
     if (file->readable() == postmortem::dead_memory::state::alive && name.compare(0, 11, "whywait.job") == 0)
