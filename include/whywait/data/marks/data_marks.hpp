@@ -103,14 +103,14 @@ template <class... Ranges>
 inline void reads(const loop& which, const Ranges&... ranges) noexcept {
   const data_range list[] = {ranges...};
   if (data::data_thread* const here = data::this_thread())
-    data::tell(*here, core::data_op::read, data::number_of(here->where(), which), list, sizeof...(ranges));
+    data::record_ranges(*here, core::data_op::read, data::number_of(here->where(), which), list, sizeof...(ranges));
 }
 /// Records that a loop wrote these ranges in total.
 template <class... Ranges>
 inline void writes(const loop& which, const Ranges&... ranges) noexcept {
   const data_range list[] = {ranges...};
   if (data::data_thread* const here = data::this_thread())
-    data::tell(*here, core::data_op::write, data::number_of(here->where(), which), list, sizeof...(ranges));
+    data::record_ranges(*here, core::data_op::write, data::number_of(here->where(), which), list, sizeof...(ranges));
 }
 
 /// Records that this thread ran the iterations [first, last) of a loop. With `step` it ran every `step`-th iteration;
@@ -131,18 +131,18 @@ inline void iterations(const loop& which, A first, B last, C step = 1, D chunk =
 /// Records iterations over the elements of an array.
 inline void iterations(const loop& which, const data_range& elements) noexcept {
   if (data::data_thread* const here = data::this_thread())
-    data::tell(*here, core::data_op::iterations, data::number_of(here->where(), which), &elements, 1);
+    data::record_ranges(*here, core::data_op::iterations, data::number_of(here->where(), which), &elements, 1);
 }
 
 /// Records that the innermost region packed the range into the bytes at `buffer`, or unpacked it from there. The buffer
 /// must also be in a registered array. Two events for each region of the range.
 inline void packs(const void* buffer, const data_range& from) noexcept {
   if (data::data_thread* const here = data::this_thread())
-    data::tell_copy(*here, here->where().path.innermost(), buffer, from, true);
+    data::record_copy(*here, here->where().path.innermost(), buffer, from, true);
 }
 inline void unpacks(const void* buffer, const data_range& to) noexcept {
   if (data::data_thread* const here = data::this_thread())
-    data::tell_copy(*here, here->where().path.innermost(), buffer, to, false);
+    data::record_copy(*here, here->where().path.innermost(), buffer, to, false);
 }
 
 /// Records that this thread synchronises on the object `name`. It then sees everything that other threads did before

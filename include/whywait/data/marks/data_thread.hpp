@@ -140,7 +140,7 @@ class data_thread {
   __attribute__((noinline)) void flush_all() noexcept {
     const uint64_t now = core::cycle_clock::now();
     core::data_record what;
-    uint32_t told = ~uint32_t(0);  // order of the tiles in `what`
+    uint32_t current_order = ~uint32_t(0);  // order of the tiles in `what`
     const auto emit = [&](uint64_t begin, uint64_t end, uint64_t stride, uint32_t piece) noexcept {
       what.begin = begin;
       what.end = end;
@@ -151,9 +151,9 @@ class data_thread {
     gathering bytes;
     tiles_.take([&](uint32_t order, tile& t) noexcept {
       sweep(t, [&](const tile_part& part, uint64_t begin, uint64_t end) noexcept {
-        if (__builtin_expect(order != told || part.object != what.object, 0)) {
+        if (__builtin_expect(order != current_order || part.object != what.object, 0)) {
           bytes.take(emit);
-          told = order;
+          current_order = order;
           what.op = order >> 16 == 0 ? core::data_op::read : core::data_op::write;
           what.flags = static_cast<uint8_t>((order >> 16 == 1 ? unsigned(core::data_flag::update) : 0u) |
                                             (part.sample != nullptr ? unsigned(core::data_flag::sampled) : 0u));

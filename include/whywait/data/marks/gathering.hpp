@@ -28,7 +28,7 @@ class gathering {
   template <class Emit>
   void take(Emit&& emit) noexcept {
     close(emit);
-    if (count_ != 0) tell(emit);
+    if (count_ != 0) emit_row(emit);
     *this = gathering();
   }
 
@@ -45,14 +45,14 @@ class gathering {
         return;
       }
     }
-    if (count_ != 0) tell(emit);
+    if (count_ != 0) emit_row(emit);
     first_ = begin_;
     piece_ = bytes;
     stride_ = 0;
     count_ = 1;
   }
   template <class Emit>
-  void tell(Emit&& emit) noexcept {
+  void emit_row(Emit&& emit) noexcept {
     const bool single = count_ == 1;
     emit(first_, first_ + (count_ - 1) * stride_ + piece_, single ? 0 : stride_, single ? 0 : static_cast<uint32_t>(piece_));
   }

@@ -71,7 +71,7 @@ class data_objects {
       known_object& o = objects_[number];
       __atomic_store_n(&o.begin, begin, __ATOMIC_RELAXED);
       o.end = begin + bytes;
-      publish(lay(number));
+      publish(insert_pieces(number));
       link(number);
     }
     pthread_mutex_unlock(&mutex_);
@@ -189,7 +189,7 @@ class data_objects {
     (o.next != 0 ? objects_[o.next].previous : last_) = o.previous;
     if (o.covers) {
       count_ = 0;
-      for (uint32_t i = first_; i != 0; i = objects_[i].next) lay(i);
+      for (uint32_t i = first_; i != 0; i = objects_[i].next) insert_pieces(i);
       publish(0);
       return;
     }
@@ -211,7 +211,7 @@ class data_objects {
 
   // Inserts an array on top of the pieces and returns the first changed index. It adds at most two pieces, so capacity
   // suffices.
-  uint32_t lay(uint32_t number) noexcept {
+  uint32_t insert_pieces(uint32_t number) noexcept {
     known_object& o = objects_[number];
     const uint32_t first = position(o.begin);
     uint32_t behind = first;
