@@ -68,7 +68,7 @@ struct chain {
 namespace detail {
 
 /// Numbers for (customer, weight) pairs.
-class label_book {
+class label_table {
  public:
   std::uint32_t number(std::uint32_t customer, double weight, std::vector<arc_label>& labels) {
     std::uint64_t bits;
@@ -144,7 +144,7 @@ class chain_builder {
   chain_options options_;
   token_game game_;
   state_table table_;
-  label_book labels_;
+  label_table labels_;
   std::vector<std::uint32_t> counts_;
   chain c_;
   number_table<std::uint32_t> rows_;

@@ -163,7 +163,7 @@ inline chain lump(const chain& c, const partition& p) {
     else
       r.begin.emplace_back(target, b.second);
   }
-  detail::label_book labels;
+  detail::label_table labels;
   std::vector<std::pair<std::pair<std::uint32_t, std::uint32_t>, double>> sums;
   for (std::uint32_t b = 0; b != p.blocks; ++b) {
     const std::uint32_t s = representative[b];

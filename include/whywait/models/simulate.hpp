@@ -89,19 +89,19 @@ class detailed_simulator {
 
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
-  static constexpr std::uint32_t nobody = 0xffffffffu;
+  static constexpr std::uint32_t none = 0xffffffffu;
 
   struct customer {
     const route* way = nullptr;
     std::uint32_t stage = 0;
     std::uint32_t what = 0;  // task or packet type
-    std::uint32_t alternative = nobody;
-    std::uint32_t next = nobody;  // in a queue
+    std::uint32_t alternative = none;
+    std::uint32_t next = none;  // in a queue
     double work = 0.0;            // remaining work of the current service; with sharing, virtual time of its end
     bool packet = false;
   };
   struct queue {
-    std::uint32_t first = nobody, last = nobody;  // waiting customers
+    std::uint32_t first = none, last = none;  // waiting customers
     std::uint32_t busy = 0;
     double virtual_time = 0.0, updated = 0.0;  // with sharing
     std::vector<std::uint32_t> sharing;
@@ -200,8 +200,8 @@ class detailed_simulator {
           timers_.push_back({now_ + work, c, false});
         } else {
           x.work = work;
-          x.next = nobody;
-          if (q.first == nobody)
+          x.next = none;
+          if (q.first == none)
             q.first = c;
           else
             customers_[q.last].next = c;
@@ -265,7 +265,7 @@ class detailed_simulator {
     const std::uint32_t s = at_[c];
     if (m_.stations[s].how == server_group::discipline::delay) return c;
     queue& q = stations_[s];
-    if (q.first == nobody) {
+    if (q.first == none) {
       --q.busy;
     } else {
       const std::uint32_t following = q.first;

@@ -92,9 +92,9 @@ inline double run_to_run(const step_list& steps, double all, int resamples, std:
   return apart.empty() || !(all > 0.0) ? 0.0 : std::sqrt(2.0) * apart[apart.size() - 1 - apart.size() / 20];
 }
 
-class questioner {
+class answer_builder {
  public:
-  questioner(const models::run_log& log, const ask_options& options) : log_(log), options_(options) {
+  answer_builder(const models::run_log& log, const ask_options& options) : log_(log), options_(options) {
     before_ = replay(log);
     disturbed_ = before_.seconds > 0.0 ? 1.0 - replay(log, false).seconds / before_.seconds : 0.0;
     steps_ = find_supersteps(log);
@@ -282,9 +282,9 @@ class questioner {
 /// log. Takes several replays per question.
 inline base::vector<answer> ask(const models::run_log& log, const base::vector<question>& questions,
                                              const ask_options& options = {}) {
-  detail::questioner asker(log, options);
+  detail::answer_builder builder(log, options);
   base::vector<answer> result;
-  for (std::size_t i = 0; i != questions.size(); ++i) result.push_back(asker.ask(questions[i], i));
+  for (std::size_t i = 0; i != questions.size(); ++i) result.push_back(builder.ask(questions[i], i));
   return result;
 }
 

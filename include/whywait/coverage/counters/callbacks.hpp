@@ -43,17 +43,17 @@ __attribute__((visibility("hidden"))) inline module_blocks address_module = {nul
 __attribute__((visibility("hidden"))) inline module_blocks guard_module = {nullptr, nullptr, PTHREAD_ONCE_INIT};
 __attribute__((visibility("hidden"))) inline uint32_t guard_count = 0;
 
-WHYWAIT_NO_COVERAGE inline void hand_over(thread_blocks& here, const core::code_source& self,
+WHYWAIT_NO_COVERAGE inline void report_counts(thread_blocks& here, const core::code_source& self,
                                           const core::step_sink& sink) noexcept {
   here.counts.collect([&](uint32_t block, uint64_t count) noexcept {
     sink.take(sink.self, core::path_step{self.first + block, 0, count, 0, 0});
   });
 }
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_addresses(core::code_source& self, const core::step_sink& sink) noexcept {
-  hand_over(address_blocks, self, sink);
+  report_counts(address_blocks, self, sink);
 }
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_guards(core::code_source& self, const core::step_sink& sink) noexcept {
-  hand_over(guard_blocks, self, sink);
+  report_counts(guard_blocks, self, sink);
 }
 
 /// The address range of this module's code.
