@@ -1,9 +1,8 @@
 // Any text is a graph or an error with a number; a graph can be solved within its limits, or says why not.
 // One line per node: name; E; D. A name that ends in '@' is immediate.
 //
-//     clang++-16 -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I include \
-//         tests/fuzz/predict_graph.cpp -o predict_graph
-//     ./predict_graph -max_len=400 -timeout=20 tests/fuzz/corpus/predict
+// corpus: predict_graph.corpus
+// options: -max_len=400 -timeout=20
 #include <whywait/predict.hpp>
 
 #include <cmath>

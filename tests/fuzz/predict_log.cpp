@@ -1,5 +1,7 @@
 // Any traced calls become a log and answers, or an error with a number; so do damaged bytes of them.
-// Built and run as predict_graph.cpp.
+//
+// corpus: predict_log.corpus
+// options: -max_len=400 -timeout=20
 #include <whywait/predict/ask.hpp>
 #include <whywait/predict/records.hpp>
 

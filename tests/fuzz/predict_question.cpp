@@ -1,5 +1,7 @@
 // Any text is a list of questions or an error with a number; what is read can be written and read again.
-// Built and run as predict_graph.cpp.
+//
+// corpus: predict_question.corpus
+// options: -max_len=400 -timeout=20
 #include <whywait/predict/question.hpp>
 
 #include <cstddef>
