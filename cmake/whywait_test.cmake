@@ -30,11 +30,13 @@ endif()
 list(TRANSFORM whywait_settings REPLACE "\"(.*)\"" "\\1=unset:")
 
 # What the run-time libraries of the sanitizers are told. `whywait_sanitizer_mpi_environment` is for programs that load an
-# MPI library, which is not instrumented: whole call stacks, so that its leaks can be recognised; no reports of
-# ThreadSanitizer from inside of it; signals are left to the program, because whywait's own handlers are tested.
+# MPI library, which is not instrumented: its leaks are known, ThreadSanitizer reports nothing from inside of it, and
+# signals are left to the program, because whywait's own handlers are tested.
+set(whywait_patience 1)  # factor of all time limits
 set(whywait_sanitizer_environment "")
 set(whywait_sanitizer_mpi_environment "")
 if(WHYWAIT_SANITIZE)
+  set(whywait_patience 3)
   set(asan "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1")
   set(tsan "TSAN_OPTIONS=report_thread_leaks=0")  # a child of fork(2) never joins the threads of its parent
   find_program(WHYWAIT_SYMBOLIZER NAMES llvm-symbolizer-16 llvm-symbolizer-14 llvm-symbolizer)
@@ -47,7 +49,7 @@ if(WHYWAIT_SANITIZE)
   set(whywait_sanitizer_environment "${asan}" "${tsan}" "UBSAN_OPTIONS=print_stacktrace=1")
   set(signals "handle_segv=0:handle_sigbus=0:handle_sigill=0:handle_sigfpe=0:handle_abort=0")
   set(whywait_sanitizer_mpi_environment
-      "${asan}:fast_unwind_on_malloc=0:${signals}" "${tsan}:ignore_noninstrumented_modules=1:${signals}"
+      "${asan}:${signals}" "${tsan}:ignore_noninstrumented_modules=1:${signals}"
       "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/sanitizers/lsan.supp:print_suppressions=0")
 endif()
 
@@ -59,6 +61,7 @@ function(whywait_add_test name)
   if(NOT arg_TIMEOUT OR NOT arg_COMMAND OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "whywait_add_test(${name}): TIMEOUT and COMMAND, and nothing unknown: ${arg_UNPARSED_ARGUMENTS}")
   endif()
+  math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * ${whywait_patience}")
   list(PREPEND arg_ENVIRONMENT ${whywait_sanitizer_environment})  # the last value of a variable counts
   set(lock "")
   set(cost 0)
@@ -135,7 +138,8 @@ function(whywait_mpi_run name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
-  set(options --ranks ${arg_RANKS} --seconds ${arg_TIMEOUT} --directory "${CMAKE_BINARY_DIR}/runs/${name}")
+  math(EXPR seconds "${arg_TIMEOUT} * ${whywait_patience}")
+  set(options --ranks ${arg_RANKS} --seconds ${seconds} --directory "${CMAKE_BINARY_DIR}/runs/${name}")
   if(arg_CHECKS)
     list(APPEND options --checks "${arg_CHECKS}")
   endif()
