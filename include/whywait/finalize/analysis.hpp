@@ -88,7 +88,7 @@ namespace finalize {
   const bool writes = wanted.report || wanted.output != nullptr;
   bool needed = false, known = false;
   const struct at_end {
-    sync::mpi::state& process;
+    mpi::state& process;
     ~at_end() { free_so_far(process); }
   } frees{process};
   report::result result;

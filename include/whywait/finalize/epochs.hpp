@@ -62,7 +62,7 @@ struct explained_so_far {
 }
 
 /// Frees it after the last epoch, so that a leak checker does not report it.
-[[gnu::cold]] inline void free_so_far(sync::mpi::state& process) noexcept {
+[[gnu::cold]] inline void free_so_far(mpi::state& process) noexcept {
   delete static_cast<explained_so_far*>(process.so_far);
   process.so_far = nullptr;
 }
