@@ -33,6 +33,12 @@ def flatten(name, seen, system, out):
                 defined = defined or guarded > 1
             body.append(line.text)
         elif target.startswith("whywait/"):
+            if line.depth > 0 and rooms.ONLY_IMPLEMENTATION.get(name) == target:
+                if target not in seen:  # inside the condition; it is the last include, so nothing else needs it
+                    implementation = []
+                    flatten(target, seen, system, implementation)
+                    body += implementation
+                continue
             if line.depth > 0:
                 sys.exit(f"include/{name}:{line.number}: <{target}> under #if would be lost elsewhere")
             if target not in seen:
@@ -71,9 +77,12 @@ def single(name):
     """Text of a file of single_include, and the names of the headers in it."""
     seen, system, out = set(), set(), []
     flatten("whywait/core/version.hpp", seen, system, out)  # by which another version is recognised
-    for umbrella in umbrellas(name):
-        if f"whywait/{umbrella}" not in seen:
-            flatten(f"whywait/{umbrella}", seen, system, out)
+    wanted = [f"whywait/{umbrella}" for umbrella in umbrellas(name)]
+    if rooms.SINGLE_HEADERS[name] is None:  # the whole is the implementation, under no condition
+        wanted = list(rooms.ONLY_IMPLEMENTATION.values()) + wanted
+    for header in wanted:
+        if header not in seen:
+            flatten(header, seen, system, out)
     number = version()
     same = " && ".join(f"WHYWAIT_VERSION_{part} == {value}" for part, value in
                        zip(("MAJOR", "MINOR", "PATCH"), number.split(".")))

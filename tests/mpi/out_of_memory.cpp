@@ -2,7 +2,7 @@
 // ranks of mpich: 2
 // timeout: 100
 // not: thread (it replaces operator new, as the library of ThreadSanitizer does)
-// with: mpi_once communication_once
+// with: observer_data
 // arguments: often
 // environment: WHYWAIT_PATH=order "WHYWAIT_WHATIF=block prepare x2; balance"
 //
