@@ -132,7 +132,7 @@ report::result everything() {
                 {call_key, explain::block_kind::call, allreduce, 0},
                 {101, explain::block_kind::startup, 0, 0},
                 {102, explain::block_kind::other, 0, 0},
-                {103, explain::block_kind::waiting, pack, 0}};
+                {103, explain::block_kind::waiting, sample::pack, 0}};
   with_ledger(o);
   report::run_facts f = facts();
   f.warnings = {"region \"a\" was ended twice"};
