@@ -3,6 +3,7 @@
 
 #include <whywait/report/cpp_name.hpp>
 #include <whywait/report/names.hpp>
+#include <whywait/report/own_headers.hpp>
 
 #include <fnmatch.h>
 
@@ -21,7 +22,8 @@ namespace report {
 /// one of them must match. Without any, system headers (/usr/) are left out; whywait's own code always is.
 class code_filter {
  public:
-  [[gnu::cold]] explicit code_filter(std::string_view patterns = {}) {
+  [[gnu::cold]] explicit code_filter(std::string_view patterns = {}, own_headers own = own_headers())
+      : own_(std::move(own)) {
     while (!patterns.empty()) {
       const std::string_view one = patterns.substr(0, patterns.find(','));
       patterns.remove_prefix(one.size() < patterns.size() ? one.size() + 1 : one.size());
@@ -35,8 +37,7 @@ class code_filter {
   [[gnu::cold]] bool keeps(const std::string& function, const std::string& file) const {
     const std::string name = short_name(function);
     if (name.compare(0, 9, "whywait::") == 0 || name.compare(0, 4, "MPI_") == 0) return false;
-    if (file.find("/whywait/") != std::string::npos && file.size() > 4 && file.compare(file.size() - 4, 4, ".hpp") == 0)
-      return false;
+    if (own_.contain(file)) return false;
     if (matches(out_, name, file)) return false;
     if (!kept_.empty()) return matches(kept_, name, file);
     return file.compare(0, 5, "/usr/") != 0;
@@ -51,6 +52,7 @@ class code_filter {
     return false;
   }
 
+  own_headers own_;
   std::vector<std::string> kept_, out_;
 };
 
