@@ -340,8 +340,12 @@ class vector_program {
   static ns end_ns(const json& e) { return e.at("e"); }
   call_id call_of(const json& e) const { return calls_.at({e.at("rank"), e.at("i")}); }
   ns call_ready(const json& e) const { return e.at("e").get<ns>() - e.at("c").get<ns>() + entry(e); }
-  // A receive that is pushed by its sender's Wait: its own way to the payload takes the handshake, too.
-  ns entry(const json& e) const { return e.at("kind") == "recv_rdv" && pushed(record(e.at("match"))) ? constant("L") : 0; }
+  // What a call takes on its own before it can be blocked: a synchronous send its request, a receive that is pushed by
+  // its sender's Wait the handshake.
+  ns entry(const json& e) const {
+    if (e.at("kind") == "ssend") return constant("o_s") + constant("L");
+    return e["kind"] == "recv_rdv" && pushed(record(e.at("match"))) ? constant("L") : 0;
+  }
   bool pushed(const json& send) const { return !k_.at("async_progress").get<bool>() && send.at("kind") == "issend"; }
 
   void needs(const json& e, point from, ns at, ns cost = 0) {
@@ -353,10 +357,8 @@ class vector_program {
     ready = std::max(ready, at);
   }
 
-  // When a message that left at the end of its send is there; what the tool put on it counts.
-  ns arrival(const json& send, ns bytes) const {
-    return send["e"].get<ns>() + constant("L") + constant("d_msg") + constant("beta") * bytes;
-  }
+  // When an eager message that left at the end of its send is there; what the tool put on it counts.
+  ns arrival(const json& send) const { return end_ns(send) + constant("L") + constant("d_msg"); }
 
   // Where a rendezvous of two postings is over: match, then the transfer.
   struct transfer {
@@ -426,7 +428,7 @@ class vector_program {
     const ns L = constant("L");
     if (kind == "recv") {
       const json& send = record(e.at("match"));
-      needs(e, begin_of(call_of(send)), arrival(send, e.value("size", ns{0})), constant("d_msg"));
+      needs(e, begin_of(call_of(send)), arrival(send), constant("d_msg"));
     } else if (kind == "recv_rdv") {
       const json& send = record(e.at("match"));
       const transfer t = match(send, e["b"], e);
@@ -453,7 +455,7 @@ class vector_program {
     const json& send = record(q.at("match"));
     const bool receives = op == "recv";
     if (!q.at("sync").get<bool>()) {
-      if (receives) needs(e, begin_of(call_of(send)), arrival(send, q.at("size")), constant("d_msg"));
+      if (receives) needs(e, begin_of(call_of(send)), arrival(send), constant("d_msg"));
       return;
     }
     const json& post = record(q.at("post"));
