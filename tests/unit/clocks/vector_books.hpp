@@ -106,7 +106,8 @@ class ledger_books {
 /// began goes through a rank of its own, which receives it, spends the latency in the receive, and sends it on. A
 /// junction is a rank that waits for several messages. To see the delay at the end of every call, each call then sends a
 /// message to a rank that has been waiting for it since the beginning: the wait of that rank without overhead is the time
-/// of the call's end without overhead.
+/// of the call's end without overhead. Beside every message there is another one, of the same tag on another communicator,
+/// sent at the very beginning and received last: who mixes the two up sees other waits.
 class clock_books {
  public:
   explicit clock_books(std::size_t ranks) : ranks_(ranks), next_rank_(ranks), of_rank_(ranks), ends_(ranks) {}
@@ -118,7 +119,7 @@ class clock_books {
     return calls_.size() - 1;
   }
   point junction() {
-    helpers_.push_back({next_rank_++, true, {}, {}, 0, 0, 0});
+    helpers_.push_back({next_rank_++, true, {}, {}, 0, 0});
     return {point::at_junction, helpers_.size() - 1};
   }
   void needs(point to, point from, ns at, ns cost = 0) { edges_.push_back({to, from, at, cost}); }
@@ -166,6 +167,11 @@ class clock_books {
     for (call_id c = 0; c != calls_.size(); ++c) calls_[c].probe = probe();
     for (std::size_t r = 0; r != ranks_; ++r) end_probes_.push_back(probe());
     histories::run all(static_cast<int>(next_rank_));
+    for (int r = 0; r != all.ranks(); ++r) {
+      explain::communicator other = all[r].communicators[0];
+      other.id = core::key_of("beside");
+      all[r].communicators.push_back(other);
+    }
     for (std::size_t r = 0; r != ranks_; ++r) write(all[static_cast<int>(r)], r);
     for (const helper& h : helpers_) write(all[static_cast<int>(h.rank)], h);
     for (const member& m : members_)
@@ -199,6 +205,7 @@ class clock_books {
   }
 
  private:
+  static constexpr std::uint32_t beside = 1;  ///< the other communicator of all ranks
   static constexpr call_id no_call = static_cast<call_id>(-1);
   static constexpr unsigned gives = histories::flag::contributes, takes = histories::flag::consumes, both = gives | takes;
 
@@ -210,12 +217,13 @@ class clock_books {
     std::vector<message> sends, receives, sends_after;
     message sends_synchronously{-1, 0};
     std::size_t probe = 0;
+    int probe_tag = 0;
   };
   struct helper {
     std::size_t rank;
     bool joins;                           ///< a junction; else it passes one message on
     std::vector<message> receives, sends;
-    ns at, cost, latest;                  ///< when it sends; overhead before that
+    ns at, cost;                          ///< when it sends; overhead before that
   };
   struct edge {
     point to, from;
@@ -243,7 +251,7 @@ class clock_books {
 
   std::uint64_t group() { return core::combine(4711, ++groups_); }
   std::size_t probe() {
-    helpers_.push_back({next_rank_++, false, {}, {}, 0, 0, 0});
+    helpers_.push_back({next_rank_++, false, {}, {}, 0, 0});
     return helpers_.size() - 1;
   }
 
@@ -301,6 +309,15 @@ class clock_books {
   // One call, or several receives that one call completes.
   static void receive_all(histories::rank_data& rank, const std::vector<message>& from, ns begin, ns leave,
                           const std::string& name, std::uint32_t& overhead) {
+    receive_these(rank, from, begin, leave, name, overhead);
+    const auto e = static_cast<std::uint64_t>(leave);
+    for (const message& m : from) rank.receive(e, e, m.peer, m.tag, "beside").comm = beside;
+  }
+  static void send_beside(histories::rank_data& rank, const std::vector<message>& to) {
+    for (const message& m : to) rank.send(0, 0, m.peer, m.tag, "beside").comm = beside;
+  }
+  static void receive_these(histories::rank_data& rank, const std::vector<message>& from, ns begin, ns leave,
+                            const std::string& name, std::uint32_t& overhead) {
     const auto b = static_cast<std::uint64_t>(begin), e = static_cast<std::uint64_t>(leave);
     if (from.size() == 1) {
       rank.receive(b, e, from[0].peer, from[0].tag, name).overhead = std::exchange(overhead, 0);
@@ -340,6 +357,16 @@ class clock_books {
 
   void write(histories::rank_data& rank, std::size_t number) {
     for (const call_id id : of_rank_[number]) {
+      known_call& c = calls_[id];
+      c.probe_tag = next_tag_++;
+      send_beside(rank, c.sends);
+      send_beside(rank, c.sends_after);
+      send_beside(rank, {{static_cast<int>(helpers_[c.probe].rank), c.probe_tag}});
+      if (c.sends_synchronously.peer >= 0) send_beside(rank, {c.sends_synchronously});
+    }
+    const int end_tag = next_tag_++;
+    send_beside(rank, {{static_cast<int>(helpers_[end_probes_[number]].rank), end_tag}});
+    for (const call_id id : of_rank_[number]) {
       const known_call& c = calls_[id];
       auto overhead = static_cast<std::uint32_t>(c.what.overhead);
       const auto in = std::find_if(members_.begin(), members_.end(), [id](const member& m) { return m.of == id; });
@@ -366,15 +393,13 @@ class clock_books {
       if (in != members_.end()) join(rank, *in, c.what.blocked(), c.what.leave, call_name(id), std::exchange(overhead, 0));
       if (!c.receives.empty()) receive_all(rank, c.receives, c.what.blocked(), c.what.leave, call_name(id), overhead);
       send_all(rank, c.sends_after, c.what.leave, overhead);
-      const int tag = next_tag_++;
-      send_all(rank, {{static_cast<int>(helpers_[c.probe].rank), tag}}, c.what.leave, overhead);
-      watch(c.probe, number, tag, c.what.leave);
+      send_all(rank, {{static_cast<int>(helpers_[c.probe].rank), c.probe_tag}}, c.what.leave, overhead);
+      watch(c.probe, number, c.probe_tag, c.what.leave);
     }
     auto overhead = static_cast<std::uint32_t>(ends_[number].overhead);
     const ns end = ends_[number].at;
-    const int tag = next_tag_++;
-    send_all(rank, {{static_cast<int>(helpers_[end_probes_[number]].rank), tag}}, end, overhead);
-    watch(end_probes_[number], number, tag, end);
+    send_all(rank, {{static_cast<int>(helpers_[end_probes_[number]].rank), end_tag}}, end, overhead);
+    watch(end_probes_[number], number, end_tag, end);
     rank.end_ns = end;
   }
   void watch(std::size_t probe, std::size_t rank, int tag, ns at) {
@@ -385,6 +410,7 @@ class clock_books {
     const auto number = static_cast<std::size_t>(&h - helpers_.data());
     const ns at = h.joins ? time_of({point::at_junction, number}) : h.at;
     std::uint32_t overhead = 0;
+    send_beside(rank, h.sends);
     receive_all(rank, h.receives, 0, at - h.cost, probe_name(number), overhead);
     overhead = static_cast<std::uint32_t>(h.cost);
     send_all(rank, h.sends, at, overhead);
