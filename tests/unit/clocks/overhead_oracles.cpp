@@ -416,7 +416,7 @@ class vector_program {
     if (over < last_begin) throw bad_vector("malformed: the collective " + id + " is over before its last start");
     return started_[id] = {all, over};
   }
-  static bool is_collective(const json& request) { return request.at("op") == "icoll"; }
+  static bool is_collective(const json& request) { return request.at("op") == "icoll" || request["op"] == "coll"; }
   std::string collective_of(const json& request) const {
     const json& id = request.contains("coll") ? request["coll"]
                                               : record(request.at(request.contains("post") ? "post" : "match")).at("coll");
