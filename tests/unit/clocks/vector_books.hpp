@@ -28,6 +28,7 @@ using ns = std::int64_t;
 struct call {
   std::size_t rank = 0;
   ns begin = 0, wait = 0, leave = 0, overhead = 0, entry = 0;
+  bool completes = false;  ///< it waits for receives that were posted before
   ns blocked() const { return begin + entry; }
 };
 using call_id = std::size_t;
@@ -308,8 +309,8 @@ class clock_books {
 
   // One call, or several receives that one call completes.
   static void receive_all(histories::rank_data& rank, const std::vector<message>& from, ns begin, ns leave,
-                          const std::string& name, std::uint32_t& overhead) {
-    receive_these(rank, from, begin, leave, name, overhead);
+                          const std::string& name, std::uint32_t& overhead, bool completes) {
+    receive_these(rank, from, begin, leave, name, overhead, completes);
     const auto e = static_cast<std::uint64_t>(leave);
     for (const message& m : from) rank.receive(e, e, m.peer, m.tag, "beside").comm = beside;
   }
@@ -317,9 +318,9 @@ class clock_books {
     for (const message& m : to) rank.send(0, 0, m.peer, m.tag, "beside").comm = beside;
   }
   static void receive_these(histories::rank_data& rank, const std::vector<message>& from, ns begin, ns leave,
-                            const std::string& name, std::uint32_t& overhead) {
+                            const std::string& name, std::uint32_t& overhead, bool completes) {
     const auto b = static_cast<std::uint64_t>(begin), e = static_cast<std::uint64_t>(leave);
-    if (from.size() == 1) {
+    if (from.size() == 1 && !completes) {
       rank.receive(b, e, from[0].peer, from[0].tag, name).overhead = std::exchange(overhead, 0);
       return;
     }
@@ -328,7 +329,7 @@ class clock_books {
       posted.push_back(rank.post_receive(b, b, m.peer, m.tag));
       rank.locations[0].records.back().overhead = std::exchange(overhead, 0);
     }
-    rank.call(core::mpi_call::Waitall, b, e, name).posting = 0;
+    rank.call(from.size() == 1 ? core::mpi_call::Wait : core::mpi_call::Waitall, b, e, name).posting = 0;
     for (const std::uint32_t p : posted) rank.completes(p);
   }
   static void send_all(histories::rank_data& rank, const std::vector<message>& to, ns at, std::uint32_t& overhead) {
@@ -391,7 +392,7 @@ class clock_books {
         r.overhead = std::exchange(overhead, 0);
       }
       if (in != members_.end()) join(rank, *in, c.what.blocked(), c.what.leave, call_name(id), std::exchange(overhead, 0));
-      if (!c.receives.empty()) receive_all(rank, c.receives, c.what.blocked(), c.what.leave, call_name(id), overhead);
+      if (!c.receives.empty()) receive_all(rank, c.receives, c.what.blocked(), c.what.leave, call_name(id), overhead, c.what.completes);
       send_all(rank, c.sends_after, c.what.leave, overhead);
       send_all(rank, {{static_cast<int>(helpers_[c.probe].rank), c.probe_tag}}, c.what.leave, overhead);
       watch(c.probe, number, c.probe_tag, c.what.leave);
@@ -411,7 +412,7 @@ class clock_books {
     const ns at = h.joins ? time_of({point::at_junction, number}) : h.at;
     std::uint32_t overhead = 0;
     send_beside(rank, h.sends);
-    receive_all(rank, h.receives, 0, at - h.cost, probe_name(number), overhead);
+    receive_all(rank, h.receives, 0, at - h.cost, probe_name(number), overhead, false);
     overhead = static_cast<std::uint32_t>(h.cost);
     send_all(rank, h.sends, at, overhead);
     rank.end_ns = at;
