@@ -469,7 +469,7 @@ class vector_program {
 
   void connect_all(const std::vector<const json*>& all) {
     const std::string kind = (*all[0])["kind"];
-    if (kind == "icoll") return;  // by who waits for it
+    if (kind == "icoll") return;  // connected by the calls that complete it
     if (kind == "barrier" || kind == "nxn" || kind == "fence") {
       std::vector<call_id> calls;
       ns latest = 0;

@@ -108,7 +108,7 @@ class ledger_books {
 /// junction is a rank that waits for several messages. To see the delay at the end of every call, each call then sends a
 /// message to a rank that has been waiting for it since the beginning: the wait of that rank without overhead is the time
 /// of the call's end without overhead. Beside every message there is another one, of the same tag on another communicator,
-/// sent at the very beginning and received last: who mixes the two up sees other waits.
+/// sent at the very beginning and received last. A matching that ignores the communicator yields other waits.
 class clock_books {
  public:
   explicit clock_books(std::size_t ranks) : ranks_(ranks), next_rank_(ranks), of_rank_(ranks), ends_(ranks) {}
@@ -184,7 +184,7 @@ class clock_books {
   }
 
   ns delay(call_id c) const { return calls_.at(c).what.leave - compensated(probe_name(calls_[c].probe)); }
-  /// What users are told; where there was nothing to tell because the call was not blocked, what follows from the delays.
+  /// The wait that the report prints. The report has none for a call that was not blocked; then it follows from the delays.
   ns wait(call_id c) const {
     const call& what = calls_.at(c).what;
     return reported(c) ? compensated(call_name(c)) : what.wait + delay_before(c) - delay(c);

@@ -230,7 +230,7 @@ void check_algebra(const json& c) {
   // 600 points of Simpson's rule, as the vectors were computed, are good for seven digits
   check_near("variance_aware, folded in pairs", folded(g, m, parallel_rule::variance_aware, order::shortest_first), aware,
              1e-6);
-  // Both approximate the exact chain; whoever is near the chain itself is right.
+  // Both approximate the exact chain, so a result near the chain itself passes as well.
   const double nearer = std::fabs(ours.whole.mean - truth) < std::fabs(ours.whole.mean - aware) ? truth : aware;
   const double allowed = approximation(g, m);
   check_near("variance_aware", ours.whole.mean, allowed > 1e-6 ? nearer : aware, allowed);
