@@ -57,7 +57,7 @@ void check_equal(const std::string& what, const T& got, const T& expected) {
 station station_of(const json& s) {
   station x;
   const std::string kind = s.at("kind");
-  if (kind != "queue" && kind != "delay" && kind != "multi") throw bad_vector("unknown kind of station: " + kind);
+  expect_true(kind == "queue" || kind == "delay" || kind == "multi", "unknown kind of station: " + kind);
   x.what = kind == "queue" ? station::kind::queue : kind == "delay" ? station::kind::delay : station::kind::multi;
   if (kind == "multi") x.servers = s.at("m");
   return x;
@@ -109,7 +109,7 @@ detailed_machine detailed_of(const json& model, const program& p) {
   for (const json& s : model.at("stations")) {
     server_group g;
     const std::string kind = s.at("kind");
-    if (kind != "ps" && kind != "delay" && kind != "fcfs") throw bad_vector("unknown kind of station: " + kind);
+    expect_true(kind == "ps" || kind == "delay" || kind == "fcfs", "unknown kind of station: " + kind);
     g.how = kind == "ps"      ? server_group::discipline::sharing
             : kind == "delay" ? server_group::discipline::delay
                               : server_group::discipline::first_come;
