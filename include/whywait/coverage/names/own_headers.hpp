@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_COVERAGE_NAMES_OWN_HEADERS_HPP
 #define WHYWAIT_COVERAGE_NAMES_OWN_HEADERS_HPP
 
+#include <whywait/base/vector.hpp>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -24,13 +25,13 @@ namespace coverage {
 class own_headers {
  public:
   /// `header`: the path of this header, or of the single header that contains it.
-  [[gnu::cold]] explicit own_headers(std::string_view header = __FILE__) : root_(normal(header)) {
+  explicit own_headers(std::string_view header = __FILE__) : root_(normal(header)) {
     const std::size_t folder = root_.size() - std::min(root_.size(), own_name.size());
     whole_folder_ = root_.compare(folder, std::string::npos, own_name) == 0 && (folder == 0 || root_[folder - 1] == '/');
     if (whole_folder_) root_.resize(folder);
   }
 
-  [[gnu::cold]] bool contain(std::string_view file) const {
+  bool contain(std::string_view file) const {
     const std::string path = normal(file);
     if (!root_.empty() && (whole_folder_ ? path.compare(0, root_.size(), root_) == 0 : path == root_)) return true;
     if (path.empty() || path[0] != '/') return false;
@@ -41,7 +42,7 @@ class own_headers {
   }
 
   /// Without "//", "./" and "name/..".
-  [[gnu::cold]] static std::string normal(std::string_view path) {
+  static std::string normal(std::string_view path) {
     std::string result(path.substr(0, !path.empty() && path[0] == '/' ? 1 : 0));
     const std::size_t least = result.size();
     while (!path.empty()) {
@@ -67,17 +68,17 @@ class own_headers {
  private:
   static constexpr std::string_view own_name = "coverage/names/own_headers.hpp";
 
-  [[gnu::cold]] bool holds_this_header(std::string folder) const {
+  bool holds_this_header(std::string folder) const {
     for (const auto& known : known_)
       if (known.first == folder) return known.second;
     const bool holds = ::access((folder + std::string(own_name)).c_str(), F_OK) == 0;
-    known_.emplace_back(std::move(folder), holds);
+    known_.push_back({std::move(folder), holds});
     return holds;
   }
 
   std::string root_;
   bool whole_folder_ = false;
-  mutable std::vector<std::pair<std::string, bool>> known_;  ///< folders that were looked at
+  mutable base::vector<std::pair<std::string, bool>> known_;  ///< folders that were looked at
 };
 
 }  // namespace coverage

@@ -8,7 +8,7 @@ constexpr int in_folder_line = __LINE__ + 4;
 int in_folder(int n) {
   int sum = 0;
   for (int i = 0; i < n; ++i) {
-    sum ^= i + 3 * n;  // unlike every other loop here: equal functions would be merged
+    sum -= i ^ n;  // unlike every other loop here: equal functions would be merged
   }
   return sum;
 }
