@@ -1,5 +1,6 @@
 // Every case of overhead.json: measured in an instrumented simulation, expected from the uninstrumented one. The
 // folder comes from WHYWAIT_ORACLES, by default ../shared/oracles beside the source tree.
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/delay_ledger.hpp>
 
 #include <doctest/doctest.h>
@@ -10,7 +11,6 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace {
 
@@ -88,7 +88,7 @@ void check_nonblocking(const json& in, const json& expected) {
 void check_synchronised(const json& in, const json& expected) {
   const std::size_t n = in["x"].size();
   delay_ledger<> books(n);
-  std::vector<delay_ledger<>::handle> calls;
+  whywait::base::vector<delay_ledger<>::handle> calls;
   for (std::size_t i = 0; i != n; ++i) calls.push_back(books.call(i, 0, in["w"][i], in["x"][i]));
   books.synchronise(calls.data(), n);
   books.replay();
@@ -271,9 +271,9 @@ class vector_program {
     }
   }
 
-  void connect_all(const std::vector<const json*>& all) {
+  void connect_all(const whywait::base::vector<const json*>& all) {
     const std::string kind = (*all[0])["kind"];
-    std::vector<handle> calls;
+    whywait::base::vector<handle> calls;
     for (const json* e : all) calls.push_back(handle_of(*e));
     if (kind == "barrier" || kind == "nxn" || kind == "fence") return books_.synchronise(calls.data(), calls.size());
     const ns L = constant("L");
@@ -292,7 +292,7 @@ class vector_program {
   delay_ledger<> books_;
   std::map<place, handle> calls_;
   std::map<place, const json*> at_;
-  std::map<std::string, std::vector<const json*>> together_;
+  std::map<std::string, whywait::base::vector<const json*>> together_;
   std::map<place, transfer> matches_;
 };
 
