@@ -10,6 +10,7 @@
 #include "parts/coverage_kernel.hpp"
 
 #include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 #include <whywait/record/coverage/arcs.hpp>
 #include <whywait/record/coverage/block_counts.hpp>
 

@@ -17,6 +17,7 @@
 #include <whywait/mpi/timeline.hpp>
 #include <whywait/record.hpp>
 #include <whywait/record/kept_details.hpp>
+#include <whywait/record/listen.hpp>
 #include <whywait/sync/mpi/wrappers.hpp>
 
 #ifndef WHYWAIT_DISABLE

@@ -10,6 +10,7 @@
 #include <whywait/explain/interval_diff.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 #include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/symbolise.hpp>

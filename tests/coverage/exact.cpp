@@ -3,6 +3,7 @@
 #include "counted.hpp"
 
 #include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 #include <whywait/record/coverage/source.hpp>
 #include <whywait/report/code_blocks.hpp>
 

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_SYNC_MPI_LIFECYCLE_HPP
 #define WHYWAIT_SYNC_MPI_LIFECYCLE_HPP
 
+#include <whywait/record/listen.hpp>
 #include <whywait/sync/mpi/calibration.hpp>
 #include <whywait/sync/mpi/call.hpp>
 #include <whywait/sync/mpi/facts.hpp>
