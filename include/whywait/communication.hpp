@@ -5,6 +5,8 @@
 /// its own: then the report says why data was sent, where it is and who shares it. Without it, and without registered
 /// data, nothing of that is compiled or run. It takes a compiler about as long again as half of <whywait/mpi.hpp>.
 
+#include <whywait/core/version.hpp>
+
 #include <whywait/mpi/communication.hpp>
 
 #ifndef WHYWAIT_DISABLE

@@ -12,6 +12,8 @@
 ///
 /// docs/coverage.md.
 
+#include <whywait/core/version.hpp>
+
 #include <whywait/record/coverage/attributes.hpp>
 #include <whywait/record/coverage/callbacks.hpp>
 #include <whywait/record/coverage/clang_counters.hpp>

@@ -15,6 +15,7 @@
 /// With WHYWAIT_DISABLE defined all of it is nothing. docs/data.md.
 
 #include <whywait/core/version.hpp>
+
 #include <whywait/record/data/macros.hpp>
 #include <whywait/record/data/marks.hpp>
 #include <whywait/record/data/off.hpp>

@@ -11,6 +11,8 @@
 /// This umbrella is the only place where the two storeys meet: the wrappers of sync/mpi/ call back into
 /// what is hung into them here.
 
+#include <whywait/core/version.hpp>
+
 #include <whywait/mpi/analysis.hpp>
 #include <whywait/mpi/end.hpp>
 #include <whywait/mpi/explain.hpp>

@@ -4,6 +4,8 @@
 // What if: the modelling methodology of Kapelnikov, Muntz and Ercegovac (UCLA CSD-870038, 1987) with exact chains,
 // segment algebra, simulation, and questions to a recorded run. Usable alone: no MPI, no recording. docs/predict.md.
 
+#include <whywait/core/version.hpp>
+
 #include <whywait/predict/answer.hpp>
 #include <whywait/predict/ask.hpp>
 #include <whywait/predict/bard_schweitzer.hpp>

@@ -14,6 +14,7 @@
 /// program) all of it is nothing. docs/record.md.
 
 #include <whywait/core/version.hpp>
+
 #include <whywait/record/macros.hpp>
 #include <whywait/record/off.hpp>
 #include <whywait/record/region.hpp>

@@ -16,11 +16,21 @@ inline namespace v0 {
 namespace record {
 
 /// What a region object keeps. `entered` is the frame that path_head::enter returned, or the same address with the last
-/// bit set, which never is the innermost frame, so that the region takes the slow path at its end. Null: not recorded.
+/// bit set, which never is the innermost frame, so that the region takes the slow path at its end. 1: not recorded.
 struct opened {
   path_head* where;
   path_frame* entered;
 };
+
+namespace detail {
+// In which no frame is the innermost.
+__attribute__((visibility("hidden"))) inline constexpr path_head inert_head = {nullptr, nullptr, nullptr};
+}  // namespace detail
+
+inline path_frame* no_frame() noexcept { return reinterpret_cast<path_frame*>(uintptr_t(1)); }
+__attribute__((visibility("hidden"), always_inline)) inline opened not_recorded() noexcept {
+  return {const_cast<path_head*>(&detail::inert_head), no_frame()};
+}
 
 /// The place of a mark, for reports of regions that do not pair: the address of a site, or its number. An integer and
 /// not a class, which g++ would keep in memory.
@@ -41,9 +51,9 @@ struct dynamic_name {
 /// needs it. `counted` is the block in which the fast path has counted the visit already; null: nowhere.
 struct mark_functions {
   opened (*begin)(site& place, path_entry* counted) noexcept;
-  void (*end)(opened region, marked_place place) noexcept;
+  void (*end)(path_head& at, path_frame* entered, marked_place place) noexcept;
   void (*list_outer)(path_head& at) noexcept;  ///< after path_head::leave has returned false
-  void (*next_of)(opened region, marked_place from, site& place, path_entry* counted) noexcept;
+  void (*next_of)(path_head& at, path_frame* entered, marked_place from, site& place, path_entry* counted) noexcept;
   void (*next)(site& place, path_entry* counted) noexcept;
   void (*visit)(site& place, path_entry* counted) noexcept;
   void (*work)(uint64_t units) noexcept;
@@ -80,6 +90,22 @@ __attribute__((visibility("hidden"), always_inline)) inline const mark_functions
   __atomic_thread_fence(__ATOMIC_ACQUIRE);  // pairs with the release of module_card::here
   return *whywait_v0_module.functions;
 }
+
+// Out of line and cold: one call at each mark, outside of the program's straight code.
+#define WHYWAIT_DETAIL_SLOW __attribute__((noinline, cold, visibility("hidden"))) inline
+WHYWAIT_DETAIL_SLOW opened slow_begin(site& place, path_entry* counted) noexcept { return slow().begin(place, counted); }
+WHYWAIT_DETAIL_SLOW void slow_end(path_head& at, path_frame* entered, marked_place place) noexcept {
+  slow().end(at, entered, place);
+}
+WHYWAIT_DETAIL_SLOW void slow_list_outer(path_head& at) noexcept { slow().list_outer(at); }
+WHYWAIT_DETAIL_SLOW void slow_next_of(path_head& at, path_frame* entered, marked_place from, site& place,
+                                       path_entry* counted) noexcept {
+  slow().next_of(at, entered, from, place, counted);
+}
+WHYWAIT_DETAIL_SLOW void slow_next(site& place, path_entry* counted) noexcept { slow().next(place, counted); }
+WHYWAIT_DETAIL_SLOW void slow_visit(site& place, path_entry* counted) noexcept { slow().visit(place, counted); }
+WHYWAIT_DETAIL_SLOW void slow_work(uint64_t units) noexcept { slow().work(units); }
+#undef WHYWAIT_DETAIL_SLOW
 
 inline marked_place place_of(site& place) noexcept { return reinterpret_cast<uintptr_t>(&place); }
 

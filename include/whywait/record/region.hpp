@@ -45,12 +45,11 @@ class [[nodiscard]] region {
   [[nodiscard]] explicit region(const Text& name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept
       : region(record::detail::name_of(site_kind::region, name, file, line)) {}
   __attribute__((always_inline)) ~region() {
-    if (__builtin_expect(opened_.entered == nullptr, 0)) return;
     record::path_head* const at = opened_.where;
     if (__builtin_expect_with_probability(at->is_innermost(opened_.entered), 1, 1.0)) {
-      if (!at->leave(opened_.entered, core::plain_counter::now())) record::detail::slow().list_outer(*at);
-    } else {
-      record::detail::slow().end(opened_, place_);
+      if (!at->leave(opened_.entered, core::plain_counter::now())) record::detail::slow_list_outer(*at);
+    } else if (opened_.entered != record::no_frame()) {
+      record::detail::slow_end(*at, opened_.entered, place_);
     }
   }
   region(const region&) = delete;
@@ -59,14 +58,14 @@ class [[nodiscard]] region {
   /// Ends this region here and begins `place` for the rest of the scope, with one clock reading (about 9 ns):
   /// for consecutive phases. The same place again is one more visit, about 1 ns.
   void next(site& place) noexcept {
-    if (opened_.entered == nullptr) return;
     record::path_head* const at = opened_.where;
     if (__builtin_expect(!at->is_innermost(opened_.entered), 0)) {
-      record::detail::slow().next_of(opened_, place_, place, nullptr);
+      if (opened_.entered == record::no_frame()) return;
+      record::detail::slow_next_of(*at, opened_.entered, place_, place, nullptr);
     } else {
       record::path_entry* const following = at->at_place(place.known_place());
       if (__builtin_expect(!following->arrive(), 0))
-        record::detail::slow().next_of(opened_, place_, place, following);
+        record::detail::slow_next_of(*at, opened_.entered, place_, place, following);
       else if (opened_.entered->region != following)
         record::path_head::next(opened_.entered, following, core::plain_counter::now());
     }
@@ -74,7 +73,7 @@ class [[nodiscard]] region {
   }
 
  protected:
-  explicit region(const record::dynamic_name& name) noexcept : opened_{nullptr, nullptr}, place_(0) {
+  explicit region(const record::dynamic_name& name) noexcept : opened_(record::not_recorded()), place_(0) {
     if (record::detail::here_offset() == 0) return;
     uint32_t number = 0;
     opened_ = record::detail::slow().begin_named(name, true, number);
@@ -83,15 +82,15 @@ class [[nodiscard]] region {
 
  private:
   static __attribute__((always_inline)) record::opened begin(site& place) noexcept {
-    record::opened made{nullptr, nullptr};
+    record::opened made = record::not_recorded();
     const intptr_t offset = record::detail::here_offset();
     if (__builtin_expect(offset != 0, 1)) {
       record::path_head* const at = record::detail::head_at(offset);
       if (__builtin_expect_with_probability(!at->enters_fast(), 0, 1.0)) {
-        made = record::detail::slow().begin(place, nullptr);
+        made = record::detail::slow_begin(place, nullptr);
       } else {
         record::path_entry* const block = at->at_place(place.known_place());
-        if (__builtin_expect(!block->arrive(), 0)) made = record::detail::slow().begin(place, block);
+        if (__builtin_expect(!block->arrive(), 0)) made = record::detail::slow_begin(place, block);
         else made = {at, at->enter(block, core::plain_counter::now())};
       }
     }
@@ -125,9 +124,9 @@ __attribute__((always_inline)) inline void next(site& place) noexcept {
   if (__builtin_expect(offset == 0, 0)) return;
   record::path_head* const at = record::detail::head_at(offset);
   record::path_frame* const innermost = at->innermost();
-  if (__builtin_expect(innermost == nullptr, 0)) return record::detail::slow().next(place, nullptr);
+  if (__builtin_expect(innermost == nullptr, 0)) return record::detail::slow_next(place, nullptr);
   record::path_entry* const following = at->at_place(place.known_place());
-  if (__builtin_expect(!following->arrive(), 0)) return record::detail::slow().next(place, following);
+  if (__builtin_expect(!following->arrive(), 0)) return record::detail::slow_next(place, following);
   if (innermost->region != following)
     record::path_head::next(innermost, following, core::plain_counter::now());
 }
@@ -164,7 +163,7 @@ __attribute__((always_inline)) inline void visit(site& place) noexcept {
   const intptr_t offset = record::detail::here_offset();
   if (__builtin_expect(offset == 0, 0)) return;
   record::path_entry* const block = record::detail::head_at(offset)->at_place(place.known_place());
-  if (__builtin_expect(!block->arrive(), 0)) record::detail::slow().visit(place, block);
+  if (__builtin_expect(!block->arrive(), 0)) record::detail::slow_visit(place, block);
 }
 
 /// The same for a name known only at run time; costs about 10 ns.
@@ -187,7 +186,7 @@ inline void work(Number units) noexcept {
   const uint64_t counted = units > Number(0) ? static_cast<uint64_t>(units) : 0;
   record::path_frame* const innermost = record::detail::head_at(offset)->top;
   if (__builtin_expect(innermost != nullptr, 1)) record::detail::add(innermost->region->work, counted);
-  else record::detail::slow().work(counted);
+  else record::detail::slow_work(counted);
 }
 
 }  // namespace v0
