@@ -16,21 +16,12 @@ inline namespace v0 {
 namespace record {
 
 /// What a region object keeps. `entered` is the frame that path_head::enter returned, or the same address with the last
-/// bit set, which never is the innermost frame, so that the region takes the slow path at its end. 1: not recorded.
+/// bit set, which never is the innermost frame, so that the region takes the slow path at its end. `where` is null if the
+/// region is not recorded.
 struct opened {
   path_head* where;
   path_frame* entered;
 };
-
-namespace detail {
-// In which no frame is the innermost.
-__attribute__((visibility("hidden"))) inline constexpr path_head inert_head = {nullptr, nullptr, nullptr};
-}  // namespace detail
-
-inline path_frame* no_frame() noexcept { return reinterpret_cast<path_frame*>(uintptr_t(1)); }
-__attribute__((visibility("hidden"), always_inline)) inline opened not_recorded() noexcept {
-  return {const_cast<path_head*>(&detail::inert_head), no_frame()};
-}
 
 /// The place of a mark, for reports of regions that do not pair: the address of a site, or its number. An integer and
 /// not a class, which g++ would keep in memory.
