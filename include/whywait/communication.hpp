@@ -7,7 +7,7 @@
 
 #include <whywait/core/version.hpp>
 
-#include <whywait/mpi/communication.hpp>
+#include <whywait/data/finalize/communication_analysis.hpp>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -16,7 +16,7 @@ inline namespace v0 {
 namespace mpi {
 namespace detail {
 
-inline const bool analyses_data = (maker_of_data_analysis = &make_communication_analysis, true);
+inline const bool analyses_data = (finalize::detail::maker_of_data_analysis = &data::make_communication_analysis, true);
 
 }  // namespace detail
 }  // namespace mpi

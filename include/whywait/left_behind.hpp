@@ -10,7 +10,7 @@
 
 #include <whywait/core/version.hpp>
 
-#include <whywait/mpi/left_behind.hpp>
+#include <whywait/postmortem/report_left_behind.hpp>
 
 #ifdef WHYWAIT_DISABLE
 

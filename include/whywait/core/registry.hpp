@@ -3,12 +3,12 @@
 
 #include <whywait/core/clock.hpp>
 #include <whywait/core/code_source.hpp>
-#include <whywait/core/complaint.hpp>
 #include <whywait/core/kept_file.hpp>
 #include <whywait/core/module.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/settings.hpp>
 #include <whywait/core/site.hpp>
+#include <whywait/core/warning.hpp>
 
 #include <dlfcn.h>
 #include <link.h>
@@ -80,7 +80,7 @@ __attribute__((noinline, cold, visibility("hidden"))) inline void warn_of_versio
   dladdr(&whywait_v0_module, &own);
   const char* const missing = "(unknown module)";
   if (first_of_the_launch())
-    complain("two versions: ", other.dli_fname != nullptr ? other.dli_fname : missing, " was compiled with whywait ",
+    warn("two versions: ", other.dli_fname != nullptr ? other.dli_fname : missing, " was compiled with whywait ",
              number(card.version).text, ", ", own.dli_fname != nullptr ? own.dli_fname : missing, " with whywait ",
              number(packed_version()).text,
              card.attach != nullptr ? "; both record and the report is incomplete" : "; the marks of the first are not recorded",
@@ -160,7 +160,7 @@ __attribute__((visibility("hidden"))) inline void after_fork_in_child() noexcept
 
 inline settings read_settings(bool speaks) noexcept {
   return settings::from_environment([speaks](const bad_setting& bad) {
-    if (speaks) bad.complain();
+    if (speaks) bad.warn();
   });
 }
 

@@ -4,7 +4,7 @@
 #include <whywait/core/counter.hpp>
 #include <whywait/record/marks.hpp>
 #include <whywait/record/path_head.hpp>
-#include <whywait/record/site.hpp>
+#include <whywait/record/mark_site.hpp>
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,9 +5,9 @@
 #include <whywait/core/registry.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/record/location.hpp>
+#include <whywait/record/mark_site.hpp>
 #include <whywait/record/marks.hpp>
 #include <whywait/record/path_recorder.hpp>
-#include <whywait/record/site.hpp>
 
 #include <stddef.h>
 #include <stdint.h>
