@@ -16,12 +16,24 @@ inline namespace v0 {
 namespace record {
 
 /// What a region object keeps. `entered` is the frame that path_head::enter returned, or the same address with the last
-/// bit set, which never is the innermost frame, so that the region takes the slow path at its end. `where` is null if the
-/// region is not recorded.
+/// bit set, which never is the innermost frame, so that the region takes the slow path at its end. A
+/// region that is not recorded has a head without frames, and its address as `entered`.
 struct opened {
   path_head* where;
   path_frame* entered;
 };
+
+namespace detail {
+__attribute__((visibility("hidden"))) inline constexpr path_head inert_head = {nullptr, nullptr, nullptr};
+}  // namespace detail
+
+inline bool is_recorded(const path_head& at, const path_frame* entered) noexcept {
+  return static_cast<const void*>(entered) != static_cast<const void*>(&at);
+}
+__attribute__((visibility("hidden"), always_inline)) inline opened not_recorded() noexcept {
+  path_head* const none = const_cast<path_head*>(&detail::inert_head);
+  return {none, reinterpret_cast<path_frame*>(none)};
+}
 
 /// The place of a mark, for reports of regions that do not pair: the address of a site, or its number. An integer and
 /// not a class, which g++ would keep in memory.
@@ -86,12 +98,12 @@ __attribute__((visibility("hidden"), always_inline)) inline const mark_functions
 #define WHYWAIT_DETAIL_SLOW __attribute__((noinline, cold, visibility("hidden"))) inline
 WHYWAIT_DETAIL_SLOW opened slow_begin(site& place, path_entry* counted) noexcept { return slow().begin(place, counted); }
 WHYWAIT_DETAIL_SLOW void slow_end(path_head& at, path_frame* entered, marked_place place) noexcept {
-  slow().end(at, entered, place);
+  if (is_recorded(at, entered)) slow().end(at, entered, place);
 }
 WHYWAIT_DETAIL_SLOW void slow_list_outer(path_head& at) noexcept { slow().list_outer(at); }
 WHYWAIT_DETAIL_SLOW void slow_next_of(path_head& at, path_frame* entered, marked_place from, site& place,
                                        path_entry* counted) noexcept {
-  slow().next_of(at, entered, from, place, counted);
+  if (is_recorded(at, entered)) slow().next_of(at, entered, from, place, counted);
 }
 WHYWAIT_DETAIL_SLOW void slow_next(site& place, path_entry* counted) noexcept { slow().next(place, counted); }
 WHYWAIT_DETAIL_SLOW void slow_visit(site& place, path_entry* counted) noexcept { slow().visit(place, counted); }
