@@ -32,7 +32,7 @@ struct location : core::location_base {
   core::event_buffer<int32_t> needs;            ///< rank lists of sparse collectives
   uint64_t mismatched_ends = 0;                 ///< how often begin and end did not pair
   mismatch first_mismatch{};                    ///< the first of them
-  uint64_t begun[path_recorder::max_depth / 64] = {};  ///< a bit for each level that whywait::begin has opened
+  uint8_t begun[path_recorder::max_depth + 1];  ///< 1 for each level that whywait::begin has opened; zeroed pages
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
   bool looking_up = false;                      ///< the number of a place is being looked up
   void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data

@@ -97,20 +97,19 @@ inline void visit_slowly(location& at, uint32_t number) noexcept {
 inline void count_mismatch(location& at, mismatch::fault what, uint32_t ended) noexcept {
   if (at.mismatched_ends++ == 0) at.first_mismatch = mismatch{what, ended, at.path.innermost()};
 }
-/// The regions that whywait::begin has opened: a bit for each level.
+/// Whether whywait::begin has opened the region at a level. Levels beyond what is kept share one entry.
 inline void note_begun(location& at, uint32_t level, bool begun) noexcept {
-  if (level >= path_recorder::max_depth) return;
-  const uint64_t bit = uint64_t(1) << (level % 64);
-  at.begun[level / 64] = (at.begun[level / 64] & ~bit) | (begun ? bit : 0);
+  at.begun[level < path_recorder::max_depth ? level : path_recorder::max_depth] = begun;
 }
-/// How many regions of whywait::begin are open; `first`: the number of the outermost of them. For the thread itself, or
-/// once it has ended.
-inline uint32_t count_open_begins(const location& at, uint32_t& first) noexcept {
+/// Counts each region of whywait::begin that is still open as a mismatch, once. For the end of the run: by the thread
+/// itself, or after its end.
+inline void count_open_begins(location& at) noexcept {
   const uint32_t depth = at.path.depth() < path_recorder::max_depth ? at.path.depth() : path_recorder::max_depth;
-  uint32_t count = 0;
-  for (uint32_t level = 0; level < depth; ++level)
-    if ((at.begun[level / 64] >> (level % 64) & 1) != 0 && count++ == 0) first = at.path.open_region(level);
-  return count;
+  for (uint32_t level = 0; level < depth; ++level) {
+    if (at.begun[level] == 0) continue;
+    at.begun[level] = 0;
+    count_mismatch(at, mismatch::fault::never_ended, at.path.open_region(level));
+  }
 }
 /// Leaves every region deeper than `depth`.
 inline void leave_to(location& at, uint32_t depth) noexcept {
