@@ -11,7 +11,7 @@
 //   work           WHYWAIT_WORK
 //   dynamic        begin and end with a name known only at run time
 //   two_threads    region while another thread does the same on another processor
-//   so_linked, so_dlopened   region in a shared library
+//   so_linked, so_dlopened   region in a shared library; so_dynamic: begin and end there, as fast as in the program
 //   fenced         region with WHYWAIT_CLOCK=fenced, monotonic with CLOCK_MONOTONIC
 //   off            region with recording switched off, or inert: at most 1.5 ns; off_block: a block, at most 0.5 ns
 //   kernel_off     the kernel with inert blocks
@@ -33,6 +33,7 @@
 #include <vector>
 
 extern "C" void whywait_regions_linked(std::uint64_t times);
+extern "C" void whywait_named_regions(std::uint64_t times);
 
 namespace {
 
@@ -322,6 +323,7 @@ int main(int argc, char** argv) {
     rows.add("two_threads", [] { return together(); });
   }
   rows.add("so_linked", whywait_regions_linked);
+  rows.add("so_dynamic", whywait_named_regions);
   void* const module = dlopen(WHYWAIT_BENCHMARK_MODULE, RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) return std::fprintf(stderr, "%s\n", dlerror()), 1;
   rows.add("so_dlopened", reinterpret_cast<void (*)(std::uint64_t)>(dlsym(module, "whywait_regions_loaded")));

@@ -16,24 +16,14 @@ inline namespace v0 {
 namespace record {
 
 /// What a region object keeps. `entered` is the frame that path_head::enter returned, or the same address with the last
-/// bit set, which never is the innermost frame, so that the region takes the slow path at its end. A
-/// region that is not recorded has a head without frames, and its address as `entered`.
+/// bit set, which never is the innermost frame, so that the region takes the slow path at its end. Null:
+/// the region is not recorded.
 struct opened {
   path_head* where;
   path_frame* entered;
 };
 
-namespace detail {
-__attribute__((visibility("hidden"))) inline constexpr path_head inert_head = {nullptr, nullptr, nullptr};
-}  // namespace detail
-
-inline bool is_recorded(const path_head& at, const path_frame* entered) noexcept {
-  return static_cast<const void*>(entered) != static_cast<const void*>(&at);
-}
-__attribute__((visibility("hidden"), always_inline)) inline opened not_recorded() noexcept {
-  path_head* const none = const_cast<path_head*>(&detail::inert_head);
-  return {none, reinterpret_cast<path_frame*>(none)};
-}
+inline constexpr opened not_recorded = {nullptr, nullptr};
 
 /// The place of a mark, for reports of regions that do not pair: the address of a site, or its number. An integer and
 /// not a class, which g++ would keep in memory.
@@ -98,17 +88,25 @@ __attribute__((visibility("hidden"), always_inline)) inline const mark_functions
 #define WHYWAIT_DETAIL_SLOW __attribute__((noinline, cold, visibility("hidden"))) inline
 WHYWAIT_DETAIL_SLOW opened slow_begin(site& place, path_entry* counted) noexcept { return slow().begin(place, counted); }
 WHYWAIT_DETAIL_SLOW void slow_end(path_head& at, path_frame* entered, marked_place place) noexcept {
-  if (is_recorded(at, entered)) slow().end(at, entered, place);
+  slow().end(at, entered, place);
 }
 WHYWAIT_DETAIL_SLOW void slow_list_outer(path_head& at) noexcept { slow().list_outer(at); }
 WHYWAIT_DETAIL_SLOW void slow_next_of(path_head& at, path_frame* entered, marked_place from, site& place,
                                        path_entry* counted) noexcept {
-  if (is_recorded(at, entered)) slow().next_of(at, entered, from, place, counted);
+  slow().next_of(at, entered, from, place, counted);
 }
 WHYWAIT_DETAIL_SLOW void slow_next(site& place, path_entry* counted) noexcept { slow().next(place, counted); }
 WHYWAIT_DETAIL_SLOW void slow_visit(site& place, path_entry* counted) noexcept { slow().visit(place, counted); }
 WHYWAIT_DETAIL_SLOW void slow_work(uint64_t units) noexcept { slow().work(units); }
 #undef WHYWAIT_DETAIL_SLOW
+
+/// The same place. Its address is computed where this is called; else g++ holds it in a register during the whole scope.
+__attribute__((always_inline)) inline marked_place computed_here(marked_place place) noexcept {
+#if defined(__x86_64__)
+  __asm__("lea %1, %0" : "=r"(place) : "m"(*reinterpret_cast<const char*>(place)));
+#endif
+  return place;
+}
 
 inline marked_place place_of(site& place) noexcept { return reinterpret_cast<uintptr_t>(&place); }
 

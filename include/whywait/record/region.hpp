@@ -45,11 +45,12 @@ class [[nodiscard]] region {
   [[nodiscard]] explicit region(const Text& name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept
       : region(record::detail::name_of(site_kind::region, name, file, line)) {}
   __attribute__((always_inline)) ~region() {
+    if (__builtin_expect(opened_.entered == nullptr, 0)) return;
     record::path_head* const at = opened_.where;
     if (__builtin_expect_with_probability(at->is_innermost(opened_.entered), 1, 1.0)) {
       if (!at->leave(opened_.entered, core::plain_counter::now())) record::detail::slow_list_outer(*at);
     } else {
-      record::detail::slow_end(*at, opened_.entered, place_);
+      record::detail::slow_end(*at, opened_.entered, record::detail::computed_here(place_));
     }
   }
   region(const region&) = delete;
@@ -58,6 +59,7 @@ class [[nodiscard]] region {
   /// Ends this region here and begins `place` for the rest of the scope, with one clock reading (about 9 ns):
   /// for consecutive phases. The same place again is one more visit, about 1 ns.
   void next(site& place) noexcept {
+    if (opened_.entered == nullptr) return;
     record::path_head* const at = opened_.where;
     if (__builtin_expect(!at->is_innermost(opened_.entered), 0)) {
       record::detail::slow_next_of(*at, opened_.entered, place_, place, nullptr);
@@ -72,7 +74,7 @@ class [[nodiscard]] region {
   }
 
  protected:
-  explicit region(const record::dynamic_name& name) noexcept : opened_(record::not_recorded()), place_(0) {
+  explicit region(const record::dynamic_name& name) noexcept : opened_(record::not_recorded), place_(0) {
     if (record::detail::here_offset() == 0) return;
     uint32_t number = 0;
     opened_ = record::detail::slow().begin_named(name, true, number);
@@ -82,9 +84,10 @@ class [[nodiscard]] region {
  private:
   static __attribute__((always_inline)) record::opened begin(site& place) noexcept {
     const intptr_t offset = record::detail::here_offset();
-    record::opened made = record::not_recorded();
-    // Opaque, or g++ compiles the scope twice, with and without a region.
-    __asm__("" : "=r"(made.entered) : "0"(made.where));
+    record::opened made;
+    // Null where marks are inert, and opaque, or g++ compiles the scope twice, with and without a region.
+    __asm__("" : "=r"(made.entered) : "0"(offset));
+    __asm__("" : "=r"(made.where));  // any value there: it is not used
     if (__builtin_expect(offset != 0, 1)) {
       record::path_head* const at = record::detail::head_at(offset);
       if (__builtin_expect_with_probability(!at->enters_fast(), 0, 1.0)) {

@@ -68,7 +68,7 @@ inline uint32_t number_of(location& at, const dynamic_name& name) noexcept {
 // --- Each mark in any mode: the clock that was chosen, any depth.
 
 __attribute__((visibility("hidden"))) inline opened enter_slowly(location& at, uint32_t number) noexcept {
-  if (number == 0) return not_recorded();
+  if (number == 0) return not_recorded;
   const uint64_t now = core::cycle_clock::now();
   if (at.more != nullptr) at.more->enter(at, number, now);
   const uint32_t depth = at.path.enter(number, now);
@@ -143,7 +143,7 @@ inline location* known_location() noexcept {
 __attribute__((visibility("hidden"))) inline opened begin_mark(site& place, path_entry* counted) noexcept {
   take_back(known_location(), counted);
   location* const at = this_location();
-  return at != nullptr ? enter_slowly(*at, number_of(*at, place)) : not_recorded();
+  return at != nullptr ? enter_slowly(*at, number_of(*at, place)) : not_recorded;
 }
 __attribute__((visibility("hidden"))) inline void end_mark(path_head& head, path_frame* entered, marked_place place) noexcept {
   location& at = *head.owner;
@@ -176,7 +176,7 @@ __attribute__((visibility("hidden"))) inline void work_mark(uint64_t units) noex
 
 __attribute__((visibility("hidden"))) inline opened begin_named(const dynamic_name& name, bool scoped, uint32_t& number) noexcept {
   location* const at = this_location();
-  if (at == nullptr) return not_recorded();
+  if (at == nullptr) return not_recorded;
   number = number_of(*at, name);
   const opened entered = enter_slowly(*at, number);
   if (!scoped && number != 0) note_begun(*at, at->path.depth() - 1, true);

@@ -4,7 +4,7 @@
 #include <whywait/record/location.hpp>
 
 /// Whether the marks of this module take the fast path.
-inline bool goes_fast() {
+static inline bool goes_fast() {
   const whywait::record::path_head* const at = whywait::record::detail::here();
   return at != nullptr && at->enters_fast();
 }
