@@ -10,8 +10,8 @@
 #include "parts/coverage_kernel.hpp"
 
 #include <whywait/record.hpp>
-#include <whywait/record/coverage/arcs.hpp>
-#include <whywait/record/coverage/block_counts.hpp>
+#include <whywait/coverage/counters/arcs.hpp>
+#include <whywait/coverage/counters/block_counts.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -29,7 +29,7 @@ extern const kernel kernel_clang, kernel_clang_counters, kernel_clang_callbacks,
 
 namespace {
 
-namespace coverage = whywait::record::coverage;
+namespace coverage = whywait::coverage;
 
 struct variant {
   const char* name;

@@ -34,7 +34,7 @@
 
 namespace {
 
-namespace data = whywait::record::data;
+namespace data = whywait::data;
 
 const bool listening = (whywait::record::listen(), true);
 
@@ -119,7 +119,7 @@ void sync_event(benchmark::State& state) {
 BENCHMARK(sync_event)->Iterations(150000);
 
 void register_known(benchmark::State& state) {
-  std::deque<whywait::data> kept;
+  std::deque<whywait::registered_array> kept;
   static double many[1001];
   for (int i = 0; i != 1000; ++i) kept.emplace_back("many", many + 1 + i, whywait::shape(1));
   for (auto _ : state) {
@@ -265,10 +265,10 @@ void large(benchmark::State& state) {
   double* const second = large_array(1);
   const auto extent = whywait::shape(many);
   const auto registered = [&](const char* name, const double* array) {
-    return How == as::tracked ? whywait::data(name, array, extent)
-                              : How == as::sampled ? whywait::data::sampled(name, array, extent) : whywait::data();
+    return How == as::tracked ? whywait::registered_array(name, array, extent)
+                              : How == as::sampled ? whywait::registered_array::sampled(name, array, extent) : whywait::registered_array();
   };
-  const whywait::data one = registered("large", first), two = registered("other large", second);
+  const whywait::registered_array one = registered("large", first), two = registered("other large", second);
   const std::int64_t each = Loop == static_cast<void (*)(View, View)>(large_gather<View>) ||
                             Loop == static_cast<void (*)(View, View)>(large_scatter<View>) ? many / 16 : many;
   large_order();

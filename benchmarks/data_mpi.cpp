@@ -10,7 +10,7 @@
 //   registered_column     the same with a derived datatype, which is known
 
 #include <whywait/data.hpp>
-#include <whywait/sync/mpi/wrappers.hpp>
+#include <whywait/mpi/wrappers.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -20,7 +20,7 @@ double sent[64 * 64], received[64 * 64], other[64];
 
 template <bool Observed>
 void exchange(benchmark::State& state, MPI_Datatype type) {
-  whywait::sync::mpi::thread_state* const thread = whywait::sync::mpi::recording_thread();
+  whywait::mpi::thread_state* const thread = whywait::mpi::recording_thread();
   for (auto _ : state) {
     MPI_Request r[2];
     if (Observed) {

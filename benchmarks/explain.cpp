@@ -8,7 +8,7 @@
 // explained. Up to 4096 ranks, once; WHYWAIT_BENCH_RANKS=65536 asks for more (5 GB), each three times.
 #include "parts/explain_programs.hpp"
 
-#include <whywait/explain/ledger/virtual_clocks.hpp>
+#include <whywait/clocks/virtual_clocks.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 
 #include <benchmark/benchmark.h>
@@ -101,7 +101,7 @@ void grow(benchmark::State& state, bool is_tree) {
   const auto ranks = static_cast<std::int32_t>(state.range(0));
   const bool with_clocks = state.range(1) != 0;
   explain::options settings;
-  if (with_clocks) settings.clocks = &explain::virtual_clocks;
+  if (with_clocks) settings.clocks = &clocks::virtual_clocks;
   figures now = run(state, is_tree ? tree(ranks) : stencil(ranks), settings);
   now.operations = static_cast<double>(operations_of(is_tree, ranks, with_clocks));
   state.counters["operations_per_record"] = now.operations / now.records;

@@ -18,7 +18,7 @@
 // `mpi_null_reused` writes into pages that have been written before, to show the difference.
 
 #include <whywait/record.hpp>
-#include <whywait/sync/mpi/wrappers.hpp>
+#include <whywait/mpi/wrappers.hpp>
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>

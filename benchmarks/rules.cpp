@@ -9,6 +9,7 @@
 
 namespace {
 
+namespace base = whywait::base;
 namespace rules = whywait::rules;
 using rules::call_field;
 

@@ -108,7 +108,7 @@ class ocean {
   std::vector<double> psi_, next_;
   Errors multi_;
   double change_ = 0;
-  whywait::data psi_is_, next_is_, multi_is_;
+  whywait::registered_array psi_is_, next_is_, multi_is_;
 };
 
 // The same threads solve it in each version that is asked for, in turn, so that a machine that does other things as well slows down

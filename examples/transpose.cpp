@@ -128,7 +128,7 @@ class matrix {
   share mine_;
   std::vector<double> a_;  // all of it on each rank; own rows are valid, and what was received
   std::vector<double> norms_;
-  whywait::data registered_;
+  whywait::registered_array registered_;
 };
 
 // Seconds of the slowest rank.

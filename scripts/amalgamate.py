@@ -106,7 +106,7 @@ def forwarders(directory):
         if name in umbrellas():
             # what does not need MPI must compile without it
             contained.update({header: name for header in single(name)[1]
-                              if name != "mpi.hpp" or re.match(r"whywait/(sync/)?mpi[./]", header)})
+                              if name != "mpi.hpp" or re.match(r"whywait/(mpi[./]|finalize/|postmortem/)", header)})
     for name in rooms.headers():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ MOST_LINES = 400
 HEAVY = {"string", "vector", "atomic", "chrono", "mutex", "thread", "condition_variable", "functional", "memory",
          "map", "unordered_map", "algorithm", "string_view", "tuple", "variant", "optional", "future", "sstream"}
 NEVER = {"iostream"}
-MPI_HEADER = "whywait/sync/mpi/mpi_header.hpp"
+MPI_HEADER = "whywait/mpi/mpi_header.hpp"
 
 
 def reached(name, seen):
@@ -35,7 +35,7 @@ def check(name):
     lines = rooms.read(name)
     if room is None and name.split("/")[-1] not in rooms.UMBRELLAS:
         yield f"{path}:1: unknown umbrella: add it to UMBRELLAS of scripts/rooms.py"
-    if room is not None and room not in rooms.MAY_INCLUDE and room not in rooms.WIRING:
+    if room is not None and room not in rooms.MAY_INCLUDE:
         yield f"{path}:1: unknown room {room}: add it to MAY_INCLUDE of scripts/rooms.py"
         return
 
@@ -61,7 +61,7 @@ def check(name):
                 yield f"{here}: <mpi.h>: include <{MPI_HEADER}>, which leaves out its C++ bindings"
             if target in NEVER:
                 yield f"{here}: <{target}> must not be in a header"
-            if room in ("core", "record") and (target in HEAVY or target.startswith("boost/")):
+            if room in rooms.HOT - {"mpi"} and (target in HEAVY or target.startswith("boost/")):
                 yield f"{here}: <{target}> is too heavy for {room}/: every annotated file would pay for it"
             continue
         if line.kind == '"':
@@ -73,11 +73,8 @@ def check(name):
             continue
         other = rooms.room_of(target)
         umbrella = room is None
-        if other in rooms.WIRING and other != room and not (umbrella and name[len("whywait/"):] in rooms.WIRING[other]):
-            yield f"{here}: <{target}> is a part of {' and '.join(rooms.WIRING[other])}: nothing else may include it"
-            continue
-        if umbrella or (room in rooms.WIRING and other is not None):
-            continue  # they wire the rooms; what umbrellas may reach is checked below
+        if umbrella:
+            continue  # umbrellas join rooms; which ones they may reach is checked below
         if other is None:
             yield f"{here}: {room}/ includes the umbrella <{target}>"
         elif other != room and other not in rooms.MAY_INCLUDE[room]:
@@ -117,9 +114,20 @@ def cycles():
             yield from visit(name)
 
 
+def same_names():
+    """Headers of one base name: a reader who searches for a file must find one."""
+    seen = {}
+    for name in rooms.headers():
+        base = name.split("/")[-1]
+        if rooms.room_of(name) is not None and base in seen:
+            yield f"include/{name}:1: {seen[base]} has the same base name"
+        seen[base] = f"include/{name}"
+
+
 def findings():
     for name in rooms.headers():
         yield from check(name)
+    yield from same_names()
     yield from cycles()
 
 
@@ -136,23 +144,25 @@ def self_test():
                                             "whywait/record/b.hpp": ""}, "report/ must not include record/"),
         ("core includes a room", {"whywait/core/a.hpp": "#include <whywait/record/b.hpp>",
                                   "whywait/record/b.hpp": ""}, "may include: nothing"),
-        ("a room includes an umbrella", {"whywait/sync/a.hpp": "#include <whywait/record.hpp>",
+        ("a room includes an umbrella", {"whywait/mpi/a.hpp": "#include <whywait/record.hpp>",
                                          "whywait/record.hpp": ""}, "includes the umbrella"),
-        ("a part of an umbrella", {"whywait/report/a.hpp": "#include <whywait/mpi/b.hpp>",
-                                   "whywait/mpi/b.hpp": "#include <whywait/sync/mpi/c.hpp>",
-                                   "whywait/sync/mpi/c.hpp": ""}, "is a part of mpi.hpp"),
-        ("an include under #if", {"whywait/sync/a.hpp": "#if 1\n#include <whywait/core/b.hpp>\n#endif",
+        ("a cold room includes the end of a run", {"whywait/report/a.hpp": "#include <whywait/finalize/b.hpp>",
+                                                   "whywait/finalize/b.hpp": ""}, "report/ must not include finalize/"),
+        ("parts of one vertical room", {"whywait/data/marks/a.hpp": "#include <whywait/data/analysis/b.hpp>",
+                                        "whywait/data/analysis/b.hpp": ""}, "data/marks/ must not include data/analysis/"),
+        ("two headers of one name", {"whywait/core/a.hpp": "", "whywait/record/a.hpp": ""}, "the same base name"),
+        ("an include under #if", {"whywait/mpi/a.hpp": "#if 1\n#include <whywait/core/b.hpp>\n#endif",
                                   "whywait/core/b.hpp": ""}, "under #if"),
         ("an include in quotes", {"whywait/core/a.hpp": '#include "b.hpp"', "whywait/core/b.hpp": ""}, "write <"),
         ("a missing header", {"whywait/core/a.hpp": "#include <whywait/core/no.hpp>"}, "does not exist"),
-        ("a private header", {"whywait/sync/a.hpp": "#include <whywait/core/detail/b.hpp>",
+        ("a private header", {"whywait/mpi/a.hpp": "#include <whywait/core/detail/b.hpp>",
                               "whywait/core/detail/b.hpp": ""}, "is private to core/"),
         ("a heavy include", {"whywait/record/a.hpp": "#include <vector>"}, "too heavy"),
         ("iostream", {"whywait/report/a.hpp": "#include <iostream>"}, "must not be in a header"),
-        ("mpi.h elsewhere", {"whywait/sync/mpi/a.hpp": "#include <mpi.h>"}, "leaves out its C++ bindings"),
+        ("mpi.h elsewhere", {"whywait/mpi/a.hpp": "#include <mpi.h>"}, "leaves out its C++ bindings"),
         ("too long", {"whywait/core/a.hpp": "\n" * MOST_LINES}, "one idea per header"),
-        ("an umbrella that reaches too far", {"whywait/record.hpp": "#include <whywait/sync/a.hpp>",
-                                              "whywait/sync/a.hpp": ""}, "must do without sync/"),
+        ("an umbrella that reaches too far", {"whywait/record.hpp": "#include <whywait/mpi/a.hpp>",
+                                              "whywait/mpi/a.hpp": ""}, "must do without mpi/"),
         ("a ring", {"whywait/core/a.hpp": "#include <whywait/core/b.hpp>",
                     "whywait/core/b.hpp": "#include <whywait/core/a.hpp>"}, "a ring of includes"),
         ("a wrong guard", {"whywait/core/a.hpp": None}, "the guard must be WHYWAIT_CORE_A_HPP"),

@@ -1,4 +1,4 @@
-"""What the scripts know about the headers: the rooms, which may include which, and how to read a header."""
+"""The rooms of the headers, which may include which, and how to read a header."""
 import pathlib
 import re
 
@@ -6,35 +6,50 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TREE = ROOT / "include"
 SINGLE = ROOT / "single_include"
 
-# Room -> rooms it may include besides itself; the table of include/whywait/README.md.
+# Room -> rooms that it may include besides itself; the table of include/whywait/README.md. A vertical room (data, coverage)
+# has hot and cold parts in folders of their own; all other folders below a room belong to it.
 MAY_INCLUDE = {
+    # hot: runs inside the measured program
     "core": set(),
     "record": {"core"},
-    "sync": {"core", "record"},
-    "explain": {"core"},
-    "comm": {"core", "explain"},
-    "rules": {"core", "explain"},
-    "predict": {"core", "explain"},
-    "report": {"core", "explain", "comm", "rules", "predict"},
+    "data/marks": {"core", "record"},
+    "coverage/counters": {"core", "record"},
+    "mpi": {"core", "record", "data/marks", "coverage/counters"},
+    # cold: runs afterwards, from plain records
+    "base": {"core"},
+    "explain": {"core", "base"},
+    "clocks": {"core", "base", "explain"},
+    "rules": {"core", "base", "explain"},
+    "models": {"core", "base"},
+    "whatif": {"core", "base", "explain", "clocks", "models"},
+    "report": {"core", "base", "explain", "clocks", "rules", "whatif"},
+    "coverage/names": {"core", "base", "explain", "report"},
+    "data/analysis": {"core", "base", "explain"},
+    "data/report": {"core", "base", "explain", "data/analysis", "report"},
+    # both storeys: the end of a run
+    "finalize": {"core", "record", "mpi", "data/marks", "base", "explain", "clocks", "rules", "whatif", "report",
+                 "coverage/names"},
+    "data/finalize": {"core", "record", "mpi", "data/marks", "base", "explain", "data/analysis", "data/report", "report",
+                      "finalize"},
+    "postmortem": {"core", "record", "mpi", "base", "explain", "report", "finalize"},
 }
-HOT = {"core", "record", "sync"}
-COLD = set(MAY_INCLUDE) - HOT
+HOT = {"core", "record", "data/marks", "coverage/counters", "mpi"}
+BOTH = {"finalize", "data/finalize", "postmortem"}
+COLD = set(MAY_INCLUDE) - HOT - BOTH
 
-# Folders that hold the parts of umbrellas: they wire rooms like those, and only those may include them.
-WIRING = {"mpi": ("mpi.hpp", "communication.hpp", "left_behind.hpp")}
-
-# Umbrella -> rooms (or folders of rooms) that it must not reach, not even through others.
+# Umbrella -> rooms (or headers) that it must not reach, not even through others.
 UMBRELLAS = {
-    "record.hpp": COLD | {"sync", "mpi"},
-    "whywait.hpp": {"sync/mpi", "mpi"},
-    "mpi.hpp": {"comm"},  # takes long to compile: communication.hpp brings it
+    "record.hpp": COLD | BOTH | {"mpi"},
+    "whywait.hpp": {"mpi", "finalize", "postmortem", "data/finalize"},
+    "mpi.hpp": {"data/analysis", "data/report", "data/finalize"},  # communication.hpp includes them: they take long to compile
     "communication.hpp": set(),
-    "left_behind.hpp": {"sync/mpi/mpi_header.hpp"},  # reads what MPI programs left, without MPI
-    "thread.hpp": {"sync/mpi", "mpi"},
-    "data.hpp": COLD | {"mpi"},
-    "coverage.hpp": COLD | {"mpi"},
-    "rules.hpp": HOT - {"core"} | {"mpi"},
-    "predict.hpp": HOT - {"core"} | {"mpi"},
+    "left_behind.hpp": {"mpi/mpi_header.hpp"},  # reads what MPI programs left, without MPI
+    "thread.hpp": {"mpi"},
+    "data.hpp": COLD | BOTH,
+    "coverage.hpp": COLD | BOTH,
+    "rules.hpp": HOT - {"core"} | BOTH,
+    "models.hpp": HOT - {"core"} | BOTH | {"explain", "whatif"},
+    "whatif.hpp": HOT - {"core"} | BOTH,
     "testing.hpp": set(),
     "benchmark.hpp": set(),
 }
@@ -53,9 +68,12 @@ def headers():
 
 
 def room_of(name):
-    """Room of a header's name; None for an umbrella."""
+    """Room of a header's name, with its part for a vertical room (data/marks); None for an umbrella."""
     parts = name.split("/")
-    return parts[1] if len(parts) > 2 else None
+    if len(parts) <= 2:
+        return None
+    part = "/".join(parts[1:3])
+    return part if part in MAY_INCLUDE else parts[1]
 
 
 def guard_of(name):

@@ -4,7 +4,7 @@
 
 #include "explain_programs.hpp"
 
-#include <whywait/explain/ledger/virtual_clocks.hpp>
+#include <whywait/clocks/virtual_clocks.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 
 extern std::uint64_t basic_blocks;  // __sanitizer_cov_trace_pc of explain.cpp counts them
@@ -15,7 +15,7 @@ std::uint64_t operations_of(bool is_tree, std::int32_t ranks, bool with_clocks) 
   const std::vector<explain::rank_history> histories = views(stores);
   explain::simulated_transport transport(ranks);
   explain::options settings;
-  if (with_clocks) settings.clocks = &explain::virtual_clocks;
+  if (with_clocks) settings.clocks = &clocks::virtual_clocks;
   const std::uint64_t before = basic_blocks;
   const explain::outcome out = explain::explain(transport, histories, settings);
   return out.records == 0 ? 0 : basic_blocks - before;

@@ -5,7 +5,7 @@
 /// its own: then the report says why data was sent, where it is and who shares it. Without it, and without registered
 /// data, nothing of that is compiled or run. It takes a compiler about as long again as half of <whywait/mpi.hpp>.
 
-#include <whywait/mpi/communication.hpp>
+#include <whywait/data/finalize/communication_analysis.hpp>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -14,7 +14,7 @@ inline namespace v0 {
 namespace mpi {
 namespace detail {
 
-inline const bool analyses_data = (maker_of_data_analysis = &make_communication_analysis, true);
+inline const bool analyses_data = (finalize::detail::maker_of_data_analysis = &data::make_communication_analysis, true);
 
 }  // namespace detail
 }  // namespace mpi

@@ -12,11 +12,11 @@
 ///
 /// docs/coverage.md.
 
-#include <whywait/record/coverage/attributes.hpp>
-#include <whywait/record/coverage/callbacks.hpp>
-#include <whywait/record/coverage/clang_counters.hpp>
-#include <whywait/record/coverage/functions.hpp>
-#include <whywait/record/coverage/gcc_counters.hpp>
-#include <whywait/record/coverage/source.hpp>
+#include <whywait/coverage/counters/attributes.hpp>
+#include <whywait/coverage/counters/callbacks.hpp>
+#include <whywait/coverage/counters/clang_counters.hpp>
+#include <whywait/coverage/counters/functions.hpp>
+#include <whywait/coverage/counters/gcc_counters.hpp>
+#include <whywait/coverage/counters/source.hpp>
 
 #endif

@@ -15,9 +15,9 @@
 /// With WHYWAIT_DISABLE defined all of it is nothing. docs/data.md.
 
 #include <whywait/core/version.hpp>
-#include <whywait/record/data/macros.hpp>
-#include <whywait/record/data/marks.hpp>
-#include <whywait/record/data/off.hpp>
-#include <whywait/record/data/tracked.hpp>
+#include <whywait/data/marks/data_macros.hpp>
+#include <whywait/data/marks/data_marks.hpp>
+#include <whywait/data/marks/disabled_data_marks.hpp>
+#include <whywait/data/marks/tracked.hpp>
 
 #endif

@@ -6,35 +6,45 @@
 /// explains on standard error why the program waited. WHYWAIT_OUTPUT=prefix also writes prefix.json.
 /// docs/configuration.md has the settings; WHYWAIT_ENABLE=0 at run time or -DWHYWAIT_DISABLE switch it off.
 ///
-///     annotate -> record -> sync -> explain -> report
+///     annotate -> record -> mpi -> explain -> report
 ///
-/// This umbrella is the only place where the two storeys meet: the wrappers of sync/mpi/ call back into
-/// what is hung into them here.
+/// The MPI wrappers (mpi/) call the end of the run (finalize/) and the crash reports (postmortem/) through the hooks
+/// that are installed here.
 
-#include <whywait/mpi/analysis.hpp>
-#include <whywait/mpi/end.hpp>
-#include <whywait/mpi/explain.hpp>
-#include <whywait/mpi/timeline.hpp>
+#include <whywait/finalize/analysis.hpp>
+#include <whywait/finalize/explain_now.hpp>
+#include <whywait/finalize/take_timelines.hpp>
+#include <whywait/mpi/wrappers.hpp>
+#include <whywait/postmortem/abnormal_end.hpp>
 #include <whywait/record.hpp>
 #include <whywait/record/kept_details.hpp>
-#include <whywait/sync/mpi/wrappers.hpp>
-
-#ifndef WHYWAIT_DISABLE
 
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
+
+using finalize::explain;
+
+#ifndef WHYWAIT_DISABLE
+
+using finalize::take_timelines;
+
 namespace detail {
 
-// Before main, so that regions around MPI_Init are seen.
-inline const bool listening =
-    (record::keep_details(), record::listen(), sync::mpi::install(sync::mpi::hooks{&at_start, &at_finalize, &at_end, &at_epoch}), true);
+// Runs before main, so that regions around MPI_Init are recorded.
+inline const bool listening = [] {
+  record::keep_details();
+  record::listen();
+  install(hooks{&postmortem::at_start, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
+  return true;
+}();
 
 }  // namespace detail
+
+#endif  // WHYWAIT_DISABLE
+
 }  // namespace mpi
 }  // namespace v0
 }  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
 
 #endif

@@ -6,8 +6,8 @@
 Seconds depend on the machine, so what they follow is counted, with g++ 12 where time goes as this does: half of it into
 functions that stay (of <whywait/mpi.hpp> at -O2, about 12 ms each and 25 us for each byte), the rest into all that are
 instantiated first (of all umbrellas at -O0), many of them parts of std::vector. Who needs more room than there is here looks
-first at what is listed: a type that goes into a std::vector costs 80 to 150 ms (core::plain_vector a quarter), std::stable_sort 165
-(explain::sort_rarely 17), a std::unordered_map 100 (explain::key_map nothing), and a cold function that is not marked
+first at what is listed: a type that goes into a std::vector costs 80 to 150 ms (base::pod_vector a quarter), std::stable_sort 165
+(base::small_stable_sort 17), a std::unordered_map 100 (base::key_map nothing), and a cold function that is not marked
 [[gnu::cold]] is inlined like a hot one. Then raises the figure, knowingly.
 """
 import collections
@@ -19,7 +19,7 @@ import tools
 KB_AT_O2 = 1000
 FUNCTIONS_AT_O0 = 22_500
 
-ROOMS = "core record sync explain comm rules predict report mpi".split()
+ROOMS = "core record mpi base explain clocks rules whatif models data coverage report finalize postmortem".split()
 
 
 def functions(name):

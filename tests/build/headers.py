@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every header compiles alone and twice, without a warning; those for hot code also without exceptions and RTTI.
 
-    headers.py compiler -std=c++NN [options ...]              each header alone, but those of mpi/ and those that another header, a
+    headers.py compiler -std=c++NN [options ...]              each header alone, but those of finalize/ and postmortem/ and those that another header, a
                                                               unit test or an example includes first: they compile alone there
     headers.py --together compiler -std=c++NN [options ...]   all in one file: what another standard says of them
 """
@@ -13,7 +13,7 @@ import tools
 import rooms
 
 
-UNITY = re.compile("core|record|explain|rules")  # rooms whose tests are compiled together: only the first of them begins a file
+UNITY = re.compile("core|record|explain|clocks|rules")  # rooms whose tests are compiled together: only the first of them begins a file
 
 
 def first_include(path):
@@ -23,7 +23,7 @@ def first_include(path):
 
 
 def is_hot(name):
-    return rooms.room_of(name) in ("core", "record") or name == "whywait/record.hpp"
+    return rooms.room_of(name) in rooms.HOT - {"mpi"} or name == "whywait/record.hpp"
 
 
 def main():
@@ -38,15 +38,15 @@ def main():
         if code != 0:
             failures.append(f"all headers in one file, {' '.join(options)}:\n{messages}")
         tools.end(failures, f"{len(names)} headers compile together with {compiler}")
-    compiled = {first_include(path) for path in (*tools.ROOT.glob("tests/[0-9]_*/*.cpp"), *tools.ROOT.glob("examples/*.cpp"))
+    compiled = {first_include(path) for path in (*tools.ROOT.glob("tests/unit/*/*.cpp"), *tools.ROOT.glob("examples/*.cpp"))
                 if not UNITY.search(path.parent.name)}
     within = {True: set(), False: set()}  # [without exceptions and RTTI]: what nothing comes before in a header of the kind
     for name in names:
-        if rooms.room_of(name) != "mpi":
+        if rooms.room_of(name) not in rooms.BOTH:
             within[is_hot(name)].add(first_include(rooms.TREE / name))
     for name in names:
-        if rooms.room_of(name) == "mpi":
-            continue  # what wires all rooms takes longest, and is compiled with every example
+        if rooms.room_of(name) in rooms.BOTH:
+            continue  # these take longest, and every example compiles them
         hot = is_hot(name)
         if name in within[hot] or (name in compiled and not hot):
             continue

@@ -3,8 +3,8 @@
 #include "counted.hpp"
 
 #include <whywait/record.hpp>
-#include <whywait/record/coverage/source.hpp>
-#include <whywait/report/code_blocks.hpp>
+#include <whywait/coverage/counters/source.hpp>
+#include <whywait/coverage/names/code_blocks.hpp>
 
 #include <doctest/doctest.h>
 
@@ -20,6 +20,8 @@ namespace {
 
 namespace core = whywait::core;
 namespace record = whywait::record;
+namespace base = whywait::base;
+namespace coverage = whywait::coverage;
 namespace report = whywait::report;
 
 const bool listening = (record::listen(), true);
@@ -40,7 +42,7 @@ using visits = std::map<std::uint32_t, std::int64_t>;
 // What ran in this thread (or the process) since the last time.
 visits collect() {
   visits sum;
-  record::coverage::collect(*core::the_registry(), {&sum, [](void* self, const core::path_step& step) noexcept {
+  coverage::collect(*core::the_registry(), {&sum, [](void* self, const core::path_step& step) noexcept {
                                                       (*static_cast<visits*>(self))[step.block] +=
                                                           static_cast<std::int64_t>(step.visits);
                                                     }});
@@ -49,16 +51,16 @@ visits collect() {
 
 // The visits of a line of counted.cpp: one for each block that begins there and range that includes it.
 std::vector<std::int64_t> visits_of(const visits& ran, int line, const std::string& patterns = "") {
-  core::plain_vector<std::uint32_t> numbers;
+  base::pod_vector<std::uint32_t> numbers;
   for (const auto& step : ran) numbers.push_back(step.first);
-  const report::code_blocks blocks(core::the_registry()->sources, numbers, report::code_filter(patterns));
+  const coverage::code_blocks blocks(core::the_registry()->sources, numbers, coverage::code_filter(patterns));
   REQUIRE(blocks.problem() == "");
   std::map<core::stable_key, std::int64_t> sums;
   for (const auto& [number, count] : ran)
     for (const auto& term : blocks.code().find(number)) sums[term.block] += term.factor * count;
   std::vector<std::int64_t> result;
   for (const auto& [key, count] : sums) {
-    const report::place* const where = blocks.find(key);
+    const base::place* const where = blocks.find(key);
     REQUIRE(where != nullptr);
     CHECK(where->file.find("counted.cpp") != std::string::npos);
     if (line >= where->line && line <= where->last_line && count != 0) result.push_back(count);

@@ -4,7 +4,7 @@
 //     clang++-16 -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I include \
 //         tests/fuzz/predict_graph.cpp -o predict_graph
 //     ./predict_graph -max_len=400 -timeout=20 tests/fuzz/corpus/predict
-#include <whywait/predict.hpp>
+#include <whywait/models.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-using namespace whywait::predict;
+using namespace whywait::models;
 
 namespace {
 

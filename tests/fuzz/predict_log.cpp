@@ -1,7 +1,7 @@
 // Any traced calls become a log and answers, or an error with a number; so do damaged bytes of them.
 // Built and run as predict_graph.cpp.
-#include <whywait/predict/ask.hpp>
-#include <whywait/predict/records.hpp>
+#include <whywait/whatif/ask.hpp>
+#include <whywait/whatif/records.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -12,7 +12,8 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace whywait::predict;
+  using namespace whywait::models;
+  using namespace whywait::whatif;
   if (size < 8) return 0;
   std::vector<traced_line> lines(1u + data[0] % 5);
   for (std::size_t l = 0; l != lines.size(); ++l) {

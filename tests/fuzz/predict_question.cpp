@@ -1,6 +1,6 @@
 // Any text is a list of questions or an error with a number; what is read can be written and read again.
 // Built and run as predict_graph.cpp.
-#include <whywait/predict/question.hpp>
+#include <whywait/whatif/question.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,8 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace whywait::predict;
+  using namespace whywait::models;
+  using namespace whywait::whatif;
   std::vector<question> all;
   try {
     all = parse_questions(std::string(reinterpret_cast<const char*>(data), size));

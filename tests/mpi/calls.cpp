@@ -233,7 +233,7 @@ void completions() {
 
   MPI_Request receives[3], sends[3];
   for (int i = 0; i < 3; ++i) MPI_Irecv(&in[i], 1, MPI_INT, MPI_ANY_SOURCE, 20 + i, comm, &receives[i]);
-  const auto polls = whywait::sync::mpi::recording_thread()->failed_polls;
+  const auto polls = whywait::mpi::recording_thread()->failed_polls;
   const auto before = records().size();
   MPI_Testany(3, receives, &done, &flag_, MPI_STATUS_IGNORE);
   CHECK(flag_ == 0);
@@ -245,7 +245,7 @@ void completions() {
   CHECK(flag_ == 0);
   MPI_Request_get_status(receives[0], &flag_, MPI_STATUS_IGNORE);
   CHECK(flag_ == 0 && records().size() == before);
-  CHECK(whywait::sync::mpi::recording_thread()->failed_polls == polls + 5);
+  CHECK(whywait::mpi::recording_thread()->failed_polls == polls + 5);
   PMPI_Barrier(comm);
   MPI_Isend(&out[0], 1, MPI_INT, right, 20, comm, &sends[0]);
   MPI_Ibsend(&out[1], 1, MPI_INT, right, 21, comm, &sends[1]);
@@ -376,7 +376,7 @@ void collective_calls() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CHECK(whywait::sync::mpi::the_state() == nullptr);
+  CHECK(whywait::mpi::the_state() == nullptr);
   const double begin = now_ns();
   int flag_ = 1;
   MPI_Initialized(&flag_);
@@ -409,8 +409,8 @@ int main(int argc, char** argv) {
   }
   CHECK(postings.size() == process().last_posting && *postings.rbegin() == process().last_posting);
   MPI_Comm_free(&comm);
-  const whywait::sync::mpi::shared_clock clock = whywait::sync::mpi::finish_clock(process());
-  const auto all = whywait::sync::mpi::collect(process(), clock);
+  const whywait::mpi::shared_clock clock = whywait::finalize::finish_clock(process());
+  const auto all = whywait::finalize::collect(process(), clock);
   CHECK(all.locations.size() == 1 && all.locations[0].sites != nullptr && all.ranks == ranks && !all.closed);
   CHECK(all.communicators[0].size == ranks && all.communicators[1].size == 1 && all.communicators[1].rank == 0);
   CHECK(all.calls >= all.locations[0].records.size() / 3 && all.lost_records == 0);

@@ -3,8 +3,8 @@
 
 // For MPI test programs: a check that says what failed and where, on which rank, and readers of the records.
 
-#include <whywait/sync/mpi/collect.hpp>
-#include <whywait/sync/mpi/wrappers.hpp>
+#include <whywait/finalize/collect.hpp>
+#include <whywait/mpi/wrappers.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -41,8 +41,8 @@ inline const sync_record& last(unsigned back = 0) {
   auto all = records();
   return all[all.size() - 1 - back];
 }
-inline whywait::sync::mpi::state& process() { return *whywait::sync::mpi::the_state(); }
-inline const whywait::sync::mpi::known_communicator& communicator(const sync_record& r) {
+inline whywait::mpi::state& process() { return *whywait::mpi::the_state(); }
+inline const whywait::mpi::known_communicator& communicator(const sync_record& r) {
   return process().communicators[r.comm];
 }
 

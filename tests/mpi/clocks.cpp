@@ -43,7 +43,7 @@ struct own_clock {
 // The bracket of the instant that was read on both clocks: the ticks between the two readings of the closest pair. The last
 // readings are those of the round trips; rank 0, which made one for each of others', read its own clock beside another before.
 std::uint64_t closest_pair(int ranks) {
-  constexpr std::size_t rounds = whywait::sync::mpi::clock_sync<own_clock>::rounds;
+  constexpr std::size_t rounds = whywait::mpi::clock_sync<own_clock>::rounds;
   const std::vector<std::uint64_t>& all = own_clock::readings;
   const std::size_t begin = rank == 0 ? 0 : all.size() - 2 * rounds;
   const std::size_t end = rank == 0 ? all.size() - rounds * static_cast<std::size_t>(ranks - 1) : all.size();
@@ -64,8 +64,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  using whywait::sync::mpi::clock_sync;
-  using whywait::sync::mpi::shared_clock;
+  using whywait::mpi::clock_sync;
+  using whywait::mpi::shared_clock;
   if (whywait::core::cycle_clock::invariant()) {
     clock_sync<own_clock> clocks;
     double begin = now_ns();

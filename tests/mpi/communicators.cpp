@@ -15,7 +15,7 @@ namespace {
 std::map<whywait::core::stable_key, std::uint32_t> seen;
 
 std::uint32_t index_of(MPI_Comm comm) {
-  return whywait::sync::mpi::index_of(*whywait::sync::mpi::recording_thread(), comm);
+  return whywait::mpi::index_of(*whywait::mpi::recording_thread(), comm);
 }
 
 // Checks that all members agree and that the id is new; returns it.
@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
     else if (i % 3 == 1) MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &again);
     else MPI_Comm_dup(half, &again);
     ids.insert(check(again, "again"));
-    handles.insert(whywait::sync::mpi::bits_of(again));
+    handles.insert(whywait::mpi::bits_of(again));
     int value = 1;
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, again);
     CHECK(last().comm == index_of(again));

@@ -6,10 +6,10 @@
 
 #include "checks.hpp"
 
-#include <whywait/comm/classify.hpp>
+#include <whywait/data/analysis/classify.hpp>
 #include <whywait/data.hpp>
-#include <whywait/mpi/data_history.hpp>
-#include <whywait/sync/mpi/transport.hpp>
+#include <whywait/data/finalize/data_history.hpp>
+#include <whywait/finalize/mpi_transport.hpp>
 
 #include <cstring>
 #include <random>
@@ -33,8 +33,8 @@ int numbers[256];
 double plain[rows * columns];  // not registered
 unsigned field_number, numbers_number;
 
-const data_record& record(std::uint64_t i) { return ww::record::data::this_thread()->records.view()[i]; }
-std::uint64_t record_count() { return ww::record::data::this_thread()->records.size(); }
+const data_record& record(std::uint64_t i) { return ww::data::this_thread()->records.view()[i]; }
+std::uint64_t record_count() { return ww::data::this_thread()->records.size(); }
 
 struct expected {
   data_op op;
@@ -49,7 +49,7 @@ std::uint64_t seen = 0;
 
 /// The records since the last time are these. `what` is said if not.
 bool leaves(const char* what, std::initializer_list<expected> all) {
-  ww::record::data::this_thread()->flush();
+  ww::data::this_thread()->flush();
   std::uint64_t i = seen;
   bool same = record_count() - seen == all.size();
   for (const expected& e : all) {
@@ -327,7 +327,7 @@ void random_datatypes() {
       const data_record& found = record(before);
       bool good = found.begin == *touched.begin() && found.end == *touched.rbegin() + 1;
       if (!found.has(dflag::bounds)) ++(found.list() != nullptr ? listed : regular);
-      ww::comm::for_each_piece(ww::comm::region_of(found, sizeof arena), [&recorded](std::uint64_t begin, std::uint64_t end) {
+      ww::data::for_each_piece(ww::data::region_of(found, sizeof arena), [&recorded](std::uint64_t begin, std::uint64_t end) {
         for (; begin != end; ++begin) recorded.insert(begin);
       });
       good = good && (recorded == touched || (found.has(dflag::bounds) && process().data->patterns.lists.full()));
@@ -510,8 +510,8 @@ void windows() {
   double* base = nullptr;
   PMPI_Win_shared_query(window, 0, &size, &unit, &base);
   CHECK(base != nullptr && size == 64);
-  static ww::data array;
-  array = ww::data("shared", base, ww::shape(4 * ranks * (ranks + 1)));
+  static ww::registered_array array;
+  array = ww::registered_array("shared", base, ww::shape(4 * ranks * (ranks + 1)));
   shared_number = array.number();
   CHECK(shared_number != 0);
   WHYWAIT_WRITES("fill", ww::range(own, 8 * (rank + 1)));
@@ -531,7 +531,7 @@ void windows() {
 /// All of it matches: the analysis finds a sender for each receive and a receiver for each send.
 void together() {
   // only what both sides know of, from here on; before it some buffers were not registered
-  const ww::sync::mpi::collected_process all = ww::sync::mpi::collect(process(), ww::sync::mpi::finish_clock(process()));
+  const ww::finalize::collected_process all = ww::finalize::collect(process(), ww::finalize::finish_clock(process()));
   ww::explain::rank_history history;
   history.rank = all.rank;
   history.ranks = all.ranks;
@@ -544,9 +544,9 @@ void together() {
     for (std::uint32_t i = 0; l.sites != nullptr && i != l.sites->size(); ++i)
       history.locations.back().call_sites.push_back(core::combine(static_cast<std::uint64_t>((*l.sites)[i].call), i));
   }
-  ww::mpi::data_history of_process(process());
-  const ww::comm::rank_data& found = of_process.take(process(), history);
-  const ww::mpi::data_losses lost = of_process.losses(process());
+  ww::data::data_history of_process(process());
+  const ww::data::rank_data& found = of_process.take(process(), history);
+  const ww::data::data_losses lost = of_process.losses(process());
   CHECK(lost.records == 0 && lost.registrations == 0 && lost.unordered == 0);
   std::int64_t receives = 0, letters_seen = 0;
   for (std::uint64_t i = 0; i != found.locations[0].records.size(); ++i) {
@@ -569,8 +569,8 @@ void together() {
   CHECK(found.objects[numbers_number].memory == 0);
   std::int64_t total = 0;
   PMPI_Reduce(&receives, &total, 1, MPI_INT64_T, MPI_SUM, 0, comm);
-  ww::sync::mpi_transport transport(process().tool_comm);
-  const ww::comm::classified sums = ww::comm::classify(transport, &found, 1);
+  ww::finalize::mpi_transport transport(process().tool_comm);
+  const ww::data::classified sums = ww::data::classify(transport, &found, 1);
   if (rank != 0) return;
   std::int64_t transfers = 0;
   for (const auto& c : sums.classes) transfers += c.sums.count;
@@ -589,12 +589,12 @@ int main(int argc, char** argv) {
   right = (rank + 1) % ranks;
   left = (rank + ranks - 1) % ranks;
   MPI_Sendrecv(numbers, 1, MPI_INT, right, 8, plain, 1, MPI_INT, left, 8, comm, MPI_STATUS_IGNORE);  // before anything is registered
-  const ww::data a("field", &field[0][0], ww::shape(rows, columns)), b("numbers", numbers, ww::shape(256));
-  const ww::data c("letters", letters, ww::shape(1200));
+  const ww::registered_array a("field", &field[0][0], ww::shape(rows, columns)), b("numbers", numbers, ww::shape(256));
+  const ww::registered_array c("letters", letters, ww::shape(1200));
   letters_number = c.number();
   field_number = a.number();
   numbers_number = b.number();
-  CHECK(field_number != 0 && numbers_number != 0 && ww::record::data::this_thread() != nullptr);
+  CHECK(field_number != 0 && numbers_number != 0 && ww::data::this_thread() != nullptr);
   blocking();
   nonblocking();
   datatypes();

@@ -2,10 +2,10 @@
 // Communication classes and distributions found over MPI are those found over the simulated transport: the data records
 // of random programs are dealt to the ranks, as if they had been recorded there. A plain MPI program, nothing is intercepted.
 
-#include <whywait/comm/examine.hpp>
-#include <whywait/sync/mpi/transport.hpp>
+#include <whywait/data/analysis/examine.hpp>
+#include <whywait/finalize/mpi_transport.hpp>
 
-#include "../5_comm/reference_history.hpp"
+#include "../unit/data/reference_history.hpp"
 
 #include <cstdint>
 #include <cstdio>
@@ -15,10 +15,10 @@ namespace {
 
 using namespace ranks;
 
-bool same(const comm::classified& a, const comm::classified& b) {
+bool same(const data::classified& a, const data::classified& b) {
   if (a.classes.size() != b.classes.size() || a.unmatched != b.unmatched || a.ranks != b.ranks || a.mixed.size() != b.mixed.size()) return false;
   for (std::size_t i = 0; i != a.classes.size(); ++i) {
-    const comm::class_sums &x = a.classes[i].sums, &y = b.classes[i].sums;
+    const data::class_sums &x = a.classes[i].sums, &y = b.classes[i].sums;
     if (a.classes[i].key() != b.classes[i].key() || x.count != y.count || x.bytes != y.bytes || x.held != y.held || x.read_bytes != y.read_bytes ||
         x.pairs != y.pairs || x.most_hops != y.most_hops) {
       return false;
@@ -27,7 +27,7 @@ bool same(const comm::classified& a, const comm::classified& b) {
   return true;
 }
 
-bool same(const comm::placement_report& a, const comm::placement_report& b) {
+bool same(const data::placement_report& a, const data::placement_report& b) {
   if (a.arrays.size() != b.arrays.size() || a.loops.size() != b.loops.size() || a.uses.size() != b.uses.size()) return false;
   for (std::size_t i = 0; i != a.arrays.size(); ++i) {
     if (a.arrays[i].array != b.arrays[i].array || a.arrays[i].placed.text() != b.arrays[i].placed.text()) return false;
@@ -49,13 +49,13 @@ int main(int argc, char** argv) {
   std::size_t classes = 0;
   for (std::uint64_t seed = 1; seed != 40; ++seed) {
     reference::world program(seed, size, 150);
-    std::vector<comm::rank_data>& all = program.made.finished();
-    whywait::sync::mpi_transport transport(MPI_COMM_WORLD);
-    const comm::classified found = comm::classify(transport, &all[static_cast<std::size_t>(rank)], 1);
-    const comm::placement_report where = comm::examine(transport, &all[static_cast<std::size_t>(rank)], 1);
+    std::vector<data::rank_data>& all = program.made.finished();
+    whywait::finalize::mpi_transport transport(MPI_COMM_WORLD);
+    const data::classified found = data::classify(transport, &all[static_cast<std::size_t>(rank)], 1);
+    const data::placement_report where = data::examine(transport, &all[static_cast<std::size_t>(rank)], 1);
     if (rank != 0) continue;
     explain::simulated_transport simulated(size);
-    const bool agrees = same(found, comm::classify(simulated, all)) && same(where, comm::examine(simulated, all));
+    const bool agrees = same(found, data::classify(simulated, all)) && same(where, data::examine(simulated, all));
     if (!agrees) std::fprintf(stderr, "seed %d differs\n", static_cast<int>(seed));
     wrong += agrees ? 0 : 1;
     classes += found.classes.size();

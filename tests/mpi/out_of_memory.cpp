@@ -10,7 +10,7 @@
 // middle of the run (out_of_memory.py). The program itself must never notice, and one line says what happened.
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
-#include <whywait/sync/mpi/state.hpp>
+#include <whywait/mpi/process_state.hpp>
 
 #include <mpi.h>
 
@@ -109,7 +109,7 @@ void work_on_data() {
 }
 
 // What the hook of MPI_Finalize says on standard error.
-std::string heard(whywait::sync::mpi::state& process) {
+std::string heard(whywait::mpi::state& process) {
   char name[] = "/tmp/whywait_out_of_memory_XXXXXX";
   const int file = mkstemp(name), kept = dup(2);
   unlink(name);
@@ -135,8 +135,8 @@ void not_so(const char* what, const std::string& text) {
 }
 
 void often(unsigned seed, int programs) {
-  whywait::sync::mpi::state& process = *whywait::sync::mpi::the_state();
-  const whywait::sync::mpi::hooks hook = process.hook;
+  whywait::mpi::state& process = *whywait::mpi::the_state();
+  const whywait::mpi::hooks hook = process.hook;
   work_on_data();
   const auto again = [&] {
     const std::string text = heard(process);

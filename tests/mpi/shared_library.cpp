@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   auto before = records().size();
   CHECK(exchange_in_library(1) == ranks);
   CHECK(records().size() == before + 1 && last().call == mpi_call::Allreduce);
-  const auto& site = whywait::sync::mpi::recording_thread()->sites[last().site];
+  const auto& site = whywait::mpi::recording_thread()->sites[last().site];
   Dl_info info;
   CHECK(dladdr(site.address, &info) != 0 && info.dli_sname != nullptr &&
         std::strcmp(info.dli_sname, "exchange_in_library") == 0);

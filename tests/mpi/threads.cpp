@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
   if (!CHECK(displaced == 0)) std::fprintf(stderr, "%d of %zu messages displaced\n", displaced, serials.size());
   CHECK(process().requests.size() == 0 && process().messages.size() == 0 && process().open_wildcards == 0);
   int ambiguous = 0;
-  const auto all = whywait::sync::mpi::collect(process());
+  const auto all = whywait::finalize::collect(process());
   for (const auto& l : all.locations)
     for (std::uint64_t i = 0; i < l.records.size(); ++i) ambiguous += l.records[i].has(flag::ambiguous);
   CHECK(ambiguous == 0);

@@ -6,7 +6,7 @@
 #include "parts/late_snapshot.hpp"
 
 #include <whywait/core/registry.hpp>
-#include <whywait/mpi/timeline.hpp>
+#include <whywait/finalize/take_timelines.hpp>
 
 #include <mpi.h>
 
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
 
   namespace core = whywait::core;
   const core::registry& registry = *core::the_registry();
-  const std::vector<whywait::explain::location_timeline> threads = whywait::mpi::take_timelines(registry);
+  const std::vector<whywait::explain::location_timeline> threads = whywait::finalize::take_timelines(registry);
   MPI_Finalize();
   expect(threads.size() == 1, "one thread recorded");
   if (threads.size() != 1) return 1;
@@ -65,6 +65,6 @@ int main(int argc, char** argv) {
   }
   expect(found == expected, "the events are those of the program");
   if (failures != 0) std::fprintf(stderr, "found %s\n", found.c_str());
-  expect(whywait::mpi::take_timelines(registry)[0].events.empty(), "what was taken is gone");
+  expect(whywait::finalize::take_timelines(registry)[0].events.empty(), "what was taken is gone");
   return failures == 0 ? 0 : 1;
 }

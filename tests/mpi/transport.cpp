@@ -2,9 +2,9 @@
 // The explanation over MPI says the same as the one over the simulated transport: histories of random programs
 // are dealt to the ranks, as if they had been recorded there. A plain MPI program, nothing is intercepted.
 
-#include <whywait/sync/mpi/transport.hpp>
+#include <whywait/finalize/mpi_transport.hpp>
 
-#include "../4_explain/reference_simulation.hpp"
+#include "../unit/explain/reference_simulation.hpp"
 
 #include <cstdio>
 #include <string>
@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
   int rank = 0, ranks = 1, bad = 0, programs = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  whywait::sync::mpi_transport transport(MPI_COMM_WORLD);
+  whywait::finalize::mpi_transport transport(MPI_COMM_WORLD);
   const auto compare = [&](run& r, std::uint64_t seed) {
     const explain::outcome expected = r.explain();
     const std::vector<explain::rank_history> all = r.views();

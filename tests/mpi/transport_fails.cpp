@@ -3,8 +3,8 @@
 // One or two ranks fail anywhere in what a transport and its team do: all leave together, with the same reason, nothing
 // is left under way, and the same communicator then serves a round in which nobody fails. Plain MPI, nothing is intercepted.
 
-#include <whywait/sync/mpi/node.hpp>
-#include <whywait/sync/mpi/transport.hpp>
+#include <whywait/finalize/node.hpp>
+#include <whywait/finalize/mpi_transport.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,9 +17,9 @@
 
 namespace {
 
-using whywait::sync::mpi_transport;
-using whywait::sync::peer_failed;
-using whywait::sync::team;
+using whywait::finalize::mpi_transport;
+using whywait::finalize::peer_failed;
+using whywait::finalize::team;
 using packet = mpi_transport::packet;
 
 // What rank r does the n-th time it passes a place. Every place of a round has a name.
@@ -61,7 +61,7 @@ class a_round {
       pass("shared");
       expect(text == "said by rank 0", "share");
       expect(team_.lowest_of(rank >= ranks / 2) == ranks / 2 && team_.lowest_of(false) == -1, "lowest_of");
-      const whywait::sync::mpi::node_team node(team_);
+      const whywait::finalize::node_team node(team_);
       if (node)
         node->together([&] {
           pass("node");

@@ -2,10 +2,10 @@
 #define WHYWAIT_CORE_KEPT_FILE_HPP
 
 #include <whywait/core/clock.hpp>
-#include <whywait/core/complaint.hpp>
 #include <whywait/core/kept_layout.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/stable_key.hpp>
+#include <whywait/core/warning.hpp>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -242,12 +242,12 @@ class kept_file {
   [[gnu::cold]] void stop(int error) noexcept {
     if (header_->stopped != 0) return;
     __atomic_store_n(&header_->stopped, static_cast<uint32_t>(error != 0 ? error : ENOSPC), __ATOMIC_RELEASE);
-    complain("no more is kept in ", name_, " for the case of a crash: ", strerror(error));
+    warn("no more is kept in ", name_, " for the case of a crash: ", strerror(error));
   }
 
   [[gnu::cold]] bool refuse(const char* directory, bool speaks) noexcept {
     if (speaks)
-      complain("WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for the case of a crash");
+      warn("WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for the case of a crash");
     return false;
   }
   [[gnu::cold]] bool give_up(const char* temporary, const char* directory, bool speaks) noexcept {

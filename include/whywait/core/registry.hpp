@@ -3,11 +3,11 @@
 
 #include <whywait/core/clock.hpp>
 #include <whywait/core/code_source.hpp>
-#include <whywait/core/complaint.hpp>
 #include <whywait/core/kept_file.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/settings.hpp>
 #include <whywait/core/site.hpp>
+#include <whywait/core/warning.hpp>
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -174,7 +174,7 @@ inline void after_fork_in_child() noexcept {
 inline registry* make_registry() noexcept {
   const bool speaks = first_of_the_launch();
   const settings config = settings::from_environment([speaks](const bad_setting& bad) {
-    if (speaks) bad.complain();
+    if (speaks) bad.warn();
   });
   const clock_source clock =
       config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant() ? clock_source::monotonic

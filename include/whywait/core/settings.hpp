@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_CORE_SETTINGS_HPP
 #define WHYWAIT_CORE_SETTINGS_HPP
 
-#include <whywait/core/complaint.hpp>
+#include <whywait/core/warning.hpp>
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,11 +19,11 @@ struct bad_setting {
   const char* expected;  ///< null: there is no such variable
 
   /// One line on standard error. Any thread.
-  [[gnu::cold]] void complain() const noexcept {
+  [[gnu::cold]] void warn() const noexcept {
     if (expected != nullptr)
-      core::complain(name, "=", value, " is not understood (expected ", expected, "); the default holds");
+      core::warn(name, "=", value, " is not understood (expected ", expected, "); the default holds");
     else
-      core::complain(name, " is not a setting of whywait; it has no effect");
+      core::warn(name, " is not a setting of whywait; it has no effect");
   }
 };
 
@@ -45,7 +45,7 @@ struct settings {
   const char* rules = nullptr;                 ///< WHYWAIT_RULES: files of rules, separated by ':', or the word list
   const char* coverage = nullptr;              ///< WHYWAIT_COVERAGE: patterns of code to keep; none without it
   const char* crash = nullptr;                 ///< WHYWAIT_CRASH: folder where records outlive the process
-  const char* whatif = nullptr;                ///< WHYWAIT_WHATIF: questions to the run (predict::parse_questions)
+  const char* whatif = nullptr;                ///< WHYWAIT_WHATIF: questions to the run (whatif::parse_questions)
   const char* bad = nullptr;                   ///< name of the first variable that could not be used
 
   /// Calls use(name, member) for each setting that is a text: null if the variable is not set or empty.

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_ARRIVALS_HPP
 #define WHYWAIT_EXPLAIN_ARRIVALS_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/options.hpp>
@@ -27,8 +27,8 @@ class arrival_rule {
       std::int64_t sent_ns;
       std::size_t at;
     };
-    core::plain_vector<remembered> late;
-    core::plain_vector<arrival> result;
+    base::pod_vector<remembered> late;
+    base::pod_vector<arrival> result;
   };
 
   arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings, scratch& s)
@@ -36,8 +36,8 @@ class arrival_rule {
 
   /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record. The result is
   /// scratch.
-  const core::plain_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
-                                         const core::plain_vector<arrival>& collectives) {
+  const base::pod_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
+                                         const base::pod_vector<arrival>& collectives) {
     late_.clear();
     result_.clear();
     const location_history& location = rank_->locations[here_];
@@ -175,8 +175,8 @@ class arrival_rule {
   const rank_history* rank_;
   std::uint16_t here_;
   const options* settings_;
-  core::plain_vector<scratch::remembered>& late_;
-  core::plain_vector<arrival>& result_;
+  base::pod_vector<scratch::remembered>& late_;
+  base::pod_vector<arrival>& result_;
   std::int64_t latest_ns_ = INT64_MIN;
 };
 

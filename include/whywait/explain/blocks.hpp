@@ -1,10 +1,10 @@
 #ifndef WHYWAIT_EXPLAIN_BLOCKS_HPP
 #define WHYWAIT_EXPLAIN_BLOCKS_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
-#include <whywait/explain/key_map.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -64,9 +64,9 @@ class block_table {
     return intern(key);
   }
 
-  key_map numbers_;
-  key_map explained_;
-  core::plain_vector<name> names_;
+  base::key_map numbers_;
+  base::key_map explained_;
+  base::pod_vector<name> names_;
   std::vector<block_meaning> meanings_;
 };
 

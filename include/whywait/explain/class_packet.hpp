@@ -1,10 +1,10 @@
 #ifndef WHYWAIT_EXPLAIN_CLASS_PACKET_HPP
 #define WHYWAIT_EXPLAIN_CLASS_PACKET_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/class_sums.hpp>
 #include <whywait/explain/merge_scratch.hpp>
-#include <whywait/explain/packet.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -73,7 +73,7 @@ class class_reader {
     if (count != 0) std::memcpy(into.data(), shares_ + first * sizeof(location_share), count * sizeof(location_share));
   }
 
-  packet_reader in_;
+  base::packet_reader in_;
   const unsigned char* bytes_ = nullptr;
   const unsigned char* terms_ = nullptr;
   const unsigned char* shares_ = nullptr;
@@ -83,7 +83,7 @@ class class_reader {
 namespace detail {
 
 // Behind its terms, which are written; the head stands at `at`.
-inline void finish_class(packet& out, std::size_t at, packed_class& head, const merge_scratch& scratch) {
+inline void finish_class(base::packet& out, std::size_t at, packed_class& head, const merge_scratch& scratch) {
   head.waiters = static_cast<std::uint32_t>(scratch.waiters.size());
   head.causers = static_cast<std::uint32_t>(scratch.causers.size());
   std::memcpy(out.data() + at, &head, sizeof head);
@@ -91,7 +91,7 @@ inline void finish_class(packet& out, std::size_t at, packed_class& head, const 
   put_bytes(out, scratch.causers.data(), scratch.causers.size() * sizeof(location_share));
 }
 
-inline void join_class(packet& out, const class_reader& a, const class_reader& b, merge_scratch& scratch) {
+inline void join_class(base::packet& out, const class_reader& a, const class_reader& b, merge_scratch& scratch) {
   packed_class head = a.head();
   head.sums.add(b.head().sums);
   const std::size_t at = out.size();
@@ -128,17 +128,17 @@ inline void join_class(packet& out, const class_reader& a, const class_reader& b
 }  // namespace detail
 
 /// The classes of two packets, into `mine`.
-inline void join_classes(packet& mine, const unsigned char* data, std::size_t size, merge_scratch& scratch) {
-  packet& out = scratch.joined;
+inline void join_classes(base::packet& mine, const unsigned char* data, std::size_t size, merge_scratch& scratch) {
+  base::packet& out = scratch.joined;
   out.clear();
   out.reserve(mine.size() + size);
   class_reader a(mine.data(), mine.size()), b(data, size);
   while (!a.done() || !b.done()) {
     if (b.done() || (!a.done() && a.head().before(b.head()))) {
-      detail::put_bytes(out, a.bytes(), a.size());
+      base::put_bytes(out, a.bytes(), a.size());
       a.next();
     } else if (a.done() || b.head().before(a.head())) {
-      detail::put_bytes(out, b.bytes(), b.size());
+      base::put_bytes(out, b.bytes(), b.size());
       b.next();
     } else {
       detail::join_class(out, a, b, scratch);

@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_EXPLAIN_CLOCKS_HPP
 #define WHYWAIT_EXPLAIN_CLOCKS_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/core/stable_key.hpp>
-#include <whywait/explain/packet.hpp>
 #include <whywait/explain/transport_calls.hpp>
 
 #include <cstddef>
@@ -45,13 +45,13 @@ struct block_time {
 
 /// What is known about one location after the forward pass.
 struct explained_location {
-  explicit explained_location(core::memory_pool& memory) : caused(memory), notes(memory), path(memory) {}
-  const core::plain_vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
-  core::plain_vector<caused_wait> caused;                 ///< who waited for it, by record
-  core::plain_vector<wait_note> notes;                    ///< by record
+  explicit explained_location(base::memory_pool& memory) : caused(memory), notes(memory), path(memory) {}
+  const base::pod_vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
+  base::pod_vector<caused_wait> caused;                 ///< who waited for it, by record
+  base::pod_vector<wait_note> notes;                    ///< by record
   std::int64_t startup_ns = 0;                     ///< before recording began, since the first rank's began
   std::int64_t end_ns = INT64_MIN;
-  core::plain_vector<block_time> path;                    ///< its causal path into its end
+  base::pod_vector<block_time> path;                    ///< its causal path into its end
 };
 
 /// The virtual clocks of one rank, as its engine sees them, in the order of the calls.
@@ -60,13 +60,13 @@ class rank_clocks {
   virtual ~rank_clocks() = default;
 
   /// One collective operation of which this rank is the home: all who took part, by rank.
-  virtual void meet(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs) = 0;
+  virtual void meet(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) = 0;
   /// Tells them what follows from that: packet_part::give and need, for `hear` there.
   virtual void tell(outbox_call to) = 0;
-  virtual void hear(std::uint32_t part, packet_reader& in) = 0;
+  virtual void hear(std::uint32_t part, base::packet_reader& in) = 0;
   /// The messages of one location by record, and what made it wait.
   virtual void messages(std::uint16_t location, const message_match* matches, std::size_t count,
-                        const core::plain_vector<arrival>& arrivals) = 0;
+                        const base::pod_vector<arrival>& arrivals) = 0;
   /// Every location in turn, after the forward pass.
   virtual void explained(std::uint16_t location, explained_location what) = 0;
   /// Before the classes are summed; borrowed. `number`: of this rank in it.

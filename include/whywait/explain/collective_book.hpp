@@ -1,11 +1,11 @@
 #ifndef WHYWAIT_EXPLAIN_COLLECTIVE_BOOK_HPP
 #define WHYWAIT_EXPLAIN_COLLECTIVE_BOOK_HPP
 
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/collectives.hpp>
-#include <whywait/explain/key_map.hpp>
 #include <whywait/explain/postings.hpp>
-#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace explain {
 /// and at home the instances that are not complete. Not thread safe.
 class collective_book {
  public:
-  collective_book(const rank_history& rank, core::memory_pool& pool)
+  collective_book(const rank_history& rank, base::memory_pool& pool)
       : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool) {}
 
   /// Collectives whose order the explanation counts. Comm_create_group is called by the group only, freeing a
@@ -45,7 +45,7 @@ class collective_book {
   }
 
   /// `numbers`: scratch, empty before the first `note` and after `seal`.
-  void note(key_map& numbers, record_place here, const core::sync_record& r, const location_walk& walk) {
+  void note(base::key_map& numbers, record_place here, const core::sync_record& r, const location_walk& walk) {
     if (!counts(r) || r.comm >= rank_->communicators.size()) return;
     const communicator& comm = rank_->communicators[r.comm];
     if (comm.id == 0 || comm.inter) return;
@@ -67,10 +67,10 @@ class collective_book {
 
   /// Several threads may take part in turn; what counts is the order in which the process called MPI. Call
   /// once, after the last `note`.
-  void seal(key_map& numbers) {
+  void seal(base::key_map& numbers) {
     for (const ordinal& o : ordinals_) numbers.erase(o.comm);
     const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
-    if (!std::is_sorted(own_.begin(), own_.end(), before)) sort_rarely(own_, before);
+    if (!std::is_sorted(own_.begin(), own_.end(), before)) small_stable_sort(own_, before);
   }
 
   /// To the homes. Fills no packet much beyond `room` bytes; what is left is for the next call.
@@ -106,10 +106,10 @@ class collective_book {
         ++ordinals_[c.comm].next;
         continue;
       }
-      packet& out = to(home);
+      base::packet& out = to(home);
       if (out.size() >= room) return;
       ++ordinals_[c.comm].next;
-      put(out, packet_part::participation);
+      put(out, base::packet_part::participation);
       put(out, p);
       for (std::uint32_t k = 0; k != p.needs_count; ++k) {
         put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k]);
@@ -120,7 +120,7 @@ class collective_book {
   }
 
   /// The home's side of one participant; the reader stands behind the part's kind.
-  void take(std::int32_t source, packet_reader& in) {
+  void take(std::int32_t source, base::packet_reader& in) {
     auto p = in.get<participant>();
     p.world = source;
     p.needs_first = static_cast<std::uint32_t>(needs_.size());
@@ -134,20 +134,20 @@ class collective_book {
   template <class Outbox>
   void answer(std::int64_t threshold_ns, bool rest, Outbox&& to, rank_clocks* clocks) {
     if (here_.size() == seen_ && !rest) return;
-    sort_rarely(here_, [](const participant& a, const participant& b) {
+    small_stable_sort(here_, [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
       return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.rank < b.rank;
     });
     std::size_t kept = 0;
-    core::plain_vector<std::int32_t> needs = needs_.sibling();
+    base::pod_vector<std::int32_t> needs = needs_.sibling();
     for (std::size_t i = 0; i != here_.size();) {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
       if (rest || j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0))) {
         const collective_rule rule(here_.data() + i, j - i, needs_, threshold_ns);
         rule([&](const participant& p, const arrival& a) {
-          packet& out = to(p.world);
-          put(out, packet_part::answer);
+          base::packet& out = to(p.world);
+          put(out, base::packet_part::answer);
           put(out, p.location);
           put(out, a);
         });
@@ -183,12 +183,12 @@ class collective_book {
   };
 
   const rank_history* rank_;
-  core::plain_vector<ordinal> ordinals_;
-  core::plain_vector<call> own_;
+  base::pod_vector<ordinal> ordinals_;
+  base::pod_vector<call> own_;
   std::size_t told_ = 0;  ///< of own_
-  core::plain_vector<participant> here_;
+  base::pod_vector<participant> here_;
   std::size_t seen_ = 0;  ///< of here_: sorted, of instances that are not complete
-  core::plain_vector<std::int32_t> needs_;
+  base::pod_vector<std::int32_t> needs_;
 };
 
 }  // namespace explain

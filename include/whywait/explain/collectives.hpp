@@ -1,11 +1,11 @@
 #ifndef WHYWAIT_EXPLAIN_COLLECTIVES_HPP
 #define WHYWAIT_EXPLAIN_COLLECTIVES_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/packet.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
-#include <whywait/explain/packet.hpp>
-#include <whywait/explain/sorting.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct participant {
 /// sorted by rank; answers are made with `answer(participant, arrival)`. O(n log n), sparse ones + needs.
 class collective_rule {
  public:
-  collective_rule(const participant* all, std::size_t count, const core::plain_vector<std::int32_t>& needs,
+  collective_rule(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
                   std::int64_t threshold_ns)
       : all_(all), count_(count), needs_(&needs), threshold_ns_(threshold_ns) {}
 
@@ -163,10 +163,10 @@ class collective_rule {
     if (root == nullptr) return;
     // A library may hand the data on through other ranks. If one of them came between the root and the end
     // of p's call, p may have waited for it as well; its part is not in w, so say that the tree is hidden.
-    core::plain_vector<std::int64_t> enters;
+    base::pod_vector<std::int64_t> enters;
     enters.reserve(count_);
     for (std::size_t i = 0; i != count_; ++i) enters.push_back(all_[i].enter_ns);
-    sort_rarely(enters);
+    small_stable_sort(enters);
     for (std::size_t i = 0; i != count_; ++i) {
       const participant& p = all_[i];
       if (&p == root || !has(p, core::sync_flag::consumes)) continue;
@@ -217,7 +217,7 @@ class collective_rule {
 
   const participant* all_;
   std::size_t count_;
-  const core::plain_vector<std::int32_t>* needs_;
+  const base::pod_vector<std::int32_t>* needs_;
   std::int64_t threshold_ns_;
 };
 

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_ENGINE_HPP
 #define WHYWAIT_EXPLAIN_ENGINE_HPP
 
+#include <whywait/base/sorting.hpp>
 #include <whywait/explain/arrivals.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/collective_book.hpp>
@@ -9,7 +10,6 @@
 #include <whywait/explain/merging.hpp>
 #include <whywait/explain/messages.hpp>
 #include <whywait/explain/presentation.hpp>
-#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -30,9 +30,9 @@ class rank_engine {
   /// What pass 1 needs while it looks at one rank; all ranks of a process share it.
   struct scratch {
     posting_lists::scratch postings;
-    key_map communicators;
-    core::plain_vector<std::uint32_t> places;
-    core::plain_vector<message_match> matches;
+    base::key_map communicators;
+    base::pod_vector<std::uint32_t> places;
+    base::pod_vector<message_match> matches;
     arrival_rule::scratch rule;
   };
 
@@ -87,7 +87,7 @@ class rank_engine {
   void announce(Outbox&& to, std::size_t room) {
     std::size_t begin = 0;
     for (const reply& r : replies_) {
-      detail::put_bytes(to(r.rank), reply_bytes_.data() + begin, r.end - begin);
+      base::put_bytes(to(r.rank), reply_bytes_.data() + begin, r.end - begin);
       begin = r.end;
     }
     replies_.clear();
@@ -105,23 +105,23 @@ class rank_engine {
 
   // Stages 1 and 2, consume.
   void hear(std::int32_t source, const unsigned char* data, std::size_t size) {
-    packet_reader in(data, size);
+    base::packet_reader in(data, size);
     while (!in.empty()) {
       switch (const auto part = in.get<std::uint32_t>()) {
-        case packet_part::sends:
+        case base::packet_part::sends:
           messages_.match_sends(source, in, reply_bytes_);
           break;
-        case packet_part::receives:
+        case base::packet_part::receives:
           messages_.match_replies(source, in);
           break;
-        case packet_part::unmet:
+        case base::packet_part::unmet:
           messages_.take_unmet(source, in);
           break;
-        case packet_part::participation:
+        case base::packet_part::participation:
           collectives_.take(source, in);
           break;
-        case packet_part::give:
-        case packet_part::need:
+        case base::packet_part::give:
+        case base::packet_part::need:
           clocks_->hear(part, in);
           break;
         default: {
@@ -148,10 +148,10 @@ class rank_engine {
       std::size_t last = first;
       while (last != s.matches.size() && s.matches[last].location == l) ++last;
       const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
-      core::plain_vector<arrival>& answers = answers_[l];
-      if (!std::is_sorted(answers.begin(), answers.end(), earlier)) sort_rarely(answers, earlier);
+      base::pod_vector<arrival>& answers = answers_[l];
+      if (!std::is_sorted(answers.begin(), answers.end(), earlier)) small_stable_sort(answers, earlier);
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, s.rule);
-      const core::plain_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
+      const base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
         clocks_->messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
@@ -168,10 +168,10 @@ class rank_engine {
   forward_pass& forward() noexcept { return *forward_; }
 
   // Before stage 3, rank after rank, in steps.
-  static constexpr int approach_steps = 1 + forward_pass::approach_steps;
-  void approach(int step) const noexcept {
-    if (step == 0) return core::approach(&forward_, sizeof forward_);
-    if (forward_ != nullptr) forward_->approach(step - 1);
+  static constexpr int prefetch_steps = 1 + forward_pass::prefetch_steps;
+  void prefetch(int step) const noexcept {
+    if (step == 0) return base::prefetch(&forward_, sizeof forward_);
+    if (forward_ != nullptr) forward_->prefetch(step - 1);
   }
 
   /// After stages 3 and 4, when nothing is left to do for it or for others: tells the virtual clocks what they want to know
@@ -192,9 +192,9 @@ class rank_engine {
   bool finished() const noexcept { return merging_ != nullptr; }
 
   // Stage 5: merging.
-  packet pack_result() {
+  base::packet pack_result() {
     take_meanings();
-    packet out;
+    base::packet out;
     for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
                                  totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
       put(out, v);
@@ -205,7 +205,7 @@ class rank_engine {
   }
   void merge_result(const unsigned char* data, std::size_t size) {
     take_meanings();
-    packet_reader in(data, size);
+    base::packet_reader in(data, size);
     totals_.locations += in.get<std::int64_t>();
     totals_.records += in.get<std::int64_t>();
     totals_.waiting_ns += in.get<std::int64_t>();
@@ -243,7 +243,7 @@ class rank_engine {
     }
     result.waits = present(presented, *settings_);
     take_meanings();
-    core::plain_vector<core::stable_key> used;
+    base::pod_vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {
         used.push_back(t.block);
@@ -254,7 +254,7 @@ class rank_engine {
     for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
     for (const what_if_answer& a : result.savings) used.push_back(a.question.changes[0].block);
     if (clocks_ != nullptr) clocks_->mark_savings(result);
-    sort_rarely(used);
+    small_stable_sort(used);
     for (const block_meaning& m : meanings_) {
       if (std::binary_search(used.begin(), used.end(), m.key)) result.meanings.push_back(m);
     }
@@ -282,7 +282,7 @@ class rank_engine {
     sort_meanings();
   }
   void sort_meanings() {
-    sort_short(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
+    base::sort_short(meanings_, [](const block_meaning& a, const block_meaning& b) { return a.key < b.key; });
   }
 
   const rank_history* rank_;
@@ -296,9 +296,9 @@ class rank_engine {
   std::unique_ptr<forward_pass> forward_;
   merge_book* merging_ = nullptr;
   std::size_t number_ = 0;  ///< in `merging_`
-  core::plain_vector<reply> replies_;
-  packet reply_bytes_;
-  std::vector<core::plain_vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
+  base::pod_vector<reply> replies_;
+  base::packet reply_bytes_;
+  std::vector<base::pod_vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
   std::vector<block_meaning> meanings_;
   bool meant_ = false;
   outcome totals_;

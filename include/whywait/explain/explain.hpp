@@ -21,7 +21,7 @@ namespace detail {
 // Whether all ranks together have far more blocks and call sites than any of them. Then one numbering for all would make
 // the profile of each as long as what all others ran.
 [[gnu::cold]] inline bool little_in_common(const rank_history* histories, std::size_t count) {
-  key_map all;
+  base::key_map all;
   std::size_t most = 0;
   for (std::size_t i = 0; i != count; ++i) {
     std::size_t mine = 0;
@@ -67,11 +67,11 @@ namespace detail {
   first_pass = {};
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().request(to, room); },
                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                       at(i).forward().take_requests(source, packet_reader(data, size));
+                       at(i).forward().take_requests(source, base::packet_reader(data, size));
                      });
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().promise(to, room); },
                      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-                       at(i).forward().take_promises(packet_reader(data, size));
+                       at(i).forward().take_promises(base::packet_reader(data, size));
                      });
   // Where a process hosts many ranks, each goes on to its classes at once, while it is in the cache.
   transport.forward(
@@ -84,7 +84,7 @@ namespace detail {
       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
         if (!at(i).finished()) at(i).forward().receive(source, data, size);
       },
-      [&](std::int32_t i, int step) { at(i).approach(step); }, rank_engine::approach_steps);
+      [&](std::int32_t i, int step) { at(i).prefetch(step); }, rank_engine::prefetch_steps);
   for (std::size_t i = 0; i != count; ++i) {
     if (!engines[i].finished()) engines[i].finish(merging, i);
   }
@@ -94,7 +94,7 @@ namespace detail {
     merging.propose();
     transport.reduce([&](std::int32_t) { return merging.pack(); },
                      [&](std::int32_t, const unsigned char* data, std::size_t size) { merging.merge(data, size); });
-    packet leaders;
+    base::packet leaders;
     transport.broadcast([&](std::int32_t) { return merging.pack(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
                           if (i == 0) leaders.assign(data, data + size);  // the same for all
@@ -128,7 +128,7 @@ namespace detail {
 ///                                         to(rank) is the empty packet for that rank, to be filled up to about
 ///                                         `room` bytes; what was consumed may lead to more in the next round
 ///   forward(advance(i, post) -> finished, receive(i, source, data, size))   until all are finished
-///                                         with many ranks it may take approach(i, step) and the number of steps, too:
+///                                         with many ranks it may take prefetch(i, step) and the number of steps, too:
 ///                                         see transport_calls.hpp
 ///   reduce(pack(i), merge(i, data, size)) binomial tree to rank 0
 ///   broadcast(pack(i) on rank 0, take(i, data, size) on all)

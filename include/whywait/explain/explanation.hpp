@@ -2,7 +2,7 @@
 #define WHYWAIT_EXPLAIN_EXPLANATION_HPP
 
 #include <whywait/core/stable_key.hpp>
-#include <whywait/explain/ledger/question.hpp>
+#include <whywait/explain/clock_question.hpp>
 #include <whywait/explain/picture.hpp>
 
 #include <cstddef>

@@ -1,12 +1,12 @@
 #ifndef WHYWAIT_EXPLAIN_FOLDING_HPP
 #define WHYWAIT_EXPLAIN_FOLDING_HPP
 
+#include <whywait/base/sorting.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/merged_class.hpp>
 #include <whywait/explain/messages.hpp>
 #include <whywait/explain/shape_leaders.hpp>
-#include <whywait/explain/sorting.hpp>
 #include <whywait/explain/wait_class.hpp>
 
 #include <algorithm>
@@ -101,7 +101,7 @@ template <class Entry, class Key, class Add>
            imbalance_ns += more.imbalance_ns;
            visits += more.visits;
          });
-  sort_rarely(run, [](const critical_block& a, const critical_block& b) {
+  base::small_stable_sort(run, [](const critical_block& a, const critical_block& b) {
     return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
   });
 }
@@ -115,7 +115,7 @@ template <class Entry, class Key, class Add>
            short_ns += more.short_ns;
            long_ns += more.long_ns;
          });
-  sort_rarely(blocks, [](const delay_cost& a, const delay_cost& b) {
+  base::small_stable_sort(blocks, [](const delay_cost& a, const delay_cost& b) {
     const std::int64_t x = a.short_ns + a.long_ns, y = b.short_ns + b.long_ns;
     return x != y ? x > y : a.block < b.block;
   });
@@ -155,7 +155,7 @@ template <class Entry, class Key, class Add>
   add_by(savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
          [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
   for (what_if_answer& a : savings) a.total_ns = run.total_ns - a.saving_ns;
-  sort_rarely(savings, [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+  base::small_stable_sort(savings, [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
 }
 
 }  // namespace detail

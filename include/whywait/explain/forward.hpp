@@ -1,12 +1,12 @@
 #ifndef WHYWAIT_EXPLAIN_FORWARD_HPP
 #define WHYWAIT_EXPLAIN_FORWARD_HPP
 
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/clocks.hpp>
-#include <whywait/explain/key_map.hpp>
 #include <whywait/explain/links.hpp>
 #include <whywait/explain/location_path.hpp>
-#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -51,7 +51,7 @@ class forward_pass {
   }
 
   /// What this location has to wait for. Call before `request`.
-  void expect(std::uint16_t location, const core::plain_vector<arrival>& arrivals) {
+  void expect(std::uint16_t location, const base::pod_vector<arrival>& arrivals) {
     lane& l = lanes_[location];
     l.arrivals = arrivals;
     l.path.expect(l.arrivals);
@@ -62,11 +62,11 @@ class forward_pass {
   template <class Outbox>
   void request(Outbox&& to, std::size_t room) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
-      const core::plain_vector<arrival>& arrivals = lanes_[l].arrivals;
+      const base::pod_vector<arrival>& arrivals = lanes_[l].arrivals;
       for (std::size_t& at = lanes_[l].asked; at != arrivals.size(); ++at) {
         const arrival& a = arrivals[at];
         if (!takes_over(a)) continue;
-        packet& out = to(a.causer_rank);
+        base::packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
         links_.of(a.causer_rank);  // counted from now on: `advance` makes room for so many
         put(out,
@@ -77,12 +77,12 @@ class forward_pass {
     }
   }
 
-  void take_requests(std::int32_t source, packet_reader in) {
+  void take_requests(std::int32_t source, base::packet_reader in) {
     const std::uint32_t link = links_.of(source);
     while (!in.empty()) {
       const auto r = in.get<snapshot_request>();
       if (r.causer_location >= lanes_.size()) continue;
-      core::plain_vector<service>& services = lanes_[r.causer_location].services;
+      base::pod_vector<service>& services = lanes_[r.causer_location].services;
       if (services.empty()) services.reserve(16);
       services.emplace_back();  // not copied there: what was just written piece by piece is slow to read as a whole
       service& wish = services.back();
@@ -111,11 +111,11 @@ class forward_pass {
       };
       for (lane& l : lanes_) {
         sort_by_record(l.services, rank_->locations[static_cast<std::size_t>(&l - lanes_.data())].records.size());
-        if (!std::is_sorted(l.services.begin(), l.services.end(), before)) sort_rarely(l.services, before);
+        if (!std::is_sorted(l.services.begin(), l.services.end(), before)) small_stable_sort(l.services, before);
       }
     }
     for (lane& l : lanes_) {
-      const core::plain_vector<arrival>& arrivals = l.arrivals;
+      const base::pod_vector<arrival>& arrivals = l.arrivals;
       for (; l.promised != l.services.size(); ++l.promised) {
         service& s = l.services[l.promised];
         for (; l.passed != arrivals.size() && arrivals[l.passed].record < s.record; ++l.passed) {
@@ -130,7 +130,7 @@ class forward_pass {
             s.mode = snapshot_mode::own;
           } else if (last->causer_rank == link.rank && last->causer_record <= s.waiter_record &&
                      s.waiter_record - last->causer_record <= kept_records) {
-            packet& out = to(link.rank);
+            base::packet& out = to(link.rank);
             if (out.size() >= room) return;
             s.mode = snapshot_mode::relative;
             s.base = last->causer_record;
@@ -144,7 +144,7 @@ class forward_pass {
     }
   }
 
-  void take_promises(packet_reader in) {
+  void take_promises(base::packet_reader in) {
     while (!in.empty()) lanes_.front().keep.push_back(in.get<std::uint32_t>());
   }
 
@@ -156,7 +156,7 @@ class forward_pass {
       ready_ = true;
       for (lane& l : lanes_) {
         l.path.begin(links_.size() + 1);
-        if (!l.keep.empty()) sort_rarely(l.keep);
+        if (!l.keep.empty()) small_stable_sort(l.keep);
         if (!l.scouted) continue;
         l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
                                         *blocks_, nullptr, *scratch_));
@@ -186,20 +186,20 @@ class forward_pass {
 
   /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in four steps
   /// between which the others take theirs.
-  static constexpr int approach_steps = 4;
-  void approach(int step) const noexcept {
-    if (step == 0) return core::approach(this, sizeof *this);
+  static constexpr int prefetch_steps = 4;
+  void prefetch(int step) const noexcept {
+    if (step == 0) return base::prefetch(this, sizeof *this);
     if (step == 1) {
-      links_.approach();
+      links_.prefetch();
       if (lanes_.empty()) return;
       const lane& l = lanes_.front();
       const auto* const begin = reinterpret_cast<const char*>(&l);
-      return core::approach(begin, static_cast<std::size_t>(reinterpret_cast<const char*>(&l.scout) - begin));
+      return base::prefetch(begin, static_cast<std::size_t>(reinterpret_cast<const char*>(&l.scout) - begin));
     }
     if (lanes_.empty()) return;  // nothing is left of that rank
     const lane& l = lanes_.front();
-    if (step == 2) core::approach(l.services.data() + l.served, sizeof(service));
-    l.path.approach(step - 2);
+    if (step == 2) base::prefetch(l.services.data() + l.served, sizeof(service));
+    l.path.prefetch(step - 2);
   }
 
   /// Afterwards, once: what the virtual clocks want to know about each location.
@@ -229,19 +229,19 @@ class forward_pass {
     snapshot_mode mode;
   };
   struct kept_path {
-    explicit kept_path(core::memory_pool& pool) : profile(pool) {}
+    explicit kept_path(base::memory_pool& pool) : profile(pool) {}
     std::uint32_t uses = 0;
     path_profile profile;
   };
   struct lane {
-    lane(location_path p, core::memory_pool& pool)
+    lane(location_path p, base::memory_pool& pool)
         : arrivals(pool), services(pool), keep(pool), path(std::move(p)), paths(pool), free(pool) {}
     state path_at = between_records, scout_at = done;
     bool scouted = false;
     std::size_t served = 0;
-    core::plain_vector<arrival> arrivals;
-    core::plain_vector<service> services;    ///< by record
-    core::plain_vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
+    base::pod_vector<arrival> arrivals;
+    base::pod_vector<service> services;    ///< by record
+    base::pod_vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
     std::size_t kept = 0;
     location_path path;
     // From here on what is not needed again and again.
@@ -250,13 +250,13 @@ class forward_pass {
     std::size_t asked = 0, promised = 0;   ///< how many arrivals, how many services the exchanges have done
     std::size_t passed = 0;                ///< arrivals before the services that are done
     const arrival* last = nullptr;         ///< the last of those that takes over a path
-    key_map paths;  ///< record + 1 -> place of the path that is kept
+    base::key_map paths;  ///< record + 1 -> place of the path that is kept
     std::vector<kept_path> places;
-    core::plain_vector<std::uint32_t> free;
+    base::pod_vector<std::uint32_t> free;
   };
 
   // Stable, into a list that is as long as it has to be. Whose record does not exist is left to the other sort.
-  void sort_by_record(core::plain_vector<service>& services, std::uint64_t records) {
+  void sort_by_record(base::pod_vector<service>& services, std::uint64_t records) {
     bool sorted = true;
     std::uint32_t latest = 0;
     for (const service& s : services) {
@@ -265,11 +265,11 @@ class forward_pass {
       latest = s.record;
     }
     if (sorted) return;
-    core::plain_vector<std::uint32_t>& places = scratch_->places;
+    base::pod_vector<std::uint32_t>& places = scratch_->places;
     places.assign(static_cast<std::size_t>(records) + 1, 0);
     for (const service& s : services) ++places[s.record + 1];
     for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
-    core::plain_vector<service> all = services.sibling();
+    base::pod_vector<service> all = services.sibling();
     all.resize(services.size());
     for (const service& s : services) all[places[s.record]++] = s;
     services.swap(all);
@@ -282,7 +282,7 @@ class forward_pass {
     links_.send_snapshot(
         s.link,
         {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
-        [&path](packet& out) { return path.write(out); }, post);
+        [&path](base::packet& out) { return path.write(out); }, post);
   }
 
   // `uses`: of the path as it is now.
@@ -357,7 +357,7 @@ class forward_pass {
         const std::int32_t causer = a->causer_rank;
         if (head.mode == snapshot_mode::relative) {
           const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
-          if (base == key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
+          if (base == base::key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
           path.adopt(*a, &l.places[base].profile);
           if (--l.places[base].uses == 0) {
             l.paths.erase(std::uint64_t{head.base} + 1);

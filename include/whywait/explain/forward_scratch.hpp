@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
 #define WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/explain/merge_scratch.hpp>
 #include <whywait/explain/options.hpp>
-#include <whywait/explain/packet.hpp>
 #include <whywait/explain/path_profile.hpp>
 #include <whywait/explain/snapshot.hpp>
 
@@ -59,16 +59,16 @@ struct forward_scratch {
   }
 
   merge_scratch merging;  ///< first: its memory pool outlives what takes from it
-  core::plain_vector<slot> slots;          ///< of what is not used yet
-  core::plain_vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
+  base::pod_vector<slot> slots;          ///< of what is not used yet
+  base::pod_vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
   slot taken;
 
   path_profile incoming;                     ///< the causer's path
-  core::plain_vector<std::uint32_t> numbers; ///< of the blocks of the last one that came, at their places
+  base::pod_vector<std::uint32_t> numbers; ///< of the blocks of the last one that came, at their places
   wait_instance instance;
   std::vector<std::uint32_t> term_blocks;  ///< of instance.terms
-  core::plain_vector<std::uint32_t> places;  ///< where the services of each record begin
-  packet out;
+  base::pod_vector<std::uint32_t> places;  ///< where the services of each record begin
+  base::packet out;
 
  private:
   void drop(slot& s) noexcept {

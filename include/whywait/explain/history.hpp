@@ -1,13 +1,13 @@
 #ifndef WHYWAIT_EXPLAIN_HISTORY_HPP
 #define WHYWAIT_EXPLAIN_HISTORY_HPP
 
+#include <whywait/base/nearest.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/core/chunked_view.hpp>
 #include <whywait/core/overhead.hpp>
 #include <whywait/core/path_order.hpp>
-#include <whywait/core/plain_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
-#include <whywait/explain/nearest.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -30,7 +30,7 @@ struct clock_map {
   std::int64_t since_origin(std::uint64_t ticks) const noexcept { return static_cast<std::int64_t>(ticks - origin); }
   /// Of ticks since the origin.
   std::int64_t at(std::int64_t ticks) const noexcept {
-    return nearest(static_cast<double>(ticks) * ns_per_tick + offset_ns);
+    return base::nearest(static_cast<double>(ticks) * ns_per_tick + offset_ns);
   }
 };
 
@@ -81,7 +81,7 @@ class counted_code {
 
   /// Numbers must come in ascending order, each once. `line`: for the order of the path, the first number that is of the
   /// same line; 0: not for it.
-  void add(std::uint32_t number, const core::plain_vector<term>& terms, std::uint32_t line = 0) {
+  void add(std::uint32_t number, const base::pod_vector<term>& terms, std::uint32_t line = 0) {
     numbers_.push_back(number);
     lines_.push_back(line);
     terms_.append(terms.data(), terms.size());
@@ -105,10 +105,10 @@ class counted_code {
     return found == numbers_.end() || *found != number ? numbers_.size() : static_cast<std::size_t>(found - numbers_.begin());
   }
 
-  core::plain_vector<std::uint32_t> lines_;
-  core::plain_vector<std::uint32_t> numbers_;
-  core::plain_vector<std::size_t> ends_;
-  core::plain_vector<term> terms_;
+  base::pod_vector<std::uint32_t> lines_;
+  base::pod_vector<std::uint32_t> numbers_;
+  base::pod_vector<std::size_t> ends_;
+  base::pod_vector<term> terms_;
 };
 
 /// What one rank brings to the explanation.

@@ -1,15 +1,15 @@
 #ifndef WHYWAIT_EXPLAIN_LEADER_SEARCH_HPP
 #define WHYWAIT_EXPLAIN_LEADER_SEARCH_HPP
 
-#include <whywait/core/approach.hpp>
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/prefetch.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/class_sums.hpp>
-#include <whywait/explain/key_map.hpp>
 #include <whywait/explain/merge_scratch.hpp>
 #include <whywait/explain/options.hpp>
 #include <whywait/explain/shape_leaders.hpp>
-#include <whywait/explain/sorting.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -50,7 +50,7 @@ class leader_search {
   std::uint32_t slot(std::size_t number) const noexcept { return slots_[number]; }
 
   /// The earliest of every key that has no leader yet, as it travels, by key.
-  void propose(packet& out) {
+  void propose(base::packet& out) {
     if (!grouped_) group();
     for (const group_range& g : groups_) {
       if (g.begin != g.end) write(out, all_[g.best]);
@@ -58,7 +58,7 @@ class leader_search {
   }
 
   /// One round: each class that still looks for a leader joins that of its key, if it is near.
-  void settle(const packet& leaders) {
+  void settle(const base::packet& leaders) {
     const std::uint32_t round = round_++;
     std::size_t at = 0;
     for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
@@ -88,10 +88,10 @@ class leader_search {
   // Once: all candidates by key, the groups too.
   void group() {
     grouped_ = true;
-    core::plain_vector<std::uint32_t> order(groups_.size()), place(groups_.size());
+    base::pod_vector<std::uint32_t> order(groups_.size()), place(groups_.size());
     for (std::uint32_t g = 0; g != order.size(); ++g) order[g] = g;
     sort_short(order, [this](std::uint32_t a, std::uint32_t b) { return groups_[a].key < groups_[b].key; });
-    core::plain_vector<group_range> sorted;
+    base::pod_vector<group_range> sorted;
     sorted.reserve(groups_.size());
     std::uint32_t begin = 0;
     for (const std::uint32_t g : order) {
@@ -100,7 +100,7 @@ class leader_search {
       begin += groups_[g].end;
     }
     groups_.swap(sorted);
-    core::plain_vector<candidate> all(all_.size());
+    base::pod_vector<candidate> all(all_.size());
     for (candidate c : all_) {
       c.group = place[c.group];
       all[groups_[c.group].end++] = c;
@@ -128,15 +128,15 @@ class leader_search {
   }
   [[gnu::cold]] bool before_by_name(const candidate& a, const candidate& b) const {
     if (alike(a, b)) return false;
-    packet first, second;
+    base::packet first, second;
     write(first, a);
     write(second, b);
     return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
   }
 
   // As it travels; the shape is by name.
-  [[gnu::cold]] void write(packet& out, const candidate& c) const {
-    core::plain_vector<shape_entry> named;
+  [[gnu::cold]] void write(base::packet& out, const candidate& c) const {
+    base::pod_vector<shape_entry> named;
     named.reserve(c.size);
     for (const share* s = c.shape; s != c.shape + c.size; ++s) {
       named.push_back({(*c.blocks)[s->block].block, (*c.blocks)[s->block].within, s->part});
@@ -145,12 +145,12 @@ class leader_search {
       return a.block != b.block ? a.block < b.block : a.within < b.within;
     });
     put(out, shape_leader{groups_[c.group].key, c.first_ns, c.sums->wait_ns, c.sums->count, 0, c.size});
-    detail::put_bytes(out, named.data(), named.size() * sizeof(shape_entry));
+    base::put_bytes(out, named.data(), named.size() * sizeof(shape_entry));
   }
 
   // The first of an earlier epoch that covers it; with all slots taken that of the rest.
   [[gnu::cold]] std::uint32_t slot_among_earlier(core::stable_key key, const candidate& c) const {
-    packet named;
+    base::packet named;
     write(named, c);
     const leader_reader mine(named.data(), named.size());
     std::uint32_t slot = 0;
@@ -166,7 +166,7 @@ class leader_search {
     const block_table* known = nullptr;
     std::uint32_t left = g.begin;
     for (std::uint32_t i = g.begin; i != g.end; ++i) {
-      if (i + 8 < g.end) core::approach(all_[i + 8].shape, all_[i + 8].size * sizeof(share));
+      if (i + 8 < g.end) base::prefetch(all_[i + 8].shape, all_[i + 8].size * sizeof(share));
       const candidate c = all_[i];
       if (c.blocks != known) {
         forget();
@@ -189,12 +189,12 @@ class leader_search {
 
   // A shape into the scratch, by number of the block; what is unknown here is left out.
   void spread(shape_view shape, const block_table& blocks) {
-    core::plain_vector<double>& parts = scratch_->parts;
+    base::pod_vector<double>& parts = scratch_->parts;
     if (parts.size() < blocks.size()) parts.resize(blocks.size(), 0);
     for (std::size_t i = 0; i != shape.size(); ++i) {
       const shape_entry e = shape[i];
       const std::uint32_t b = blocks.find(e.block, e.within);
-      if (b == key_map::none) continue;
+      if (b == base::key_map::none) continue;
       parts[b] = e.share;
       scratch_->order.push_back(b);
     }
@@ -211,7 +211,7 @@ class leader_search {
     return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
   }
   [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
-    packet named;
+    base::packet named;
     write(named, c);
     return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
   }
@@ -219,10 +219,10 @@ class leader_search {
   const options* settings_;
   const shape_leaders* earlier_;
   merge_scratch* scratch_;
-  key_map numbers_;  ///< of a key: its group before they are by key
-  core::plain_vector<group_range> groups_;   ///< in the order of meeting; grouped: by key
-  core::plain_vector<candidate> all_;        ///< grouped: by key
-  core::plain_vector<std::uint32_t> slots_;  ///< by number
+  base::key_map numbers_;  ///< of a key: its group before they are by key
+  base::pod_vector<group_range> groups_;   ///< in the order of meeting; grouped: by key
+  base::pod_vector<candidate> all_;        ///< grouped: by key
+  base::pod_vector<std::uint32_t> slots_;  ///< by number
   std::uint32_t round_ = 0;
   bool grouped_ = false;
 };

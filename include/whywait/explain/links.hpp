@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_EXPLAIN_LINKS_HPP
 #define WHYWAIT_EXPLAIN_LINKS_HPP
 
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/packet.hpp>
 #include <whywait/explain/forward_scratch.hpp>
-#include <whywait/explain/key_map.hpp>
-#include <whywait/explain/packet.hpp>
 #include <whywait/explain/snapshot.hpp>
 
 #include <cstddef>
@@ -82,7 +82,7 @@ class link_book {
     link& l = links_[number];
     traffic& t = l.of(head.mode);
     ++t.sent;
-    packet& out = *out_;
+    base::packet& out = *out_;
     out.resize(sizeof snapshot_kind + sizeof head);
     head.entries = write(out);
     std::memcpy(out.data(), &snapshot_kind, sizeof snapshot_kind);
@@ -93,7 +93,7 @@ class link_book {
   }
 
   void take(std::int32_t source, const unsigned char* data, std::size_t size) {
-    packet_reader in(data, size);
+    base::packet_reader in(data, size);
     const std::uint32_t number = of(source);
     while (!in.empty()) {
       const auto kind = in.get<std::uint32_t>();
@@ -118,7 +118,7 @@ class link_book {
     } else {
       if (inbox_.size() == 0) return false;
       found = inbox_.find(wanted);
-      if (found == key_map::none) return false;
+      if (found == base::key_map::none) return false;
       inbox_.erase(wanted);
     }
     scratch_->take(found);
@@ -144,10 +144,10 @@ class link_book {
     full_.clear();
   }
 
-  void approach() const noexcept {
-    if (numbers_.size() != 0) numbers_.approach();
-    if (inbox_.size() != 0) inbox_.approach();
-    core::approach(links_.data(), links_.size() * sizeof(link));
+  void prefetch() const noexcept {
+    if (numbers_.size() != 0) numbers_.prefetch();
+    if (inbox_.size() != 0) inbox_.prefetch();
+    base::prefetch(links_.data(), links_.size() * sizeof(link));
   }
 
   /// Everything was sent and every acknowledgement that will come has come.
@@ -183,13 +183,13 @@ class link_book {
   }
 
   std::int32_t own_;
-  key_map numbers_;  ///< by rank, if there are more than a few
-  core::plain_vector<link> links_;
-  core::plain_vector<std::uint32_t> full_;
+  base::key_map numbers_;  ///< by rank, if there are more than a few
+  base::pod_vector<link> links_;
+  base::pod_vector<std::uint32_t> full_;
   std::uint64_t latest_key_ = 0;  ///< of the snapshot that came last, if it was not used yet: mostly there is no other
   std::uint32_t latest_ = 0;      ///< its slot
-  key_map inbox_;                 ///< the slot of each other one that was not used yet
-  packet* out_;  ///< what is being sent
+  base::key_map inbox_;                 ///< the slot of each other one that was not used yet
+  base::packet* out_;  ///< what is being sent
   forward_scratch* scratch_;
 };
 

@@ -57,18 +57,18 @@ class location_path {
     // What it will need stands together, and apart from that of other ranks.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
     if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
-    step_blocks_.resize(marked_blocks_, key_map::none);
-    call_blocks_.resize(here_->call_sites.size(), key_map::none);
+    step_blocks_.resize(marked_blocks_, base::key_map::none);
+    call_blocks_.resize(here_->call_sites.size(), base::key_map::none);
     spend(blocks_->startup(), 1, rank_->begin_ns - earliest_ns_, 0);
     if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
   /// Who it waits for, by record; borrowed.
-  void expect(const core::plain_vector<arrival>& arrivals) {
+  void expect(const base::pod_vector<arrival>& arrivals) {
     arrivals_ = &arrivals;
     if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
   }
-  const core::plain_vector<arrival>& arrivals() const noexcept { return *arrivals_; }
+  const base::pod_vector<arrival>& arrivals() const noexcept { return *arrivals_; }
   const path_profile& profile() const noexcept { return profile_; }
 
   /// Goes to the beginning of the next record. At the end: takes the last steps, reports, returns false.
@@ -88,26 +88,26 @@ class location_path {
   bool partial() const noexcept { return here_->dropped > 0; }
 
   /// Its memory is needed soon: in `step` 0 what lies directly behind it, in 1 what lies behind that.
-  void approach(int step) const noexcept {
+  void prefetch(int step) const noexcept {
     if (step == 0) {
-      core::approach(profile_.data(), profile_.size() * sizeof(path_use));
-      core::approach(step_blocks_.data(), step_blocks_.size() * sizeof step_blocks_[0]);
-      core::approach(call_blocks_.data(), call_blocks_.size() * sizeof call_blocks_[0]);
-      if (at_ < arrivals_->size()) core::approach(&(*arrivals_)[at_], sizeof(arrival));
-      if (next_ < records_.size()) core::approach(records_.entry_of(next_), sizeof(void*));
-      if (previous_steps_ < steps_.size()) core::approach(steps_.entry_of(previous_steps_), sizeof(void*));
-      if (log_.nearly_full()) core::approach(classes_, sizeof *classes_);
-      between_blocks_.approach();
-      aligned_.approach();
-      log_.approach();
+      base::prefetch(profile_.data(), profile_.size() * sizeof(path_use));
+      base::prefetch(step_blocks_.data(), step_blocks_.size() * sizeof step_blocks_[0]);
+      base::prefetch(call_blocks_.data(), call_blocks_.size() * sizeof call_blocks_[0]);
+      if (at_ < arrivals_->size()) base::prefetch(&(*arrivals_)[at_], sizeof(arrival));
+      if (next_ < records_.size()) base::prefetch(records_.entry_of(next_), sizeof(void*));
+      if (previous_steps_ < steps_.size()) base::prefetch(steps_.entry_of(previous_steps_), sizeof(void*));
+      if (log_.nearly_full()) base::prefetch(classes_, sizeof *classes_);
+      between_blocks_.prefetch();
+      aligned_.prefetch();
+      log_.prefetch();
       return;
     }
-    if (next_ < records_.size()) core::approach(&records_[next_], 2 * sizeof(core::sync_record));
-    if (previous_steps_ < steps_.size()) core::approach(&steps_[previous_steps_], 2 * sizeof(core::path_step));
-    if (log_.nearly_full()) classes_->approach();
+    if (next_ < records_.size()) base::prefetch(&records_[next_], 2 * sizeof(core::sync_record));
+    if (previous_steps_ < steps_.size()) base::prefetch(&steps_[previous_steps_], 2 * sizeof(core::path_step));
+    if (log_.nearly_full()) classes_->prefetch();
     if (at_ == arrivals_->size()) return;
     const arrival& a = (*arrivals_)[at_];
-    aligned_.approach([&](std::uint64_t who) { return applies(who, a); });
+    aligned_.prefetch([&](std::uint64_t who) { return applies(who, a); });
   }
 
   /// Its waits so far go to the classes.
@@ -140,7 +140,7 @@ class location_path {
   }
 
   /// Appends all of the profile that is not zero; returns how many entries that are.
-  std::uint32_t write(packet& out) const {
+  std::uint32_t write(base::packet& out) const {
     out.reserve(out.size() + profile_.size() * sizeof(snapshot_entry));
     std::uint32_t count = 0;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
@@ -172,7 +172,7 @@ class location_path {
       for (path_use& u : incoming) u.own_ns = 0;
     }
     incoming.resize(std::max(incoming.size(), profile_.size()));
-    core::plain_vector<std::uint32_t>& numbers = scratch_->numbers;
+    base::pod_vector<std::uint32_t>& numbers = scratch_->numbers;
     if (numbers.size() < count) numbers.resize(count, 0);
     for (std::size_t i = 0; i != count; ++i) {
       const snapshot_entry& e = path[i];
@@ -278,7 +278,7 @@ class location_path {
         continue;
       }
       const auto ns =
-          std::min(nearest(static_cast<double>(step.ticks) * walk_.ns_per_tick()), until_ns - now_ns_);
+          std::min(base::nearest(static_cast<double>(step.ticks) * walk_.ns_per_tick()), until_ns - now_ns_);
       spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
     }
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
@@ -301,14 +301,14 @@ class location_path {
       return blocks_->intern(rank_->blocks[step.block], rank_->blocks[step.within]);
     }
     std::uint32_t& number = step_blocks_[step.block];
-    if (number == key_map::none) number = blocks_->intern(rank_->blocks[step.block]);
+    if (number == base::key_map::none) number = blocks_->intern(rank_->blocks[step.block]);
     return number;
   }
 
   std::uint32_t call_block(std::uint32_t site) {
     if (site >= call_blocks_.size()) return blocks_->call(0);
     std::uint32_t& number = call_blocks_[site];
-    if (number == key_map::none) number = blocks_->call(here_->call_sites[site]);
+    if (number == base::key_map::none) number = blocks_->call(here_->call_sites[site]);
     return number;
   }
 
@@ -316,7 +316,7 @@ class location_path {
   std::uint32_t between_block(std::uint64_t site) {
     const std::uint64_t pair = ((static_cast<std::uint64_t>(previous_site_ + 1) << 32) | (site & 0xffffffffu)) + 1;
     std::uint32_t number = between_blocks_.find(pair);
-    if (number == key_map::none) {
+    if (number == base::key_map::none) {
       const auto key = [this](std::uint64_t s) { return s < here_->call_sites.size() ? here_->call_sites[s] : 0; };
       const core::stable_key first = previous_site_ < 0 ? 0 : key(static_cast<std::uint64_t>(previous_site_));
       number = blocks_->between(first, key(site));
@@ -383,14 +383,14 @@ class location_path {
   std::int64_t earliest_ns_, now_ns_, leave_ns_ = 0;
   std::uint64_t next_ = 0, previous_steps_ = 0;
   std::int64_t previous_site_ = -1;
-  const core::plain_vector<arrival>* arrivals_ = nullptr;
+  const base::pod_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
   alignments aligned_;
   wait_log log_;
-  core::plain_vector<std::uint32_t> step_blocks_, call_blocks_;
-  key_map between_blocks_;
-  core::plain_vector<wait_note> notes_;
+  base::pod_vector<std::uint32_t> step_blocks_, call_blocks_;
+  base::key_map between_blocks_;
+  base::pod_vector<wait_note> notes_;
 };
 
 }  // namespace explain

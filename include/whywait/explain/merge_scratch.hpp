@@ -1,11 +1,11 @@
 #ifndef WHYWAIT_EXPLAIN_MERGE_SCRATCH_HPP
 #define WHYWAIT_EXPLAIN_MERGE_SCRATCH_HPP
 
-#include <whywait/core/memory_pool.hpp>
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/memory_pool.hpp>
+#include <whywait/base/packet.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/class_sums.hpp>
-#include <whywait/explain/packet.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -30,14 +30,14 @@ struct merge_scratch {
     std::uint32_t block;
     double part;
   };
-  core::memory_pool memory;                 ///< of the run: where the ranks' own lists of the passes before stand
-  core::plain_vector<double> parts;         ///< a shape, by block; all 0 between two calls
-  core::plain_vector<std::uint32_t> order;  ///< the blocks of that shape
-  core::plain_vector<placed_class> placed;
-  core::plain_vector<term_sums> terms;      ///< by place of the block among all
-  core::plain_vector<std::uint64_t> used;   ///< by place of the block, a bit: has it a term? all 0 between two calls
+  base::memory_pool memory;                 ///< of the run: where the ranks' own lists of the passes before stand
+  base::pod_vector<double> parts;         ///< a shape, by block; all 0 between two calls
+  base::pod_vector<std::uint32_t> order;  ///< the blocks of that shape
+  base::pod_vector<placed_class> placed;
+  base::pod_vector<term_sums> terms;      ///< by place of the block among all
+  base::pod_vector<std::uint64_t> used;   ///< by place of the block, a bit: has it a term? all 0 between two calls
   std::vector<location_share> waiters, causers, shares;
-  packet joined;
+  base::packet joined;
 
   /// Total variation distance from a shape to that whose parts of 1 lie in `parts`, or are of blocks that are unknown here.
   double distance(const share* shape, std::size_t size) const noexcept {

@@ -1,8 +1,9 @@
 #ifndef WHYWAIT_EXPLAIN_MERGING_HPP
 #define WHYWAIT_EXPLAIN_MERGING_HPP
 
-#include <whywait/core/approach.hpp>
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/prefetch.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/leader_search.hpp>
@@ -11,7 +12,6 @@
 #include <whywait/explain/name_order.hpp>
 #include <whywait/explain/rank_classes.hpp>
 #include <whywait/explain/shape_leaders.hpp>
-#include <whywait/explain/sorting.hpp>
 #include <whywait/explain/wait_class.hpp>
 
 #include <cstddef>
@@ -74,27 +74,27 @@ class merge_book {
   /// A round begins.
   void propose() { search_.propose(best_); }
   /// What is proposed here in this round and what came from others, but for what was packed before.
-  packet pack() noexcept { return std::move(best_); }
+  base::packet pack() noexcept { return std::move(best_); }
   void merge(const unsigned char* data, std::size_t size) {
     if (size == 0) return;
     leader_reader mine(best_.data(), best_.size()), other(data, size);
-    packet& both = scratch_->joined;
+    base::packet& both = scratch_->joined;
     both.clear();
     both.reserve(best_.size() + size);
     while (!mine.done() || !other.done()) {
       const bool own = other.done() || (!mine.done() && mine.head().key < other.head().key);
       const bool same = !mine.done() && !other.done() && mine.head().key == other.head().key;
       leader_reader& first = own || (same && mine.before(other)) ? mine : other;
-      detail::put_bytes(both, first.bytes(), first.size());
+      base::put_bytes(both, first.bytes(), first.size());
       if (own || same) mine.next();
       if (!own) other.next();
     }
     best_.swap(both);
   }
   /// And ends: with the leaders that all ranks have found.
-  void settle(const packet& leaders) {
+  void settle(const base::packet& leaders) {
     search_.settle(leaders);
-    detail::put_bytes(found_, leaders.data(), leaders.size());
+    base::put_bytes(found_, leaders.data(), leaders.size());
     ends_.push_back(found_.size());
   }
 
@@ -116,17 +116,17 @@ class merge_book {
   }
 
   /// Appends the sums of one rank and of everything that `add` brought it, as in class_packet.hpp. Once.
-  void write(std::size_t number, packet& out) {
+  void write(std::size_t number, base::packet& out) {
     part& mine = parts_[number];
     if (!mine.summed) return sum(number, out);
-    detail::put_bytes(out, mine.sums.data(), mine.sums.size());
+    base::put_bytes(out, mine.sums.data(), mine.sums.size());
     mine.sums = {};
   }
   /// What another rank wrote.
   void add(std::size_t number, const unsigned char* data, std::size_t size) {
     part& mine = parts_[number];
     if (!mine.summed) sum(number, mine.sums);
-    join_classes(mine.sums, data, size, *scratch_);
+    explain::join_classes(mine.sums, data, size, *scratch_);
   }
   /// On rank 0: all classes, by key and slot.
   [[gnu::cold]] std::vector<merged_class>& merged() {
@@ -150,7 +150,7 @@ class merge_book {
         all.push_back(std::move(c));
       }
     }
-    if (all.size() != known) sort_rarely(all);
+    if (all.size() != known) base::small_stable_sort(all);
   }
 
  private:
@@ -160,7 +160,7 @@ class merge_book {
     const block_table* blocks = nullptr;
     class_book* book = nullptr;  ///< if the run goes on
     rank_classes all;
-    packet sums;              ///< as in class_packet.hpp
+    base::packet sums;              ///< as in class_packet.hpp
     std::uint32_t first = 0;  ///< number of its first class in the search
     bool summed = false;
   };
@@ -172,18 +172,18 @@ class merge_book {
   }
 
   // Asks for what `sum` will need for two other ranks, in two steps.
-  void approach(std::size_t later, std::size_t soon) const noexcept {
-    if (later < hosted_) core::approach(&parts_[later], sizeof(part));
-    if (soon < hosted_) parts_[soon].all.approach();
+  void prefetch(std::size_t later, std::size_t soon) const noexcept {
+    if (later < hosted_) base::prefetch(&parts_[later], sizeof(part));
+    if (soon < hosted_) parts_[soon].all.prefetch();
   }
 
-  void sum(std::size_t number, packet& out) {
-    approach(number + 4, number + 2);
+  void sum(std::size_t number, base::packet& out) {
+    prefetch(number + 4, number + 2);
     part& mine = parts_[number];
     mine.summed = true;
     names_.of(*mine.blocks);
     using placed_class = merge_scratch::placed_class;
-    core::plain_vector<placed_class>& placed = scratch_->placed;
+    base::pod_vector<placed_class>& placed = scratch_->placed;
     placed.clear();
     for (std::uint32_t c = 0; c != mine.all.size(); ++c) {
       const std::uint32_t place = slot(mine.first + c);
@@ -203,9 +203,9 @@ class merge_book {
   }
 
   // Classes of this rank that are one now: some of scratch_->placed.
-  void write_class(const part& mine, packet& out, std::size_t first, std::size_t last) {
-    core::plain_vector<term_sums>& terms = scratch_->terms;
-    core::plain_vector<std::uint64_t>& used = scratch_->used;
+  void write_class(const part& mine, base::packet& out, std::size_t first, std::size_t last) {
+    base::pod_vector<term_sums>& terms = scratch_->terms;
+    base::pod_vector<std::uint64_t>& used = scratch_->used;
     if (terms.size() < names_.size()) {
       terms.resize(names_.size());
       used.resize(names_.size() / 64 + 1, 0);
@@ -255,9 +255,9 @@ class merge_book {
   leader_search search_;
   std::unique_ptr<part[]> parts_;
   std::size_t hosted_;
-  packet best_;                          ///< what is proposed: by key, one each
-  packet found_;                         ///< the leaders of all rounds
-  core::plain_vector<std::size_t> ends_;  ///< of each round in found_
+  base::packet best_;                          ///< what is proposed: by key, one each
+  base::packet found_;                         ///< the leaders of all rounds
+  base::pod_vector<std::size_t> ends_;  ///< of each round in found_
   name_order names_;
   std::vector<merged_class> merged_;
 };

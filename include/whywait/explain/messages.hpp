@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_EXPLAIN_MESSAGES_HPP
 #define WHYWAIT_EXPLAIN_MESSAGES_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
-#include <whywait/explain/packet.hpp>
 #include <whywait/explain/postings.hpp>
 #include <whywait/explain/walk.hpp>
 
@@ -32,7 +32,7 @@ struct carried_posting {
 class message_book {
  public:
   /// `all_synchronous`: a send that is synchronous, or large, hears of its receive even if that was posted in time.
-  message_book(const rank_history& rank, bool all_synchronous, core::memory_pool& pool)
+  message_book(const rank_history& rank, bool all_synchronous, base::memory_pool& pool)
       : rank_(&rank), posted_(rank, all_synchronous), answers_(pool), open_(pool) {}
 
   posting_lists& postings() noexcept { return posted_; }
@@ -68,7 +68,7 @@ class message_book {
 
   /// The receiver's side of a part of one channel; the reader stands behind the part's kind. What the sender has to
   /// hear is appended to `reply`. Parts of a channel come in their order.
-  void match_sends(std::int32_t source, packet_reader& in, packet& reply) {
+  void match_sends(std::int32_t source, base::packet_reader& in, base::packet& reply) {
     const auto tag = in.get<std::int32_t>();
     const auto id = in.get<core::stable_key>();
     const auto from = in.get<std::uint32_t>();
@@ -92,7 +92,7 @@ class message_book {
       p.partner.flags = static_cast<std::uint16_t>(p.partner.flags | p.flags);
       if (in_time) continue;
       if (replies++ == 0) {
-        put(reply, packet_part::receives);
+        put(reply, base::packet_part::receives);
         put(reply, tag);
         put(reply, id);
         replies_at = reply.size();
@@ -109,14 +109,14 @@ class message_book {
       unmatched_ += count - met;
       return;
     }
-    put(reply, packet_part::unmet);
+    put(reply, base::packet_part::unmet);
     put(reply, tag);
     put(reply, id);
     put(reply, from + met);
   }
 
   /// The sender's side of one reply: when and where messages of one channel were received.
-  void match_replies(std::int32_t destination, packet_reader& in) {
+  void match_replies(std::int32_t destination, base::packet_reader& in) {
     const auto tag = in.get<std::int32_t>();
     const auto id = in.get<core::stable_key>();
     const auto count = in.get<std::uint32_t>();
@@ -138,7 +138,7 @@ class message_book {
   }
 
   /// The sender's side, if another epoch follows: from which of its messages on a channel has not been received.
-  [[gnu::cold]] void take_unmet(std::int32_t destination, packet_reader& in) {
+  [[gnu::cold]] void take_unmet(std::int32_t destination, base::packet_reader& in) {
     const auto tag = in.get<std::int32_t>();
     const auto id = in.get<core::stable_key>();
     const auto k = in.get<std::uint32_t>();
@@ -175,7 +175,7 @@ class message_book {
   std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
 
   /// All that met, by location and record; valid after the exchange. `places` is scratch: 4 bytes per record. O(records).
-  void matches(core::plain_vector<std::uint32_t>& places, core::plain_vector<message_match>& found) const {
+  void matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<message_match>& found) const {
     std::size_t records = 0;
     for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
     places.assign(records + 1, 0);
@@ -199,19 +199,19 @@ class message_book {
   template <class Outbox>
   bool pack(message_channel& c, std::int32_t& full, Outbox&& to, std::size_t room) {
     if (c.peer == full) return false;
-    packet& out = to(c.peer);
+    base::packet& out = to(c.peer);
     if (out.size() >= room) {
       full = c.peer;
       return false;
     }
     const std::size_t fits = (room - out.size()) / sizeof(endpoint) + 1;
     const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(fits, c.last - c.next));
-    put(out, packet_part::sends);
+    put(out, base::packet_part::sends);
     put(out, c.tag);
     put(out, c.comm);
     put(out, c.next - c.first);
     put(out, count);
-    detail::put_bytes(out, posted_.sends() + c.next, count * sizeof(endpoint));
+    base::put_bytes(out, posted_.sends() + c.next, count * sizeof(endpoint));
     c.next += count;
     return c.next == c.last;
   }
@@ -264,8 +264,8 @@ class message_book {
 
   const rank_history* rank_;
   posting_lists posted_;
-  core::plain_vector<message_match> answers_;  ///< for own sends; and what met in an earlier epoch
-  core::plain_vector<std::uint32_t> open_;     ///< channels with sends that the receiver has not been told of
+  base::pod_vector<message_match> answers_;  ///< for own sends; and what met in an earlier epoch
+  base::pod_vector<std::uint32_t> open_;     ///< channels with sends that the receiver has not been told of
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool packing_ = false;
 };

@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_EXPLAIN_NAME_ORDER_HPP
 #define WHYWAIT_EXPLAIN_NAME_ORDER_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/explain/blocks.hpp>
-#include <whywait/explain/sorting.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ class name_order {
 
  private:
   const block_table* table_ = nullptr;
-  core::plain_vector<std::uint32_t> blocks_, places_;  ///< by place, by block
+  base::pod_vector<std::uint32_t> blocks_, places_;  ///< by place, by block
 };
 
 }  // namespace explain

@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_EXPLAIN_OPTIONS_HPP
 #define WHYWAIT_EXPLAIN_OPTIONS_HPP
 
+#include <whywait/explain/clock_question.hpp>
 #include <whywait/explain/explanation.hpp>
-#include <whywait/explain/ledger/question.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ class run_clocks;
 
 /// Makes virtual clocks for the ranks that a process hosts; borrows all it is given. `memory`: of the run.
 using make_clocks = std::unique_ptr<run_clocks> (*)(const rank_history* histories, std::size_t count,
-                                                    const options& settings, core::memory_pool& memory);
+                                                    const options& settings, base::memory_pool& memory);
 
 /// One wait, before merging.
 struct wait_instance {
@@ -70,7 +70,7 @@ struct options {
   std::size_t listed_locations = 16;  ///< waiters and causers named per explanation
   observer* watch = nullptr;          ///< optional; borrowed
   /// Virtual clocks: compensation, efficiencies, savings. Null: off, and not compiled. On: `&virtual_clocks` of
-  /// <whywait/explain/ledger/virtual_clocks.hpp>; the same on all ranks.
+  /// <whywait/clocks/virtual_clocks.hpp>; the same on all ranks.
   make_clocks clocks = nullptr;
   std::vector<what_if> questions;     ///< answered by the virtual clocks, in this order
   std::size_t savings = 8;            ///< "twice as fast" is asked by itself for so many blocks that explain most,

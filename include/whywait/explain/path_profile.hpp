@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_EXPLAIN_PATH_PROFILE_HPP
 #define WHYWAIT_EXPLAIN_PATH_PROFILE_HPP
 
-#include <whywait/core/approach.hpp>
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/prefetch.hpp>
 #include <whywait/explain/interval_diff.hpp>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct path_use {
   bool same(const path_use& o) const noexcept { return ((visits ^ o.visits) | (ns ^ o.ns) | (work ^ o.work)) == 0; }
   block_use since(const block_use& o) const noexcept { return {visits - o.visits, ns - o.ns, work - o.work}; }
 };
-using path_profile = core::plain_vector<path_use>;
+using path_profile = base::pod_vector<path_use>;
 
 /// Two sides relative to a common base: one that has since taken over a third path may lie before it, and only the
 /// difference counts, so both are moved up until none is negative.
@@ -56,7 +56,7 @@ class alignments {
   };
 
   alignments() noexcept = default;
-  explicit alignments(core::memory_pool& pool) noexcept : recent_(pool), uses_(pool) {}
+  explicit alignments(base::memory_pool& pool) noexcept : recent_(pool), uses_(pool) {}
 
   /// Room for so many of them, of as many blocks.
   void reserve(std::size_t profiles, std::size_t blocks) {
@@ -108,11 +108,11 @@ class alignments {
   }
 
   /// Their memory is needed soon: which there are, then the one that `latest` would find.
-  void approach() const noexcept { core::approach(recent_.data(), used_ * sizeof(entry)); }
+  void prefetch() const noexcept { base::prefetch(recent_.data(), used_ * sizeof(entry)); }
   template <class Applies>
-  void approach(Applies&& applies) const noexcept {
+  void prefetch(Applies&& applies) const noexcept {
     const view found = latest(applies);
-    core::approach(found.uses, found.size * sizeof(block_use));
+    base::prefetch(found.uses, found.size * sizeof(block_use));
   }
 
  private:
@@ -139,7 +139,7 @@ class alignments {
     if (stride == stride_) {
       uses_.resize(rows * stride);
     } else {
-      core::plain_vector<block_use> wider = uses_.sibling();
+      base::pod_vector<block_use> wider = uses_.sibling();
       wider.reserve(std::max(rows * stride, uses_.capacity()));
       wider.resize(rows * stride);
       for (std::size_t r = 0; r != rows_; ++r) {
@@ -152,9 +152,9 @@ class alignments {
   }
 
   std::int64_t world_ns_ = INT64_MIN;
-  core::plain_vector<entry> recent_;
+  base::pod_vector<entry> recent_;
   std::size_t used_ = 0;  ///< of recent_
-  core::plain_vector<block_use> uses_;  ///< rows, each as long as the longest profile
+  base::pod_vector<block_use> uses_;  ///< rows, each as long as the longest profile
   std::size_t stride_ = 0;
   std::uint32_t rows_ = 0, world_ = nowhere;  ///< world_: the row that all ranks took over
 };

@@ -1,11 +1,11 @@
 #ifndef WHYWAIT_EXPLAIN_POSTINGS_HPP
 #define WHYWAIT_EXPLAIN_POSTINGS_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
-#include <whywait/explain/key_map.hpp>
-#include <whywait/explain/sorting.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
@@ -74,11 +74,11 @@ class posting_lists {
       unsigned posts = ~0u;                        ///< the flags of its postings without peculiarities, if there are any
       bool sends = false, in_order = true, probes = false;
     };
-    key_map numbers;
+    base::key_map numbers;
     std::uint32_t recent = no_channel;      ///< of channels
-    core::plain_vector<found> channels;            ///< in the order in which they were met
-    core::plain_vector<std::uint32_t> order;       ///< of channels: as they are kept
-    core::plain_vector<std::uint32_t> of_records;  ///< the channel of each record, or what it is instead
+    base::pod_vector<found> channels;            ///< in the order in which they were met
+    base::pod_vector<std::uint32_t> order;       ///< of channels: as they are kept
+    base::pod_vector<std::uint32_t> of_records;  ///< the channel of each record, or what it is instead
     std::size_t noted = 0;                  ///< of of_records
   };
 
@@ -241,8 +241,8 @@ class posting_lists {
   const posted_receive* receives() const noexcept { return receives_; }
   std::size_t receive_count() const noexcept { return receive_count_; }
 
-  core::plain_vector<record_place> met;        ///< in an earlier epoch
-  core::plain_vector<record_place> uncertain;  ///< what these will receive only the next epoch can know
+  base::pod_vector<record_place> met;        ///< in an earlier epoch
+  base::pod_vector<record_place> uncertain;  ///< what these will receive only the next epoch can know
 
  private:
   static constexpr unsigned posts = core::sync_flag::posts_send | core::sync_flag::posts_receive;
@@ -320,19 +320,19 @@ class posting_lists {
       s.order.push_back(number);
       for (std::size_t i = number; few && i != 0 && before(number, s.order[i - 1]); --i) std::swap(s.order[i], s.order[i - 1]);
     }
-    if (!few) sort_rarely(s.order, before);
+    if (!few) small_stable_sort(s.order, before);
   }
 
   [[gnu::cold]] void sort_channel(const scratch::found& f) {
     const auto count = static_cast<std::size_t>(f.at - f.first);
     const auto posting = [this](const auto& p) { return record({p.record, p.location}).posting; };
     if (f.sends) {
-      sort_rarely(sends_ + f.first, count,
+      base::small_stable_sort(sends_ + f.first, count,
                   [&](const endpoint& a, const endpoint& b) { return posting(a) < posting(b); });
       return;
     }
     posted_receive* const first = receives_ + f.first;
-    sort_rarely(first, count, [&](const posted_receive& a, const posted_receive& b) {
+    base::small_stable_sort(first, count, [&](const posted_receive& a, const posted_receive& b) {
       const std::uint32_t x = posting(a), y = posting(b);
       return x != y ? x < y : a.kind < b.kind;
     });

@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_EXPLAIN_PRESENTATION_HPP
 #define WHYWAIT_EXPLAIN_PRESENTATION_HPP
 
+#include <whywait/base/sorting.hpp>
 #include <whywait/explain/merged_class.hpp>
-#include <whywait/explain/sorting.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -33,7 +33,7 @@ namespace explain {
   const auto name_before = [](const residual_term& a, const residual_term& b) {
     return std::tie(a.block, a.within) < std::tie(b.block, b.within);
   };
-  sort_rarely(timed, [&](const residual_term& a, const residual_term& b) {
+  base::small_stable_sort(timed, [&](const residual_term& a, const residual_term& b) {
     const std::int64_t x = std::abs(a.total_ns), y = std::abs(b.total_ns);
     return x != y ? x > y : name_before(a, b);
   });
@@ -47,7 +47,7 @@ namespace explain {
     e.unexplained_ns += timed.back().total_ns;
     timed.pop_back();
   }
-  sort_rarely(steps, [&](const residual_term& a, const residual_term& b) {
+  base::small_stable_sort(steps, [&](const residual_term& a, const residual_term& b) {
     const std::int64_t x = std::abs(a.causer_visits - a.waiter_visits);
     const std::int64_t y = std::abs(b.causer_visits - b.waiter_visits);
     if (x != y) return x > y;
@@ -68,7 +68,7 @@ namespace explain {
 
 /// Most first, at most `limit`; the rest under rank -1.
 [[gnu::cold]] inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
-  sort_rarely(list, [](const location_share& a, const location_share& b) {
+  base::small_stable_sort(list, [](const location_share& a, const location_share& b) {
     if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
     return a.ns != b.ns ? a.ns > b.ns : std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
   });
@@ -103,7 +103,7 @@ namespace explain {
       result.push_back(std::move(e));
     }
   }
-  sort_rarely(result, [](const explanation& a, const explanation& b) {
+  base::small_stable_sort(result, [](const explanation& a, const explanation& b) {
     if (a.wait_ns != b.wait_ns) return a.wait_ns > b.wait_ns;
     return std::tie(a.first_ns, a.why, a.operation, a.cause) < std::tie(b.first_ns, b.why, b.operation, b.cause);
   });

@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_EXPLAIN_RANK_CLASSES_HPP
 #define WHYWAIT_EXPLAIN_RANK_CLASSES_HPP
 
-#include <whywait/core/approach.hpp>
-#include <whywait/core/memory_pool.hpp>
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/memory_pool.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/prefetch.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/class_sums.hpp>
 #include <whywait/explain/merge_scratch.hpp>
@@ -40,7 +40,7 @@ class rank_classes {
 
   rank_classes() = default;
   /// A copy of those in `book`; `pool` is borrowed.
-  rank_classes(const class_book& book, core::memory_pool& pool)
+  rank_classes(const class_book& book, base::memory_pool& pool)
       : all_(pool), shapes_(pool), terms_(pool), causers_(pool) {
     shapes_.append(book.shapes().data(), book.shapes().size());
     all_.reserve(book.size());
@@ -75,17 +75,17 @@ class rank_classes {
   const share* shape_of(const one& c) const noexcept { return shapes_.data() + c.first_shape; }
 
   /// Before all but the shapes is read: asks for it.
-  void approach() const noexcept {
-    core::approach(all_.data(), all_.size() * sizeof(one));
-    core::approach(terms_.data(), terms_.size() * sizeof(term));
-    core::approach(causers_.data(), causers_.size() * sizeof(location_share));
+  void prefetch() const noexcept {
+    base::prefetch(all_.data(), all_.size() * sizeof(one));
+    base::prefetch(terms_.data(), terms_.size() * sizeof(term));
+    base::prefetch(causers_.data(), causers_.size() * sizeof(location_share));
   }
 
  private:
-  core::plain_vector<one> all_;
-  core::plain_vector<share> shapes_;
-  core::plain_vector<term> terms_;
-  core::plain_vector<location_share> causers_;
+  base::pod_vector<one> all_;
+  base::pod_vector<share> shapes_;
+  base::pod_vector<term> terms_;
+  base::pod_vector<location_share> causers_;
 };
 
 }  // namespace explain

@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_EXPLAIN_SHAPE_LEADERS_HPP
 #define WHYWAIT_EXPLAIN_SHAPE_LEADERS_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/packet.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/core/stable_key.hpp>
-#include <whywait/explain/packet.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -103,7 +103,7 @@ class leader_reader {
   bool before(const leader_reader& o) const noexcept { return compare(head_, shape(), o.head_, o.shape()) < 0; }
 
  private:
-  packet_reader in_;
+  base::packet_reader in_;
   const unsigned char* bytes_ = nullptr;
   shape_leader head_;
 };
@@ -151,8 +151,8 @@ class shape_leaders {
   }
 
  private:
-  core::plain_vector<shape_leader> heads_;
-  core::plain_vector<shape_entry> shapes_;
+  base::pod_vector<shape_leader> heads_;
+  base::pod_vector<shape_entry> shapes_;
 };
 
 }  // namespace explain

@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_EXPLAIN_SIMULATED_TRANSPORT_HPP
 #define WHYWAIT_EXPLAIN_SIMULATED_TRANSPORT_HPP
 
-#include <whywait/core/memory_pool.hpp>
-#include <whywait/core/plain_vector.hpp>
-#include <whywait/explain/packet.hpp>
+#include <whywait/base/memory_pool.hpp>
+#include <whywait/base/packet.hpp>
+#include <whywait/base/pod_vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -37,10 +37,10 @@ class simulated_transport {
 
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
-    core::plain_vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), none);  // of the packet for each rank
-    std::deque<packet> packets;  // they are referred to; used again by the next rank
-    core::plain_vector<std::int32_t> receivers;
-    const auto to = [&](std::int32_t rank) -> packet& {
+    base::pod_vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), none);  // of the packet for each rank
+    std::deque<base::packet> packets;  // they are referred to; used again by the next rank
+    base::pod_vector<std::int32_t> receivers;
+    const auto to = [&](std::int32_t rank) -> base::packet& {
       if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
       std::uint32_t& at = slots[static_cast<std::size_t>(rank)];
       if (at == none) {
@@ -55,7 +55,7 @@ class simulated_transport {
       for (std::int32_t i = 0; i != ranks_; ++i) {
         produce(i, to, room_);
         for (std::size_t k = 0; k != receivers.size(); ++k) {
-          packet& out = packets[k];
+          base::packet& out = packets[k];
           slots[static_cast<std::size_t>(receivers[k])] = none;
           if (out.empty()) continue;
           consume(receivers[k], i, out.data(), out.size());
@@ -72,23 +72,23 @@ class simulated_transport {
   void forward(Advance&& advance, Receive&& receive) const {
     forward(advance, receive, [](std::int32_t, int) {}, 0);
   }
-  /// The same; `approach(i, step)` for each of `steps` steps from 0 on, shortly before rank i advances. Between them the
+  /// The same; `prefetch(i, step)` for each of `steps` steps from 0 on, shortly before rank i advances. Between them the
   /// ranks before it advance, so that what a step has asked memory for is there at the next.
   template <class Advance, class Receive, class Approach>
-  void forward(Advance&& advance, Receive&& receive, Approach&& approach, int steps) const {
+  void forward(Advance&& advance, Receive&& receive, Approach&& prefetch, int steps) const {
     const auto count = static_cast<std::size_t>(ranks_);
-    core::plain_vector<queue> ready((count + block - 1) / block);  // ranks of each block
+    base::pod_vector<queue> ready((count + block - 1) / block);  // ranks of each block
     queue turns;                                                   // blocks
-    core::plain_vector<place> places(count);
-    core::memory_pool memory;
+    base::pod_vector<place> places(count);
+    base::memory_pool memory;
     std::vector<letter> letters;  // delivered when it is their receiver's turn: only then is its memory near
-    core::plain_vector<std::uint32_t> unused;
+    base::pod_vector<std::uint32_t> unused;
     const auto next_rank = [&places](std::uint32_t at) -> std::uint32_t& { return places[at].next; };
     const auto next_block = [&ready](std::uint32_t at) -> std::uint32_t& { return ready[at].next; };
     for (std::uint32_t i = 0; i != count; ++i) ready[i / block].push(i, next_rank);
     for (std::uint32_t b = 0; b != ready.size(); ++b) turns.push(b, next_block);
     const auto come = [&](std::uint32_t i, int until) {
-      for (std::uint8_t& done = places[i].approached; done < until; ++done) approach(static_cast<std::int32_t>(i), done);
+      for (std::uint8_t& done = places[i].approached; done < until; ++done) prefetch(static_cast<std::int32_t>(i), done);
     };
     std::int32_t left = ranks_;
     while (turns.first != none) {
@@ -109,7 +109,7 @@ class simulated_transport {
           unused.push_back(l);
           l = letters[l].next;
         }
-        const bool all = advance(i, [&](std::int32_t to, const packet& data) {
+        const bool all = advance(i, [&](std::int32_t to, const base::packet& data) {
           if (unused.empty()) {
             unused.push_back(static_cast<std::uint32_t>(letters.size()));
             letters.emplace_back(memory);
@@ -143,7 +143,7 @@ class simulated_transport {
   template <class Pack, class Merge>
   void reduce(Pack&& pack, Merge&& merge) const {
     const auto take = [&](std::int64_t into, std::int64_t from) {
-      const packet data = pack(static_cast<std::int32_t>(from));
+      const base::packet data = pack(static_cast<std::int32_t>(from));
       merge(static_cast<std::int32_t>(into), data.data(), data.size());
     };
     // Every pair as soon as both are complete, while they are in the cache; for each rank in the order of the steps.
@@ -159,7 +159,7 @@ class simulated_transport {
   template <class Pack, class Take>
   void broadcast(Pack&& pack, Take&& take) const {
     if (ranks_ == 0) return;
-    const packet data = pack(0);
+    const base::packet data = pack(0);
     for (std::int32_t i = 0; i != ranks_; ++i) take(i, data.data(), data.size());
   }
 
@@ -179,10 +179,10 @@ class simulated_transport {
     }
   };
   struct letter {
-    explicit letter(core::memory_pool& memory) : data(memory) {}
+    explicit letter(base::memory_pool& memory) : data(memory) {}
     std::int32_t source = 0;
     std::uint32_t next = none;  ///< to the same rank
-    packet data;
+    base::packet data;
   };
   /// What `forward` knows of one rank.
   struct place {

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
 #define WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
 
-#include <whywait/explain/packet.hpp>
+#include <whywait/base/packet.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -35,24 +35,24 @@ class borrowed<Result(Args...)> {
 };
 
 /// to(rank): the packet that goes to that rank.
-using outbox_call = borrowed<packet&(std::int32_t)>;
+using outbox_call = borrowed<base::packet&(std::int32_t)>;
 /// post(rank, packet): sends it on its way now.
-using post_call = borrowed<void(std::int32_t, const packet&)>;
+using post_call = borrowed<void(std::int32_t, const base::packet&)>;
 
 /// Any transport; `explain` says what its functions do.
 class transport_calls {
  public:
   using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
   using receive_call = borrowed<void(std::int32_t, std::int32_t, const unsigned char*, std::size_t)>;
-  using pack_call = borrowed<packet(std::int32_t)>;
-  using approach_call = borrowed<void(std::int32_t, int)>;
+  using pack_call = borrowed<base::packet(std::int32_t)>;
+  using prefetch_call = borrowed<void(std::int32_t, int)>;
 
   virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
   virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
   virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
-  /// The same for ranks whose memory is far: `approach(i, step)`, steps from 0 to `steps` - 1, may be called before
+  /// The same for ranks whose memory is far: `prefetch(i, step)`, steps from 0 to `steps` - 1, may be called before
   /// rank i advances, and only asks for it.
-  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, approach_call approach,
+  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, prefetch_call prefetch,
                        int steps) = 0;
   virtual void reduce(pack_call pack, take_call merge) = 0;
   virtual void broadcast(pack_call pack, take_call take) = 0;
@@ -82,9 +82,9 @@ class transport_calls_of final : public transport_calls {
   void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
     transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
   }
-  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, approach_call approach,
+  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, prefetch_call prefetch,
                int steps) override {
-    forward_near(*transport_, advance, receive, approach, steps);
+    forward_near(*transport_, advance, receive, prefetch, steps);
   }
   [[gnu::cold]] void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
   [[gnu::cold]] void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
@@ -93,10 +93,10 @@ class transport_calls_of final : public transport_calls {
   // Only a transport that hosts many ranks knows which of them is next.
   template <class T>
   auto forward_near(T& transport, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
-                    approach_call approach, int steps) -> decltype(transport.forward(advance, receive, approach, steps)) {
-    transport.forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive, approach, steps);
+                    prefetch_call prefetch, int steps) -> decltype(transport.forward(advance, receive, prefetch, steps)) {
+    transport.forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive, prefetch, steps);
   }
-  void forward_near(Transport&, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, const approach_call&,
+  void forward_near(Transport&, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, const prefetch_call&,
                     ...) {
     forward(advance, receive);
   }

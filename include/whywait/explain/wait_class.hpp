@@ -1,10 +1,10 @@
 #ifndef WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
 #define WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
 
-#include <whywait/core/approach.hpp>
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/prefetch.hpp>
 #include <whywait/explain/class_sums.hpp>
-#include <whywait/explain/key_map.hpp>
 #include <whywait/explain/merge_scratch.hpp>
 #include <whywait/explain/options.hpp>
 
@@ -36,20 +36,20 @@ class class_book {
   }
 
   /// Before many waits are added: asks for the memory of all classes.
-  void approach() const noexcept {
-    core::approach(heads_.data(), heads_.size() * sizeof(head));
-    core::approach(shapes_.data(), shapes_.size() * sizeof(share));
-    core::approach(entries_.data(), entries_.size() * sizeof(entry));
-    core::approach(terms_.data(), terms_.size() * sizeof(term_node));
-    core::approach(causers_.data(), causers_.size() * sizeof(causer_node));
-    numbers_.approach();
+  void prefetch() const noexcept {
+    base::prefetch(heads_.data(), heads_.size() * sizeof(head));
+    base::prefetch(shapes_.data(), shapes_.size() * sizeof(share));
+    base::prefetch(entries_.data(), entries_.size() * sizeof(entry));
+    base::prefetch(terms_.data(), terms_.size() * sizeof(term_node));
+    base::prefetch(causers_.data(), causers_.size() * sizeof(causer_node));
+    numbers_.prefetch();
   }
 
   /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`, each once; least work if they ascend. All
   /// are below `block_count`. Returns the number of its class.
   std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
                     const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
-    core::plain_vector<double>& parts = scratch_->parts;
+    base::pod_vector<double>& parts = scratch_->parts;
     if (parts.size() < block_count) parts.resize(block_count, 0);
     double whole = 0;
     for (const residual_term& t : wait.terms) whole += static_cast<double>(std::abs(t.total_ns));
@@ -88,7 +88,7 @@ class class_book {
   /// Of its first instance: frozen (definitions 1.7).
   const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
   std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
-  const core::plain_vector<share>& shapes() const noexcept { return shapes_; }  ///< of all classes
+  const base::pod_vector<share>& shapes() const noexcept { return shapes_; }  ///< of all classes
 
   std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
@@ -127,7 +127,7 @@ class class_book {
   }
 
  private:
-  static constexpr std::uint32_t none = key_map::none;
+  static constexpr std::uint32_t none = base::key_map::none;
 
   // What the search for a class looks at.
   struct head {
@@ -269,12 +269,12 @@ class class_book {
 
   const options* settings_ = nullptr;
   merge_scratch* scratch_ = nullptr;
-  key_map numbers_;  ///< of a key and a location: its first class
-  core::plain_vector<head> heads_;
-  core::plain_vector<share> shapes_;
-  core::plain_vector<entry> entries_;
-  core::plain_vector<term_node> terms_;      ///< of each class a list by block
-  core::plain_vector<causer_node> causers_;  ///< of each class a list
+  base::key_map numbers_;  ///< of a key and a location: its first class
+  base::pod_vector<head> heads_;
+  base::pod_vector<share> shapes_;
+  base::pod_vector<entry> entries_;
+  base::pod_vector<term_node> terms_;      ///< of each class a list by block
+  base::pod_vector<causer_node> causers_;  ///< of each class a list
 };
 
 }  // namespace explain

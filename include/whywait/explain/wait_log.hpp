@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_WAIT_LOG_HPP
 #define WHYWAIT_EXPLAIN_WAIT_LOG_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/clocks.hpp>
@@ -43,7 +43,7 @@ class wait_log {
     std::uint32_t block;
   };
 
-  explicit wait_log(core::memory_pool& pool) noexcept : memory_(pool) {}
+  explicit wait_log(base::memory_pool& pool) noexcept : memory_(pool) {}
   wait_log(wait_log&&) noexcept = default;  // a copy would stand in the other's lines
 
   /// Whether a wait of at most `terms` terms finds room.
@@ -62,14 +62,14 @@ class wait_log {
     return lines_[used_++].part;
   }
 
-  void approach() const noexcept { core::approach(lines_ + used_, used_ < room_ ? 4 * sizeof(line) : 0); }
+  void prefetch() const noexcept { base::prefetch(lines_ + used_, used_ < room_ ? 4 * sizeof(line) : 0); }
 
   /// Each wait in its order to `classes`, to the observer and, if `notes` is not null, to the notes of the virtual clocks.
   void settle(const rank_history& rank, std::uint16_t location, const options& settings, const block_table& blocks,
-              class_book& classes, forward_scratch& scratch, core::plain_vector<wait_note>* notes) {
+              class_book& classes, forward_scratch& scratch, base::pod_vector<wait_note>* notes) {
     if (used_ == 0) return;
-    classes.approach();
-    core::approach(lines_, used_ * sizeof(line));
+    classes.prefetch();
+    base::prefetch(lines_, used_ * sizeof(line));
     const location_history& here = rank.locations[location];
     wait_instance& instance = scratch.instance;
     instance.rank = rank.rank;
@@ -136,7 +136,7 @@ class wait_log {
   // Nothing is written where nothing will be: of most ranks only a part.
   [[gnu::noinline]] void reserve(std::size_t lines) {
     const std::size_t room = std::max(most, lines);
-    core::plain_vector<line> larger = memory_.sibling();
+    base::pod_vector<line> larger = memory_.sibling();
     larger.reserve(room + 1);
     const auto at = reinterpret_cast<std::uintptr_t>(larger.data());
     line* const first = reinterpret_cast<line*>((at + sizeof(line) - 1) / sizeof(line) * sizeof(line));
@@ -146,7 +146,7 @@ class wait_log {
     room_ = room;
   }
 
-  core::plain_vector<line> memory_;
+  base::pod_vector<line> memory_;
   line* lines_ = nullptr;
   std::size_t room_ = 0, used_ = 0;
 };

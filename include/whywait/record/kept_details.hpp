@@ -5,8 +5,8 @@
 #include <whywait/core/registry.hpp>
 #include <whywait/record/details.hpp>
 #include <whywait/record/location.hpp>
-#include <whywait/record/path_order.hpp>
-#include <whywait/record/timeline.hpp>
+#include <whywait/record/path_order_recorder.hpp>
+#include <whywait/record/timeline_recorder.hpp>
 
 #include <new>
 #include <stdint.h>

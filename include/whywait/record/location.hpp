@@ -113,7 +113,7 @@ inline location* make_location(core::registry& registry) noexcept {
   made->end_ticks = 0;
   if (!made->steps.open(registry.memory) ||
       !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
-    core::complain("no address space to record a thread; it is left out");
+    core::warn("no address space to record a thread; it is left out");
     return nullptr;  // a few pages stay behind
   }
   made->path.open(core::cycle_clock::now());
@@ -121,7 +121,7 @@ inline location* make_location(core::registry& registry) noexcept {
   if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
     made->more = static_cast<details*>(make(registry));
   if (!marks_are_fast(registry, *made) && !make_decoy(*made)) {
-    core::complain("no address space to record a thread; it is left out");
+    core::warn("no address space to record a thread; it is left out");
     return nullptr;
   }
   pthread_mutex_lock(&registry.mutex);

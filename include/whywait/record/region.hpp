@@ -3,8 +3,8 @@
 
 #include <whywait/core/clock.hpp>
 #include <whywait/record/location.hpp>
+#include <whywait/record/mark_site.hpp>
 #include <whywait/record/path_recorder.hpp>
-#include <whywait/record/site.hpp>
 #include <whywait/record/slow_path.hpp>
 
 #include <stdint.h>

@@ -5,8 +5,8 @@
 #include <whywait/core/registry.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/record/location.hpp>
+#include <whywait/record/mark_site.hpp>
 #include <whywait/record/path_recorder.hpp>
-#include <whywait/record/site.hpp>
 
 #include <stdint.h>
 

@@ -1,15 +1,15 @@
 #ifndef WHYWAIT_REPORT_ASSEMBLE_HPP
 #define WHYWAIT_REPORT_ASSEMBLE_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/explain/explanation.hpp>
-#include <whywait/explain/sorting.hpp>
 #include <whywait/report/ledger_assemble.hpp>
 #include <whywait/report/merge_lines.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/name_resolver.hpp>
-#include <whywait/report/picture.hpp>
-#include <whywait/report/units.hpp>
+#include <whywait/report/picture_rows.hpp>
 #include <whywait/rules/finding.hpp>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ namespace detail {
 [[gnu::cold]] inline std::vector<location_seconds> shares_of(const std::vector<explain::location_share>& shares) {
   std::vector<location_seconds> out;
   out.reserve(shares.size());
-  for (const explain::location_share& s : shares) out.push_back({s.rank, s.thread, seconds_of(s.ns)});
+  for (const explain::location_share& s : shares) out.push_back({s.rank, s.thread, base::seconds_of(s.ns)});
   return out;
 }
 
@@ -60,21 +60,21 @@ namespace detail {
 /// From the outcome of an analysis, and what rules said about it, to the report. A wait that no rule describes is not
 /// listed, only its time is told. Where an outcome does not keep the sum (residual + unexplained = wait), the difference
 /// goes into the remainder, so that a reader can always add up. Cost O(size of the outcome).
-[[gnu::cold]] inline result assemble(const explain::outcome& found, const names& known, run_facts facts,
+[[gnu::cold]] inline result assemble(const explain::outcome& found, const base::names& known, run_facts facts,
                                      const rules::evaluation& said = {}) {
   result out;
   out.run = std::move(facts);
   out.run.locations = found.locations;
-  out.run.seconds = std::max(out.run.seconds, seconds_of(found.longest_ns));
-  out.run.location_seconds = seconds_of(found.location_ns);
-  out.run.waiting_seconds = seconds_of(found.waiting_ns);
+  out.run.seconds = std::max(out.run.seconds, base::seconds_of(found.longest_ns));
+  out.run.location_seconds = base::seconds_of(found.location_ns);
+  out.run.waiting_seconds = base::seconds_of(found.waiting_ns);
   out.run.unmatched = found.unmatched;
   out.run.clock_violations = found.clock_violations;
 
   const detail::name_resolver resolve(found, known);
-  core::plain_vector<const explain::explanation*> order;
+  base::pod_vector<const explain::explanation*> order;
   for (const explain::explanation& e : found.waits) order.push_back(&e);
-  explain::sort_rarely(order, [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
+  base::small_stable_sort(order, [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
 
   std::int64_t unlisted_ns = found.waiting_ns;
   std::int64_t remainder_ns = 0;
@@ -90,20 +90,20 @@ namespace detail {
     wait_entry w;
     w.pattern = explain::name_of(e->why);
     w.quality = report::name_of(e->trust);
-    w.seconds = seconds_of(e->wait_ns);
-    w.longest_seconds = seconds_of(e->longest_ns);
+    w.seconds = base::seconds_of(e->wait_ns);
+    w.longest_seconds = base::seconds_of(e->longest_ns);
     w.count = e->count;
     w.wrong_order = e->wrong_order_count > 0;
     w.wrong_order_count = e->wrong_order_count;
-    w.wrong_order_seconds = seconds_of(e->wrong_order_ns);
+    w.wrong_order_seconds = base::seconds_of(e->wrong_order_ns);
     w.operation = resolve.site(e->operation);
     w.cause = resolve.site(e->cause);
     if (found.total_ns != 0) {
-      w.compensated_seconds = seconds_of(e->compensated_ns);
+      w.compensated_seconds = base::seconds_of(e->compensated_ns);
       w.compensated_quality = report::name_of(e->compensated_trust);
       if (!e->residual.empty()) w.saving_seconds = detail::saving_of(found, e->residual[0].block);
     }
-    w.indirect_seconds = seconds_of(e->indirect_ns);
+    w.indirect_seconds = base::seconds_of(e->indirect_ns);
     w.waiters = detail::shares_of(e->waiters);
     w.causers = detail::shares_of(e->causers);
 
@@ -111,24 +111,24 @@ namespace detail {
     for (const explain::residual_term& t : e->residual) {
       residual_entry r;
       resolve.describe(t.block, t.within, r);
-      r.seconds = seconds_of(t.total_ns);
-      r.visits_seconds = seconds_of(t.visits_ns);
-      r.speed_seconds = seconds_of(t.speed_ns);
-      r.inherited_seconds = seconds_of(t.inherited_ns);
+      r.seconds = base::seconds_of(t.total_ns);
+      r.visits_seconds = base::seconds_of(t.visits_ns);
+      r.speed_seconds = base::seconds_of(t.speed_ns);
+      r.inherited_seconds = base::seconds_of(t.inherited_ns);
       r.causer_visits = t.causer_visits;
       r.waiter_visits = t.waiter_visits;
       r.causer_work = t.causer_work;
       r.waiter_work = t.waiter_work;
-      r.causer_seconds = seconds_of(t.causer_ns);
-      r.waiter_seconds = seconds_of(t.waiter_ns);
+      r.causer_seconds = base::seconds_of(t.causer_ns);
+      r.waiter_seconds = base::seconds_of(t.waiter_ns);
       explained_ns += t.total_ns;
       w.residual.push_back(std::move(r));
     }
-    explain::sort_rarely(w.residual, [](const residual_entry& a, const residual_entry& b) {
+    base::small_stable_sort(w.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::abs(a.seconds) > std::abs(b.seconds);
     });
     merge_lines(w.residual, false);
-    w.unexplained_seconds = seconds_of(e->wait_ns - explained_ns);
+    w.unexplained_seconds = base::seconds_of(e->wait_ns - explained_ns);
     remainder_ns += e->wait_ns - explained_ns;
     if (!e->picture.empty()) w.longest = align(e->longest, e->picture, known);
     if (index < said.waits.size()) w.advice = detail::advice_of(said.waits[index].list);
@@ -136,8 +136,8 @@ namespace detail {
   }
   if (found.total_ns != 0) out.ledger = detail::ledger_of(found, resolve);
   out.problems = detail::advice_of(said.problems);
-  out.run.undescribed_seconds = seconds_of(undescribed_ns);
-  out.run.unexplained_seconds = seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));
+  out.run.undescribed_seconds = base::seconds_of(undescribed_ns);
+  out.run.unexplained_seconds = base::seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));
   return out;
 }
 

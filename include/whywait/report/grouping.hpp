@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_REPORT_GROUPING_HPP
 #define WHYWAIT_REPORT_GROUPING_HPP
 
-#include <whywait/explain/sorting.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/report/merge_lines.hpp>
 #include <whywait/report/model.hpp>
 
@@ -110,23 +110,23 @@ namespace detail {
       else sum.unexplained_seconds += r.seconds;
     }
     sum.residual = std::move(terms);
-    explain::sort_rarely(sum.residual, [](const residual_entry& a, const residual_entry& b) {
+    base::small_stable_sort(sum.residual, [](const residual_entry& a, const residual_entry& b) {
       return std::fabs(a.seconds) > std::fabs(b.seconds);
     });
     merge_lines(sum.residual, true);
     const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
-    explain::sort_rarely(sum.waiters, more);
-    explain::sort_rarely(sum.causers, more);
+    base::small_stable_sort(sum.waiters, more);
+    base::small_stable_sort(sum.causers, more);
     std::vector<advice_entry> advice;
     for (advice_entry& a : sum.advice)
       if (g.shapes == 1 || a.problem == sum.pattern || a.seconds >= 0.1 * sum.seconds)  // else of a small shape only
         advice.push_back(std::move(a));
     sum.advice = std::move(advice);
-    explain::sort_rarely(sum.advice, [](const advice_entry& a, const advice_entry& b) {
+    base::small_stable_sort(sum.advice, [](const advice_entry& a, const advice_entry& b) {
       return a.saving_seconds > b.saving_seconds;
     });
   }
-  explain::sort_rarely(groups,
+  base::small_stable_sort(groups,
                        [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
   return groups;
 }

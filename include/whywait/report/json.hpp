@@ -7,7 +7,7 @@
 #include <whywait/report/model.hpp>
 #include <whywait/report/output_file.hpp>
 #include <whywait/report/picture_text.hpp>
-#include <whywait/report/prediction.hpp>
+#include <whywait/report/prediction_text.hpp>
 #include <whywait/report/section.hpp>
 
 #include <cstddef>

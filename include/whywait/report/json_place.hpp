@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_REPORT_JSON_PLACE_HPP
 #define WHYWAIT_REPORT_JSON_PLACE_HPP
 
+#include <whywait/base/places.hpp>
 #include <whywait/report/named_block.hpp>
-#include <whywait/report/names.hpp>
 
 namespace whywait {
 inline namespace v0 {
@@ -11,7 +11,7 @@ namespace detail {
 
 /// The members of a place that are known; the stable four of a call site are always there.
 template <class Writer>
-[[gnu::cold]] void write_place_members(Writer& out, const place& p, bool is_call) {
+[[gnu::cold]] void write_place_members(Writer& out, const base::place& p, bool is_call) {
   if (is_call) out.member("call", p.call);
   out.member("region", p.region).member("file", p.file).member("line", p.line);
   if (p.last_line > p.line) out.member("last_line", p.last_line);
@@ -20,7 +20,7 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_place(Writer& out, const char* name, const place& p) {
+[[gnu::cold]] void write_place(Writer& out, const char* name, const base::place& p) {
   out.key(name).begin_object();
   write_place_members(out, p, true);
   out.end_object();

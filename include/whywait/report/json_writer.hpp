@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_REPORT_JSON_WRITER_HPP
 #define WHYWAIT_REPORT_JSON_WRITER_HPP
 
-#include <whywait/core/plain_vector.hpp>
-#include <whywait/report/table.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/table.hpp>
 
 #include <charconv>
 #include <cmath>
@@ -111,7 +111,7 @@ class json_writer {
     raw("\"");
     std::size_t done = 0;  // text before it has been written
     for (std::size_t i = 0; i < text.size();) {
-      const code_point c = code_point_at(text, i);
+      const base::code_point c = base::code_point_at(text, i);
       const bool invalid = c.value == 0xfffd && c.bytes == 1;
       if (c.value >= 0x20 && c.value != '"' && c.value != '\\' && c.value != 0x7f && !invalid) {
         i += c.bytes;
@@ -139,7 +139,7 @@ class json_writer {
   }
 
   Sink sink_;
-  core::plain_vector<std::size_t> members_;  ///< members written so far of each open object or array
+  base::pod_vector<std::size_t> members_;  ///< members written so far of each open object or array
   bool after_key_ = false;
   bool started_ = false;
 };

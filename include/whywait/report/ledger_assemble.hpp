@@ -1,10 +1,10 @@
 #ifndef WHYWAIT_REPORT_LEDGER_ASSEMBLE_HPP
 #define WHYWAIT_REPORT_LEDGER_ASSEMBLE_HPP
 
+#include <whywait/base/units.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/name_resolver.hpp>
 #include <whywait/report/run_ledger.hpp>
-#include <whywait/report/units.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace detail {
 /// How much shorter the run would be if `block` took half the time; nothing if that was not asked.
 [[gnu::cold]] inline std::optional<double> saving_of(const explain::outcome& found, core::stable_key block) {
   for (const explain::what_if_answer& a : found.savings)
-    if (a.question.changes[0].block == block) return seconds_of(a.saving_ns);
+    if (a.question.changes[0].block == block) return base::seconds_of(a.saving_ns);
   return {};
 }
 
@@ -37,8 +37,8 @@ namespace detail {
     out.critical_path.emplace_back();
     critical_entry& e = out.critical_path.back();
     resolve.describe(c.block, 0, e);
-    e.seconds = seconds_of(c.ns);
-    e.imbalance_seconds = seconds_of(c.imbalance_ns);
+    e.seconds = base::seconds_of(c.ns);
+    e.imbalance_seconds = base::seconds_of(c.imbalance_ns);
     e.visits = c.visits;
     e.saving_seconds = saving_of(found, c.block);
   }
@@ -46,8 +46,8 @@ namespace detail {
   out.critical_path.emplace_back();
   critical_entry& e = out.critical_path.back();
   resolve.rest(e);
-  e.seconds = seconds_of(others.ns);
-  e.imbalance_seconds = seconds_of(others.imbalance_ns);
+  e.seconds = base::seconds_of(others.ns);
+  e.imbalance_seconds = base::seconds_of(others.imbalance_ns);
   e.visits = others.visits;
 }
 
@@ -64,31 +64,31 @@ namespace detail {
     out.delay_costs.emplace_back();
     delay_entry& e = out.delay_costs.back();
     resolve.describe(c.block, 0, e);
-    e.short_seconds = seconds_of(c.short_ns);
-    e.long_seconds = seconds_of(c.long_ns);
+    e.short_seconds = base::seconds_of(c.short_ns);
+    e.long_seconds = base::seconds_of(c.long_ns);
   }
   if (others.short_ns == 0 && others.long_ns == 0) return;
   out.delay_costs.emplace_back();
   delay_entry& e = out.delay_costs.back();
   resolve.rest(e);
-  e.short_seconds = seconds_of(others.short_ns);
-  e.long_seconds = seconds_of(others.long_ns);
+  e.short_seconds = base::seconds_of(others.short_ns);
+  e.long_seconds = base::seconds_of(others.long_ns);
 }
 
 /// What the virtual clocks of an outcome say, in seconds and names.
 [[gnu::cold]] inline run_ledger ledger_of(const explain::outcome& found, const name_resolver& resolve) {
   run_ledger out;
-  out.seconds = seconds_of(found.total_ns);
+  out.seconds = base::seconds_of(found.total_ns);
   out.efficiency = found.efficiency;
   const explain::compensation& without = found.without_overhead;
-  out.overhead = {without.calibrated,           seconds_of(without.overhead_ns), seconds_of(without.bound_ns),
-                  seconds_of(without.total_ns), seconds_of(without.waiting_ns),  seconds_of(without.error_ns),
+  out.overhead = {without.calibrated,           base::seconds_of(without.overhead_ns), base::seconds_of(without.bound_ns),
+                  base::seconds_of(without.total_ns), base::seconds_of(without.waiting_ns),  base::seconds_of(without.error_ns),
                   without.inversions};
   list_critical_path(found, resolve, out);
   list_delay_costs(found.costs, resolve, out);
-  out.delays = {seconds_of(found.costs.direct_ns), seconds_of(found.costs.indirect_ns),
-                seconds_of(found.costs.propagating_ns), seconds_of(found.costs.terminal_ns),
-                seconds_of(found.costs.nobody_ns)};
+  out.delays = {base::seconds_of(found.costs.direct_ns), base::seconds_of(found.costs.indirect_ns),
+                base::seconds_of(found.costs.propagating_ns), base::seconds_of(found.costs.terminal_ns),
+                base::seconds_of(found.costs.nobody_ns)};
   return out;
 }
 

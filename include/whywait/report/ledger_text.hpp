@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_REPORT_LEDGER_TEXT_HPP
 #define WHYWAIT_REPORT_LEDGER_TEXT_HPP
 
+#include <whywait/base/table.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/report/model.hpp>
-#include <whywait/report/table.hpp>
-#include <whywait/report/units.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -19,11 +19,11 @@ namespace detail {
 [[gnu::cold]] inline std::string efficiency_text(const explain::efficiencies& e) {
   const auto nodes = [](double within, double between) {
     if (!(between > 0 && between < 0.995)) return std::string();
-    return " (in nodes " + percent(within) + " × between them " + percent(between) + ")";
+    return " (in nodes " + base::percent(within) + " × between them " + base::percent(between) + ")";
   };
-  return "efficiency " + percent(e.parallel) + " = load balance " + percent(e.load_balance) +
-         nodes(e.balance_in_nodes, e.balance_between_nodes) + " × serialisation " + percent(e.serialisation) + " × transfer " +
-         percent(e.transfer) + nodes(e.transfer_in_nodes, e.transfer_between_nodes);
+  return "efficiency " + base::percent(e.parallel) + " = load balance " + base::percent(e.load_balance) +
+         nodes(e.balance_in_nodes, e.balance_between_nodes) + " × serialisation " + base::percent(e.serialisation) + " × transfer " +
+         base::percent(e.transfer) + nodes(e.transfer_in_nodes, e.transfer_between_nodes);
 }
 
 /// What measuring did to the run; empty where nobody knows what calls cost.
@@ -31,14 +31,14 @@ namespace detail {
   const overhead_section& o = r.overhead;
   if (!o.calibrated || !(r.seconds > 0)) return {};
   const double most = o.bound_seconds + o.error_seconds;
-  const std::string bound = "at most " + duration(most, 2) + " (" + percent(most / r.seconds) + ")";
+  const std::string bound = "at most " + base::duration(most, 2) + " (" + base::percent(most / r.seconds) + ")";
   if (most < 0.01 * r.seconds) return "measuring made the run longer by " + bound;
-  std::string text = "without measuring the run would have taken " + duration(o.without_seconds) + " (± " + duration(o.error_seconds, 2) +
+  std::string text = "without measuring the run would have taken " + base::duration(o.without_seconds) + " (± " + base::duration(o.error_seconds, 2) +
                      "), with " +
-                     duration(o.waiting_without_seconds) + " of waiting: measuring took " + duration(o.seconds, 2) +
+                     base::duration(o.waiting_without_seconds) + " of waiting: measuring took " + base::duration(o.seconds, 2) +
                      " on all ranks and made the run longer by " + bound;
   if (o.inversions > 0)
-    text += "; " + counted(o.inversions, "receive") + " from any source would have taken another message";
+    text += "; " + base::counted(o.inversions, "receive") + " from any source would have taken another message";
   return text;
 }
 
@@ -57,8 +57,8 @@ namespace detail {
           explained += t.seconds;
     differ = differ || std::fabs(cost - explained) > 0.1 * all;
     if (cost < 0.1 * all) continue;
-    list += (list.empty() ? "" : ", ") + printable(d.block) + " " + duration(cost);
-    if (d.long_seconds > 0.1 * cost) list += " (" + duration(d.long_seconds, 2) + " of it through others)";
+    list += (list.empty() ? "" : ", ") + base::printable(d.block) + " " + base::duration(cost);
+    if (d.long_seconds > 0.1 * cost) list += " (" + base::duration(d.long_seconds, 2) + " of it through others)";
   }
   if (!differ || list.empty()) return {};
   return "the same waiting by proportion (delay costs): " + list;
@@ -69,11 +69,11 @@ namespace detail {
 [[gnu::cold]] inline std::string critical_path_text(const run_ledger& r, std::size_t columns) {
   constexpr std::size_t most_blocks = 5, label_columns = 34;
   const std::string margin(4, ' '), deeper(6, ' ');
-  const duration_scale scale = scale_for(r.seconds);
+  const base::duration_scale scale = base::scale_for(r.seconds);
   const auto line = [&](const std::string& label, const std::string& time, const std::string& above,
                         const std::string& saved) {
     const std::string text =
-        pad_right(label, deeper.size() + label_columns) + pad_left(time, 10) + pad_left(above, 12) + pad_left(saved, 10);
+        base::pad_right(label, deeper.size() + label_columns) + base::pad_left(time, 10) + base::pad_left(above, 12) + base::pad_left(saved, 10);
     return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
   };
   std::string out;
@@ -83,7 +83,7 @@ namespace detail {
     if (shown == most_blocks || e.seconds < 0.03 * r.seconds) break;
     std::vector<std::string> label = label_of(e, label_columns, columns - deeper.size());
     for (std::string& l : label) l.insert(0, deeper);
-    if (display_width(label.back()) > deeper.size() + label_columns) label.push_back({});
+    if (base::display_width(label.back()) > deeper.size() + label_columns) label.push_back({});
     for (std::size_t i = 0; i + 1 < label.size(); ++i) out += label[i] + "\n";
     out += line(label.back(), scale(e.seconds), e.imbalance_seconds > 0.05 * e.seconds ? scale(e.imbalance_seconds) : "",
                 !e.saving_seconds ? "" : *e.saving_seconds > 0 ? scale(*e.saving_seconds) : "0 s");

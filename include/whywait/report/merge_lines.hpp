@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_REPORT_MERGE_LINES_HPP
 #define WHYWAIT_REPORT_MERGE_LINES_HPP
 
-#include <whywait/explain/sorting.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/report/model.hpp>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ inline bool nearly(std::int64_t a, std::int64_t b) noexcept {
 [[gnu::cold]] inline void merge_lines(std::vector<residual_entry>& residual, bool roughly) {
   std::vector<residual_entry> lines, others;
   for (residual_entry& r : residual) (detail::is_lines(r) ? lines : others).push_back(std::move(r));
-  explain::sort_rarely(lines, [](const residual_entry& a, const residual_entry& b) {
+  base::small_stable_sort(lines, [](const residual_entry& a, const residual_entry& b) {
     if (const int c = a.within.compare(b.within)) return c < 0;
     if (const int c = a.where.module.compare(b.where.module)) return c < 0;
     if (const int c = a.where.file.compare(b.where.file)) return c < 0;
@@ -70,7 +70,7 @@ inline bool nearly(std::int64_t a, std::int64_t b) noexcept {
     ++kept;
   }
   for (std::size_t i = 0; i < kept; ++i) others.push_back(std::move(lines[i]));
-  explain::sort_rarely(others, [](const residual_entry& a, const residual_entry& b) {
+  base::small_stable_sort(others, [](const residual_entry& a, const residual_entry& b) {
     if (a.kind != "step" || b.kind != "step") return a.kind != "step" && b.kind == "step";
     return detail::more_visits(a) > detail::more_visits(b);
   });

@@ -1,12 +1,12 @@
 #ifndef WHYWAIT_REPORT_MODEL_HPP
 #define WHYWAIT_REPORT_MODEL_HPP
 
-#include <whywait/predict/answer.hpp>
+#include <whywait/base/places.hpp>
 #include <whywait/report/named_block.hpp>
-#include <whywait/report/names.hpp>
 #include <whywait/report/run_ledger.hpp>
 #include <whywait/report/section.hpp>
 #include <whywait/report/thread_end.hpp>
+#include <whywait/whatif/answer.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -86,7 +86,7 @@ struct picture_cell {
 struct picture_row {
   std::string kind;  ///< loop, region, waiting, step, call, unmarked, unordered (explain::ran)
   std::string name;  ///< of a region or step
-  place where;
+  base::place where;
   std::int64_t depth = 0;  ///< how many loops and regions are around it
   std::optional<picture_cell> waiter, causer;
 };
@@ -109,8 +109,8 @@ struct wait_entry {
   bool wrong_order = false;  ///< some of the messages were received in another order than they were sent
   std::int64_t wrong_order_count = 0;
   double wrong_order_seconds = 0;
-  place operation;                                 ///< the call that waited
-  place cause;                                     ///< the call that came late
+  base::place operation;                                 ///< the call that waited
+  base::place cause;                                     ///< the call that came late
   std::optional<double> compensated_seconds;       ///< without the cost of measuring; nothing: not computed
   std::string compensated_quality;                 ///< how sure that is; empty: not computed
   std::optional<double> saving_seconds;            ///< the run is shorter by this if its first block takes half the time
@@ -135,7 +135,7 @@ struct prediction_section {
   double measured_seconds = 0;  ///< of the run, or of the part of it that was asked about
   bool whole_run = true;
   std::optional<double> unchanged_error;  ///< of the replay of the unchanged run, relative; nothing: not replayed
-  std::vector<predict::answer> answers;
+  std::vector<whatif::answer> answers;
 };
 
 /// Everything a report says; docs/schema.json is its written form. Sections without content are written empty.

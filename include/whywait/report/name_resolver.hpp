@@ -1,10 +1,10 @@
 #ifndef WHYWAIT_REPORT_NAME_RESOLVER_HPP
 #define WHYWAIT_REPORT_NAME_RESOLVER_HPP
 
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/places.hpp>
 #include <whywait/explain/explanation.hpp>
-#include <whywait/explain/key_map.hpp>
 #include <whywait/report/named_block.hpp>
-#include <whywait/report/names.hpp>
 
 #include <charconv>
 #include <cstdint>
@@ -39,26 +39,26 @@ namespace detail {
 /// Names and places for the keys of one outcome.
 class name_resolver {
  public:
-  name_resolver(const explain::outcome& found, const names& known) : found_(found), known_(known) {
+  name_resolver(const explain::outcome& found, const base::names& known) : found_(found), known_(known) {
     for (std::uint32_t i = 0; i != found.meanings.size(); ++i) meanings_.intern(found.meanings[i].key, i);
   }
 
-  [[gnu::cold]] place site(core::stable_key key) const {
-    const place* p = known_.find(key);
-    return p != nullptr ? *p : place{};
+  [[gnu::cold]] base::place site(core::stable_key key) const {
+    const base::place* p = known_.find(key);
+    return p != nullptr ? *p : base::place{};
   }
 
   /// `within`: of an untimed step the region around it, else 0.
   [[gnu::cold]] void describe(core::stable_key block, core::stable_key within, named_block& out) const {
     const std::uint32_t meaning = meanings_.find(block);
     explain::block_meaning m{block, within != 0 ? explain::block_kind::step : explain::block_kind::region, block, 0};
-    if (meaning != explain::key_map::none) m = found_.meanings[meaning];
+    if (meaning != base::key_map::none) m = found_.meanings[meaning];
     out.kind = report::name_of(m.kind);
-    const place* const marked = known_.find(m.first);
+    const base::place* const marked = known_.find(m.first);
     if (m.kind == explain::block_kind::region && marked != nullptr && !marked->kind.empty()) out.kind = marked->kind;
     if (within != 0) {
       const std::uint32_t around = meanings_.find(within);
-      out.within = around != explain::key_map::none && found_.meanings[around].kind == explain::block_kind::between
+      out.within = around != base::key_map::none && found_.meanings[around].kind == explain::block_kind::between
                        ? interval_name(found_.meanings[around])
                        : block_name(within);
     }
@@ -100,18 +100,18 @@ class name_resolver {
   }
 
   [[gnu::cold]] std::string block_name(core::stable_key key) const {
-    const place* p = known_.find(key);
+    const base::place* p = known_.find(key);
     if (p != nullptr && !p->name.empty()) return p->name;
-    if (p != nullptr && !p->region.empty()) return std::string(last_of(p->region));
-    if (p != nullptr && !p->function.empty()) return short_name(p->function);
+    if (p != nullptr && !p->region.empty()) return std::string(base::last_of(p->region));
+    if (p != nullptr && !p->function.empty()) return base::short_name(p->function);
     char digits[16];
     const auto end = std::to_chars(digits, digits + sizeof digits, key, 16);
     return "unnamed block " + std::string(digits, end.ptr);
   }
 
   const explain::outcome& found_;
-  const names& known_;
-  explain::key_map meanings_;  // numbers in found_.meanings
+  const base::names& known_;
+  base::key_map meanings_;  // numbers in found_.meanings
 };
 
 }  // namespace detail

@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_REPORT_NAMED_BLOCK_HPP
 #define WHYWAIT_REPORT_NAMED_BLOCK_HPP
 
-#include <whywait/report/names.hpp>
-#include <whywait/report/table.hpp>
+#include <whywait/base/places.hpp>
+#include <whywait/base/table.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,8 +19,8 @@ struct named_block {
   std::string kind;    ///< region, step, waiting, between, call, startup, other
   std::string block;   ///< name, or for derived blocks a phrase: "between MPI_Waitall at step (halo.cpp:20) and ..."
   std::string within;  ///< of an untimed step: the region around it
-  place where;         ///< of the block; of a derived block the call site at its end
-  std::optional<place> from;  ///< between: the call site at its begin (nothing: since MPI_Init)
+  base::place where;         ///< of the block; of a derived block the call site at its end
+  std::optional<base::place> from;  ///< between: the call site at its begin (nothing: since MPI_Init)
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   named_block() = default;
@@ -38,12 +38,12 @@ struct named_block {
     return {"between " + begin, "    and " + call_text(b.where, "in", room - 8)};
   }
   if (b.kind == "call") return {"inside " + call_text(b.where, "in", room - 7)};
-  const std::string name = printable(b.block);
+  const std::string name = base::printable(b.block);
   std::string code = code_text(b.where);
   if (!code.empty()) code = " (" + code + ")";
-  const std::size_t left = columns > display_width(code) ? columns - display_width(code) : 0;
-  if (display_width(name) <= left || left >= 12) return {shorten_middle(name, std::max<std::size_t>(left, 12)) + code};
-  return {shorten_middle(name, room), code.substr(code.empty() ? 0 : 1)};
+  const std::size_t left = columns > base::display_width(code) ? columns - base::display_width(code) : 0;
+  if (base::display_width(name) <= left || left >= 12) return {base::shorten_middle(name, std::max<std::size_t>(left, 12)) + code};
+  return {base::shorten_middle(name, room), code.substr(code.empty() ? 0 : 1)};
 }
 
 }  // namespace report

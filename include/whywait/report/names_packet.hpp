@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_REPORT_NAMES_PACKET_HPP
 #define WHYWAIT_REPORT_NAMES_PACKET_HPP
 
-#include <whywait/report/names.hpp>
+#include <whywait/base/places.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace report {
 
 /// A name table as bytes, to send to the rank that prints. For ranks of one job only: the byte order is the machine's.
 /// The same table always gives the same bytes.
-[[gnu::cold]] inline std::string pack(const names& all) {
+[[gnu::cold]] inline std::string pack(const base::names& all) {
   std::string out;
   const auto number = [&out](std::uint64_t n) { out.append(reinterpret_cast<const char*>(&n), sizeof n); };
   const auto text = [&](const std::string& s) {
@@ -34,7 +34,7 @@ namespace report {
 }
 
 /// Adds what `pack` made. False when the bytes end too early; what came before is kept.
-[[gnu::cold]] inline bool unpack(std::string_view bytes, names& into) {
+[[gnu::cold]] inline bool unpack(std::string_view bytes, base::names& into) {
   const auto number = [&bytes](std::uint64_t& n) {
     if (bytes.size() < sizeof n) return false;
     std::memcpy(&n, bytes.data(), sizeof n);
@@ -51,7 +51,7 @@ namespace report {
   while (!bytes.empty()) {
     std::uint64_t key = 0;
     std::uint64_t line = 0, last_line = 0;
-    place p;
+    base::place p;
     if (!number(key) || !number(line) || !number(last_line) || !number(p.offset)) return false;
     p.line = static_cast<int>(line);
     p.last_line = static_cast<int>(last_line);

@@ -1,13 +1,13 @@
 #ifndef WHYWAIT_REPORT_PICTURE_TEXT_HPP
 #define WHYWAIT_REPORT_PICTURE_TEXT_HPP
 
-#include <whywait/core/plain_vector.hpp>
-#include <whywait/explain/sorting.hpp>
+#include <whywait/base/places.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/base/table.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/report/json_writer.hpp>
 #include <whywait/report/model.hpp>
-#include <whywait/report/names.hpp>
-#include <whywait/report/table.hpp>
-#include <whywait/report/units.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ class picture_writer {
   [[gnu::cold]] std::string operator()() {
     choose();
     line("side by side, since both were last in step, the longest of these waits:", 2);
-    columns(who(p_.waiter, "waited " + duration(p_.waiter.seconds, 2)), who(p_.causer, "came late"));
+    columns(who(p_.waiter, "waited " + base::duration(p_.waiter.seconds, 2)), who(p_.causer, "came late"));
     for (std::size_t i = 0; i != p_.rows.size();) {
       if (kept_[i] != 0) {
         columns(cell(p_.rows[i], p_.rows[i].waiter), cell(p_.rows[i], p_.rows[i].causer));
@@ -53,7 +53,7 @@ class picture_writer {
   void line(const std::string& text, std::size_t less) { out_ += margin_.substr(less) + text + "\n"; }
 
   [[gnu::cold]] void columns(const std::string& left, const std::string& right) {
-    std::string text = margin_ + pad_right(left, side_) + " | " + right;
+    std::string text = margin_ + base::pad_right(left, side_) + " | " + right;
     while (text.back() == ' ') text.pop_back();
     out_ += text + "\n";
   }
@@ -67,13 +67,13 @@ class picture_writer {
   static bool is_line(const picture_row& row) noexcept { return row.kind == "step" && row.where.last_line != 0; }
 
   [[gnu::cold]] static std::string label(const picture_row& row, const picture_cell& c) {
-    if (row.kind == "loop") return count_of(c.count) + " times";
+    if (row.kind == "loop") return base::count_of(c.count) + " times";
     std::string name = row.kind == "unmarked"    ? std::string("(unmarked code)")
                        : row.kind == "unordered" ? std::string("(in an order not kept)")
-                       : row.kind == "call"      ? (row.where.call.empty() ? "an MPI call" : printable(row.where.call))
-                                                 : (row.name.empty() ? "unnamed block" : printable(row.name));
+                       : row.kind == "call"      ? (row.where.call.empty() ? "an MPI call" : base::printable(row.where.call))
+                                                 : (row.name.empty() ? "unnamed block" : base::printable(row.name));
     if (is_line(row)) name += ":" + std::to_string(row.where.line);
-    if (c.count != 1) name = count_of(c.count) + (is_line(row) ? "x " : " ") + name;
+    if (c.count != 1) name = base::count_of(c.count) + (is_line(row) ? "x " : " ") + name;
     if (c.continued) name = "... " + name;
     if (c.unfinished) name += " ...";
     return name;
@@ -82,11 +82,11 @@ class picture_writer {
   [[gnu::cold]] std::string cell(const picture_row& row, const std::optional<picture_cell>& c) const {
     if (!c) return {};
     const std::string indent(2 * static_cast<std::size_t>(std::min<std::int64_t>(row.depth, 6)), ' ');
-    return beside(indent + shorten_middle(label(row, *c), side_ - 9 - indent.size()),
-                  row.kind == "step" ? "" : duration(c->seconds, 2));
+    return beside(indent + base::shorten_middle(label(row, *c), side_ - 9 - indent.size()),
+                  row.kind == "step" ? "" : base::duration(c->seconds, 2));
   }
   std::string beside(const std::string& text, const std::string& amount) const {
-    return pad_right(text, side_ - 9) + " " + pad_left(amount, 8);
+    return base::pad_right(text, side_ - 9) + " " + base::pad_left(amount, 8);
   }
 
   // One line for rows that nobody needs to read one by one, with the time of those that are not inside others.
@@ -102,9 +102,9 @@ class picture_writer {
       if (row.waiter) left += row.waiter->seconds;
       if (row.causer) right += row.causer->seconds;
     }
-    const std::string rows = counted(static_cast<std::int64_t>(end - begin), "row");
+    const std::string rows = base::counted(static_cast<std::int64_t>(end - begin), "row");
     const std::string text = "  (" + rows + (alike ? " alike)" : ", small)");
-    columns(beside(text, duration(left, 2)), beside(text, duration(right, 2)));
+    columns(beside(text, base::duration(left, 2)), beside(text, base::duration(right, 2)));
   }
 
   static double seconds(const std::optional<picture_cell>& c) noexcept { return c ? c->seconds : 0; }
@@ -119,23 +119,23 @@ class picture_writer {
     const std::size_t all = p_.rows.size();
     kept_.assign(all, all <= few_rows ? 1 : 0);
     if (all <= few_rows) return;
-    core::plain_vector<std::size_t> order(all), around(all, all), open;
+    base::pod_vector<std::size_t> order(all), around(all, all), open;
     for (std::size_t i = 0; i != all; ++i) {
       order[i] = i;
       while (!open.empty() && p_.rows[open.back()].depth >= p_.rows[i].depth) open.pop_back();
       if (!open.empty()) around[i] = open.back();
       open.push_back(i);
     }
-    core::plain_vector<char> differing(all);  // and the lines of a loop that does: they say which it is
+    base::pod_vector<char> differing(all);  // and the lines of a loop that does: they say which it is
     for (std::size_t i = 0; i != all; ++i)
       differing[i] = differs(p_.rows[i]) || (is_line(p_.rows[i]) && around[i] != all && differs(p_.rows[around[i]]));
-    explain::sort_rarely(order, [this, &differing](std::size_t a, std::size_t b) {
+    base::small_stable_sort(order, [this, &differing](std::size_t a, std::size_t b) {
       const picture_row &x = p_.rows[a], &y = p_.rows[b];
       if (differing[a] != differing[b]) return differing[a] != 0;
       if (apart(x) != apart(y)) return apart(x) > apart(y);
       return seconds(x.causer) > seconds(y.causer);
     });
-    core::plain_vector<char> trial;
+    base::pod_vector<char> trial;
     std::size_t tries = 0;
     for (const std::size_t row : order) {
       if (kept_[row] != 0) continue;
@@ -148,7 +148,7 @@ class picture_writer {
     for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
       if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;
   }
-  [[gnu::cold]] static std::size_t lines_of(const core::plain_vector<char>& kept) {
+  [[gnu::cold]] static std::size_t lines_of(const base::pod_vector<char>& kept) {
     std::size_t lines = 0;
     for (std::size_t i = 0; i != kept.size(); ++i) lines += kept[i] != 0 || i == 0 || kept[i - 1] != 0 ? 1 : 0;
     return lines;
@@ -157,7 +157,7 @@ class picture_writer {
   const picture& p_;
   std::string margin_;
   std::size_t side_;
-  core::plain_vector<char> kept_;
+  base::pod_vector<char> kept_;
   std::string out_;
 };
 

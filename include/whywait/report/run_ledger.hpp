@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_REPORT_RUN_LEDGER_HPP
 #define WHYWAIT_REPORT_RUN_LEDGER_HPP
 
-#include <whywait/explain/ledger/question.hpp>
+#include <whywait/explain/clock_question.hpp>
 #include <whywait/report/named_block.hpp>
 
 #include <cstdint>

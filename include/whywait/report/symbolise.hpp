@@ -1,10 +1,10 @@
 #ifndef WHYWAIT_REPORT_SYMBOLISE_HPP
 #define WHYWAIT_REPORT_SYMBOLISE_HPP
 
+#include <whywait/base/cpp_name.hpp>
+#include <whywait/base/places.hpp>
 #include <whywait/report/code_place.hpp>
-#include <whywait/report/cpp_name.hpp>
 #include <whywait/report/module_list.hpp>
-#include <whywait/report/names.hpp>
 
 #include <dlfcn.h>
 #include <sys/types.h>
@@ -132,7 +132,7 @@ class symboliser {
     out.offset = where.offset + (reinterpret_cast<std::uintptr_t>(address) - inside);
     if (open()) {
       if (detail::dwfl_module* const module = dw_.addrmodule(session_, inside)) {
-        if (const char* const name = dw_.module_addrname(module, inside)) out.function = demangle(name);
+        if (const char* const name = dw_.module_addrname(module, inside)) out.function = base::demangle(name);
         const char* file = nullptr;
         if (detail::dwfl_line* const line = dw_.module_getsrc(module, inside))
           file = dw_.lineinfo(line, nullptr, &out.line, nullptr, nullptr, nullptr);
@@ -146,7 +146,7 @@ class symboliser {
     }
     if (out.function.empty() && modules_ == nullptr) {
       Dl_info info{};
-      if (::dladdr(instruction, &info) != 0 && info.dli_sname != nullptr) out.function = demangle(info.dli_sname);
+      if (::dladdr(instruction, &info) != 0 && info.dli_sname != nullptr) out.function = base::demangle(info.dli_sname);
     }
     return out;
   }
@@ -194,8 +194,8 @@ class symboliser {
 };
 
 /// A call site for the name table: what `of_call` found, with the call's name and the regions around it.
-[[gnu::cold]] inline place call_place(code_place code, std::string call, std::string region) {
-  place p;
+[[gnu::cold]] inline base::place call_place(code_place code, std::string call, std::string region) {
+  base::place p;
   p.call = std::move(call);
   p.region = std::move(region);
   p.file = std::move(code.file);

@@ -1,15 +1,15 @@
 #ifndef WHYWAIT_REPORT_TEXT_HPP
 #define WHYWAIT_REPORT_TEXT_HPP
 
-#include <whywait/core/plain_vector.hpp>
-#include <whywait/explain/sorting.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/base/table.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/ledger_text.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/picture_text.hpp>
-#include <whywait/report/prediction.hpp>
-#include <whywait/report/table.hpp>
-#include <whywait/report/units.hpp>
+#include <whywait/report/prediction_text.hpp>
 #include <whywait/report/words.hpp>
 
 #include <unistd.h>
@@ -62,9 +62,9 @@ class text_writer {
   [[gnu::cold]] std::string operator()() {
     const run_facts& run = r_.run;
     const double share = run.location_seconds > 0 ? run.waiting_seconds / run.location_seconds : 0;
-    std::string head = "whywait · " + counted(run.ranks, "rank");
-    if (run.locations > run.ranks) head += " · " + counted(run.locations, "thread");
-    head += " · " + duration(run.seconds);
+    std::string head = "whywait · " + base::counted(run.ranks, "rank");
+    if (run.locations > run.ranks) head += " · " + base::counted(run.locations, "thread");
+    head += " · " + base::duration(run.seconds);
     const bool partly = run.unseen_seconds > 0.01 * run.seconds;
     if (partly) head += ", of which " + explained_words(run) + " explained";
     if (run.mpi_calls <= 0) {
@@ -78,7 +78,7 @@ class text_writer {
       return std::move(out_);
     }
     const bool quiet = share < o_.quiet_below || run.waiting_seconds < o_.quiet_seconds;
-    if (!quiet) head += " · " + percent(share) + " of " + (partly ? "that" : "rank time") + " is waiting (" + duration(run.waiting_seconds) + ")";
+    if (!quiet) head += " · " + base::percent(share) + " of " + (partly ? "that" : "rank time") + " is waiting (" + base::duration(run.waiting_seconds) + ")";
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not come to its end: this is what was known of it.", "  ");
@@ -119,7 +119,7 @@ class text_writer {
 
   /// Wrapped text in one colour; further lines are indented by `deeper` more columns.
   [[gnu::cold]] void paragraph(const std::string& text, const std::string& margin, const char* colour = "", std::size_t deeper = 0) {
-    std::string lines = wrap(text, o_.columns, margin, margin + std::string(deeper, ' '));
+    std::string lines = base::wrap(text, o_.columns, margin, margin + std::string(deeper, ' '));
     if (*colour == '\0') {
       out_ += lines;
       return;
@@ -134,12 +134,12 @@ class text_writer {
       return;
     }
     if (r_.run.unseen_seconds > 0.1 * r_.run.seconds) return paragraph(hardly_seen(r_.run, share), "  ");
-    paragraph(percent(share) + " of rank time is waiting (" + duration(r_.run.waiting_seconds) +
+    paragraph(base::percent(share) + " of rank time is waiting (" + base::duration(r_.run.waiting_seconds) +
                   (r_.problems.empty() ? "): nothing worth changing here." : "): the waiting is not worth changing."),
               "  ", green());
     if (!r_.waits.empty()) {
       const wait_entry& w = r_.waits.front();
-      paragraph("(most: " + pattern_words(w.pattern) + ", " + duration(w.seconds) + " in all, " +
+      paragraph("(most: " + pattern_words(w.pattern) + ", " + base::duration(w.seconds) + " in all, " +
                     call_text(w.operation, "in", 60) + ")",
                 "  ");
     }
@@ -151,41 +151,41 @@ class text_writer {
       const std::string* pattern;
       double seconds;
     };
-    core::plain_vector<pattern_sum> sums;
+    base::pod_vector<pattern_sum> sums;
     for (const wait_group& g : groups) {
       std::size_t same = 0;
       while (same != sums.size() && *sums[same].pattern != g.sum.pattern) ++same;
       if (same == sums.size()) sums.push_back({&g.sum.pattern, g.sum.seconds});
       else sums[same].seconds += g.sum.seconds;
     }
-    explain::sort_rarely(sums, [](const pattern_sum& a, const pattern_sum& b) { return a.seconds > b.seconds; });
+    base::small_stable_sort(sums, [](const pattern_sum& a, const pattern_sum& b) { return a.seconds > b.seconds; });
     std::string text;
     int several = 0;
     for (const auto& [pattern, seconds] : sums)
       if (seconds >= 0.1 * o_.quiet_below * r_.run.location_seconds)
-        text += (several++ == 0 ? "" : ", ") + pattern_words(*pattern) + " " + percent(seconds / r_.run.location_seconds);
+        text += (several++ == 0 ? "" : ", ") + pattern_words(*pattern) + " " + base::percent(seconds / r_.run.location_seconds);
     if (several > 1) paragraph(text + " of rank time", "  ");
   }
 
   [[gnu::cold]] void wait(const wait_group& group, std::size_t number) {
     const wait_entry& w = group.sum;
-    const duration_scale scale = scale_for(w.seconds);
-    const std::string head = pattern_words(w.pattern) + "  " + duration(w.seconds);
+    const base::duration_scale scale = base::scale_for(w.seconds);
+    const std::string head = pattern_words(w.pattern) + "  " + base::duration(w.seconds);
     std::string facts =
-        r_.run.waiting_seconds > 0 ? percent(w.seconds / r_.run.waiting_seconds) + " of the waiting, " : "";
-    facts += counted(w.count, "wait");
-    if (w.count > 1) facts += ", longest " + duration(w.longest_seconds, 2);
+        r_.run.waiting_seconds > 0 ? base::percent(w.seconds / r_.run.waiting_seconds) + " of the waiting, " : "";
+    facts += base::counted(w.count, "wait");
+    if (w.count > 1) facts += ", longest " + base::duration(w.longest_seconds, 2);
     if (r_.ledger.overhead.calibrated && w.compensated_seconds &&
         std::fabs(*w.compensated_seconds - w.seconds) > 0.01 * w.seconds)
-      facts += ", " + duration(*w.compensated_seconds) + " without measuring";
-    const bool one_line = 4 + display_width(head) + 2 + display_width(facts) <= o_.columns;
-    out_ += "\n" + pad_left(std::to_string(number), 2) + "  " + bold(head) + (one_line ? "  " : "\n" + margin()) +
+      facts += ", " + base::duration(*w.compensated_seconds) + " without measuring";
+    const bool one_line = 4 + base::display_width(head) + 2 + base::display_width(facts) <= o_.columns;
+    out_ += "\n" + base::pad_left(std::to_string(number), 2) + "  " + bold(head) + (one_line ? "  " : "\n" + margin()) +
             facts + "\n";
     places(w);
     paragraph(who_waited(w), margin());
     if (w.wrong_order)
-      paragraph((w.wrong_order_count == w.count ? "all" : counted(w.wrong_order_count, "message")) +
-                    " received in another order than sent (" + duration(w.wrong_order_seconds) + ")",
+      paragraph((w.wrong_order_count == w.count ? "all" : base::counted(w.wrong_order_count, "message")) +
+                    " received in another order than sent (" + base::duration(w.wrong_order_seconds) + ")",
                 margin());
     blocks(w, scale);
     if (w.longest) out_ += picture_text(*w.longest, o_.columns, margin());
@@ -194,22 +194,22 @@ class text_writer {
           scale_or_own(scale, w.indirect_seconds) + " of this is inherited: the late side had itself waited for others",
           margin());
     if (group.largest_seconds < 0.8 * w.seconds)
-      paragraph(counted(static_cast<std::int64_t>(group.shapes), "shape") + " of explanations added up; the largest is " +
-                    percent(group.largest_seconds / w.seconds) + " (the JSON file has them apart)",
+      paragraph(base::counted(static_cast<std::int64_t>(group.shapes), "shape") + " of explanations added up; the largest is " +
+                    base::percent(group.largest_seconds / w.seconds) + " (the JSON file has them apart)",
                 margin());
     const std::string trust = quality_words(w.quality);
     if (!trust.empty()) paragraph(trust, margin());
     for (const advice_entry& a : w.advice) {
       // the rules of the pattern and of wrong order describe what stands above
       if (a.problem != w.pattern && a.problem != "wrong_order" && !a.description.empty())
-        paragraph(printable(pattern_words(a.problem)) + ": " + printable(a.description), margin());
+        paragraph(base::printable(pattern_words(a.problem)) + ": " + base::printable(a.description), margin());
       advice(a, scale);
     }
   }
 
-  [[gnu::cold]] void advice(const advice_entry& a, const duration_scale& scale) {
+  [[gnu::cold]] void advice(const advice_entry& a, const base::duration_scale& scale) {
     if (a.text.empty()) return;
-    paragraph("try: " + printable(a.text) +
+    paragraph("try: " + base::printable(a.text) +
                   (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")"
                                         : std::string()),
               margin(), green(), 5);
@@ -220,17 +220,17 @@ class text_writer {
     const std::size_t shown = std::min(r_.problems.size(), o_.most_problems);
     for (std::size_t i = 0; i < shown; ++i) {
       const advice_entry& a = r_.problems[i];
-      const duration_scale scale = scale_for(a.seconds);
-      out_ += "\n *  " + bold(printable(pattern_words(a.problem)) + "  " + scale(a.seconds));
-      if (r_.run.location_seconds > 0) out_ += "  " + percent(a.seconds / r_.run.location_seconds) + " of rank time";
+      const base::duration_scale scale = base::scale_for(a.seconds);
+      out_ += "\n *  " + bold(base::printable(pattern_words(a.problem)) + "  " + scale(a.seconds));
+      if (r_.run.location_seconds > 0) out_ += "  " + base::percent(a.seconds / r_.run.location_seconds) + " of rank time";
       out_ += "\n";
-      if (!a.description.empty()) paragraph(printable(a.description), margin());
+      if (!a.description.empty()) paragraph(base::printable(a.description), margin());
       for (const std::string& action : a.actions)
-        if (a.description.find(action) == std::string::npos) paragraph(printable(action), margin() + "  ", "", 2);
+        if (a.description.find(action) == std::string::npos) paragraph(base::printable(action), margin() + "  ", "", 2);
       advice(a, scale);
     }
     if (shown < r_.problems.size())
-      paragraph(counted(more_of(r_.problems.size() - shown), "more problem") + " (the JSON file has all)", margin());
+      paragraph(base::counted(more_of(r_.problems.size() - shown), "more problem") + " (the JSON file has all)", margin());
   }
 
   void efficiency() { paragraph(efficiency_text(r_.ledger.efficiency), "  ", "", 2); }
@@ -240,7 +240,7 @@ class text_writer {
     const std::string path = critical_path_text(r_.ledger, o_.columns);
     out_ += path;
     if (!path.empty() && r_.run.first_comers > 0)
-      paragraph("x2 saves: if all get the same work again, but " + counted(r_.run.first_comers, "answer") +
+      paragraph("x2 saves: if all get the same work again, but " + base::counted(r_.run.first_comers, "answer") +
                     " went to whoever asked first",
                 margin() + "  ");
     const std::string delays = delay_text(r_.ledger, r_.waits);
@@ -251,7 +251,7 @@ class text_writer {
 
   [[gnu::cold]] void places(const wait_entry& w) {
     const std::string one = call_text(w.operation) + "  <-  " + call_text(w.cause);
-    if (display_width(one) + margin().size() <= o_.columns) {
+    if (base::display_width(one) + margin().size() <= o_.columns) {
       out_ += margin() + one + "\n";
       return;
     }
@@ -259,11 +259,11 @@ class text_writer {
     out_ += margin() + "  <-  " + call_text(w.cause, "in", o_.columns - margin().size() - 6) + "\n";
   }
 
-  [[gnu::cold]] void blocks(const wait_entry& w, const duration_scale& scale) {
-    std::vector<table_row> rows;
+  [[gnu::cold]] void blocks(const wait_entry& w, const base::duration_scale& scale) {
+    std::vector<base::table_row> rows;
     double unlisted = 0;
     std::size_t timed = 0, more = 0, steps = 0, more_steps = 0;
-    core::plain_vector<bool> told(w.residual.size());
+    base::pod_vector<bool> told(w.residual.size());
     const auto untimed = [](const residual_entry& r) { return r.kind == "step" && r.seconds == 0; };
     const auto add_step = [&](std::size_t i, bool under) {
       const residual_entry& r = w.residual[i];
@@ -274,7 +274,7 @@ class text_writer {
       }
       std::vector<std::string> lines = label(r);
       for (std::string& line : lines) line.insert(0, under ? 2 : 0, ' ');
-      rows.push_back({lines, "", under || r.within.empty() ? remark(r) : remark(r) + ", untimed in " + printable(r.within)});
+      rows.push_back({lines, "", under || r.within.empty() ? remark(r) : remark(r) + ", untimed in " + base::printable(r.within)});
     };
     for (const residual_entry& r : w.residual) {
       if (untimed(r)) continue;
@@ -298,9 +298,9 @@ class text_writer {
     }
     for (std::size_t i = 0; i < w.residual.size(); ++i)  // lines in code that took as long on both sides tell nothing
       if (untimed(w.residual[i]) && !told[i] && !is_lines(w.residual[i])) add_step(i, false);
-    if (more_steps > 0) rows.push_back({{counted(more_of(more_steps), "more step")}, "", "not timed"});
+    if (more_steps > 0) rows.push_back({{base::counted(more_of(more_steps), "more step")}, "", "not timed"});
     if (more > 0 && (timed == o_.most_blocks || std::fabs(unlisted) > 0.01 * w.seconds))
-      rows.push_back({{counted(more_of(more), timed == o_.most_blocks ? "more block" : "smaller block")},
+      rows.push_back({{base::counted(more_of(more), timed == o_.most_blocks ? "more block" : "smaller block")},
                       amount(scale, unlisted),
                       ""});
     if (std::fabs(w.unexplained_seconds) > 0.01 * w.seconds)
@@ -317,11 +317,11 @@ class text_writer {
     return label_of(r, label_columns, o_.columns - margin().size() - 2);
   }
 
-  [[gnu::cold]] static std::string scale_or_own(const duration_scale& scale, double seconds) {
-    return std::fabs(seconds) * scale.per_second < 0.5 * std::pow(10.0, -scale.decimals) ? duration(seconds, 2)
+  [[gnu::cold]] static std::string scale_or_own(const base::duration_scale& scale, double seconds) {
+    return std::fabs(seconds) * scale.per_second < 0.5 * std::pow(10.0, -scale.decimals) ? base::duration(seconds, 2)
                                                                                          : scale(seconds);
   }
-  [[gnu::cold]] static std::string amount(const duration_scale& scale, double seconds) {
+  [[gnu::cold]] static std::string amount(const base::duration_scale& scale, double seconds) {
     if (seconds == 0) return "0 s";
     return (seconds > 0 ? "+" : "") + scale_or_own(scale, seconds);
   }
@@ -329,29 +329,29 @@ class text_writer {
   [[gnu::cold]] void rest(std::size_t more, bool shown, double covered) {
     const double undescribed = r_.run.undescribed_seconds;
     if (undescribed > 0)
-      out_ += "\n    " + counted(r_.run.undescribed_waits, "wait") + " not described by any rule: " +
-              duration(undescribed) + " (" + percent(undescribed / r_.run.waiting_seconds) + " of the waiting)\n";
+      out_ += "\n    " + base::counted(r_.run.undescribed_waits, "wait") + " not described by any rule: " +
+              base::duration(undescribed) + " (" + base::percent(undescribed / r_.run.waiting_seconds) + " of the waiting)\n";
     const double left = r_.run.waiting_seconds - undescribed - covered;
     if (more == 0 && !(left > 0.001 * r_.run.waiting_seconds)) return;
-    const std::string what = more > 0 ? counted(more_of(more), shown ? "more kind of wait" : "kind of wait",
+    const std::string what = more > 0 ? base::counted(more_of(more), shown ? "more kind of wait" : "kind of wait",
                                                 shown ? "more kinds of waits" : "kinds of waits")
                                       : std::string("other waits, each too short to explain");
-    out_ += "\n    " + what + ": " + duration(std::max(left, 0.0)) + " (" +
-            percent(r_.run.waiting_seconds > 0 ? std::max(left, 0.0) / r_.run.waiting_seconds : 0) +
+    out_ += "\n    " + what + ": " + base::duration(std::max(left, 0.0)) + " (" +
+            base::percent(r_.run.waiting_seconds > 0 ? std::max(left, 0.0) / r_.run.waiting_seconds : 0) +
             " of the waiting)\n";
   }
 
   [[gnu::cold]] void footer() {
     const run_facts& run = r_.run;
-    std::string text = counted(run.mpi_calls, "MPI call") + " seen" +
-                       (run.epochs > 1 ? " in " + counted(run.epochs, "epoch") : "") + ", clock error ";
-    text += std::isfinite(run.clock_error_seconds) ? duration(run.clock_error_seconds, 2) : "unknown";
+    std::string text = base::counted(run.mpi_calls, "MPI call") + " seen" +
+                       (run.epochs > 1 ? " in " + base::counted(run.epochs, "epoch") : "") + ", clock error ";
+    text += std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : "unknown";
     text +=
-        ", " + counted(run.dropped_events, "event") + " dropped, " + counted(run.unmatched, "message") + " unmatched";
-    if (run.clock_violations > 0) text += ", " + counted(run.clock_violations, "clock violation");
+        ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") + " unmatched";
+    if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
     if (run.waiting_seconds > 0)
       text +=
-          ", " + percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
+          ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
     out_ += "\n";
     paragraph(text, "    ", faint());
     const std::string overhead = overhead_text(r_.ledger);
@@ -361,7 +361,7 @@ class text_writer {
 
   void warnings() {
     if (!r_.unseen.empty()) paragraph("while memory had ended, all ranks ran " + unseen_words(r_.unseen), "    ");
-    for (const std::string& w : r_.run.warnings) paragraph("warning: " + printable(w), "    ", red(), 9);
+    for (const std::string& w : r_.run.warnings) paragraph("warning: " + base::printable(w), "    ", red(), 9);
   }
 
   [[gnu::cold]] static const std::string& margin() {

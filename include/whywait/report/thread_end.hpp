@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_REPORT_THREAD_END_HPP
 #define WHYWAIT_REPORT_THREAD_END_HPP
 
-#include <whywait/report/names.hpp>
-#include <whywait/report/units.hpp>
+#include <whywait/base/places.hpp>
+#include <whywait/base/units.hpp>
 
 #include <csignal>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace report {
 
 /// Totals of one marked place.
 struct place_total {
-  place where;
+  base::place where;
   std::int64_t visits = 0;
   double seconds = 0;  ///< exclusive
   std::int64_t work = 0;
@@ -31,7 +31,7 @@ struct thread_end {
   std::string end;      ///< how the process ended: "SIGTERM"; "killed" if it could not say anything
   double seconds = 0;   ///< last sign of life
   bool inside = false;  ///< in an MPI call that did not return: the next three
-  place call;
+  base::place call;
   std::string whom;  ///< "from rank 3 (tag 7)"
   double since_seconds = 0;
   std::string regions;  ///< that were open: "main/exchange"
@@ -78,20 +78,20 @@ struct thread_end {
   for (const thread_end& t : threads) {
     out += t.rank >= 0 ? "  rank " + std::to_string(t.rank) : "  process " + std::to_string(t.pid);
     if (t.thread != 0) out += " thread " + std::to_string(t.thread);
-    out += ": " + t.end + ", last seen after " + duration(t.seconds);
+    out += ": " + t.end + ", last seen after " + base::duration(t.seconds);
     if (t.inside) {
-      out += ", since " + duration(t.since_seconds) + " in " + call_text(t.call);
+      out += ", since " + base::duration(t.since_seconds) + " in " + call_text(t.call);
       if (!t.whom.empty()) out += " " + t.whom;
     }
     out += "\n";
-    if (!t.regions.empty() && !t.inside) out += "      in " + printable(t.regions) + "\n";
+    if (!t.regions.empty() && !t.inside) out += "      in " + base::printable(t.regions) + "\n";
     std::string most;
     for (std::size_t i = 0; i < t.blocks.size() && i < 3; ++i)
-      most += (i == 0 ? "      " : ", ") + printable(t.blocks[i].where.name) + " " + duration(t.blocks[i].seconds) +
-              " (" + counted(t.blocks[i].visits, "visit") + ")";
+      most += (i == 0 ? "      " : ", ") + base::printable(t.blocks[i].where.name) + " " + base::duration(t.blocks[i].seconds) +
+              " (" + base::counted(t.blocks[i].visits, "visit") + ")";
     if (!most.empty()) out += most + "\n";
     if (t.torn_events + t.lost_events != 0)
-      out += "      " + counted(t.torn_events, "event") + " torn, " + counted(t.lost_events, "event") + " lost\n";
+      out += "      " + base::counted(t.torn_events, "event") + " torn, " + base::counted(t.lost_events, "event") + " lost\n";
   }
   return out;
 }

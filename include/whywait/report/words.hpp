@@ -1,10 +1,10 @@
 #ifndef WHYWAIT_REPORT_WORDS_HPP
 #define WHYWAIT_REPORT_WORDS_HPP
 
-#include <whywait/core/plain_vector.hpp>
-#include <whywait/explain/sorting.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/report/model.hpp>
-#include <whywait/report/units.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -28,14 +28,14 @@ namespace report {
 /// How much of a run is explained of which a part was not seen: "10.2 ms (0.4 %) is", "nothing is".
 [[gnu::cold]] inline std::string explained_words(const run_facts& run) {
   if (run.location_seconds <= 0) return "nothing is";
-  return duration(run.seconds - run.unseen_seconds) + " (" + percent(1 - run.unseen_seconds / run.seconds) + ") is";
+  return base::duration(run.seconds - run.unseen_seconds) + " (" + base::percent(1 - run.unseen_seconds / run.seconds) + ") is";
 }
 
 /// In place of "nothing worth changing" where most waits, perhaps, were in what was not seen. `share`: of waiting.
 [[gnu::cold]] inline std::string hardly_seen(const run_facts& run, double share) {
   if (run.location_seconds <= 0) return "Why the ranks waited is not known.";
-  return percent(share) + " of the rank time that is explained is waiting (" + duration(run.waiting_seconds) +
-         "); about the other " + duration(run.unseen_seconds) + " of the run nothing is known.";
+  return base::percent(share) + " of the rank time that is explained is waiting (" + base::duration(run.waiting_seconds) +
+         "); about the other " + base::duration(run.unseen_seconds) + " of the run nothing is known.";
 }
 
 /// What ran in that time: "compute (a.cpp:3) 1.9 s (190 visits), ...". Empty if nothing was marked.
@@ -44,8 +44,8 @@ namespace report {
   std::string text;
   for (std::size_t i = 0; i != std::min(most, all.size()); ++i) {
     const std::string code = code_text(all[i].where);
-    text += (i == 0 ? "" : ", ") + printable(all[i].where.name) + (code.empty() ? "" : " (" + code + ")") + " " +
-            duration(all[i].seconds) + " (" + counted(all[i].visits, "visit") + ")";
+    text += (i == 0 ? "" : ", ") + base::printable(all[i].where.name) + (code.empty() ? "" : " (" + code + ")") + " " +
+            base::duration(all[i].seconds) + " (" + base::counted(all[i].visits, "visit") + ")";
   }
   return text;
 }
@@ -62,7 +62,7 @@ namespace report {
 /// Ranks of a list as ranges, "0-3, 5 and 7", and how many there are. Many ranges become a number: "12 ranks".
 struct rank_words {
   std::string text;                 ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
-  core::plain_vector<std::int32_t> ranks;  ///< sorted, without repetition
+  base::pod_vector<std::int32_t> ranks;  ///< sorted, without repetition
   bool others = false;              ///< the list was bounded: more took part
 };
 
@@ -79,7 +79,7 @@ struct rank_words {
     out.ranks.push_back(list[i].rank);
     threads = threads || list[i].thread != 0;
   }
-  explain::sort_rarely(out.ranks);
+  base::small_stable_sort(out.ranks);
   out.ranks.erase(std::unique(out.ranks.begin(), out.ranks.end()), out.ranks.end());
   if (out.ranks.empty()) {
     out.text = "some ranks";
@@ -123,7 +123,7 @@ struct rank_words {
   while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total)
     named += w.causers[most++].seconds;
   if (most > 0 && most < w.causers.size() && 4 * most <= 3 * w.causers.size() && named >= 0.9 * total)
-    return out + ", mostly for " + words_for(w.causers, 0, most).text + " (" + percent(named / total) + ")";
+    return out + ", mostly for " + words_for(w.causers, 0, most).text + " (" + base::percent(named / total) + ")";
   if (all.ranks == waiters.ranks && !all.others && !waiters.others && all.ranks.size() > 1)
     return out + " for one another";
   return out + " for " + all.text;
@@ -133,11 +133,11 @@ namespace detail {
 
 /// Visits of an untimed block on both sides: "4.0x as often: 4000 visits instead of 1000".
 [[gnu::cold]] inline std::string step_words(std::int64_t late, std::int64_t waiting) {
-  if (waiting <= 0) return "only the late side ran it: " + counted(late, "visit");
-  if (late <= 0) return "only the waiting side ran it: " + counted(waiting, "visit");
+  if (waiting <= 0) return "only the late side ran it: " + base::counted(late, "visit");
+  if (late <= 0) return "only the waiting side ran it: " + base::counted(waiting, "visit");
   const double ratio = static_cast<double>(late) / static_cast<double>(waiting);
-  return (ratio < 0.01 ? "under 0.01" : fixed(ratio, ratio >= 9.95 ? 0 : ratio >= 1.95 ? 1 : 2)) + "x as often: " +
-         counted(late, "visit") + " instead of " + count_of(waiting);
+  return (ratio < 0.01 ? "under 0.01" : base::fixed(ratio, ratio >= 9.95 ? 0 : ratio >= 1.95 ? 1 : 2)) + "x as often: " +
+         base::counted(late, "visit") + " instead of " + base::count_of(waiting);
 }
 
 }  // namespace detail
@@ -152,7 +152,7 @@ namespace detail {
   const char* const noun = work ? "unit" : r.kind == "call" ? "call" : "visit";
   const auto difference = [&] {
     const std::int64_t more = late - waiting;
-    return counted(more < 0 ? -more : more,
+    return base::counted(more < 0 ? -more : more,
                    (std::string(more < 0 ? "fewer " : "more ") + noun + (work ? " of work" : "")).c_str(),
                    (std::string(more < 0 ? "fewer " : "more ") + noun + "s" + (work ? " of work" : "")).c_str());
   };
@@ -166,7 +166,7 @@ namespace detail {
   } else if (late > 0 && waiting > 0) {
     const double size = std::fabs(r.visits_seconds) + std::fabs(r.speed_seconds);
     const double each = 2 * r.speed_seconds / (static_cast<double>(late) + static_cast<double>(waiting));
-    const std::string slower = "each " + (work ? std::string("unit ") : std::string()) + duration(std::fabs(each), 2) +
+    const std::string slower = "each " + (work ? std::string("unit ") : std::string()) + base::duration(std::fabs(each), 2) +
                                (each < 0 ? " faster" : " slower");
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds) >= 0.8 * size;
     const bool by_speed = size > 0 && std::fabs(r.speed_seconds) >= 0.8 * size;
@@ -184,7 +184,7 @@ namespace detail {
   if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
   if (r.inherited_seconds > 0.1 * std::fabs(r.seconds) && r.seconds > 0)
     out += (out.empty() ? "" : "; ") +
-           (r.inherited_seconds >= 0.99 * r.seconds ? std::string("all") : duration(r.inherited_seconds, 2)) +
+           (r.inherited_seconds >= 0.99 * r.seconds ? std::string("all") : base::duration(r.inherited_seconds, 2)) +
            " inherited";
   return out;
 }

@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_RULES_ADVICE_HPP
 #define WHYWAIT_RULES_ADVICE_HPP
 
-#include <whywait/rules/detail/format.hpp>
+#include <whywait/base/number_text.hpp>
 #include <whywait/rules/evaluator.hpp>
-#include <whywait/rules/facts.hpp>
+#include <whywait/rules/fact_rows.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace rules {
   if (!f.advice.empty()) out += (out.empty() ? "" : " ") + f.advice;
   std::string where;
   for (const action& a : f.actions) where += (where.empty() ? "" : ", ") + a.text;
-  if (f.share > 0) where = detail::percent_text(f.share) + " of rank time" + (where.empty() ? "" : ": ") + where;
+  if (f.share > 0) where = base::percent_text(f.share) + " of rank time" + (where.empty() ? "" : ": ") + where;
   return where.empty() ? out : out + " (" + where + ")";
 }
 
@@ -76,7 +76,7 @@ template <class Find, class More>
     if (f.matters) w.list.push_back(std::move(f));
   }
   for (wait_advice& w : out.waits) {
-    core::plain_vector<bool> hidden;
+    base::pod_vector<bool> hidden;
     for (const finding& f : w.list) {
       hidden.push_back(false);
       for (const finding& other : w.list) hidden.back() = hidden.back() || detail::names(known.problems[other.rule].instead_of, f.problem);
@@ -86,7 +86,7 @@ template <class Find, class More>
       if (!hidden[i]) kept.push_back(std::move(w.list[i]));
     w.list = std::move(kept);
   }
-  const core::plain_vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
+  const base::pod_vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
   for (const auto* list : logs)
     for (const trouble::entry& t : *list) out.messages.push_back(detail::text_of(known, t));
   return out;

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_BUILDER_HPP
 #define WHYWAIT_RULES_BUILDER_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/join_index.hpp>
 #include <whywait/rules/trouble.hpp>
@@ -131,11 +131,11 @@ class builder {
   event_store& store_;
   const composite_rule& rule_;
   trouble& log_;
-  core::plain_vector<event_table*> tables_;                ///< by step
-  std::vector<core::plain_vector<unsigned char>> used_;    ///< by step; empty for shared members
+  base::pod_vector<event_table*> tables_;                ///< by step
+  std::vector<base::pod_vector<unsigned char>> used_;    ///< by step; empty for shared members
   std::vector<join_index> indices_;                 ///< by step - 1
-  core::plain_vector<const double*> rows_;
-  core::plain_vector<std::uint32_t> chosen_;
+  base::pod_vector<const double*> rows_;
+  base::pod_vector<std::uint32_t> chosen_;
   std::uint64_t budget_ = 0;
   bool stopped_ = false;
 };

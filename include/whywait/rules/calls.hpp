@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_CALLS_HPP
 #define WHYWAIT_RULES_CALLS_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/fact_types.hpp>
 #include <whywait/rules/trouble.hpp>
@@ -73,9 +73,9 @@ class call_feeder {
 
   event_store& store_;
   trouble& log_;
-  core::plain_vector<std::uint32_t> first_;  ///< by call: number in `uses_`
-  core::plain_vector<use_of_call> uses_;     ///< of one call: its rules, in order
-  core::plain_vector<double> values_;
+  base::pod_vector<std::uint32_t> first_;  ///< by call: number in `uses_`
+  base::pod_vector<use_of_call> uses_;     ///< of one call: its rules, in order
+  base::pod_vector<double> values_;
 };
 
 }  // namespace rules

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_COMPILER_HPP
 #define WHYWAIT_RULES_COMPILER_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/declaration_names.hpp>
 #include <whywait/rules/expression_compiler.hpp>
 #include <whywait/rules/fact_types.hpp>
@@ -297,7 +297,7 @@ class compiler {
     t.source = event_source::composite;
     composite_rule rule;
     bool good = true;
-    core::plain_vector<std::uint32_t> member_types;
+    base::pod_vector<std::uint32_t> member_types;
     for (const member_syntax& m : d.members) {
       const std::uint32_t member = type_named(m.event);
       good = good && member != knowledge::none;
@@ -377,10 +377,10 @@ class compiler {
 
   knowledge out_;
   syntax syntax_;
-  core::plain_vector<bool> built_in_;
-  core::plain_vector<bool> gone_;            ///< by declaration: replaced or removed
-  core::plain_vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
-  core::plain_vector<std::size_t> order_, problems_, settings_;
+  base::pod_vector<bool> built_in_;
+  base::pod_vector<bool> gone_;            ///< by declaration: replaced or removed
+  base::pod_vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
+  base::pod_vector<std::size_t> order_, problems_, settings_;
   declaration_names event_named_{syntax_}, problem_named_{syntax_};
   declaration_names removed_{syntax_};  ///< events that are gone on purpose or wrong: what needs them is silent
   int nested_ = 0;

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_CONTRIBUTION_HPP
 #define WHYWAIT_RULES_CONTRIBUTION_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/extend.hpp>
 #include <whywait/rules/own_packet.hpp>
 #include <whywait/rules/traffic.hpp>
@@ -21,10 +21,10 @@ namespace rules {
 
 /// What ranks give to the one that runs the rules: what their call sites did, texts given to `add`, own events.
 struct contribution {
-  core::plain_vector<site_use> uses;    ///< sorted by site, those of several ranks added up
+  base::pod_vector<site_use> uses;    ///< sorted by site, those of several ranks added up
   std::vector<rule_text> texts;  ///< each once
   std::vector<own_packet> events;
-  core::plain_vector<std::int32_t> ranks;  ///< of `events`
+  base::pod_vector<std::int32_t> ranks;  ///< of `events`
 
   /// Adds what ranks after these gave. Linear in both.
   [[gnu::cold]] void merge(contribution&& others) {

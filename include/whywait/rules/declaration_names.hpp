@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_DECLARATION_NAMES_HPP
 #define WHYWAIT_RULES_DECLARATION_NAMES_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/syntax.hpp>
 
 #include <cstddef>
@@ -63,7 +63,7 @@ class declaration_names {
   }
 
   const syntax& of_;
-  core::plain_vector<std::size_t> list_;
+  base::pod_vector<std::size_t> list_;
 };
 
 }  // namespace rules

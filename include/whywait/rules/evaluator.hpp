@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_RULES_EVALUATOR_HPP
 #define WHYWAIT_RULES_EVALUATOR_HPP
 
-#include <whywait/core/plain_vector.hpp>
-#include <whywait/explain/sorting.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/rules/builder.hpp>
 #include <whywait/rules/detail/distinct_rows.hpp>
 #include <whywait/rules/gatherer.hpp>
@@ -22,7 +22,7 @@ namespace rules {
 /// What rules found, most saving first; and what went wrong with the rules themselves at run time.
 struct findings {
   std::vector<finding> list;
-  core::plain_vector<trouble::entry> troubles;
+  base::pod_vector<trouble::entry> troubles;
 };
 
 /// Constructs all composite events in `store`, then looks for problems. O(events). The store must hold no composite events.
@@ -39,10 +39,10 @@ class evaluator {
     }
     for (std::uint32_t p = 0; p < rules_.problems.size(); ++p) look_for(p);
     findings out;
-    explain::sort_rarely(sums_, [](const sum& a, const sum& b) { return a.of < b.of; });
+    base::small_stable_sort(sums_, [](const sum& a, const sum& b) { return a.of < b.of; });
     out.list.reserve(sums_.size());
     for (const sum& total : sums_) out.list.push_back(render(total.of, total));
-    explain::sort_rarely(out.list, [](const finding& a, const finding& b) {
+    base::small_stable_sort(out.list, [](const finding& a, const finding& b) {
       if (a.saving != b.saving) return a.saving > b.saving;
       if (a.seconds != b.seconds) return a.seconds > b.seconds;
       return a.rule != b.rule ? a.rule < b.rule : a.wait < b.wait;
@@ -85,7 +85,7 @@ class evaluator {
     std::uint32_t row = 0;  ///< the longest instance: templates show its values
   };
 
-  core::plain_vector<const double*>& rows_of(const event_type& type, std::uint32_t type_index, std::uint32_t row) {
+  base::pod_vector<const double*>& rows_of(const event_type& type, std::uint32_t type_index, std::uint32_t row) {
     const event_table& table = store_.table(type_index);
     rows_.assign(1, table.row(row));
     for (std::size_t m = 0; m < type.members.size(); ++m)
@@ -186,8 +186,8 @@ class evaluator {
   trouble log_;
   std::uint32_t wait_type_;
   detail::distinct_rows origins_{sizeof(origin) / sizeof(std::uint64_t)};  ///< numbers in `sums_`
-  core::plain_vector<sum> sums_;
-  core::plain_vector<const double*> rows_;
+  base::pod_vector<sum> sums_;
+  base::pod_vector<const double*> rows_;
 };
 
 }  // namespace rules

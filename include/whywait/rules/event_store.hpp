@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_EVENT_STORE_HPP
 #define WHYWAIT_RULES_EVENT_STORE_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/finding.hpp>
 #include <whywait/rules/knowledge.hpp>
 
@@ -23,10 +23,10 @@ struct event_table {
   std::size_t width = 0;         ///< values in a row
   std::size_t members_width = 0; ///< members in a row
   std::uint32_t rows = 0;
-  core::plain_vector<double> cells;
-  core::plain_vector<std::uint32_t> members;  ///< row of each member in the table of its type
-  core::plain_vector<double> weights;         ///< how many real events a row stands for; empty: one each
-  core::plain_vector<std::uint32_t> actions;  ///< two a row, `none` where there is none; empty: no row has any
+  base::pod_vector<double> cells;
+  base::pod_vector<std::uint32_t> members;  ///< row of each member in the table of its type
+  base::pod_vector<double> weights;         ///< how many real events a row stands for; empty: one each
+  base::pod_vector<std::uint32_t> actions;  ///< two a row, `none` where there is none; empty: no row has any
 
   const double* row(std::uint32_t index) const noexcept { return cells.data() + index * width; }
   double weight(std::uint32_t index) const noexcept { return weights.empty() ? 1.0 : weights[index]; }
@@ -106,7 +106,7 @@ class event_store {
   text_pool texts_;
   std::vector<event_table> tables_;
   std::vector<action> actions_;
-  core::plain_vector<std::uint32_t> by_action_;  ///< sorted
+  base::pod_vector<std::uint32_t> by_action_;  ///< sorted
 };
 
 /// Fills one row by the names of its parameters: `row_writer(store, "lock").set("utilisation", 0.9)`. For facts, of which

@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_RULES_EXPRESSION_COMPILER_HPP
 #define WHYWAIT_RULES_EXPRESSION_COMPILER_HPP
 
-#include <whywait/core/plain_vector.hpp>
-#include <whywait/rules/detail/nearest.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/rules/detail/closest_name.hpp>
 #include <whywait/rules/knowledge.hpp>
 #include <whywait/rules/lexer.hpp>
 #include <whywait/rules/scope.hpp>
@@ -52,7 +52,7 @@ class expression_compiler {
   }
 
   /// The same for the conjunction of several conditions; nothing for none of them.
-  [[gnu::cold]] type compile_all(const core::plain_vector<std::uint32_t>& conditions, const scope& names, program& result) {
+  [[gnu::cold]] type compile_all(const base::pod_vector<std::uint32_t>& conditions, const scope& names, program& result) {
     result = program();
     type found = type::boolean();
     for (const std::uint32_t condition : conditions) {
@@ -147,7 +147,7 @@ class expression_compiler {
   }
 
   [[gnu::cold]] type name(const node& n) {
-    const core::plain_vector<scope_row>& rows = names_->rows;
+    const base::pod_vector<scope_row>& rows = names_->rows;
     if (n.qualifier.empty() && names_->about_finding) {
       const char* const known[] = {"instances", "total", "share"};
       for (std::uint32_t i = 0; i < 3; ++i)
@@ -187,7 +187,7 @@ class expression_compiler {
     const std::initializer_list<std::string_view> of_subject = {"the ", names_->subject, " has no parameter '", n.text, "'"};
     const auto message = n.qualifier.empty() ? of_subject : of_member;
     if (owner == nullptr) return report(code::unknown_parameter, n, message, near);
-    return report(code::unknown_parameter, n, message, detail::joined({"did you mean ", owner->name, ".", n.text, "?"}));
+    return report(code::unknown_parameter, n, message, base::joined({"did you mean ", owner->name, ".", n.text, "?"}));
   }
 
   [[gnu::cold]] type binary(const node& n) {
@@ -375,10 +375,10 @@ class expression_compiler {
 
   knowledge* out_;
   const syntax* from_;
-  core::plain_vector<instruction>* steps_ = nullptr;
+  base::pod_vector<instruction>* steps_ = nullptr;
   const scope* names_ = nullptr;
   std::size_t depth_ = 0, deepest_ = 0;
-  core::plain_vector<std::uint32_t> joints_;
+  base::pod_vector<std::uint32_t> joints_;
 };
 
 }  // namespace rules

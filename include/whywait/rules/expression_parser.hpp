@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_EXPRESSION_PARSER_HPP
 #define WHYWAIT_RULES_EXPRESSION_PARSER_HPP
 
-#include <whywait/rules/detail/nearest.hpp>
+#include <whywait/rules/detail/closest_name.hpp>
 #include <whywait/rules/lexer.hpp>
 #include <whywait/rules/syntax.hpp>
 
@@ -49,9 +49,9 @@ class expression_parser {
   bool now_is_word(std::string_view word) const noexcept { return now_.kind == token_kind::name && now_.text == word; }
   bool take_mark(std::string_view mark) { return now_is_mark(mark) && (advance(), true); }
   bool take_word(std::string_view word) { return now_is_word(word) && (advance(), true); }
-  [[gnu::cold]] bool expect_mark(std::string_view mark) { return take_mark(mark) || expected(detail::joined({"'", mark, "'"})); }
+  [[gnu::cold]] bool expect_mark(std::string_view mark) { return take_mark(mark) || expected(base::joined({"'", mark, "'"})); }
   [[gnu::cold]] bool expect_word(const char* word) {
-    return take_word(word) || expected_one_of(detail::joined({"'", word, "'"}), {word});
+    return take_word(word) || expected_one_of(base::joined({"'", word, "'"}), {word});
   }
 
   /// Reports what had to stand at the current token, once for each token. Always false.
@@ -82,7 +82,7 @@ class expression_parser {
   [[gnu::cold]] std::string found() const {
     if (now_.kind == token_kind::end) return "the end";
     if (now_.kind == token_kind::string) return "a string";
-    return detail::joined({"'", now_.text.substr(0, 60), "'"});
+    return base::joined({"'", now_.text.substr(0, 60), "'"});
   }
 
   [[gnu::cold]] std::uint32_t add(node n, const std::uint32_t* parts = nullptr, std::size_t count = 0) {
@@ -258,7 +258,7 @@ class expression_parser {
     }
     if (!take_mark("(")) return add(n);
     n.kind = node_kind::call;
-    core::plain_vector<std::uint32_t> parts;
+    base::pod_vector<std::uint32_t> parts;
     while (!now_is_mark(")")) {
       const std::uint32_t part = either();
       if (part == 0) return 0;
@@ -322,7 +322,7 @@ class expression_parser {
     whole.where = from.where;
     const std::size_t base = inside(from);
     std::string piece;
-    core::plain_vector<std::uint32_t> parts;
+    base::pod_vector<std::uint32_t> parts;
     bool good = true;
     const auto flush = [&] {
       node n;

@@ -97,7 +97,7 @@ namespace detail {
 #ifndef WHYWAIT_DISABLE
   if (own_state* const state = the_own_state()) {
     const own_state_lock held(*state);
-    core::plain_vector<const added_text*> last_first;
+    base::pod_vector<const added_text*> last_first;
     for (const added_text* t = state->texts; t != nullptr; t = t->next) last_first.push_back(t);
     for (std::size_t i = last_first.size(); i-- > 0;) out.push_back({last_first[i]->name, last_first[i]->text});
   }
@@ -132,11 +132,11 @@ namespace detail {
 /// What WHYWAIT_RULES=list prints: a line for each problem, with the source that declares it.
 [[gnu::cold]] inline std::string list_text(const knowledge& known) {
   std::string out = "whywait rules: " + std::to_string(known.problems.size()) + " problems, silent below " +
-                    detail::percent_text(known.threshold) + " of rank time\n";
+                    base::percent_text(known.threshold) + " of rank time\n";
   for (const problem_rule& p : known.problems) {
-    std::string line = "  " + detail::clean(p.name);
+    std::string line = "  " + base::clean(p.name);
     if (line.size() < 28) line.append(28 - line.size(), ' ');
-    out += line + " for " + detail::clean(known.types[p.type].name) + " (" + detail::clean(known.log.source(p.source).name) + ")\n";
+    out += line + " for " + base::clean(known.types[p.type].name) + " (" + base::clean(known.log.source(p.source).name) + ")\n";
   }
   return out;
 }

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_GATHERER_HPP
 #define WHYWAIT_RULES_GATHERER_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/detail/distinct_rows.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/trouble.hpp>
@@ -25,7 +25,7 @@ class gatherer {
     const event_type& type = store_.rules().types[rule_.type];
     const event_table& from = store_.table(type.members[0].second);
     const std::size_t aggregates = rule_.aggregates.size();
-    core::plain_vector<double> values(aggregates), key(rule_.keys.size());
+    base::pod_vector<double> values(aggregates), key(rule_.keys.size());
     for (std::uint32_t row = 0; row < from.rows; ++row) {
       const double* const rows[] = {from.row(row)};
       if (!log_.holds(rule_.steps[0].filter, rows, nullptr, store_.texts())) continue;
@@ -54,7 +54,7 @@ class gatherer {
     std::uint32_t member_count = 0;
   };
 
-  void add(std::uint32_t number, std::uint32_t row, double weight, const core::plain_vector<double>& values) {
+  void add(std::uint32_t number, std::uint32_t row, double weight, const base::pod_vector<double>& values) {
     group& g = groups_[number];
     const bool first = g.weight == 0;
     g.weight += weight;
@@ -80,7 +80,7 @@ class gatherer {
   [[gnu::cold]] void emit(const event_table& from, std::uint32_t number) {
     const group& g = groups_[number];
     const std::size_t aggregates = rule_.aggregates.size();
-    core::plain_vector<double> extras(aggregates);
+    base::pod_vector<double> extras(aggregates);
     for (std::size_t a = 0; a < aggregates; ++a) {
       extras[a] = totals_[number * aggregates + a];
       if (rule_.aggregates[a].kind == aggregate_kind::mean) extras[a] /= g.weight;
@@ -114,8 +114,8 @@ class gatherer {
   const composite_rule& rule_;
   trouble& log_;
   detail::distinct_rows numbers_;  ///< of keys: numbers in `groups_`
-  core::plain_vector<group> groups_;
-  core::plain_vector<double> totals_;
+  base::pod_vector<group> groups_;
+  base::pod_vector<double> totals_;
   detail::distinct_rows seen_{3};  ///< values of distinct(), and where
 };
 

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_JOIN_INDEX_HPP
 #define WHYWAIT_RULES_JOIN_INDEX_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/trouble.hpp>
 
@@ -33,7 +33,7 @@ class join_index {
     if (!plain_) values_.resize(table.rows * keys_);
 
     // Programs name rows by member; only this member's is read here.
-    core::plain_vector<const double*> rows(step.member + 1, nullptr);
+    base::pod_vector<const double*> rows(step.member + 1, nullptr);
     double found[most_keys];
     for (std::uint32_t row = table.rows; row-- > 0;) {
       rows[step.member] = table.row(row);
@@ -80,9 +80,9 @@ class join_index {
   std::size_t keys_;
   std::size_t mask_ = 0;
   bool plain_ = true;
-  core::plain_vector<std::uint32_t> columns_;
-  core::plain_vector<double> values_;
-  core::plain_vector<std::uint32_t> heads_, next_;
+  base::pod_vector<std::uint32_t> columns_;
+  base::pod_vector<double> values_;
+  base::pod_vector<std::uint32_t> heads_, next_;
 };
 
 }  // namespace rules

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_JOIN_PLANNER_HPP
 #define WHYWAIT_RULES_JOIN_PLANNER_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/expression_compiler.hpp>
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace rules {
 /// index; every member after the first needs one, so that nothing is ever tried pair by pair (relational hash join).
 class join_planner {
  public:
-  join_planner(knowledge& out, const syntax& from, const scope& names, const core::plain_vector<std::uint32_t>& types)
+  join_planner(knowledge& out, const syntax& from, const scope& names, const base::pod_vector<std::uint32_t>& types)
       : out_(&out), from_(&from), names_(&names), types_(&types) {}
 
   /// False if something was reported.
@@ -37,7 +37,7 @@ class join_planner {
       cut(d.when);
     }
     std::uint32_t bound = 0;
-    core::plain_vector<char> placed(d.members.size(), false);
+    base::pod_vector<char> placed(d.members.size(), false);
     for (std::size_t n = 0; n < d.members.size(); ++n) {
       std::size_t next = d.members.size();
       for (std::size_t m = 0; m < d.members.size() && next == d.members.size(); ++m)
@@ -108,7 +108,7 @@ class join_planner {
     join_step out;
     out.member = static_cast<std::uint32_t>(member);
     expression_compiler expressions(*out_, *from_);
-    core::plain_vector<std::uint32_t> filter, rest;
+    base::pod_vector<std::uint32_t> filter, rest;
     for (piece& p : pieces_) {
       if (p.used || (p.members & ~(bound | 1u << member)) != 0) continue;
       std::uint32_t own = 0, other = 0;
@@ -132,8 +132,8 @@ class join_planner {
   knowledge* out_;
   const syntax* from_;
   const scope* names_;
-  const core::plain_vector<std::uint32_t>* types_;
-  core::plain_vector<piece> pieces_;
+  const base::pod_vector<std::uint32_t>* types_;
+  base::pod_vector<piece> pieces_;
 };
 
 }  // namespace rules

@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_RULES_KNOWLEDGE_HPP
 #define WHYWAIT_RULES_KNOWLEDGE_HPP
 
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/core/mpi_calls.hpp>
-#include <whywait/core/plain_vector.hpp>
-#include <whywait/rules/machine.hpp>
+#include <whywait/rules/rule_machine.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -61,7 +61,7 @@ struct event_type {
 /// A tracing rule: which calls become events, and how their parameters are computed.
 struct simple_rule {
   std::uint32_t type = 0;
-  core::plain_vector<core::mpi_call> functions;
+  base::pod_vector<core::mpi_call> functions;
   std::vector<program> values;  ///< one for each column
 };
 
@@ -91,7 +91,7 @@ struct aggregate {
 /// A construction rule of a composite event.
 struct composite_rule {
   std::uint32_t type = 0;
-  core::plain_vector<char> shared;          ///< for each member
+  base::pod_vector<char> shared;          ///< for each member
   std::vector<join_step> steps;      ///< gathered: one step, the filter
   std::vector<program> keys;         ///< gathered: `by`
   std::vector<aggregate> aggregates; ///< gathered

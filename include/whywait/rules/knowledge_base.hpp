@@ -1,13 +1,13 @@
 #ifndef WHYWAIT_RULES_KNOWLEDGE_BASE_HPP
 #define WHYWAIT_RULES_KNOWLEDGE_BASE_HPP
 
-#include <whywait/rules/base/balance.hpp>
-#include <whywait/rules/base/collectives.hpp>
-#include <whywait/rules/base/events.hpp>
-#include <whywait/rules/base/messages.hpp>
-#include <whywait/rules/base/one_sided.hpp>
-#include <whywait/rules/base/threads.hpp>
 #include <whywait/rules/compiler.hpp>
+#include <whywait/rules/problems/balance_problems.hpp>
+#include <whywait/rules/problems/collective_problems.hpp>
+#include <whywait/rules/problems/event_declarations.hpp>
+#include <whywait/rules/problems/message_problems.hpp>
+#include <whywait/rules/problems/one_sided_problems.hpp>
+#include <whywait/rules/problems/thread_problems.hpp>
 
 namespace whywait {
 inline namespace v0 {
@@ -21,9 +21,9 @@ struct base_text {
 
 /// The parts of the built-in knowledge in order. docs/rules/ has a card for each problem.
 [[gnu::cold]] inline const base_text* base_texts(std::size_t& count) noexcept {
-  static const base_text texts[] = {{"built-in/events", base::events()},           {"built-in/messages", base::messages()},
-                                    {"built-in/collectives", base::collectives()}, {"built-in/one_sided", base::one_sided()},
-                                    {"built-in/threads", base::threads()},         {"built-in/balance", base::balance()}};
+  static const base_text texts[] = {{"built-in/events", problems::events()},           {"built-in/messages", rules::problems::messages()},
+                                    {"built-in/collectives", problems::collectives()}, {"built-in/one_sided", problems::one_sided()},
+                                    {"built-in/threads", problems::threads()},         {"built-in/balance", problems::balance()}};
   count = sizeof texts / sizeof *texts;
   return texts;
 }

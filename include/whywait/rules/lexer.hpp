@@ -72,12 +72,12 @@ class lexer {
     // Something that begins nothing: one message for all of it.
     while (at_ < end_ && letter() == 0 && !digit(text_[at_]) && !blank(text_[at_]) &&
            std::string_view("(),;=<>+-*/.%\"'#").find(text_[at_]) == std::string_view::npos) {
-      const std::size_t bytes = detail::utf8_length(text_, at_);
+      const std::size_t bytes = base::utf8_length(text_, at_);
       at_ += bytes != 0 && at_ + bytes <= end_ ? bytes : 1;
     }
     if (at_ == begin) ++at_;
     const std::string_view found = text_.substr(begin, at_ - begin);
-    const bool utf8 = detail::utf8_length(text_, begin) != 0;
+    const bool utf8 = base::utf8_length(text_, begin) != 0;
     log_->report(code::bad_character, where(begin, at_),
                  {utf8 ? "'" : "these bytes are not UTF-8", utf8 ? found.substr(0, 40) : std::string_view(), utf8 ? "' means nothing here" : ""});
     return make(token_kind::bad, begin, at_);
@@ -94,7 +94,7 @@ class lexer {
     if ((c | 0x20u) >= 'a' && (c | 0x20u) <= 'z') return 1;
     if (c == '_') return 1;
     if (c < 0xc3) return 0;
-    const std::size_t length = detail::utf8_length(text_, at_);
+    const std::size_t length = base::utf8_length(text_, at_);
     if (length == 0 || at_ + length > end_) return 0;
     if (c == 0xe2 || c == 0xef || (c == 0xe3 && static_cast<unsigned char>(text_[at_ + 1]) == 0x80)) return 0;
     return length;
@@ -179,7 +179,7 @@ class lexer {
 
   [[gnu::cold]] void check_utf8(std::size_t inside, std::string_view text) {
     for (std::size_t i = 0; i < text.size();) {
-      const std::size_t length = detail::utf8_length(text, i);
+      const std::size_t length = base::utf8_length(text, i);
       if (length == 0) {
         log_->report(code::bad_character, where(inside + i, inside + i + 1), {"this string is not UTF-8"});
         return;

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_OWN_PACKET_HPP
 #define WHYWAIT_RULES_OWN_PACKET_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/own_state.hpp>
 
@@ -20,7 +20,7 @@ namespace rules {
 
 /// Own events and their types of one rank, as bytes to send to the rank that runs the rules: count and list of the types,
 /// how many events were dropped, the events, each with its size before it.
-using own_packet = core::plain_vector<unsigned char>;
+using own_packet = base::pod_vector<unsigned char>;
 
 /// The types inside a packet, as declarations: "declare simple event solver_restart parameters (residual = number);".
 using own_declaration = named_text;
@@ -100,7 +100,7 @@ class unpacker {
   };
   const own_state_lock held(*state);
   if (state->type_count != 0) {
-    core::plain_vector<const own_type*> types(state->type_count);
+    base::pod_vector<const own_type*> types(state->type_count);
     for (const own_type* t = state->types; t != nullptr; t = t->next) types[t->index] = t;
     put(&state->type_count, sizeof state->type_count);
     for (const own_type* t : types) {
@@ -131,10 +131,10 @@ class unpacker {
   std::vector<own_declaration> out;
   std::uint64_t dropped = 0;
   for (named_text& type : detail::read_shapes(from, dropped)) {
-    std::string text = detail::joined({"declare simple event ", type.name, "\n  parameters ( "});
+    std::string text = base::joined({"declare simple event ", type.name, "\n  parameters ( "});
     std::string_view shape = type.text, name, word;
     for (const char* comma = ""; detail::next_parameter(shape, name, word); comma = ", ")
-      text += detail::joined({comma, name, " = ", word});
+      text += base::joined({comma, name, " = ", word});
     text += " );\n";
     out.push_back({std::move(type.name), std::move(text)});
   }
@@ -172,7 +172,7 @@ class unpacker {
       else row.set(name, from.value<double>());
     }
     if (row.good()) {
-      std::string place = detail::clean(file) + ":" + detail::number_text(line);
+      std::string place = base::clean(file) + ":" + base::number_text(line);
       row.actions(store.add_action({{}, {}, file, static_cast<int>(line), type.name + " (" + place + ")"}));
     }
   }

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_PROBLEM_COMPILER_HPP
 #define WHYWAIT_RULES_PROBLEM_COMPILER_HPP
 
-#include <whywait/rules/detail/nearest.hpp>
+#include <whywait/rules/detail/closest_name.hpp>
 #include <whywait/rules/expression_compiler.hpp>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_SCOPE_HPP
 #define WHYWAIT_RULES_SCOPE_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/knowledge.hpp>
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct scope_row {
 
 /// What the names of an expression mean. Row i of the running program is rows[i].
 struct scope {
-  core::plain_vector<scope_row> rows;
+  base::pod_vector<scope_row> rows;
   bool at_entry = false;                          ///< an `in` parameter: nothing that is known only at exit
   bool about_finding = false;                     ///< instances, total and share have a meaning
   std::vector<aggregate>* aggregates = nullptr;   ///< not null: count(), sum() ... are collected here

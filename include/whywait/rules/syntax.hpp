@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_SYNTAX_HPP
 #define WHYWAIT_RULES_SYNTAX_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/diagnostic.hpp>
 #include <whywait/rules/type.hpp>
 
@@ -85,11 +85,11 @@ struct declaration {
   declaration_kind kind = declaration_kind::simple;
   name_at name;                        ///< event declared, composite type of a problem, or what is removed or set
   span where;
-  core::plain_vector<name_at> functions;      ///< simple
-  core::plain_vector<member_syntax> members;  ///< composite
-  core::plain_vector<std::uint32_t> by;       ///< composite with `all`: what its instances share
+  base::pod_vector<name_at> functions;      ///< simple
+  base::pod_vector<member_syntax> members;  ///< composite
+  base::pod_vector<std::uint32_t> by;       ///< composite with `all`: what its instances share
   std::uint32_t when = 0;
-  core::plain_vector<parameter_syntax> parameters;
+  base::pod_vector<parameter_syntax> parameters;
   bool bad = false;                    ///< did not parse completely: names are known, nothing more is checked
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
@@ -103,7 +103,7 @@ struct declaration {
 
 /// All declarations of all texts, in order. nodes[0] is a `wrong` node.
 struct syntax {
-  core::plain_vector<node> nodes = core::plain_vector<node>(1);
+  base::pod_vector<node> nodes = base::pod_vector<node>(1);
   std::vector<declaration> declarations;
 
   syntax() = default;
@@ -130,7 +130,7 @@ struct syntax {
     return to;
   }
 
-  core::plain_vector<void*> kept_;
+  base::pod_vector<void*> kept_;
 };
 
 }  // namespace rules

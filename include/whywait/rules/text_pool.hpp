@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_RULES_TEXT_POOL_HPP
 #define WHYWAIT_RULES_TEXT_POOL_HPP
 
+#include <whywait/base/key_map.hpp>
 #include <whywait/core/stable_key.hpp>
-#include <whywait/explain/key_map.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ class text_pool {
     for (const char c : text) key = (key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
     for (key = core::combine(key, 0);; key = core::combine(key, 1)) {  // of texts with one hash each takes the next key
       const std::uint32_t number = numbers_.find(key);
-      if (number == explain::key_map::none) break;
+      if (number == base::key_map::none) break;
       if (texts_[number] == text) return number;
     }
     if (bytes_ + text.size() + 64 > most_bytes) return none;
@@ -45,7 +45,7 @@ class text_pool {
 
  private:
   std::vector<std::string> texts_;
-  explain::key_map numbers_;
+  base::key_map numbers_;
   std::size_t bytes_ = 0;
 };
 

@@ -1,12 +1,12 @@
 #ifndef WHYWAIT_RULES_TRAFFIC_HPP
 #define WHYWAIT_RULES_TRAFFIC_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/explain/history.hpp>
-#include <whywait/explain/key_map.hpp>
-#include <whywait/explain/sorting.hpp>
 #include <whywait/rules/event_store.hpp>
-#include <whywait/rules/places.hpp>
+#include <whywait/rules/place_columns.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -49,9 +49,9 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 
 /// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under the first of
 /// its three reasons only, so that the three add up to at most its calls.
-[[gnu::cold]] inline core::plain_vector<site_use> uses_of(const explain::rank_history& rank) {
-  core::plain_vector<site_use> sites;
-  explain::key_map numbers;
+[[gnu::cold]] inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
+  base::pod_vector<site_use> sites;
+  base::key_map numbers;
   const auto at = [&](core::stable_key site) -> site_use& {
     const std::uint32_t number = numbers.intern(core::combine(site, 1), static_cast<std::uint32_t>(sites.size()));
     if (number == sites.size()) sites.push_back(site_use());
@@ -101,13 +101,13 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
       }
     }
   }
-  explain::sort_rarely(sites, [](const site_use& a, const site_use& b) { return a.site < b.site; });
+  base::small_stable_sort(sites, [](const site_use& a, const site_use& b) { return a.site < b.site; });
   return sites;
 }
 
 /// Adds the uses of some ranks to those of others, site by site. Both are sorted by site; linear.
-[[gnu::cold]] inline void merge_uses(core::plain_vector<site_use>& into, const core::plain_vector<site_use>& from) {
-  const core::plain_vector<site_use> old = std::move(into);
+[[gnu::cold]] inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<site_use>& from) {
+  const base::pod_vector<site_use> old = std::move(into);
   into.clear();
   into.reserve(old.size() + from.size());
   for (std::size_t i = 0, j = 0; i < old.size() || j < from.size();) {
@@ -138,11 +138,11 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 }
 
 /// Keeps the `most` call sites that took most time: only these can matter, and each needs a name.
-[[gnu::cold]] inline void keep_most_costly(core::plain_vector<site_use>& uses, std::size_t most) {
+[[gnu::cold]] inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most) {
   if (uses.size() <= most) return;
-  core::plain_vector<std::int64_t> times;
+  base::pod_vector<std::int64_t> times;
   for (const site_use& u : uses) times.push_back(u.duration_ns + u.late_exit_ns);
-  explain::sort_rarely(times);
+  base::small_stable_sort(times);
   const std::int64_t least = times[times.size() - 1 - most];
   std::size_t kept = 0;
   for (const site_use& u : uses)
@@ -152,7 +152,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 
 /// Makes `traffic`, `barrier_use` and `completion` facts; `facts` is the fact_maker of the same store (it numbers call sites).
 template <class Find, class Facts>
-[[gnu::cold]] void add_uses(event_store& store, const core::plain_vector<site_use>& uses, const Find& find, Facts& facts) {
+[[gnu::cold]] void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const Find& find, Facts& facts) {
   for (const site_use& u : uses) {
     const auto* const p = find(u.site);
     const std::uint32_t place = store.add_action(detail::action_at(p));

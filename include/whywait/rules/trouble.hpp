@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_RULES_TROUBLE_HPP
 #define WHYWAIT_RULES_TROUBLE_HPP
 
-#include <whywait/core/plain_vector.hpp>
-#include <whywait/rules/machine.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/rules/rule_machine.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -39,8 +39,8 @@ class trouble {
   }
   void report(code number, span where, const char* message) { note(number, where, message); }
 
-  const core::plain_vector<entry>& list() const noexcept { return list_; }
-  core::plain_vector<entry> take() noexcept { return std::move(list_); }
+  const base::pod_vector<entry>& list() const noexcept { return list_; }
+  base::pod_vector<entry> take() noexcept { return std::move(list_); }
 
  private:
   [[gnu::cold]] void note(code number, span where, const char* message) {
@@ -52,7 +52,7 @@ class trouble {
     if (list_.size() < 1000) list_.push_back({number, where, message, 1});
   }
 
-  core::plain_vector<entry> list_;
+  base::pod_vector<entry> list_;
 };
 
 }  // namespace rules

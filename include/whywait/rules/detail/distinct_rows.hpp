@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_RULES_DETAIL_DISTINCT_ROWS_HPP
 #define WHYWAIT_RULES_DETAIL_DISTINCT_ROWS_HPP
 
-#include <whywait/core/plain_vector.hpp>
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/core/stable_key.hpp>
-#include <whywait/explain/key_map.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace detail {
 /// O(width) each, 8 bytes a word and about 30 a row. Not thread safe; throws std::bad_alloc.
 class distinct_rows {
  public:
-  static constexpr std::uint32_t none = explain::key_map::none;
+  static constexpr std::uint32_t none = base::key_map::none;
 
   explicit distinct_rows(std::size_t width) : width_(width) {}
 
@@ -56,8 +56,8 @@ class distinct_rows {
 
   std::size_t width_;
   std::uint32_t count_ = 0;
-  core::plain_vector<unsigned char> words_;
-  explain::key_map numbers_;
+  base::pod_vector<unsigned char> words_;
+  base::key_map numbers_;
 };
 
 }  // namespace detail

@@ -53,7 +53,7 @@ int solve(int steps) {
 #ifndef ONLY_MACROS
 void smooth(double* to, const double* from, long count);
 void smooth(double* to, const double* from, long count) {
-  const whywait::data array = whywait::data::sampled("to", to, whywait::shape(count));
+  const whywait::registered_array array = whywait::registered_array::sampled("to", to, whywait::shape(count));
   whywait::reads("smooth", whywait::range(from, count));
   whywait::synchronise("smooth");
   const whywait::array_view<double> v(to, count);

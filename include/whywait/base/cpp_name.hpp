@@ -1,0 +1,110 @@
+#ifndef WHYWAIT_BASE_CPP_NAME_HPP
+#define WHYWAIT_BASE_CPP_NAME_HPP
+
+#include <cxxabi.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+/// The name as written in the source for a mangled one (Itanium ABI), anything else unchanged. Allocates.
+[[gnu::cold]] inline std::string demangle(const char* name) {
+  if (name == nullptr) return {};
+  int status = 0;
+  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  std::string result = status == 0 && text != nullptr ? text : name;
+  std::free(text);
+  return result;
+}
+
+namespace detail {
+
+/// Where the operator's own symbol ends if `name` has "operator" as a word at `at`, else 0: "operator<<", "operator()".
+[[gnu::cold]] inline std::size_t operator_end(std::string_view name, std::size_t at) noexcept {
+  constexpr std::string_view word = "operator";
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  if (name.substr(at, word.size()) != word || (at > 0 && letter(name[at - 1]))) return 0;
+  std::size_t end = at + word.size();
+  if (end < name.size() && letter(name[end])) return 0;
+  if (name.substr(end, 2) == "()" || name.substr(end, 2) == "[]") return end + 2;
+  while (end < name.size() && std::string_view("<>=!+-*/%^&|~,").find(name[end]) != std::string_view::npos) {
+    // "operator< <int>": the demangler separates template arguments from the symbol by a space
+    if (name[end] == '<' && end > at + word.size() && name[end - 1] != '<') break;
+    ++end;
+  }
+  return end;
+}
+
+/// The end of the bracket that opens at `at` (one past its partner), or the end of the text.
+[[gnu::cold]] inline std::size_t past_bracket(std::string_view name, std::size_t at) noexcept {
+  int depth = 0;
+  for (std::size_t i = at; i < name.size(); ++i) {
+    if (const std::size_t end = operator_end(name, i)) {
+      i = end - 1;
+      continue;
+    }
+    const char c = name[i];
+    if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
+    if ((c == '>' && name[i - 1] != '-') || c == ')' || c == '}' || c == ']') --depth;
+    if (depth == 0) return i + 1;
+  }
+  return name.size();
+}
+
+}  // namespace detail
+
+/// A C++ function name for a text: without return type, parameters and template arguments:
+/// "void app::solver<double, std::array<int, 3> >::step(int)" becomes "app::solver<...>::step". O(n).
+[[gnu::cold]] inline std::string short_name(std::string_view name) {
+  constexpr std::string_view anonymous = "(anonymous namespace)";
+  constexpr std::string_view lambda = "{lambda(";
+  std::string out;
+  for (std::size_t i = 0; i < name.size();) {
+    if (const std::size_t end = detail::operator_end(name, i)) {
+      out += name.substr(i, end - i);
+      i = end;
+      if (i < name.size() && name[i] == ' ') {  // "operator new", conversions, "operator< <int>"
+        ++i;
+        if (i < name.size() && name[i] != '<') out += '\1';  // kept as a space below, no return type ends here
+      }
+      continue;
+    }
+    if (name.substr(i, anonymous.size()) == anonymous) {
+      out += "(anonymous)";
+      i += anonymous.size();
+    } else if (name.substr(i, lambda.size()) == lambda) {
+      out += "{lambda}";
+      i = detail::past_bracket(name, i);
+    } else if (name[i] == '<') {
+      out += "<...>";
+      i = detail::past_bracket(name, i);
+    } else if (name[i] == '(') {
+      const std::size_t end = detail::past_bracket(name, i);
+      if (name.substr(end, 2) != "::") break;  // the parameters: what follows is const, noexcept, [clone]
+      i = end;                                 // a local entity's function: "f(int)::g"
+    } else if (name[i] == ' ') {
+      out.clear();  // what came before was the return type
+      ++i;
+    } else if (name[i] == '[') {
+      break;  // "[clone .cold]", "[abi:cxx11]"
+    } else {
+      out += name[i++];
+    }
+  }
+  for (char& c : out)
+    if (c == '\1') c = ' ';
+  return out.empty() ? std::string(name) : out;
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif

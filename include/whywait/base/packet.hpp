@@ -1,0 +1,106 @@
+#ifndef WHYWAIT_BASE_PACKET_HPP
+#define WHYWAIT_BASE_PACKET_HPP
+
+#include <whywait/base/pod_vector.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+/// What travels between ranks. All ranks of a run share one architecture, so plain values are copied as they are.
+using packet = base::pod_vector<unsigned char>;
+
+/// What a packet of the first exchanges holds next; a std::uint32_t before each part.
+namespace packet_part {
+enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, unmet };
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void truncated() {
+  throw std::out_of_range("whywait-X001: truncated packet");
+}
+
+// At least 256 bytes at once: most packets hold several small values, and would be copied at each doubling.
+[[gnu::cold, gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
+  out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
+}
+[[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
+  if (out.capacity() - out.size() < size) make_room(out, size);
+  out.append(static_cast<const unsigned char*>(from), size);
+}
+
+/// Appends a plain value. Amortised O(size).
+template <class T>
+void put(packet& out, const T& value) {
+  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+  if (out.capacity() - out.size() < sizeof(T)) base::make_room(out, sizeof(T));
+  out.append(reinterpret_cast<const unsigned char*>(&value), sizeof(T));
+}
+
+/// Appends a list of plain values, with its length.
+template <class List>
+void put_all(packet& out, const List& values) {
+  static_assert(std::is_trivially_copyable<typename List::value_type>::value, "only plain values travel");
+  put(out, static_cast<std::uint64_t>(values.size()));
+  base::put_bytes(out, values.data(), values.size() * sizeof(typename List::value_type));
+}
+
+/// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
+class packet_reader {
+ public:
+  packet_reader(const unsigned char* data, std::size_t size) noexcept : at_(data), end_(data + size) {}
+
+  template <class T>
+  T get() {
+    static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) base::truncated();
+    T value;
+    std::memcpy(&value, at_, sizeof(T));
+    at_ += sizeof(T);
+    return value;
+  }
+
+  /// Steps over `size` bytes and returns where they begin.
+  const unsigned char* skip(std::size_t size) {
+    if (static_cast<std::size_t>(end_ - at_) < size) base::truncated();
+    const unsigned char* here = at_;
+    at_ += size;
+    return here;
+  }
+
+  /// How many elements of `size` bytes the list has that begins here; as many are left.
+  std::size_t get_count(std::size_t size) {
+    const auto count = get<std::uint64_t>();
+    if (count > static_cast<std::size_t>(end_ - at_) / size) base::truncated();
+    return static_cast<std::size_t>(count);
+  }
+
+  bool empty() const noexcept { return at_ == end_; }
+  const unsigned char* rest() const noexcept { return at_; }
+  std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
+
+ private:
+  const unsigned char* at_;
+  const unsigned char* end_;
+};
+
+/// Reads a list that put_all put, over what `values` holds.
+template <class List>
+void get_all(packet_reader& in, List& values) {
+  constexpr std::size_t each = sizeof(typename List::value_type);
+  values.resize(in.get_count(each));
+  const std::size_t size = values.size() * each;
+  if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif

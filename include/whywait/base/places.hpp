@@ -1,0 +1,150 @@
+#ifndef WHYWAIT_BASE_PLACES_HPP
+#define WHYWAIT_BASE_PLACES_HPP
+
+#include <whywait/base/cpp_name.hpp>
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/base/table.hpp>
+#include <whywait/core/stable_key.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+/// Where something is in the program. Of a call site: `call`, the regions around it and the code address. Of a region
+/// or step: `name`, its kind and the regions around it. Whatever is not known is empty or 0.
+struct place {
+  std::string call;    ///< "MPI_Recv"; empty for regions and steps
+  std::string name;    ///< of a region or step: its own name
+  std::string kind;    ///< of a region or step: "region", "step", "waiting"
+  std::string region;  ///< path of enclosing regions, "main/exchange"
+  std::string file;    ///< as the compiler was given it
+  int line = 0;
+  int last_line = 0;         ///< of a block that is a range of lines, else 0
+  std::string function;      ///< demangled, complete
+  std::string module;        ///< base name of the executable or library
+  std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  place() = default;
+  [[gnu::cold, gnu::noinline]] place(const place&) = default;
+  [[gnu::cold, gnu::noinline]] place(place&&) = default;
+  [[gnu::cold, gnu::noinline]] place& operator=(const place&) = default;
+  [[gnu::cold, gnu::noinline]] place& operator=(place&&) = default;
+  [[gnu::cold, gnu::noinline]] ~place() = default;
+
+  [[gnu::cold, gnu::noinline]] bool operator==(const place& o) const noexcept {
+    return line == o.line && last_line == o.last_line && offset == o.offset && call == o.call && name == o.name &&
+           kind == o.kind && region == o.region && file == o.file && function == o.function && module == o.module;
+  }
+};
+
+/// "exchange" of "main/exchange".
+[[gnu::cold]] inline std::string_view last_of(std::string_view path) noexcept {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+/// Key -> place, gathered from all ranks. Which rank named a key does not matter: the richer place wins, then the one
+/// that sorts first, so the result does not depend on the order of `add`.
+class names {
+ public:
+  struct entry {
+    core::stable_key key;
+    place where;
+    bool operator==(const entry& o) const noexcept { return key == o.key && where == o.where; }
+  };
+
+  /// O(1) on average. The key 0 names nothing.
+  [[gnu::cold]] void add(core::stable_key key, place where) {
+    if (key == 0) return;
+    const auto fresh = static_cast<std::uint32_t>(table_.size());
+    const std::uint32_t found = numbers_.intern(key, fresh);
+    if (found == fresh) table_.push_back({key, std::move(where)});
+    else if (better(where, table_[found].where)) table_[found].where = std::move(where);
+  }
+  void add(const names& others) {
+    for (const entry& e : others.table_) add(e.key, e.where);
+  }
+
+  /// The place of a key, or null. Valid until something is added.
+  [[gnu::cold]] const place* find(core::stable_key key) const noexcept {
+    const std::uint32_t found = numbers_.find(key);
+    return found == base::key_map::none ? nullptr : &table_[found].where;
+  }
+  std::size_t size() const noexcept { return table_.size(); }
+
+  /// All entries, sorted by key.
+  [[gnu::cold]] std::vector<entry> entries() const {
+    std::vector<entry> all = table_;
+    base::small_stable_sort(all, [](const entry& a, const entry& b) { return a.key < b.key; });
+    return all;
+  }
+
+ private:
+  [[gnu::cold]] static bool better(const place& a, const place& b) noexcept {
+    const auto known = [](const place& p) {
+      return (p.call.empty() ? 0 : 1) + (p.name.empty() ? 0 : 1) + (p.kind.empty() ? 0 : 1) +
+             (p.region.empty() ? 0 : 1) + (p.line > 0 ? 2 : 0) + (p.function.empty() ? 0 : 1) +
+             (p.module.empty() ? 0 : 1);
+    };
+    if (known(a) != known(b)) return known(a) > known(b);
+    if (const int c = a.call.compare(b.call)) return c < 0;
+    if (const int c = a.name.compare(b.name)) return c < 0;
+    if (const int c = a.kind.compare(b.kind)) return c < 0;
+    if (const int c = a.region.compare(b.region)) return c < 0;
+    if (const int c = a.file.compare(b.file)) return c < 0;
+    if (a.line != b.line) return a.line < b.line;
+    if (const int c = a.function.compare(b.function)) return c < 0;
+    if (const int c = a.module.compare(b.module)) return c < 0;
+    return a.offset < b.offset;
+  }
+
+  base::key_map numbers_;  // in table_
+  std::vector<entry> table_;
+};
+
+/// Code location in a text: "halo.cpp:142", "halo.cpp:142-150", without debug information "app+0x1234", else "".
+[[gnu::cold]] inline std::string code_text(const place& p) {
+  if (!p.file.empty()) {
+    std::string text = printable(last_of(p.file));
+    if (p.line > 0) text += ":" + std::to_string(p.line);
+    if (p.line > 0 && p.last_line > p.line) text += "-" + std::to_string(p.last_line);
+    return text;
+  }
+  if (p.module.empty()) return {};
+  char digits[16];
+  const auto end = std::to_chars(digits, digits + sizeof digits, p.offset, 16);
+  return printable(p.module) + "+0x" + std::string(digits, end.ptr);
+}
+
+/// A call site: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them. What is long loses
+/// its middle to fit `width` columns; the call and the file name are never cut.
+[[gnu::cold]] inline std::string call_text(const place& p, std::string_view joint = "in",
+                                           std::size_t width = std::size_t(-1)) {
+  std::string out = p.call.empty() ? "a call" : printable(p.call);
+  std::string within = printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));
+  std::string code = code_text(p);
+  if (!code.empty()) code = " (" + code + ")";
+  if (within.empty() && code.empty()) return out + " at an unknown place";
+  if (within.empty()) return out + code;
+  const std::size_t rest = display_width(out) + joint.size() + 2 + display_width(code);
+  if (width != std::size_t(-1))
+    within = shorten_middle(within, std::max<std::size_t>(width > rest ? width - rest : 0, 12));
+  return out + " " + std::string(joint) + " " + within + code;
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif

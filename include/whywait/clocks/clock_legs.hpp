@@ -1,0 +1,190 @@
+#ifndef WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
+#define WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/prefetch.hpp>
+#include <whywait/clocks/clock_plan.hpp>
+#include <whywait/explain/blocks.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/walk.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// One record as the clocks of one pass see it: the way to its beginning, and the call.
+struct clock_leg {
+  std::int64_t begin_ns, leave_ns;
+  std::uint32_t spends;  ///< how many clock_legs::spends lie before the beginning
+  std::uint32_t call;    ///< clock_plan::number_of the call; with `leaves` the call does not stay in one node
+};
+
+/// What one location's records say to the clocks of one pass, read once and in order, so that a location that is stopped
+/// and goes on many times comes back to little. Memory: 24 bytes per record, 16 per change of a clock between records, 48
+/// per record if anything about the overhead is known. Not thread safe.
+class clock_legs {
+ public:
+  /// `memory`: of the run; borrowed.
+  explicit clock_legs(base::memory_pool& memory) : legs_(memory), spends_(memory), overheads_(memory) {}
+
+  /// On the way to a record one clock gains `ns`.
+  struct spend {
+    std::int64_t ns;
+    std::uint32_t clock;
+  };
+  /// The overhead of one record: before its beginning, from there to when MPI had it, at its end. The part of the last two
+  /// that may be wrong, and by how much the first may be. `ahead_ns`: the postings of a call that has three records have no
+  /// time of their own, but the same wrapper lies before MPI.
+  struct overhead {
+    std::int64_t before_ns = 0, inside_ns = 0, back_ns = 0, ahead_ns = 0;
+    double uncertain = 0, error_ns = 0;
+  };
+
+  /// `asked`: clock_plan::number_of each block of the rank. `leaving`: node_map::leaving of each record, or null if the
+  /// plan does not ask about nodes. `spends`: room. All for this call only.
+  void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
+            const base::pod_vector<std::uint32_t>& asked, const std::vector<bool>* leaving,
+            base::pod_vector<spend>& spends) {
+    const std::size_t records = here.records.size();
+    legs_.reserve(records + 1);
+    spends.clear();
+    explain::location_walk walk(rank);
+    std::int64_t now_ns = rank.begin_ns;
+    core::stable_key last_site = 0;
+    std::uint64_t step = 0;
+    double after_ns = 0, after_uncertain = 0;
+    for (std::size_t i = 0; i <= records; ++i) {
+      // As location_path does it: what does not fit is cut. At the end come the last steps.
+      const core::sync_record* const r = i == records ? nullptr : &here.records[i];
+      if (r != nullptr) walk.step(*r);
+      const std::int64_t begin_ns = r != nullptr ? walk.begin_ns() : std::max(rank.end_ns, now_ns);
+      const std::int64_t leave_ns = r != nullptr ? walk.leave_ns() : begin_ns;
+      const std::uint64_t steps_end = std::min<std::uint64_t>(r != nullptr ? r->steps : here.steps.size(), here.steps.size());
+      const core::call_overhead cost = r != nullptr ? overhead_of(here, r->call) : core::call_overhead{};
+      const double sum_ns = cost.before_ns + cost.inside_ns + cost.back_ns + cost.after_ns;
+      overhead o;
+      o.uncertain = sum_ns > 0 ? cost.error_ns / sum_ns : 0;
+      if (plan.compensates()) {
+        std::int64_t room_ns = begin_ns - now_ns;
+        const auto put = [&](double ns, double uncertain) {
+          const std::int64_t spent_ns = cut(ns, room_ns);
+          room_ns -= spent_ns;
+          o.before_ns += spent_ns;
+          o.error_ns += static_cast<double>(spent_ns) * uncertain;
+        };
+        if (r != nullptr) put(static_cast<double>(r->overhead) * rank.clock.ns_per_tick, 0);  // timed, not estimated
+        put(after_ns, after_uncertain);
+        put(cost.before_ns, o.uncertain);
+        if (here.mark_overheads.step_ns != 0 || here.mark_overheads.region_ns != 0) {
+          put(marks_ns(rank, here, step, steps_end), here.mark_overheads.error);
+        }
+      }
+      o.inside_ns = cut(cost.inside_ns, leave_ns - begin_ns);
+      o.back_ns = std::max<std::int64_t>(0, base::nearest(cost.back_ns));
+      if (r != nullptr && r->posting != 0 && r->duration == 0) o.ahead_ns = base::nearest(cost.inside_ns);
+      if (o.before_ns != 0 || o.inside_ns != 0 || o.back_ns != 0 || o.ahead_ns != 0) {
+        if (overheads_.empty()) {
+          overheads_.reserve(records + 1);
+          overheads_.resize(records + 1);
+        }
+        overheads_[i] = o;
+      }
+      after_ns = cost.after_ns;
+      after_uncertain = o.uncertain;
+      const core::stable_key site = r != nullptr ? site_of(here, *r) : 0;
+      std::uint32_t call = clock_plan::none;
+      if (plan.asks()) {
+        std::int64_t room_ns = begin_ns - now_ns;
+        const auto put = [&spends](std::uint32_t clock, std::int64_t ns) {
+          if (ns != 0) spends.push_back({ns, clock});
+        };
+        for (std::uint64_t s = step; s < steps_end; ++s) {
+          const core::path_step& p = here.steps[s];
+          if (p.block == 0 || p.block >= rank.blocks.size()) continue;
+          const auto ns = std::min(base::nearest(static_cast<double>(p.ticks) * rank.clock.ns_per_tick), room_ns);
+          room_ns -= ns;
+          plan.spend(asked[p.block], ns, put);
+        }
+        if (room_ns > 0) plan.spend(plan.number_of(explain::between_key(last_site, site)), room_ns, put);
+        if (r != nullptr) call = plan.number_of(explain::call_key(site));
+      }
+      const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);
+      legs_.push_back({begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | (leaves ? leaves_bit : 0), call});
+      useful_ns_ += begin_ns - now_ns;
+      now_ns = leave_ns;
+      last_site = site;
+      step = r != nullptr ? r->steps : step;
+    }
+    spends_.assign(spends.begin(), spends.end());
+  }
+
+  /// Gives its memory back.
+  void release() noexcept {
+    legs_.release();
+    spends_.release();
+    overheads_.release();
+  }
+  /// What a location that comes to that record, and to that spend, needs soon.
+  void prefetch(std::size_t record, std::size_t spent) const noexcept {
+    if (record < legs_.size()) base::prefetch(&legs_[record], 2 * sizeof(clock_leg));
+    if (spent < spends_.size()) base::prefetch(&spends_[spent], 2 * sizeof(spend));
+    if (record < overheads_.size()) base::prefetch(&overheads_[record], sizeof(overhead));
+  }
+
+  std::size_t records() const noexcept { return legs_.size() - 1; }
+  /// Of a record; behind the last one the end of recording.
+  const clock_leg& operator[](std::size_t i) const noexcept { return legs_[i]; }
+  static std::uint32_t spends_before(const clock_leg& leg) noexcept { return leg.spends & ~leaves_bit; }
+  static bool leaves(const clock_leg& leg) noexcept { return (leg.spends & leaves_bit) != 0; }
+  const spend& spent(std::size_t i) const noexcept { return spends_[i]; }
+  /// Null: none.
+  const overhead* overhead_at(std::size_t i) const noexcept { return overheads_.empty() ? nullptr : &overheads_[i]; }
+  /// Time outside MPI calls.
+  std::int64_t useful_ns() const noexcept { return useful_ns_; }
+
+  /// Overhead in a time of `room_ns`; what does not fit is cut.
+  static std::int64_t cut(double ns, std::int64_t room_ns) noexcept {
+    return std::max<std::int64_t>(0, std::min(base::nearest(ns), room_ns));
+  }
+
+ private:
+  static constexpr std::uint32_t leaves_bit = 0x80000000u;
+
+  // What the marks of some steps cost. A place that comes again at once (whywait::next) is counted without a reading, so
+  // that no more visits were timed than the readings would have taken.
+  [[gnu::cold]] static double marks_ns(const explain::rank_history& rank, const explain::location_history& here, std::uint64_t first,
+                         std::uint64_t end) noexcept {
+    const core::mark_overhead& each = here.mark_overheads;
+    double sum_ns = 0;
+    for (std::uint64_t s = first; s < end; ++s) {
+      const core::path_step& step = here.steps[s];
+      if (step.block == 0 || step.block >= rank.blocks.size()) continue;
+      const auto visits = static_cast<double>(step.visits);
+      if (step.ticks == 0) {
+        sum_ns += visits * each.step_ns;
+        continue;
+      }
+      const double readings = each.reading_ns > 0
+                                  ? static_cast<double>(step.ticks) * rank.clock.ns_per_tick / each.reading_ns
+                                  : visits;
+      sum_ns += std::min(visits, std::max(readings, 1.0)) * each.region_ns;
+    }
+    return sum_ns;
+  }
+
+  base::pod_vector<clock_leg> legs_;
+  base::pod_vector<spend> spends_;
+  base::pod_vector<overhead> overheads_;  ///< by record; empty: none
+  std::int64_t useful_ns_ = 0;
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,322 @@
+#ifndef WHYWAIT_CLOCKS_CLOCK_PASS_HPP
+#define WHYWAIT_CLOCKS_CLOCK_PASS_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/prefetch.hpp>
+#include <whywait/clocks/clock_legs.hpp>
+#include <whywait/clocks/clock_plan.hpp>
+#include <whywait/clocks/clock_result.hpp>
+#include <whywait/clocks/location_clocks.hpp>
+#include <whywait/clocks/meetings.hpp>
+#include <whywait/clocks/need_book.hpp>
+#include <whywait/clocks/node_map.hpp>
+#include <whywait/explain/clocks.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// What the passes of all ranks that a process hosts share: the stamps that somebody has not used yet, and room.
+struct clock_scratch {
+  explicit clock_scratch(base::memory_pool& pool) : memory(&pool) {}
+
+  base::memory_pool* memory;  ///< of the run; borrowed
+  base::pod_vector<clock_stamp> stamps;
+  base::pod_vector<std::uint32_t> free;  ///< of stamps; what was used last comes first, as it is in the cache
+  clock_stamp own, come;            ///< at the beginning of the record at hand; in the packet at hand
+  base::pod_vector<std::uint32_t> asked;  ///< clock_plan::number_of each block of the rank at hand
+  base::pod_vector<clock_legs::spend> spends;
+  base::packet out;
+};
+
+/// The forward pass of the virtual clocks of one rank: at the beginning of each of its records it tells those who
+/// needed that; a record that needed others waits for their stamps. Free of deadlock for the reason given in
+/// forward.hpp: nobody needs what came after its own end. O(records + messages * log records); the stamps under
+/// way take 24 bytes and 8 per clock each.
+class clock_pass {
+ public:
+  /// `notes`: by location; the first pass puts what it finds where the waits were.
+  clock_pass(const explain::rank_history& rank, need_book& needs, meeting_book& meetings,
+             std::vector<base::pod_vector<explain::wait_note>>& notes, clock_scratch& scratch)
+      : rank_(&rank), own_rank_(rank.rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch),
+        replies_(*scratch.memory), classes_(*scratch.memory) {}
+
+  /// Before every pass.
+  void begin(const clock_plan& plan, const node_map& nodes) {
+    plan_ = &plan;
+    clocks_ = plan.clocks();
+    meetings_->rewind();
+    replies_.clear();
+    result_ = {};
+    classes_.clear();
+    base::pod_vector<std::uint32_t>& asked = scratch_->asked;
+    asked.assign(rank_->blocks.size(), clock_plan::none);
+    if (plan.asks()) {
+      for (std::size_t b = 1; b < asked.size(); ++b) asked[b] = plan.number_of(rank_->blocks[b]);
+    }
+    const std::vector<std::vector<bool>> leaving =
+        plan.asks_nodes() ? nodes.leaving(*rank_) : std::vector<std::vector<bool>>();
+    lanes_.clear();
+    lanes_.reserve(rank_->locations.size());
+    for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
+      const explain::location_history& here = rank_->locations[l];
+      lanes_.emplace_back(plan, rank_->begin_ns, *scratch_->memory);
+      lane& to = lanes_.back();
+      to.clocks.legs().read(*rank_, here, plan, asked, leaving.empty() ? nullptr : &leaving[l], scratch_->spends);
+      for (clock_need& n : book_->needs(l)) {
+        n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
+        n.heard = 0;
+        n.stamp = clock_need::unknown;
+      }
+      to.need = book_->needs(l).data();
+      to.needs_end = to.need + book_->needs(l).size();
+      to.give = book_->gives(l).data();
+      to.gives_end = to.give + book_->gives(l).size();
+      to.note = (*notes_)[l].data();
+      to.notes_end = to.note + (*notes_)[l].size();
+    }
+    open_ = lanes_.size();
+  }
+
+  /// Runs every location as far as it gets. True when all have come to their end and everybody else has been told.
+  template <class Post>
+  bool advance(Post&& post) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t l = 0; l != lanes_.size(); ++l) moved = run(l, post) || moved;
+      moved = moved && lanes_.size() > 1;
+      if (replies_.empty()) continue;
+      base::pod_vector<meeting_book::reply> replies = replies_.sibling();
+      replies.swap(replies_);
+      for (const meeting_book::reply& r : replies) tell(r.rank, r.record, r.location, r.stamp, post);
+      moved = true;
+    }
+    return open_ == 0 && meetings_->quiet();
+  }
+
+  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in steps between
+  /// which the others take theirs.
+  static constexpr int prefetch_steps = 3;
+  void prefetch(int step) const noexcept {
+    if (step == 0) return base::prefetch(this, sizeof *this);
+    if (step == 1) return base::prefetch(lanes_.data(), sizeof(lane));
+    if (lanes_.empty()) return;
+    const lane& l = lanes_.front();
+    if (l.need != l.needs_end) base::prefetch(l.need, 2 * sizeof *l.need);
+    if (l.give != l.gives_end) base::prefetch(l.give, 2 * sizeof *l.give);
+    if (l.note != l.notes_end) base::prefetch(l.note, sizeof *l.note);
+    l.clocks.prefetch();
+  }
+
+  /// A packet of another rank.
+  void receive(const unsigned char* data, std::size_t size) {
+    base::packet_reader in(data, size);
+    while (!in.empty()) {
+      const auto target = in.get<std::uint32_t>();
+      const auto slot = in.get<std::uint32_t>();
+      clocks::get_stamp(in, clocks_, scratch_->come);
+      deliver(target, slot, scratch_->come);
+    }
+  }
+
+  /// What this rank's clocks say, after the pass.
+  clock_result& result() noexcept { return result_; }
+  /// Compensated waits, by number of their class.
+  struct class_sum {
+    std::int64_t ns = 0;
+    explain::quality trust = explain::quality::exact;
+  };
+  const base::pod_vector<class_sum>& classes() const noexcept { return classes_; }
+
+ private:
+  enum state : std::uint8_t { between_records, at_record, done };
+  static constexpr std::uint32_t nothing = clock_need::unknown;
+
+  struct lane {
+    lane(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory) : clocks(plan, begin_ns, memory) {}
+    clock_need *need = nullptr, *needs_end = nullptr;         ///< the next one, and the end
+    const clock_give *give = nullptr, *gives_end = nullptr;
+    explain::wait_note *note = nullptr, *notes_end = nullptr;
+    state at = between_records;
+    location_clocks clocks;
+    std::int64_t waiting_ns = 0, inversions = 0;
+    std::int64_t wildcard_ns = INT64_MIN;  ///< when the message that such a wildcard took was sent, under clock 0
+    std::uint32_t wildcard_posting = 0, wildcard_comm = 0;
+    std::int32_t wildcard_tag = 0;
+    std::int64_t chosen_ns = INT64_MIN;  ///< the same for the latest that MPI_Waitany took
+    std::uint32_t chooser = 0;           ///< that record
+  };
+  template <class Post>
+  void tell(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
+    if (rank == own_rank_) return deliver(target, slot, stamp);
+    base::packet& out = scratch_->out;
+    out.resize(2 * sizeof(std::uint32_t) + stamp_bytes(clocks_));
+    std::memcpy(out.data(), &target, sizeof target);
+    std::memcpy(out.data() + sizeof target, &slot, sizeof slot);
+    put_stamp(out.data() + 2 * sizeof(std::uint32_t), stamp, clocks_);
+    post(rank, out);
+  }
+
+  void deliver(std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp) {
+    if ((slot & clock_give::to_meeting) != 0) {
+      return meetings_->come(target, slot & ~clock_give::to_meeting, stamp, clocks_, replies_);
+    }
+    lane& l = lanes_[slot];
+    clock_need* n = l.need;  // mostly the next one
+    if (n == l.needs_end || n->record != target) {
+      base::pod_vector<clock_need>& needs = book_->needs(slot);
+      n = std::lower_bound(needs.begin(), needs.end(), target,
+                           [](const clock_need& x, std::uint32_t record) { return x.record < record; });
+    }
+    ++n->heard;
+    base::pod_vector<clock_stamp>& stamps = scratch_->stamps;
+    if (n->stamp != nothing) return stamps[n->stamp].join(stamp, clocks_);
+    base::pod_vector<std::uint32_t>& free = scratch_->free;
+    if (free.empty()) {
+      free.push_back(static_cast<std::uint32_t>(stamps.size()));
+      stamps.emplace_back();
+    }
+    n->stamp = free.back();
+    free.pop_back();
+    stamps[n->stamp] = stamp;
+  }
+
+  template <class Post>
+  bool run(std::size_t number, Post&& post) {
+    lane& l = lanes_[number];
+    if (l.at == done) return false;
+    bool moved = false;
+    for (;;) {
+      if (l.at == between_records) {
+        moved = true;
+        if (!l.clocks.begin_next()) {
+          end(l, number);
+          return true;
+        }
+        l.at = at_record;
+        if (l.give != l.gives_end && l.give->record <= l.clocks.record()) {
+          l.clocks.stamp(scratch_->own);
+          for (; l.give != l.gives_end && l.give->record <= l.clocks.record(); ++l.give) {
+            tell(l.give->rank, l.give->target, l.give->slot, scratch_->own, post);
+          }
+        }
+      }
+      const bool needy = l.need != l.needs_end && l.need->record == l.clocks.record();
+      if (needy && l.need->heard != l.need->count) return moved;
+      finish(l, number, needy ? l.need : nullptr);
+      if (needy) ++l.need;
+      l.at = between_records;
+      moved = true;
+    }
+  }
+
+  void finish(lane& l, std::size_t number, const clock_need* need) {
+    const std::uint32_t record = l.clocks.record();
+    explain::wait_note* const first = l.note;
+    std::int64_t measured_ns = 0;
+    for (; l.note != l.notes_end && l.note->record == record; ++l.note) measured_ns += l.note->wait_ns;
+    measured_ns = std::max<std::int64_t>(0, measured_ns - l.clocks.inside_ns());
+    const clock_stamp* stamp = nullptr;
+    bool inverted = false;
+    if (need != nullptr) {
+      stamp = &scratch_->stamps[need->stamp];
+      if (plan_->compensates() && (need->any || need->wildcard)) {
+        inverted = overtaken(l, rank_->locations[number], *need, stamp->at[0]);
+        l.inversions += inverted ? 1 : 0;
+      }
+      scratch_->free.push_back(need->stamp);
+    }
+    const location_clocks::blocked waited = l.clocks.finish_record(stamp, measured_ns);
+    if (!plan_->compensates()) return;
+    l.waiting_ns += waited.without_ns;
+    // A call that is said to have waited for its sender may have been blocked longer, by a receiver.
+    const std::int64_t longer_ns = std::max<std::int64_t>(0, waited.measured_ns - measured_ns);
+    const std::int64_t waited_ns = std::max<std::int64_t>(0, waited.without_ns - longer_ns);
+    for (explain::wait_note* n = first; n != l.note; ++n) {
+      // one call has one wait; were there several, the first takes what is left
+      n->wait_ns = n == first ? waited_ns : 0;
+      n->record = static_cast<std::uint32_t>(inverted          ? explain::quality::order_suspect
+                                             : need == nullptr ? explain::quality::bounded
+                                                               : explain::quality::exact);
+    }
+  }
+
+  // Would another message have been taken instead (overhead 3.3)? Of wildcards alike the one that was posted earlier
+  // takes the message that comes earlier. MPI_Waitany takes the first that comes, of those that were posted by then.
+  [[gnu::cold]] static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, std::int64_t sent_ns) {
+    if (need.any) {
+      const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
+      if (sent_ns > l.chosen_ns) {
+        l.chosen_ns = sent_ns;
+        l.chooser = need.record;
+      }
+      return earlier;
+    }
+    if (need.posting == clock_need::unknown) return false;
+    const core::sync_record& r = here.records[need.posting];
+    const auto tag = r.has(core::sync_flag::any_tag) ? -1 : r.tag;
+    bool inverted = false;
+    if (l.wildcard_ns != INT64_MIN && l.wildcard_comm == r.comm && l.wildcard_tag == tag) {
+      inverted = need.posting < l.wildcard_posting ? sent_ns > l.wildcard_ns : sent_ns < l.wildcard_ns;
+      if (inverted && need.posting > l.wildcard_posting) return true;  // the other one stays the latest
+    }
+    l.wildcard_ns = sent_ns;
+    l.wildcard_posting = need.posting;
+    l.wildcard_comm = r.comm;
+    l.wildcard_tag = tag;
+    return inverted;
+  }
+
+  void end(lane& l, std::size_t number) {
+    l.at = done;
+    --open_;
+    const location_clocks& c = l.clocks;
+    for (std::size_t h = 0; h != clocks_; ++h) {
+      result_.ends[h] = std::max(result_.ends[h], without(c.now_ns(), c.delay()[h]));
+    }
+    result_.add_end(c.now_ns(), c.bound_ns());
+    result_.error_ns = std::max(result_.error_ns, c.error_ns());
+    result_.executed_ns += c.executed_ns();
+    result_.waiting_ns += l.waiting_ns;
+    result_.inversions += l.inversions;
+    result_.useful_ns += c.useful_ns();
+    result_.most_useful_ns = std::max(result_.most_useful_ns, c.useful_ns());
+    ++result_.locations;
+    if (result_.nodes.empty()) result_.nodes.push_back({rank_->node, 0, 0});
+    result_.nodes[0].useful_ns += c.useful_ns();
+    ++result_.nodes[0].locations;
+    l.clocks.legs().release();
+    if (!plan_->compensates()) return;
+    for (const explain::wait_note& n : (*notes_)[number]) {
+      if (n.number >= classes_.size()) classes_.resize(n.number + 1);
+      classes_[n.number].ns += n.wait_ns;
+      classes_[n.number].trust = std::max(classes_[n.number].trust, static_cast<explain::quality>(n.record));
+    }
+    (*notes_)[number].release();
+  }
+
+  const explain::rank_history* rank_;
+  std::int32_t own_rank_;
+  need_book* book_;
+  meeting_book* meetings_;
+  std::vector<base::pod_vector<explain::wait_note>>* notes_;
+  clock_scratch* scratch_;
+  const clock_plan* plan_ = nullptr;
+  std::size_t clocks_ = 0, open_ = 0;
+  std::vector<lane> lanes_;
+  base::pod_vector<meeting_book::reply> replies_;
+  base::pod_vector<class_sum> classes_;
+  clock_result result_;
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,86 @@
+#ifndef WHYWAIT_CLOCKS_CLOCK_PLAN_HPP
+#define WHYWAIT_CLOCKS_CLOCK_PLAN_HPP
+
+#include <whywait/base/key_map.hpp>
+#include <whywait/clocks/clock_stamp.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// What the clocks of one pass assume, the same for all ranks. Clock 0 of the first pass is compensation: without
+/// measurement overhead; clock 1 the ideal network; the others are questions.
+class clock_plan {
+ public:
+  /// `first`: the first pass, which compensates. `questions`: at most most_clocks.
+  clock_plan(const explain::what_if* questions, std::size_t count, bool first)
+      : compensates_(first), clocks_(count + (first ? 1 : 0)) {
+    for (std::size_t q = 0; q != count; ++q) {
+      const std::size_t clock = q + (first ? 1 : 0);
+      for (const explain::change& c : questions[q].changes) {
+        if (c.block == explain::network_key() || c.block == explain::node_network_key()) {
+          std::vector<saving>& all = c.block == explain::network_key() ? network_ : node_network_;
+          if (!all.empty() && all.back().clock == clock) all.pop_back();
+          all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
+          continue;
+        }
+        const auto fresh = static_cast<std::uint32_t>(asked_.size());
+        const std::uint32_t number = numbers_.intern(c.block, fresh);
+        asked_.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
+        if (number == fresh) continue;
+        asked_[fresh].next = asked_[number].next;
+        asked_[number].next = fresh;
+      }
+    }
+  }
+
+  /// Whether a block is asked about, and where: for `spend`, `none` if it is not.
+  std::uint32_t number_of(core::stable_key block) const noexcept { return numbers_.find(block); }
+  static constexpr std::uint32_t none = base::key_map::none;
+
+  std::size_t clocks() const noexcept { return clocks_; }
+  bool compensates() const noexcept { return compensates_; }
+  bool asks() const noexcept { return !asked_.empty(); }
+  bool asks_nodes() const noexcept { return !node_network_.empty(); }
+
+  /// What each clock saves of time spent in a block: saved(clock, ns).
+  template <class Saved>
+  void spend(std::uint32_t number, std::int64_t ns, Saved&& saved) const {
+    for (; number != none; number = asked_[number].next) saved(asked_[number].clock, share(asked_[number].part, ns));
+  }
+  /// `leaves`: the call does not stay in one node.
+  void spend_network(std::int64_t ns, bool leaves, clock_bank<most_clocks>& x) const noexcept {
+    if (ns == 0) return;
+    for (const saving& s : network_) x[s.clock] += share(s.part, ns);
+    if (leaves) return;
+    for (const saving& s : node_network_) x[s.clock] += share(s.part, ns);
+  }
+
+ private:
+  struct saving {
+    double part;  ///< of the time that would not be spent; negative: it would take longer
+    std::uint32_t clock;
+    std::uint32_t next;  ///< what else is asked about the same block
+  };
+
+  static std::int64_t share(double part, std::int64_t ns) noexcept {
+    return part == 0 ? 0 : base::nearest(part * static_cast<double>(ns));
+  }
+
+  bool compensates_;
+  std::size_t clocks_;
+  std::vector<saving> network_, node_network_, asked_;
+  base::key_map numbers_;  ///< of blocks: the first in asked_
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

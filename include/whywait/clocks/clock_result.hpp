@@ -1,0 +1,119 @@
+#ifndef WHYWAIT_CLOCKS_CLOCK_RESULT_HPP
+#define WHYWAIT_CLOCKS_CLOCK_RESULT_HPP
+
+#include <whywait/base/packet.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/clocks/clock_stamp.hpp>
+#include <whywait/clocks/joining.hpp>
+#include <whywait/explain/explanation.hpp>
+#include <whywait/explain/merged_class.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// What the clocks of some ranks say together.
+struct clock_result {
+  clock_bank<most_clocks> ends = detail::all_clocks<most_clocks>(INT64_MIN);  ///< latest under each hypothesis
+  std::int64_t measured_end_ns = INT64_MIN, bound_ns = 0, error_ns = 0;  ///< of the location that ended last
+  std::int64_t executed_ns = 0, waiting_ns = 0, inversions = 0;
+  std::int64_t useful_ns = 0, most_useful_ns = 0, locations = 0;
+  struct node_time {
+    std::int32_t node;
+    std::int64_t useful_ns, locations;
+  };
+  base::pod_vector<node_time> nodes;      ///< by node
+  base::pod_vector<explain::class_clock> classes;  ///< by key and slot
+
+  void add_end(std::int64_t end_ns, std::int64_t bound) {
+    if (end_ns > measured_end_ns || (end_ns == measured_end_ns && bound < bound_ns)) bound_ns = bound;
+    measured_end_ns = std::max(measured_end_ns, end_ns);
+  }
+
+  /// After those of one rank.
+  [[gnu::cold]] void join() {
+    small_stable_sort(classes, before);
+    std::size_t kept = 0;
+    for (const explain::class_clock& c : classes) {
+      if (kept != 0 && !before(classes[kept - 1], c)) {
+        add(classes[kept - 1], c);
+      } else {
+        classes[kept++] = c;
+      }
+    }
+    classes.resize(kept);
+  }
+
+  void write(base::packet& out) const {
+    put(out, ends);
+    for (const std::int64_t v : {measured_end_ns, bound_ns, error_ns, executed_ns, waiting_ns, inversions, useful_ns,
+                                 most_useful_ns, locations}) {
+      put(out, v);
+    }
+    put_all(out, nodes);
+    put_all(out, classes);
+  }
+  /// What another rank's `write` wrote; both are joined.
+  void merge(base::packet_reader& in) {
+    ends = most(ends, in.get<clock_bank<most_clocks>>());
+    const auto end_ns = in.get<std::int64_t>();
+    add_end(end_ns, in.get<std::int64_t>());
+    error_ns = std::max(error_ns, in.get<std::int64_t>());
+    for (std::int64_t* v : {&executed_ns, &waiting_ns, &inversions, &useful_ns}) *v += in.get<std::int64_t>();
+    most_useful_ns = std::max(most_useful_ns, in.get<std::int64_t>());
+    locations += in.get<std::int64_t>();
+    join_ascending(
+        nodes, in, [](const node_time& a, const node_time& b) { return a.node < b.node; },
+        [](node_time& a, const node_time& b) {
+          a.useful_ns += b.useful_ns;
+          a.locations += b.locations;
+        });
+    join_ascending(classes, in, before, add);
+  }
+
+  [[gnu::cold]] explain::efficiencies efficiency(std::int64_t earliest_ns, std::int64_t ideal_end_ns,
+                                         std::int64_t ideal_in_nodes_end_ns) const {
+    explain::efficiencies e;
+    const auto total = static_cast<double>(measured_end_ns - earliest_ns);
+    const auto ideal = static_cast<double>(ideal_end_ns - earliest_ns);
+    const auto most_useful = static_cast<double>(most_useful_ns);
+    if (locations == 0 || total <= 0 || ideal <= 0 || most_useful <= 0) return e;
+    const double mean = static_cast<double>(useful_ns) / static_cast<double>(locations);
+    e.parallel = mean / total;
+    e.load_balance = mean / most_useful;
+    e.communication = most_useful / total;
+    e.serialisation = most_useful / ideal;
+    e.transfer = ideal / total;
+    double busiest = 0;
+    for (const node_time& n : nodes) {
+      if (n.node < 0) return e;
+      busiest = std::max(busiest, static_cast<double>(n.useful_ns) / static_cast<double>(n.locations));
+    }
+    const auto inside = static_cast<double>(ideal_in_nodes_end_ns - earliest_ns);
+    e.transfer_in_nodes = inside / total;
+    e.transfer_between_nodes = inside > 0 ? ideal / inside : 0;
+    e.balance_in_nodes = busiest / most_useful;
+    e.balance_between_nodes = busiest > 0 ? mean / busiest : 0;
+    return e;
+  }
+
+ private:
+  static bool before(const explain::class_clock& a, const explain::class_clock& b) noexcept {
+    return a.key != b.key ? a.key < b.key : a.slot < b.slot;
+  }
+  static void add(explain::class_clock& to, const explain::class_clock& c) noexcept {
+    to.ns += c.ns;
+    to.trust = std::max(to.trust, c.trust);
+  }
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,251 @@
+#ifndef WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
+#define WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
+
+#include <whywait/clocks/clock_pass.hpp>
+#include <whywait/clocks/cost_pass.hpp>
+#include <whywait/clocks/critical_path.hpp>
+#include <whywait/clocks/delay_costs.hpp>
+#include <whywait/explain/clocks.hpp>
+#include <whywait/explain/merging.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// The virtual clocks of one rank, from who needs whom to the answers. Several passes if there are more questions than
+/// clocks; the first one has the compensation, the ideal network and the first questions. Not thread safe.
+class clock_stage final : public explain::rank_clocks {
+ public:
+  /// `scratch`, `cost`: of the process; borrowed, as all.
+  clock_stage(const explain::rank_history& rank, const explain::options& settings, clock_scratch& scratch, cost_scratch& cost)
+      : rank_(&rank),
+        settings_(&settings),
+        scratch_(&scratch),
+        needs_(rank, *scratch.memory),
+        meetings_(rank.rank, *scratch.memory),
+        cost_pass_(rank, cost),
+        placed_(*scratch.memory),
+        pass_(rank, needs_, meetings_, notes_, scratch) {}
+
+  void meet(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) override {
+    meetings_.plan(all, count, needs);
+  }
+  void tell(explain::outbox_call to) override { meetings_.tell(to); }
+  void hear(std::uint32_t part, base::packet_reader& in) override {
+    const auto location = in.get<std::uint16_t>();
+    if (part == base::packet_part::give) {
+      needs_.give(location, in.get<clock_give>());
+    } else {
+      needs_.need(location, in.get<std::uint32_t>());
+    }
+  }
+  void messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
+                const base::pod_vector<explain::arrival>& arrivals) override {
+    needs_.messages(location, matches, count, arrivals);
+  }
+  void explained(std::uint16_t location, explain::explained_location what) override {
+    path_.add(what.end_ns, std::move(what.path), cost_pass_.expect(location, what));
+    notes_.push_back(std::move(what.notes));
+  }
+  const explain::rank_history& rank() const noexcept { return *rank_; }
+  cost_pass& costs() noexcept { return cost_pass_; }
+  void keep_costs() {
+    costs_ = cost_pass_.result();
+  }
+  need_book& needs() noexcept { return needs_; }
+  void classes(explain::merge_book& merging, std::size_t number) override {
+    merging_ = &merging;
+    merging.each_place(number, [this](std::uint32_t, const explain::class_clock& c) { placed_.push_back(c); });
+  }
+
+  /// On rank 0: the blocks to be asked about, those that explain most, then half as many others on its own path.
+  base::packet choose() const {
+    std::vector<std::pair<core::stable_key, std::int64_t>> blocks;
+    for (const explain::merged_class& c : merging_->merged()) {
+      for (const explain::residual_term& t : c.sum.residual) {
+        if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
+      }
+    }
+    base::small_stable_sort(blocks);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+      if (kept != 0 && blocks[kept - 1].first == blocks[i].first) {
+        blocks[kept - 1].second += blocks[i].second;
+      } else {
+        blocks[kept++] = blocks[i];
+      }
+    }
+    blocks.resize(kept);
+    base::small_stable_sort(blocks, [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
+    blocks.resize(std::min(blocks.size(), settings_->savings));
+    base::pod_vector<explain::block_time> path = critical_path::joined(path_.path);
+    small_stable_sort(path, [](const explain::block_time& a, const explain::block_time& b) {
+      return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
+    });
+    const std::size_t most = blocks.size() + settings_->savings / 2;
+    for (std::size_t i = 0; i != path.size() && blocks.size() < most && path[i].ns > 0; ++i) {
+      const auto same = [&](const auto& b) { return b.first == path[i].block; };
+      if (std::none_of(blocks.begin(), blocks.end(), same)) blocks.emplace_back(path[i].block, 0);
+    }
+    base::packet out;
+    for (const auto& b : blocks) put(out, b.first);
+    return out;
+  }
+  /// All questions: the ideal network, and with `ideal` 2 that within nodes; those of the settings; those that `choose`
+  /// chose.
+  static std::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) {
+    std::vector<explain::what_if> all(ideal);
+    all[0].changes.push_back({explain::network_key(), 0.0});
+    if (ideal == 2) all[1].changes.push_back({explain::node_network_key(), 0.0});
+    all.insert(all.end(), settings.questions.begin(), settings.questions.end());
+    while (!in.empty()) {
+      all.emplace_back();
+      all.back().changes.push_back({in.get<core::stable_key>(), 0.5});
+    }
+    return all;
+  }
+
+  /// Begins the next pass, for the questions up to `asked` of all, of which the first are `ideal` networks; borrowed.
+  void begin_pass(const clock_plan& plan, const std::vector<explain::what_if>& questions, std::size_t asked,
+                  std::size_t ideal, const node_map& nodes) {
+    if (asked_ == 0) needs_.seal(scratch_->asked);
+    plan_ = &plan;
+    questions_ = &questions;
+    ideal_ = ideal;
+    asked_ = asked;
+    pass_.begin(plan, nodes);
+  }
+  clock_pass& pass() noexcept { return pass_; }
+
+  // After a pass.
+  base::packet pack_result() {
+    take();
+    base::packet out;
+    out.reserve(1024);
+    result_.write(out);
+    if (plan_->compensates()) {  // once
+      path_.write(out);
+      costs_.write(out);
+    }
+    return out;
+  }
+  void merge_result(const unsigned char* data, std::size_t size) {
+    take();
+    base::packet_reader in(data, size);
+    result_.merge(in);
+    if (!plan_->compensates()) return;
+    path_.merge(in);
+    costs_.merge(in);
+  }
+  /// On rank 0, after the reduction: keeps what this pass has found.
+  void keep(std::int64_t earliest_ns) {
+    take();
+    taken_ = false;
+    earliest_ns_ = earliest_ns;
+    std::size_t clock = 0;
+    if (ends_.empty()) {
+      without_.total_ns = result_.ends[clock++] - earliest_ns;
+      without_.waiting_ns = result_.waiting_ns;
+      without_.overhead_ns = result_.executed_ns;
+      without_.bound_ns = result_.bound_ns;
+      without_.error_ns = result_.error_ns + 2 * settings_->clock_error_ns;
+      without_.inversions = result_.inversions;
+      total_ns_ = result_.measured_end_ns - earliest_ns;
+      // on one node all of the network is within it
+      efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock], result_.ends[clock + ideal_ - 1]);
+      locations_ = result_.locations;
+      classes_ = result_.classes;
+    }
+    for (; ends_.size() != asked_; ++clock) ends_.push_back(result_.ends[clock] - earliest_ns);
+  }
+
+  /// Fills in what the clocks found. Before the classes are presented.
+  void report(explain::outcome& result, std::vector<explain::merged_class>& merged) override {
+    result.total_ns = total_ns_;
+    result.without_overhead = without_;
+    for (const explain::location_history& l : rank_->locations) {
+      result.without_overhead.calibrated = result.without_overhead.calibrated || !l.call_overheads.empty();
+    }
+    result.efficiency = efficiency_;
+    result.critical_path = path_.present(locations_);
+    result.costs = costs_.present();
+    for (std::size_t q = ideal_; q < ends_.size(); ++q) {
+      auto& list = q < ideal_ + settings_->questions.size() ? result.answers : result.savings;
+      list.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
+    }
+    base::small_stable_sort(result.savings,
+                [](const explain::what_if_answer& a, const explain::what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+    for (explain::merged_class& m : merged) {
+      const auto at =
+          std::lower_bound(classes_.begin(), classes_.end(), m, [](const explain::class_clock& c, const explain::merged_class& k) {
+            return c.key != k.key ? c.key < k.key : c.slot < k.slot;
+          });
+      if (at == classes_.end() || at->key != m.key || at->slot != m.slot) continue;
+      m.sum.compensated_ns = at->ns;
+      m.sum.compensated_trust = std::max(at->trust, m.sum.trust);
+    }
+  }
+
+  /// After the classes are presented: what each could save at most by its first block.
+  void mark_savings(explain::outcome& result) const override {
+    for (explain::explanation& e : result.waits) {
+      if (e.residual.empty()) continue;
+      for (const explain::what_if_answer& a : result.savings) {
+        if (a.question.changes[0].block == e.residual[0].block) e.saving_ns = a.saving_ns;
+      }
+    }
+  }
+
+ private:
+  // The own result, once per pass.
+  void take() {
+    if (taken_) return;
+    taken_ = true;
+    result_ = std::move(pass_.result());
+    if (!plan_->compensates()) return;
+    result_.classes.reserve(pass_.classes().size());
+    for (std::size_t i = 0; i != pass_.classes().size(); ++i) {
+      explain::class_clock c = placed_[i];
+      c.ns = pass_.classes()[i].ns;
+      c.trust = pass_.classes()[i].trust;
+      result_.classes.push_back(c);
+    }
+    result_.join();
+  }
+
+  const explain::rank_history* rank_;
+  const explain::options* settings_;
+  clock_scratch* scratch_;
+  need_book needs_;
+  meeting_book meetings_;
+  cost_pass cost_pass_;
+  explain::merge_book* merging_ = nullptr;
+  std::vector<base::pod_vector<explain::wait_note>> notes_;
+  base::pod_vector<explain::class_clock> placed_, classes_;
+  critical_path path_;
+  cost_sums costs_;
+  const std::vector<explain::what_if>* questions_ = nullptr;
+  std::size_t asked_ = 0, ideal_ = 1;
+  const clock_plan* plan_ = nullptr;
+  clock_pass pass_;
+  clock_result result_;
+  bool taken_ = false;
+  std::vector<std::int64_t> ends_;  ///< of every question
+  explain::compensation without_;
+  explain::efficiencies efficiency_;
+  std::int64_t total_ns_ = 0, earliest_ns_ = 0, locations_ = 0;
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,87 @@
+#ifndef WHYWAIT_CLOCKS_COST_SCRATCH_HPP
+#define WHYWAIT_CLOCKS_COST_SCRATCH_HPP
+
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/memory_pool.hpp>
+#include <whywait/base/packet.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/clocks/own_time.hpp>
+#include <whywait/core/stable_key.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// What the passes of all ranks that a process hosts share: what waiters have told and nobody has taken account of yet,
+/// and room that means nothing from one wait to the next.
+struct cost_scratch {
+  struct spent {
+    core::stable_key block;
+    std::int64_t ns;
+  };
+  // What a waiter tells, before what it spent in how many blocks since `since_ns`, by block.
+  struct notice {
+    std::uint32_t location, record;  ///< whose beginning it needed
+    std::uint32_t waiter;            ///< its record: sums are made in a fixed order
+    std::uint32_t blocks;
+    double wait_ns, received_ns;
+    std::int64_t since_ns;
+  };
+  struct charge {
+    std::int32_t source;
+    std::uint32_t next;
+    notice what;
+    spent* rest;  ///< as many as it says; from `memory`
+  };
+  // When a location and others were last aligned: partners, or communicators.
+  struct alignment {
+    struct time {
+      std::uint64_t who;
+      std::int64_t ns;
+    };
+    base::key_map numbers;
+    base::pod_vector<time> times;
+    base::pod_vector<time> groups;
+
+    std::int64_t& at(std::uint64_t who) {
+      const auto fresh = static_cast<std::uint32_t>(times.size());
+      const std::uint32_t number = numbers.intern(who + 1, fresh);
+      if (number == fresh) times.push_back({who, INT64_MIN});
+      return times[number].ns;
+    }
+    void clear() noexcept {
+      for (const time& t : times) numbers.erase(t.who + 1);
+      times.clear();
+      groups.clear();
+    }
+  };
+
+  explicit cost_scratch(base::memory_pool& pool) : memory(&pool) {}
+  cost_scratch(const cost_scratch&) = delete;  // the charges own what they tell
+  cost_scratch& operator=(const cost_scratch&) = delete;
+  ~cost_scratch() {
+    for (std::uint32_t c = 0; c != charges.size(); ++c) drop(charges[c]);
+  }
+  void drop(charge& c) noexcept {
+    if (c.rest != nullptr) memory->give(c.rest, c.what.blocks * sizeof(spent));
+    c.rest = nullptr;
+  }
+
+  base::memory_pool* memory;  ///< of the run; borrowed
+  base::pod_vector<charge> charges;
+  base::pod_vector<std::uint32_t> free;  ///< of charges; what was used last comes first, as it is in the cache
+  base::pod_vector<std::uint32_t> order;
+  own_time::room time;
+  base::pod_vector<own_time::part> more;
+  alignment aligned;
+  base::packet out;
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,130 @@
+#ifndef WHYWAIT_CLOCKS_LOCATION_CLOCKS_HPP
+#define WHYWAIT_CLOCKS_LOCATION_CLOCKS_HPP
+
+#include <whywait/clocks/clock_legs.hpp>
+#include <whywait/clocks/clock_plan.hpp>
+#include <whywait/clocks/clock_stamp.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// The delays of one location on its way through its records: the rule of delay_rule.hpp for all hypotheses. An
+/// event is the moment from which a call is no longer blocked; its inputs are the beginnings of the calls that it
+/// needed. What comes after (transfer, library) is the location's own again. A call begins for MPI, and so for who
+/// needs it, when the wrapper is through with what it does after its time stamp.
+class location_clocks {
+ public:
+  /// For one pass; `plan` and `memory` are borrowed. The legs are read before `begin_next`.
+  location_clocks(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory)
+      : legs_(memory), now_ns_(begin_ns), plan_(&plan), clocks_(plan.clocks()) {}
+  clock_legs& legs() noexcept { return legs_; }
+  void prefetch() const noexcept { legs_.prefetch(next_, spent_); }
+
+  /// Goes to the beginning of the next record; at the end takes the last steps and returns false.
+  bool begin_next() {
+    const clock_leg& leg = legs_[next_];
+    for (const std::uint32_t end = clock_legs::spends_before(leg); spent_ != end; ++spent_) {
+      delay_[legs_.spent(spent_).clock] += legs_.spent(spent_).ns;
+    }
+    now_ns_ = leg.begin_ns;
+    if (const clock_legs::overhead* const o = legs_.overhead_at(next_)) {
+      spend(o->before_ns, 0);
+      error_ns_ += o->error_ns;
+      spend(o->inside_ns, o->uncertain);
+      inside_ns_ = o->inside_ns;
+      ahead_ns_ = o->ahead_ns;
+      now_ns_ += inside_ns_;
+    }
+    return next_ != legs_.records();
+  }
+
+  /// How long after the beginning of the current call MPI had it.
+  std::int64_t inside_ns() const noexcept { return inside_ns_; }
+  std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
+
+  void stamp(clock_stamp& s) const noexcept {
+    s.ready_ns = now_ns_ + ahead_ns_;
+    s.bound_ns = bound_ns_ + ahead_ns_;
+    s.error_ns = error_ns();
+    for (std::size_t h = 0; h != clocks_; ++h) s.at[h] = without(now_ns_, delay_[h]);
+  }
+
+  /// How long a call was blocked, and how long it would have been under clock 0.
+  struct blocked {
+    std::int64_t measured_ns, without_ns;
+  };
+
+  /// The rest of the current call. `needed`: what it needed, all joined, or null. `measured_ns`: how long it is
+  /// said to have waited in MPI.
+  blocked finish_record(const clock_stamp* needed, std::int64_t measured_ns) {
+    const clock_leg& leg = legs_[next_];
+    blocked waited{measured_ns, measured_ns};  // nobody is known who could be blamed: it stays
+    if (needed != nullptr) {
+      const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, leg.leave_ns));
+      for (std::size_t h = clocks_; h-- != 0;) {
+        delay_rule<> rule(delay_[h], go_ns - now_ns_);
+        rule.input(without(go_ns, needed->at[h]), 0);
+        delay_[h] = rule.delay();
+        if (h == 0) waited = {go_ns - now_ns_, rule.wait()};
+      }
+      if (go_ns > now_ns_) {
+        bound_ns_ = needed->bound_ns;
+      } else if (needed->ready_ns == go_ns) {
+        bound_ns_ = std::min(bound_ns_, needed->bound_ns);
+      }
+      error_ns_ = std::max(error_ns_, static_cast<double>(needed->error_ns));
+      now_ns_ = go_ns;
+    }
+    const std::int64_t tail_ns = leg.leave_ns - now_ns_;
+    plan_->spend_network(tail_ns, clock_legs::leaves(leg), delay_);
+    if (leg.call != clock_plan::none && tail_ns != 0) {
+      plan_->spend(leg.call, tail_ns, [this](std::uint32_t clock, std::int64_t ns) { delay_[clock] += ns; });
+    }
+    if (const clock_legs::overhead* const o = legs_.overhead_at(next_)) {
+      spend(std::min(o->back_ns, tail_ns), o->uncertain);
+    }
+    now_ns_ = leg.leave_ns;
+    ++next_;
+    return waited;
+  }
+
+  std::int64_t now_ns() const noexcept { return now_ns_; }
+  const clock_bank<most_clocks>& delay() const noexcept { return delay_; }
+  /// Overhead on the measured critical path to here.
+  std::int64_t bound_ns() const noexcept { return bound_ns_; }
+  /// By how much delay()[0] may be wrong because the constants are: the largest sum along a path (overhead, C4).
+  std::int64_t error_ns() const noexcept { return base::nearest(error_ns_); }
+  /// Overhead executed by this location.
+  std::int64_t executed_ns() const noexcept { return executed_ns_; }
+  /// Time outside MPI calls.
+  std::int64_t useful_ns() const noexcept { return legs_.useful_ns(); }
+
+ private:
+  // Overhead, of which the part `uncertain` may be wrong.
+  void spend(std::int64_t ns, double uncertain) noexcept {
+    if (ns <= 0) return;
+    executed_ns_ += ns;
+    bound_ns_ += ns;
+    error_ns_ += static_cast<double>(ns) * uncertain;
+    if (plan_->compensates()) delay_[0] += ns;
+  }
+
+  clock_legs legs_;
+  std::uint32_t next_ = 0, spent_ = 0;
+  std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
+  double error_ns_ = 0;
+  const clock_plan* plan_;
+  std::size_t clocks_;
+  clock_bank<most_clocks> delay_;
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,254 @@
+#ifndef WHYWAIT_CLOCKS_MEETINGS_HPP
+#define WHYWAIT_CLOCKS_MEETINGS_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/clocks/clock_stamp.hpp>
+#include <whywait/explain/collectives.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// The collective operations of which this rank is the home, for the virtual clocks. Everybody in such a meeting
+/// needs a beginning of one list of contributors: all of them (barrier, NxN), those of lower rank (scan), those
+/// who came before it left (NxN that did not synchronise). So one running maximum serves all. Who needs only one
+/// other, or is the only one who needs, hears from them directly (broadcast, reduction, sparse exchange).
+/// Memory: 16 bytes per participant who needs; the stamps of a meeting while it is going on. Not thread safe.
+class meeting_book {
+ public:
+  /// `memory`: of the run; borrowed.
+  meeting_book(std::int32_t own_rank, base::memory_pool& memory)
+      : own_rank_(own_rank), memory_(&memory), instructions_(memory) {}
+
+  /// Plans one instance, sorted by rank, when all have come. Contributors are to hear to whom they matter, and
+  /// waiters that a stamp will come for their record.
+  [[gnu::cold]] void plan(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) {
+    using core::call_role;
+    if (count < 2) return;
+    const call_role role = core::role_of(all[0].call);
+    bool overlap = true, sparse = false, data = false;
+    std::int64_t latest = all[0].enter_ns;
+    for (std::size_t i = 0; i != count; ++i) {
+      if ((all[i].flags & core::sync_flag::failed) != 0 || core::role_of(all[i].call) != role) return;
+      latest = std::max(latest, all[i].enter_ns);
+      sparse = sparse || has(all[i], core::sync_flag::sparse);
+      data = data || has(all[i], core::sync_flag::contributes) || has(all[i], core::sync_flag::sparse);
+    }
+    for (std::size_t i = 0; i != count; ++i) overlap = overlap && all[i].leave_ns >= latest;
+    base::pod_vector<std::uint32_t> order;  // contributors
+    const auto everybody = [&] {
+      for (std::uint32_t i = 0; i != count; ++i) order.push_back(i);
+    };
+    const auto direct = [&](std::size_t from, std::size_t to) {
+      if (from == to || all[from].enter_ns > all[to].leave_ns) return;  // the clocks disagree
+      need(all[to]);
+      give(all[from],
+           clock_give{all[from].record, all[to].world, all[to].record, static_cast<std::uint32_t>(all[to].location)});
+    };
+    switch (role) {
+      case call_role::barrier:
+      case call_role::finalise:
+        everybody();
+        return meet(all, count, order, false, false);
+      case call_role::create:
+        if (all[0].call == core::mpi_call::Comm_idup || !overlap) return;
+        everybody();
+        return meet(all, count, order, false, false);
+      case call_role::all_to_all: {
+        if (!data) return;
+        const bool together = overlap && !sparse;
+        for (std::uint32_t i = 0; i != count; ++i) {
+          if (together || has(all[i], core::sync_flag::contributes)) order.push_back(i);
+        }
+        meet(all, count, order, false, !together);
+        for (std::size_t i = 0; i != count; ++i) {
+          if (!has(all[i], core::sync_flag::sparse)) continue;
+          for (std::uint32_t k = 0; k != all[i].needs_count; ++k) {
+            const std::size_t q = member(all, count, needs[all[i].needs_first + k]);
+            if (q != count) direct(q, i);
+          }
+        }
+        return;
+      }
+      case call_role::one_to_all: {
+        const std::size_t root = member(all, count, all[0].root);
+        if (root == count) return;
+        for (std::size_t i = 0; i != count; ++i) {
+          if (has(all[i], core::sync_flag::consumes)) direct(root, i);
+        }
+        return;
+      }
+      case call_role::all_to_one: {
+        const std::size_t root = member(all, count, all[0].root);
+        if (root == count) return;
+        for (std::size_t i = 0; i != count; ++i) {
+          if (has(all[i], core::sync_flag::contributes)) direct(i, root);
+        }
+        return;
+      }
+      case call_role::scan:
+        for (std::uint32_t i = 0; i != count; ++i) {
+          if (has(all[i], core::sync_flag::contributes)) order.push_back(i);
+        }
+        return meet(all, count, order, true, true);
+      default:
+        return;
+    }
+  }
+
+  /// Tells what was planned since.
+  template <class Outbox>
+  void tell(Outbox&& to) {
+    for (const instruction& i : instructions_) {
+      base::packet& out = to(i.world);
+      if (i.gives) {
+        put(out, base::packet_part::give);
+        put(out, i.location);
+        put(out, i.give);
+      } else {
+        put(out, base::packet_part::need);
+        put(out, i.location);
+        put(out, i.give.record);
+      }
+    }
+    instructions_.release();
+  }
+
+  /// Before every pass.
+  void rewind() {
+    open_ = meetings_.size();
+    for (meeting& m : meetings_) {
+      m.heard = m.passed = 0;
+      m.told = 0;
+      m.stamps.clear();
+      m.given.clear();
+    }
+  }
+
+  /// Somebody who need not wait any longer.
+  struct reply {
+    std::int32_t rank;
+    std::uint32_t record, location;
+    clock_stamp stamp;
+  };
+
+  /// A contributor has come, with so many clocks. `replies` get who can go on because of that.
+  void come(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks,
+            base::pod_vector<reply>& replies) {
+    meeting& m = meetings_.at(number);
+    if (m.stamps.empty()) {
+      m.stamps.resize(m.contributors);
+      m.given.assign(m.contributors, 0);
+      m.latest = clock_stamp::never();
+    }
+    if (place >= m.contributors) base::truncated();
+    m.stamps[place] = stamp;
+    m.given[place] = 1;
+    ++m.heard;
+    while (m.passed != m.contributors && m.given[m.passed] != 0) {
+      m.latest.join(m.stamps[m.passed++], clocks);
+      for (; m.told != m.waiters.size() && m.waiters[m.told].first_n == m.passed; ++m.told) {
+        const waiter& w = m.waiters[m.told];
+        replies.push_back({w.rank, w.record, w.location, m.latest});
+      }
+    }
+    if (m.heard == m.contributors) {
+      m.stamps.release();
+      m.given.release();
+      --open_;
+    }
+  }
+
+  /// Everybody who was going to come has come.
+  bool quiet() const noexcept { return open_ == 0; }
+
+ private:
+  struct waiter {
+    std::uint32_t first_n;  ///< needs the first n contributors
+    std::int32_t rank;
+    std::uint32_t record, location;
+  };
+  struct meeting {
+    explicit meeting(base::memory_pool& memory) : waiters(memory), stamps(memory), given(memory) {}
+    std::uint32_t contributors = 0, heard = 0, passed = 0;
+    std::size_t told = 0;
+    base::pod_vector<waiter> waiters;  ///< by first_n
+    base::pod_vector<clock_stamp> stamps;
+    base::pod_vector<char> given;
+    clock_stamp latest;
+  };
+
+  struct instruction {
+    std::int32_t world;
+    std::uint16_t location;
+    bool gives;
+    clock_give give;
+  };
+
+  void give(const explain::participant& p, const clock_give& g) { instructions_.push_back({p.world, p.location, true, g}); }
+  void need(const explain::participant& p) { instructions_.push_back({p.world, p.location, false, {p.record, 0, 0, 0}}); }
+
+  static bool has(const explain::participant& p, unsigned flag) noexcept { return (p.flags & flag) != 0; }
+  static std::size_t member(const explain::participant* all, std::size_t count, std::int32_t rank) noexcept {
+    const explain::participant* at = std::lower_bound(all, all + count, rank,
+                                             [](const explain::participant& p, std::int32_t r) { return p.rank < r; });
+    return at != all + count && at->rank == rank ? static_cast<std::size_t>(at - all) : count;
+  }
+
+  // `by_rank`: a scan. `consumers_only`: not everybody needs the others.
+  [[gnu::cold]] void meet(const explain::participant* all, std::size_t count, base::pod_vector<std::uint32_t>& order, bool by_rank,
+                          bool consumers_only) {
+    if (order.empty()) return;
+    if (!by_rank) {
+      small_stable_sort(order, [all](std::uint32_t a, std::uint32_t b) { return all[a].enter_ns < all[b].enter_ns; });
+    }
+    meeting m(*memory_);
+    std::uint32_t most = 0, lower = 0;
+    std::int64_t latest_ns = INT64_MIN;
+    for (std::uint32_t i = 0; i != count; ++i) {
+      std::uint32_t first_n = 0;
+      if (by_rank) {
+        for (; lower != order.size() && order[lower] < i; ++lower) {
+          latest_ns = std::max(latest_ns, all[order[lower]].enter_ns);
+        }
+        first_n = latest_ns > all[i].leave_ns ? 0 : lower;  // 0: the clocks disagree about one of them
+      } else {
+        const auto end = std::upper_bound(order.begin(), order.end(), all[i].leave_ns,
+                                          [all](std::int64_t t, std::uint32_t q) { return t < all[q].enter_ns; });
+        first_n = static_cast<std::uint32_t>(end - order.begin());
+      }
+      if (consumers_only && (!has(all[i], core::sync_flag::consumes) || has(all[i], core::sync_flag::sparse))) continue;
+      if (first_n == 0) continue;
+      m.waiters.push_back({first_n, all[i].world, all[i].record, all[i].location});
+      most = std::max(most, first_n);
+      need(all[i]);
+    }
+    if (most == 0) return;
+    m.contributors = most;
+    for (std::uint32_t k = 0; k != most; ++k) {
+      const explain::participant& p = all[order[k]];
+      give(p, clock_give{p.record, own_rank_, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
+    }
+    small_stable_sort(m.waiters, [](const waiter& a, const waiter& b) { return a.first_n < b.first_n; });
+    meetings_.push_back(std::move(m));
+  }
+
+  std::int32_t own_rank_;
+  base::memory_pool* memory_;
+  std::vector<meeting> meetings_;
+  base::pod_vector<instruction> instructions_;
+  std::size_t open_ = 0;
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

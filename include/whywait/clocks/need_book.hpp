@@ -1,0 +1,266 @@
+#ifndef WHYWAIT_CLOCKS_NEED_BOOK_HPP
+#define WHYWAIT_CLOCKS_NEED_BOOK_HPP
+
+#include <whywait/base/packet.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/clocks/clock_stamp.hpp>
+#include <whywait/explain/arrival.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/walk.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// How many stamps one record needs before its call can be judged; in a pass also what has come.
+struct clock_need {
+  static constexpr std::uint32_t unknown = 0xffffffffu;
+  std::uint32_t record;
+  std::uint32_t count;
+  bool wildcard = false;            ///< took any source
+  bool any = false;                 ///< in a pass: the call took one of several
+  std::uint32_t posting = unknown;  ///< record that posted the one receive that it completed, if that is known and matters
+  std::uint32_t heard = 0;          ///< in a pass: so many stamps have come,
+  std::uint32_t stamp = unknown;    ///< joined to this one of clock_scratch
+};
+
+/// Who needs whom, message by message: also those who were there in time, because under another hypothesis they
+/// may not have been. Memory: 24 bytes per record that needs somebody, 16 per message given. Not thread safe.
+class need_book {
+ public:
+  /// `memory`: of the run; borrowed.
+  need_book(const explain::rank_history& rank, base::memory_pool& memory) : rank_(&rank), wishes_(memory) {
+    lanes_.reserve(rank.locations.size());
+    while (lanes_.size() != rank.locations.size()) lanes_.emplace_back(memory);
+  }
+
+  /// A collective will tell this record.
+  void need(std::uint16_t location, std::uint32_t record) {
+    if (location < lanes_.size()) lanes_[location].needs.push_back({record, 1, false});
+  }
+  void give(std::uint16_t location, const clock_give& g) {
+    if (location >= lanes_.size()) return;
+    base::pod_vector<clock_give>& gives = lanes_[location].gives;
+    if (gives.empty()) gives.reserve(std::max<std::size_t>(4, lanes_[location].needs.size()));  // mostly about as many
+    gives.push_back(g);
+  }
+
+  /// The messages of one location, by record, and what made it wait. Walks all records.
+  void messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
+                const base::pod_vector<explain::arrival>& arrivals) {
+    learn_sizes(location, matches, count, arrivals);
+    explain::location_walk walk(*rank_);
+    const explain::location_history& here = rank_->locations[location];
+    base::pod_vector<receive> receives;  // read when the first call comes that had a choice
+    bool received = false;
+    std::size_t calls = lanes_[location].needs.size();
+    for (std::size_t k = 0; k != count; ++k) calls += k == 0 || matches[k].record != matches[k - 1].record ? 1 : 0;
+    lanes_[location].needs.reserve(calls);
+    wishes_.reserve(wishes_.size() + count);
+    std::size_t m = 0, a = 0, p = 0;
+    for (std::uint32_t i = 0; m != count && i != here.records.size(); ++i) {
+      walk.step(here.records[i]);
+      std::size_t last = m;
+      while (last != count && matches[last].record == i) ++last;
+      if (last == m) continue;
+      while (a != arrivals.size() && arrivals[a].record < i) ++a;
+      const explain::arrival* cause = a != arrivals.size() && arrivals[a].record == i ? &arrivals[a] : nullptr;
+      one_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
+      m = last;
+      base::pod_vector<clock_need>& needs = lanes_[location].needs;
+      if (needs.empty() || needs.back().record != i) continue;
+      if (!needs.back().wildcard && core::role_of(here.records[i].call) != core::call_role::complete_any) continue;
+      if (!received) receives = receives_of(here, location);
+      received = true;
+      while (p != receives.size() && receives[p].completion < i) ++p;
+      if (p == receives.size() || receives[p].completion != i) continue;
+      const bool alone = p + 1 == receives.size() || receives[p + 1].completion != i;
+      if (alone) needs.back().posting = receives[p].posting;
+    }
+  }
+
+  /// Asks those who are needed. Fills no packet much beyond `room` bytes; what is left is for the next call.
+  template <class Outbox>
+  void ask(Outbox&& to, std::size_t room) {
+    for (; asked_ != wishes_.size(); ++asked_) {
+      const wish& w = wishes_[asked_];
+      base::packet& out = to(w.rank);
+      if (out.size() >= room) return;
+      put(out, w);
+    }
+    wishes_.release();
+    asked_ = 0;
+  }
+  void take_wishes(std::int32_t source, base::packet_reader in) {
+    while (!in.empty()) {
+      const auto w = in.get<wish>();
+      give(w.causer_location, {w.causer_record, source, w.record, w.location});
+    }
+  }
+
+  /// Brings everything into the order of the records. Call once, after the exchange. `room`: for this call only.
+  void seal(base::pod_vector<std::uint32_t>& room) {
+    for (std::size_t i = 0; i != lanes_.size(); ++i) {
+      lane& l = lanes_[i];
+      by_record(l.gives, rank_->locations[i].records.size(), room);
+      by_record(l.needs, rank_->locations[i].records.size(), room);
+      std::size_t kept = 0;
+      for (const clock_need& n : l.needs) {
+        if (kept != 0 && l.needs[kept - 1].record == n.record) {
+          l.needs[kept - 1].count += n.count;
+          l.needs[kept - 1].wildcard = false;
+        } else {
+          l.needs[kept++] = n;
+        }
+      }
+      l.needs.resize(kept);
+    }
+  }
+
+  base::pod_vector<clock_need>& needs(std::size_t location) { return lanes_[location].needs; }
+  const base::pod_vector<clock_give>& gives(std::size_t location) const { return lanes_[location].gives; }
+
+ private:
+  struct lane {
+    explicit lane(base::memory_pool& memory) : needs(memory), gives(memory) {}
+    base::pod_vector<clock_need> needs;
+    base::pod_vector<clock_give> gives;
+  };
+  struct wish {
+    std::int32_t rank;
+    std::uint32_t causer_record, record;
+    std::uint16_t causer_location, location;
+  };
+
+  // Stable, in O(list + records): each place is counted.
+  template <class T>
+  static void by_record(base::pod_vector<T>& list, std::size_t records, base::pod_vector<std::uint32_t>& room) {
+    const auto before = [](const T& a, const T& b) { return a.record < b.record; };
+    if (std::is_sorted(list.begin(), list.end(), before)) return;
+    room.assign(records + 1, 0);
+    for (const T& x : list) ++room[std::min<std::size_t>(x.record, records)];
+    std::uint32_t places = 0;
+    for (std::uint32_t& r : room) r = std::exchange(places, places + r);
+    base::pod_vector<T> sorted = list.sibling();
+    sorted.append(list.data(), list.size());
+    for (const T& x : list) sorted[room[std::min<std::size_t>(x.record, records)]++] = x;
+    list.swap(sorted);
+  }
+
+  struct receive {
+    std::uint32_t completion, posting;
+  };
+  // By the record that completed them, if that is of the same location.
+  [[gnu::cold]] static base::pod_vector<receive> receives_of(const explain::location_history& here, std::uint16_t location) {
+    base::pod_vector<receive> all;
+    all.reserve(here.records.size());
+    for (std::uint32_t i = 0; i != here.records.size(); ++i) {
+      const core::sync_record& r = here.records[i];
+      if (!r.has(core::sync_flag::posts_receive)) continue;
+      if (core::role_of(r.call) == core::call_role::receive) {
+        all.push_back({i, i});
+      } else if (r.has(core::sync_flag::complete) && r.completed_by == location) {
+        all.push_back({r.completion, i});
+      }
+    }
+    const auto earlier = [](const receive& a, const receive& b) { return a.completion < b.completion; };
+    if (!std::is_sorted(all.begin(), all.end(), earlier)) small_stable_sort(all, earlier);
+    return all;
+  }
+
+  // A call needs every message that it received and the receive of every message that it sent synchronously. Of
+  // another send nobody knows whether it was buffered; its receive counts where it was found to be the cause, and
+  // where the message is as large as one for which it was.
+  void one_call(std::uint16_t location, std::uint32_t record, core::call_role role, const explain::message_match* first,
+                const explain::message_match* last, const explain::arrival* cause, const explain::location_walk& walk) {
+    const explain::message_match* earliest = nullptr;
+    bool buffered = false;
+    const bool any = role == core::call_role::complete_any;
+    for (const explain::message_match* m = first; m != last; ++m) {
+      const bool sure = m->receiving || (m->partner.flags & explain::endpoint_flag::synchronous) != 0;
+      const bool blamed = cause != nullptr && cause->causer_rank == m->rank &&
+                          cause->causer_record == m->partner.record &&
+                          cause->causer_location == m->partner.location && m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
+      if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged by what is known here
+      if (!sure && !blamed && size(*m) < least_waiting_) {
+        buffered = true;
+      } else if (!any) {
+        wish_for(location, record, *m);
+      } else if (earliest == nullptr || m->partner.begin_ns < earliest->partner.begin_ns) {
+        earliest = m;
+      }
+    }
+    if (any && !buffered && earliest != nullptr) wish_for(location, record, *earliest);
+  }
+
+  void wish_for(std::uint16_t location, std::uint32_t record, const explain::message_match& m) {
+    if (m.partner.record == explain::message_match::nowhere) return;  // of an earlier epoch: was there in time
+    wishes_.push_back({m.rank, m.partner.record, record, m.partner.location, location});
+    base::pod_vector<clock_need>& needs = lanes_[location].needs;
+    if (!needs.empty() && needs.back().record == record) {
+      ++needs.back().count;
+      needs.back().wildcard = false;
+    } else {
+      needs.push_back({record, 1, m.receiving && (m.partner.flags & explain::endpoint_flag::wildcard) != 0});
+    }
+  }
+
+  // When MPI had the call: who came before the wrapper was through did not keep MPI waiting.
+  static std::int64_t given_at(const explain::location_history& here, std::uint32_t record, const explain::location_walk& walk) {
+    return walk.begin_ns() + std::llround(overhead_of(here, here.records[record].call).inside_ns);
+  }
+
+  static constexpr unsigned no_size = 64;
+
+  static unsigned size(const explain::message_match& m) noexcept {
+    return m.receiving ? 0 : static_cast<unsigned>(m.partner.flags) >> explain::endpoint_flag::size_shift;
+  }
+
+  // From which size on did senders wait for receivers that came late, and were not buffered?
+  void learn_sizes(std::uint16_t location, const explain::message_match* matches, std::size_t count,
+                   const base::pod_vector<explain::arrival>& arrivals) {
+    least_waiting_ = no_size;
+    explain::location_walk walk(*rank_);
+    const explain::location_history& here = rank_->locations[location];
+    std::uint64_t waited = 0;
+    unsigned most_buffered = 0;
+    std::size_t a = 0;
+    std::uint32_t at = 0;
+    for (std::size_t m = 0; m != count; ++m) {
+      const explain::message_match& of = matches[m];
+      const bool alone = (m == 0 || matches[m - 1].record != of.record) &&
+                         (m + 1 == count || matches[m + 1].record != of.record);
+      if (size(of) == 0 || !alone) continue;
+      for (; at <= of.record; ++at) walk.step(here.records[at]);
+      while (a != arrivals.size() && arrivals[a].record < of.record) ++a;
+      if (of.partner.begin_ns > walk.leave_ns()) {
+        most_buffered = std::max(most_buffered, size(of));
+      } else if (a != arrivals.size() && arrivals[a].record == of.record && arrivals[a].has(explain::arrival_flag::adopt) &&
+                 arrivals[a].why == explain::pattern::late_receiver && of.partner.begin_ns > given_at(here, of.record, walk)) {
+        waited |= std::uint64_t(1) << size(of);
+      }
+    }
+    waited &= ~((std::uint64_t(2) << most_buffered) - 1);
+    if (waited != 0) least_waiting_ = static_cast<unsigned>(__builtin_ctzll(waited));
+  }
+
+  const explain::rank_history* rank_;
+  std::vector<lane> lanes_;
+  base::pod_vector<wish> wishes_;
+  std::size_t asked_ = 0;
+  unsigned least_waiting_ = no_size;  ///< digits of the bytes, of the location that is looked at
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,265 @@
+#ifndef WHYWAIT_CLOCKS_OWN_TIME_HPP
+#define WHYWAIT_CLOCKS_OWN_TIME_HPP
+
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/prefetch.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/explain/blocks.hpp>
+#include <whywait/explain/clocks.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/walk.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// What one location itself did in each block between two instants, without waiting. Instants are beginnings of calls and
+/// ends of waits. Memory: 24 bytes per record, 8 per record and block in it; once an interval of more than 64 of the
+/// latter is asked for, one profile per 64. A question costs O(what was done in between), or O(blocks + 64) if that is
+/// less. Not thread safe.
+class own_time {
+ public:
+  struct part {
+    std::uint32_t block;  ///< number of the block, see `blocks`
+    std::int64_t ns;
+  };
+
+  /// Numbers the blocks of one location after the other, and holds what `between` found. Shared by all of a process, so
+  /// that it stays in the cache.
+  class room {
+   public:
+    /// Without equals, ascending, none of 0 ns.
+    const base::pod_vector<part>& found() const noexcept { return found_; }
+
+   private:
+    friend class own_time;
+    struct seen {
+      std::uint64_t location = 0;
+      std::uint32_t number = 0;
+    };
+    struct name {
+      core::stable_key block;
+      std::uint32_t number;
+      std::int64_t spent_ns;
+    };
+    // What was asked for lately: a step, a call or the code between two calls.
+    struct recent {
+      std::uint32_t from, to;
+      std::uint64_t location;
+      std::uint32_t number;
+    };
+    static constexpr std::uint32_t step = 0xffffffffu, call = 0xfffffffeu;
+
+    void next_location() {
+      ++location_;
+      here_.clear();
+    }
+    template <class Key>
+    std::uint32_t number(std::uint32_t from, std::uint32_t to, Key&& key) {
+      recent& r = recent_[((from * 0x9e3779b1u) ^ (to * 0x85ebca6bu)) >> 24];
+      if (r.location == location_ && r.from == from && r.to == to) return r.number;
+      r = {from, to, location_, number_of(key())};
+      return r.number;
+    }
+    std::uint32_t number_of(core::stable_key block) {
+      const auto fresh = static_cast<std::uint32_t>(known_.size());
+      const std::uint32_t at = all_.intern(block, fresh);
+      if (at == fresh) known_.emplace_back();
+      seen& s = known_[at];
+      if (s.location != location_) {
+        s = {location_, static_cast<std::uint32_t>(here_.size())};
+        here_.push_back({block, s.number, 0});
+      }
+      return s.number;
+    }
+
+    base::key_map all_;
+    base::pod_vector<seen> known_;
+    std::uint64_t location_ = 0;
+    recent recent_[256] = {};
+    base::pod_vector<name> here_;
+    base::pod_vector<std::uint32_t> sorted_;
+    base::pod_vector<std::int64_t> sums_;  ///< by number of the block; 0 but within `between`
+    base::pod_vector<part> found_;
+  };
+
+  /// Begins a location; `known` serves it until `seal`. Takes its memory from `memory`, borrowed.
+  own_time(const explain::rank_history& rank, const explain::location_history& here, room& known, base::memory_pool& memory)
+      : rank_(&rank), here_(&here), instants_(memory), parts_(memory), blocks_(memory), kept_(memory), left_ns_(rank.begin_ns) {
+    known.next_location();
+    instants_.reserve(here.records.size());
+    parts_.reserve(2 * here.records.size() + here.steps.size());
+  }
+
+  /// The next record, which `walk` has come to: what was computed before it.
+  void begin(const core::sync_record& r, const explain::location_walk& walk, room& known) {
+    compute(r.steps, walk.begin_ns(), r.site, known);
+    left_ns_ = walk.leave_ns();
+    const auto at = static_cast<std::uint32_t>(parts_.size());
+    instants_.push_back({walk.begin_ns(), walk.leave_ns(), at, at});
+  }
+  /// The rest of it. `go_ns`: when it was no longer blocked. `unexplained_ns`: how long it was although nobody's path
+  /// explains that; that is `spent` too.
+  void end(std::int64_t go_ns, std::int64_t unexplained_ns, room& known) {
+    if (left_ns_ <= go_ns && unexplained_ns == 0) return;
+    const std::uint32_t call = known.number(room::call, site_, [this] { return explain::call_key(key_of(site_)); });
+    known.here_[call].spent_ns += unexplained_ns;
+    if (left_ns_ > go_ns) add(call, left_ns_ - go_ns, known);
+    instants_.back().done = static_cast<std::uint32_t>(parts_.size());
+  }
+  /// After the last one: takes the last steps and numbers the blocks in the order of their keys. `spent` gets what was
+  /// done in each, in that order; of it `startup_ns` before recording began.
+  void seal(std::int64_t startup_ns, room& known, base::pod_vector<explain::block_time>& spent) {
+    compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), 0xffffffffu, known);
+    if (startup_ns != 0) known.here_[known.number_of(explain::startup_key())].spent_ns += startup_ns;
+    small_stable_sort(known.here_, [](const auto& a, const auto& b) { return a.block < b.block; });
+    known.sorted_.resize(known.here_.size());
+    blocks_.reserve(known.here_.size());
+    spent.reserve(known.here_.size());
+    for (const auto& n : known.here_) {
+      known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
+      blocks_.push_back(n.block);
+      if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
+    }
+    for (piece& p : parts_) p.block = known.sorted_[p.block];
+  }
+
+  /// The meaning of the numbers; ascending.
+  const base::pod_vector<core::stable_key>& blocks() const noexcept { return blocks_; }
+
+  /// How many parts were done when this record began.
+  std::uint32_t part_of(std::size_t record) const noexcept { return instants_[record].at; }
+  /// How many were done by then. `near`: a record that mostly began soon afterwards, where the search begins.
+  std::uint32_t part_at(std::int64_t time_ns, std::size_t near) const noexcept {
+    std::size_t first = near, last = instants_.size();
+    if (instants_[near].begin_ns > time_ns) {
+      last = near;
+      for (std::size_t step = 1; first != 0 && instants_[first].begin_ns > time_ns; step *= 2) {
+        last = first;
+        first -= std::min(first, step);
+      }
+    }
+    const auto after = std::upper_bound(instants_.begin() + first, instants_.begin() + last, time_ns,
+                                        [](std::int64_t t, const instant& i) { return t < i.begin_ns; });
+    if (after == instants_.begin()) return 0;
+    const instant& i = *(after - 1);
+    return time_ns != i.begin_ns && time_ns >= i.leave_ns ? i.done : i.at;
+  }
+
+  /// Their memory is needed soon.
+  void prefetch(std::uint32_t from, std::uint32_t to) const noexcept {
+    base::prefetch(blocks_.data(), blocks_.size() * sizeof(core::stable_key));
+    if (from < to) base::prefetch(&parts_[from], std::min(to - from, spacing) * sizeof(piece));
+  }
+
+  /// All parts from the first number up to, not with, the second; in `into.found()`.
+  void between(std::uint32_t from, std::uint32_t to, room& into) {
+    base::pod_vector<std::int64_t>& sums = into.sums_;
+    base::pod_vector<part>& found = into.found_;
+    found.clear();
+    if (sums.size() < blocks_.size()) sums.resize(blocks_.size(), 0);
+    if (from <= to && to - from <= spacing) {
+      for (; from != to; ++from) {
+        const piece& p = parts_[from];
+        std::int64_t& sum = sums[p.block];
+        if (sum == 0) {  // in order; mostly there are few
+          std::size_t at = found.size();
+          found.push_back({p.block, 0});
+          for (; at != 0 && found[at - 1].block > p.block; --at) found[at] = found[at - 1];
+          found[at].block = p.block;
+        }
+        sum += p.ns;
+      }
+      for (part& f : found) {
+        f.ns = sums[f.block];
+        sums[f.block] = 0;
+      }
+      return;
+    }
+    if (kept_.empty()) keep();
+    add_prefix(to, 1, sums);
+    add_prefix(from, -1, sums);
+    for (std::uint32_t b = 0; b != blocks_.size(); ++b) {
+      if (sums[b] != 0) found.push_back({b, sums[b]});
+      sums[b] = 0;
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t spacing = 64;
+
+  struct piece {
+    std::uint32_t block, ns;
+  };
+  // A record: how many parts were done when it began, and when it left.
+  struct instant {
+    std::int64_t begin_ns, leave_ns;
+    std::uint32_t at, done;
+  };
+
+  // As location_path does it: what does not fit is cut. `site` beyond the table: the end of recording.
+  void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, room& known) {
+    std::int64_t room_ns = until_ns - left_ns_;
+    for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here_->steps.size()); steps_ < end; ++steps_) {
+      const core::path_step& step = here_->steps[steps_];
+      if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
+      const std::int64_t ns = std::min(base::nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
+      room_ns -= ns;
+      if (ns > 0) add(known.number(room::step, step.block, [&] { return rank_->blocks[step.block]; }), ns, known);
+    }
+    steps_ = steps_end;
+    const std::uint32_t from = site_;
+    site_ = site + 1;
+    if (room_ns <= 0) return;
+    add(known.number(from, site, [&] { return explain::between_key(key_of(from), key_of(site_)); }), room_ns, known);
+  }
+
+  void add(std::uint32_t block, std::int64_t ns, room& known) {
+    known.here_[block].spent_ns += ns;
+    for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // hardly ever more than 4.3 s
+    parts_.push_back({block, static_cast<std::uint32_t>(ns)});
+  }
+
+  core::stable_key key_of(std::uint32_t site_and_one) const noexcept {
+    return site_and_one - 1 < here_->call_sites.size() ? here_->call_sites[site_and_one - 1] : 0;
+  }
+
+  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign, base::pod_vector<std::int64_t>& sum) const noexcept {
+    for (; from != to; ++from) sum[parts_[from].block] += sign * std::int64_t{parts_[from].ns};
+  }
+  void add_prefix(std::uint32_t to, std::int64_t sign, base::pod_vector<std::int64_t>& sum) const noexcept {
+    const std::int64_t* const near = kept_.data() + to / spacing * blocks_.size();
+    for (std::size_t b = 0; b != blocks_.size(); ++b) sum[b] += sign * near[b];
+    add(to / spacing * spacing, to, sign, sum);
+  }
+  [[gnu::cold]] void keep() {
+    base::pod_vector<std::int64_t> sum(blocks_.size(), 0);
+    kept_.reserve((parts_.size() / spacing + 1) * sum.size());
+    for (std::uint32_t from = 0;; from += spacing) {
+      kept_.append(sum.data(), sum.size());
+      if (parts_.size() - from < spacing) return;
+      add(from, from + spacing, 1, sum);
+    }
+  }
+
+  const explain::rank_history* rank_;
+  const explain::location_history* here_;
+  base::pod_vector<instant> instants_;
+  base::pod_vector<piece> parts_;
+  base::pod_vector<core::stable_key> blocks_;
+  base::pod_vector<std::int64_t> kept_;  ///< what the first 0, 64, 128 ... parts add up to
+  std::uint64_t steps_ = 0;         ///< while records come: how many steps were seen,
+  std::uint32_t site_ = 0;          ///< site of the record before and 1, 0: none,
+  std::int64_t left_ns_;            ///< when it left
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,117 @@
+#ifndef WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
+#define WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
+
+#include <whywait/clocks/clock_stage.hpp>
+#include <whywait/explain/clocks.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/options.hpp>
+#include <whywait/explain/transport_calls.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+namespace detail {
+
+class clock_stages final : public explain::run_clocks {
+ public:
+  clock_stages(const explain::rank_history* histories, std::size_t count, const explain::options& settings, base::memory_pool& memory)
+      : settings_(&settings), scratch_(memory), cost_(memory) {
+    stages_.reserve(count);
+    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings, scratch_, cost_));
+  }
+
+  explain::rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
+
+  // One pass backwards.
+  [[gnu::cold]] void charge_delays(explain::transport_calls& transport) override {
+    transport.meet();  // nobody begins before all are through with the pass before
+    transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).costs().advance(post); },
+                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                        at(i).costs().receive(source, data, size);
+                      },
+                      [&](std::int32_t i, int step) { at(i).costs().prefetch(step); }, cost_pass::prefetch_steps);
+    transport.meet();
+    for (const auto& s : stages_) s->keep_costs();
+  }
+
+  // One exchange, then as many forward passes and reductions as the questions need.
+  [[gnu::cold]] void turn(explain::transport_calls& transport, std::int64_t earliest_ns) override {
+    transport.exchange([&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().ask(to, room); },
+                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                         at(i).needs().take_wishes(source, base::packet_reader(data, size));
+                       });
+    std::vector<node_map> nodes(stages_.size());
+    for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].add(stages_[i]->rank());
+    transport.reduce([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], {}); },
+                     [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                       base::packet_reader in(data, size);
+                       nodes[static_cast<std::size_t>(i)].join(in);
+                     });
+    node_map all;
+    std::size_t ideal = 1;
+    transport.broadcast([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], at(i).choose()); },
+                        [&](std::int32_t, const unsigned char* data, std::size_t size) {
+                          if (!questions_.empty()) return;  // for all that are hosted here
+                          base::packet_reader in(data, size);
+                          all.join(in);
+                          ideal = all.several() ? 2 : 1;
+                          questions_ = clock_stage::questions(*settings_, ideal, in);
+                        });
+    for (std::size_t asked = 0; asked != questions_.size();) {
+      const bool first = asked == 0;
+      const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
+      const clock_plan plan(questions_.data() + asked, count, first);
+      asked += count;
+      for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, ideal, all);
+      transport.meet();  // nobody begins before all have begun: what one sends belongs to this pass
+      transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).pass().advance(post); },
+                        [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
+                          at(i).pass().receive(data, size);
+                        },
+                        [&](std::int32_t i, int step) { at(i).pass().prefetch(step); }, clock_pass::prefetch_steps);
+      transport.meet();
+      transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
+                       [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                         at(i).merge_result(data, size);
+                       });
+      for (const auto& s : stages_) s->keep(earliest_ns);
+    }
+  }
+
+ private:
+  [[gnu::cold]] static base::packet packed(const node_map& nodes, const base::packet& more) {
+    base::packet out;
+    nodes.write(out);
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
+  clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
+
+  const explain::options* settings_;
+  std::vector<explain::what_if> questions_;
+  clock_scratch scratch_;
+  cost_scratch cost_;
+  std::vector<std::unique_ptr<clock_stage>> stages_;
+};
+
+}  // namespace detail
+
+/// For `options::clocks`: the virtual clocks of an explanation. Compiling them takes 0.6 times as long as the rest of the
+/// engine, so only who includes this pays for them. Cost at run time: docs/explain.md. Throws std::bad_alloc.
+[[gnu::cold]] inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories, std::size_t count,
+                                                                const explain::options& settings,
+                                                                base::memory_pool& memory) {
+  return std::unique_ptr<explain::run_clocks>(new detail::clock_stages(histories, count, settings, memory));
+}
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,44 @@
+#ifndef WHYWAIT_CORE_WARNING_HPP
+#define WHYWAIT_CORE_WARNING_HPP
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// Writes one line "whywait: <the parts>" to standard error with one write(2), so lines of several ranks do
+/// not mix. No allocation, errno kept, usable in signal handlers; cut at 1000 bytes. Null parts are skipped.
+template <class... Parts>
+[[gnu::cold]] inline void warn(Parts... parts) noexcept {
+  char line[1000] = "whywait: ";
+  size_t length = 9;
+  const char* const texts[] = {static_cast<const char*>(parts)...};
+  for (const char* text : texts)
+    for (; text != nullptr && *text != '\0' && length < sizeof line - 1; ++text) line[length++] = *text;
+  line[length++] = '\n';
+  const int error = errno;
+  const auto whole = write(2, line, length);
+  (void)whole;  // nobody is left to tell
+  errno = error;
+}
+
+/// Whether the launcher of a parallel program, asked through the variables that Open MPI, MPICH, Slurm and
+/// PMIx set before the program starts, calls this process the first; true without a launcher. So that
+/// what concerns all processes is said once, before MPI_Init.
+[[gnu::cold]] inline bool first_of_the_launch() noexcept {
+  const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+  for (const char* name : ranks)
+    if (const char* rank = getenv(name)) return strcmp(rank, "0") == 0;
+  return true;
+}
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif

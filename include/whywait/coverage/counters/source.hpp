@@ -1,0 +1,70 @@
+#ifndef WHYWAIT_COVERAGE_COUNTERS_SOURCE_HPP
+#define WHYWAIT_COVERAGE_COUNTERS_SOURCE_HPP
+
+#include <whywait/core/code_source.hpp>
+#include <whywait/core/pages.hpp>
+#include <whywait/core/registry.hpp>
+#include <whywait/core/site.hpp>
+#include <whywait/coverage/counters/attributes.hpp>
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdint.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace coverage {
+
+/// Adds a source of `count` blocks to those that every synchronisation reads; null if recording is off or there is no
+/// memory. The caller fills in what its kind needs, then calls `publish`. Any thread.
+WHYWAIT_NO_COVERAGE __attribute__((cold)) inline core::code_source* make_source(core::code_source::kind what,
+                                                                                uint32_t count) noexcept {
+  core::registry* const registry = core::the_registry();
+  if (registry == nullptr || !registry->config.enable || count == 0) return nullptr;
+  void* const pages = core::map_pages(sizeof(core::code_source), false);
+  if (pages == nullptr) return nullptr;
+  const uint32_t before = __atomic_fetch_add(&registry->code_numbers, count, __ATOMIC_RELAXED);
+  if (before + count < before || before + count > ~uint32_t(0) - core::site_table::capacity) {
+    __atomic_fetch_sub(&registry->code_numbers, count, __ATOMIC_RELAXED);
+    core::warn("more than 2^32 blocks of code; the rest is not counted");
+    return nullptr;
+  }
+  core::code_source* const made = static_cast<core::code_source*>(pages);
+  made->what = what;
+  made->first = core::site_table::capacity + before;
+  made->count = count;
+  return made;
+}
+
+WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void publish(core::code_source* source) noexcept {
+  core::registry* const registry = core::the_registry();
+  core::code_source* head = __atomic_load_n(&registry->sources, __ATOMIC_RELAXED);
+  do source->next = head;
+  while (!__atomic_compare_exchange_n(&registry->sources, &head, source, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/// The code of `address`'s module is read until the process ends: it must not be unloaded.
+WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void pin_module_of(const void* address) noexcept {
+  Dl_info info;
+  link_map* module = nullptr;
+  if (dladdr1(address, &info, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0 && module != nullptr &&
+      *module->l_name != '\0')
+    dlopen(module->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/// Hands over what the code of all sources ran since the calling thread's last synchronisation. No allocation.
+inline void collect(core::registry& registry, const core::step_sink& sink) noexcept {
+  for (core::code_source* source = __atomic_load_n(&registry.sources, __ATOMIC_ACQUIRE); source != nullptr;
+       source = source->next)
+    source->collect(*source, sink);
+}
+
+}  // namespace coverage
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

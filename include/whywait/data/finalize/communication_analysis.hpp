@@ -1,0 +1,174 @@
+#ifndef WHYWAIT_DATA_FINALIZE_COMMUNICATION_ANALYSIS_HPP
+#define WHYWAIT_DATA_FINALIZE_COMMUNICATION_ANALYSIS_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/data/analysis/classify.hpp>
+#include <whywait/data/analysis/examine.hpp>
+#include <whywait/data/analysis/sharing_merge.hpp>
+#include <whywait/data/finalize/data_history.hpp>
+#include <whywait/data/finalize/node_sharing.hpp>
+#include <whywait/data/report/communication_assemble.hpp>
+#include <whywait/data/report/communication_section.hpp>
+#include <whywait/explain/wait_list.hpp>
+#include <whywait/finalize/data_analysis.hpp>
+#include <whywait/finalize/mpi_transport.hpp>
+#include <whywait/finalize/team.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace data {
+
+/// Why data was sent, where it is and who shares it: what the ranks recorded about data -> classes, placements, sharing ->
+/// names -> the section of the report. Epoch by epoch; what it keeps is bounded by arrays, classes and loops.
+class communication_analysis final : public finalize::data_analysis {
+ public:
+  [[gnu::cold]] explicit communication_analysis(mpi::state& process)
+      : process_(process), team_(process.tool_comm), history_(process), classes_(history_.data()), footprints_(history_.data()) {}
+
+  [[gnu::cold]] explain::observer* begin(const explain::rank_history& epoch) override {
+    history_.take(process_, epoch);
+    epoch_ = &epoch;
+    over_ = !epoch.continues;
+    waits_ = std::make_unique<explain::wait_list>(epoch);
+    return waits_.get();
+  }
+
+  [[gnu::cold]] void fold(bool lossy) override {
+    add_waits();
+    finalize::mpi_transport transport(team_);
+    data::follow(transport, {&classes_});
+    footprints_.take_all();
+    fold_sharing_of_threads();
+    nodes_.fold(history_.data(), *epoch_, team_);
+    history_.forget(process_);
+    waits_.reset();
+    epoch_ = nullptr;
+    if (!lossy) return;
+    classes_.restart_orders();
+    history_.restart_orders();
+  }
+
+  [[gnu::cold]] std::shared_ptr<const report::section> result(finalize::name_gatherer gather, const finalize::process_history& history,
+                                                              std::vector<std::string>& warnings) override {
+    const std::int32_t rank = process_.rank, ranks = process_.size;
+    finalize::mpi_transport transport(team_);
+    const data::classified classes = data::classes_so_far(transport, {&classes_}, over_);
+    const data::placement_report placed = data::examine_together(transport, {footprints_.result()}, rank, ranks);
+    data::sharing_report shared = shared_by_ > 1 ? sharing_->result() : data::sharing_report();
+    add_up(transport, shared, options_);
+    data::sharing_report nodes = nodes_.result();
+    add_up(transport, nodes, options_);
+    const base::names names =
+        gather(rank == 0 ? data::keys_of(classes, placed, {&shared, &nodes}) : std::vector<core::stable_key>(), history, team_);
+    const data_losses lost = history_.losses(process_);
+    std::uint64_t losses[] = {lost.records, lost.registrations, lost.unknown_ranges, lost.unordered, nodes_.cut() ? 1u : 0u};
+    team_.all_reduce(losses, 5, MPI_UINT64_T, MPI_SUM);
+    if (rank != 0) return nullptr;
+    warn(classes, shared, {losses[0], losses[1], losses[2], losses[3]}, warnings);
+    if (losses[4] != 0)
+      warnings.push_back("who shares memory is about parts of the run only: there are too many records of arrays that ranks share");
+    const data::data_naming named(names);
+    data::communication found;
+    data::add_classes(found, classes, named);
+    data::add_placements(found, placed, named);
+    data::add_sharing(found, nodes, options_, "rank", named);
+    data::add_sharing(found, shared, options_, "thread", named);
+    return std::make_shared<data::communication_section>(std::move(found));
+  }
+
+ private:
+  void add_waits() {
+    data::rank_data& data = history_.data();
+    for (std::size_t l = 0; l != data.locations.size(); ++l) {
+      std::vector<data::call_time>& calls = data.locations[l].calls;
+      for (std::size_t i = 0; i != calls.size(); ++i) calls[i].wait_ns = waits_->of(l)[i];
+    }
+  }
+
+  // Each process by itself; the same arrays of all come together in the result. Only where there are threads to share; what
+  // ranks share is looked at apart, with the threads of each as one.
+  void fold_sharing_of_threads() {
+    const data::rank_data& data = history_.data();
+    records_.resize(data.locations.size(), 0);
+    for (std::size_t l = 0; l != data.locations.size(); ++l) {
+      const bool any = data.locations[l].records.size() != data.locations[l].first;
+      shared_by_ += any && records_[l] == 0 ? 1 : 0;
+      records_[l] = records_[l] != 0 || any ? 1 : 0;
+    }
+    // A thread that has recorded nothing about data yet may do so in a later epoch; before there is one nobody can share.
+    if (sharing_ == nullptr && (over_ ? shared_by_ : data.locations.size()) < 2) return;
+    if (sharing_ == nullptr) sharing_ = std::make_unique<data::sharing_book>(data, options_);
+    sharing_->begin_part();
+    sharing_->take_all();
+  }
+
+  static void add_up(finalize::mpi_transport& transport, data::sharing_report& found, const data::sharing_options& options) {
+    transport.reduce([&](std::int32_t) { return data::pack(found); },
+                     [&](std::int32_t, const unsigned char* data, std::size_t size) {
+                       data::merge(found, data::unpack_sharing(data, size), options.group_distance);
+                     });
+  }
+
+  static void warn(const data::classified& classes, const data::sharing_report& shared, const data_losses& lost,
+                   std::vector<std::string>& warnings) {
+    const auto amount = [](std::uint64_t n, const char* one, const char* many) {
+      return detail::count_text(static_cast<std::int64_t>(n), one, many);
+    };
+    if (lost.records != 0)
+      warnings.push_back(amount(lost.records, "record", "records") +
+                         " of data found no memory, so that less is known than happened; give more than WHYWAIT_MEMORY allows");
+    if (lost.registrations != 0)
+      warnings.push_back(amount(lost.registrations, "array was", "arrays were") + " not registered, for there are too many");
+    if (lost.unknown_ranges != 0)
+      warnings.push_back(amount(lost.unknown_ranges, "range was", "ranges were") + " said to be read or written, but in no registered array");
+    if (lost.unordered != 0)
+      warnings.push_back(amount(lost.unordered, "message", "messages") +
+                         " with registered data could not be followed: the memory for calls was used up");
+    if (classes.unmatched != 0)
+      warnings.push_back(detail::count_text(classes.unmatched, "transfer", "transfers") +
+                         " of registered data could not be followed: the other side's buffer is in no registered array");
+    const std::int64_t dropped = std::max(classes.dropped, static_cast<std::int64_t>(shared.dropped)) - static_cast<std::int64_t>(lost.unordered);
+    if (dropped > 0)
+      warnings.push_back(detail::count_text(dropped, "record", "records") +
+                         " of data were left out: they name an array, a place or a rank that is not known");
+    if (classes.coarse != 0)
+      warnings.push_back("the history of " + detail::count_text(classes.coarse, "array", "arrays") +
+                         " was too fine to be kept exactly: origins of its data are partly unknown");
+  }
+
+  mpi::state& process_;
+  const finalize::team team_;
+  const data::sharing_options options_;
+  data_history history_;
+  data::classifier classes_;
+  data::footprint_book footprints_;
+  std::unique_ptr<data::sharing_book> sharing_;  // of threads
+  base::pod_vector<std::uint8_t> records_;            // by location: it ever had any
+  std::size_t shared_by_ = 0;                    // so many had
+  bool over_ = false;                            // the run
+  node_sharing nodes_{options_};
+  const explain::rank_history* epoch_ = nullptr;
+  std::unique_ptr<explain::wait_list> waits_;
+};
+
+[[gnu::cold]] inline std::unique_ptr<finalize::data_analysis> make_communication_analysis(mpi::state& process) {
+  return std::make_unique<communication_analysis>(process);
+}
+
+}  // namespace data
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

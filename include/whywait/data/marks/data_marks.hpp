@@ -1,0 +1,160 @@
+#ifndef WHYWAIT_DATA_MARKS_DATA_MARKS_HPP
+#define WHYWAIT_DATA_MARKS_DATA_MARKS_HPP
+
+#include <whywait/data/marks/range.hpp>
+#include <whywait/data/marks/ranges.hpp>
+#include <whywait/record/mark_site.hpp>
+#include <whywait/record/slow_path.hpp>
+
+#include <stdint.h>
+#include <string.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+
+/// The name of a loop or block that touches data. If the innermost region is called so, it is meant; else a step of that
+/// name in this file, whatever the line: what one loop reads, writes and runs through may be said in several lines.
+struct loop {
+  const char* name;
+  const char* file;
+  /// `called` must live as long as the call; empty: the innermost region, whatever its name.
+  loop(const char* called, const char* in = __builtin_FILE()) noexcept : name(called), file(in) {}
+};
+
+namespace data {
+
+inline uint32_t number_of(record::location& at, const loop& l) noexcept {
+  const uint32_t inside = at.path.innermost();
+  if (l.name == nullptr || *l.name == '\0') return inside;
+  if (inside != 0 && strcmp(core::the_registry()->sites[inside].name, l.name) == 0) return inside;
+  return record::detail::number_of(at, site_kind::step, l.name, l.file, 0);
+}
+
+}  // namespace data
+
+/// A registered array, as long as the object lives: put it where the array lives, or into the same class. Its name, file
+/// and line, which must be the same on all ranks, say which array it is; registered again there with the same shape it
+/// is the same array, wherever it is by then. Where arrays overlap the newest has the bytes. 4 us with its end
+/// among 1000 arrays, less among fewer; any thread.
+class registered_array {
+ public:
+  registered_array() noexcept = default;
+  template <class T>
+  registered_array(const char* name, const T* pointer, const shape& extent, const char* file = __builtin_FILE(),
+       uint32_t line = __builtin_LINE()) noexcept
+      : registered_array(name, pointer, data::size_of_element<T>::value, extent, false, file, line) {}
+  registered_array(registered_array&& other) noexcept : pointer_(other.pointer_), number_(other.number_) { other.number_ = 0; }
+  registered_array& operator=(registered_array&& other) noexcept {
+    if (this == &other) return *this;
+    end();
+    pointer_ = other.pointer_;
+    number_ = other.number_;
+    other.number_ = 0;
+    return *this;
+  }
+  ~registered_array() { end(); }
+
+  /// The same, but accesses through `tracked` and `array_view` are recorded of 4096 cache lines only, chosen by chance:
+  /// for large arrays. Shares of cache lines have a standard error of at most 0.8 %; the report says how much.
+  template <class T>
+  static registered_array sampled(const char* name, const T* pointer, const shape& extent, const char* file = __builtin_FILE(),
+                      uint32_t line = __builtin_LINE()) noexcept {
+    return registered_array(name, pointer, data::size_of_element<T>::value, extent, true, file, line);
+  }
+
+  /// The array is no more. The destructor does the same.
+  void end() noexcept {
+    if (number_ == 0) return;
+    if (data::data_state* const process = data::known_state()) {
+      if (data::data_thread* const here = data::this_thread()) here->flush();
+      process->objects.remove(number_, pointer_);
+    }
+    number_ = 0;
+  }
+  /// 0 if it is not registered: no recording, no room, no bytes.
+  uint32_t number() const noexcept { return number_; }
+
+ private:
+  __attribute__((noinline, cold)) registered_array(const char* name, const void* pointer, uint32_t element_bytes, const shape& extent,
+                                       bool sampled, const char* file, uint32_t line) noexcept
+      : pointer_(pointer), number_(0) {
+    core::registry* const registry = core::the_registry();
+    if (registry == nullptr || !registry->config.enable) return;
+    data::data_state* process = data::state_of(*registry);
+    if (process == nullptr) process = data::detail::make_state(*registry);
+    if (process == nullptr) return;
+    if (data::data_thread* const here = data::this_thread()) here->flush();
+    const uint32_t place = registry->sites.intern(site_kind::step, name, file, line);
+    core::data_object object = extent.object(registry->sites[place].key, element_bytes);
+    object.sampled = sampled;
+    number_ = process->objects.add(place, pointer, object);
+  }
+
+  const void* pointer_ = nullptr;
+  uint32_t number_ = 0;
+};
+
+/// A whole loop read these ranges: one event of about 65 ns each. What is in no registered array is counted only.
+template <class... Ranges>
+inline void reads(const loop& which, const Ranges&... ranges) noexcept {
+  const data_range list[] = {ranges...};
+  if (data::data_thread* const here = data::this_thread())
+    data::tell(*here, core::data_op::read, data::number_of(here->where(), which), list, sizeof...(ranges));
+}
+/// A whole loop wrote these ranges.
+template <class... Ranges>
+inline void writes(const loop& which, const Ranges&... ranges) noexcept {
+  const data_range list[] = {ranges...};
+  if (data::data_thread* const here = data::this_thread())
+    data::tell(*here, core::data_op::write, data::number_of(here->where(), which), list, sizeof...(ranges));
+}
+
+/// This thread ran the iterations [first, last) of a loop; every `step`-th, or `chunk` of them every `step`.
+template <class A, class B, class C = uint64_t, class D = uint64_t>
+inline void iterations(const loop& which, A first, B last, C step = 1, D chunk = 1) noexcept {
+  data::data_thread* const here = data::this_thread();
+  if (here == nullptr || !(first < last)) return;
+  core::data_record r;
+  r.op = core::data_op::iterations;
+  r.site = data::number_of(here->where(), which);
+  r.begin = static_cast<uint64_t>(first);
+  r.end = static_cast<uint64_t>(last);
+  r.stride = static_cast<uint64_t>(step) == static_cast<uint64_t>(chunk) ? 0 : static_cast<uint64_t>(step);
+  r.piece = r.stride == 0 ? 0 : static_cast<uint32_t>(chunk);
+  here->append(r, core::cycle_clock::now());
+}
+/// The same for a loop over the elements of an array.
+inline void iterations(const loop& which, const data_range& elements) noexcept {
+  if (data::data_thread* const here = data::this_thread())
+    data::tell(*here, core::data_op::iterations, data::number_of(here->where(), which), &elements, 1);
+}
+
+/// The range was packed into (unpacked from) the bytes at `buffer`, which is in a registered array, too. By the innermost
+/// region. Two events for each region of the range.
+inline void packs(const void* buffer, const data_range& from) noexcept {
+  if (data::data_thread* const here = data::this_thread())
+    data::tell_copy(*here, here->where().path.innermost(), buffer, from, true);
+}
+inline void unpacks(const void* buffer, const data_range& to) noexcept {
+  if (data::data_thread* const here = data::this_thread())
+    data::tell_copy(*here, here->where().path.innermost(), buffer, to, false);
+}
+
+/// This thread synchronises with others on the thing of that name: it has seen what they did before they did the same.
+/// A lock: call it after it is taken and before it is given back. About 55 ns.
+inline void synchronise(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept {
+  if (data::data_thread* const here = data::this_thread()) here->synchronise(name, file, line, false);
+}
+/// The same for a barrier of the threads that all come here equally often: call it before the barrier.
+inline void synchronise_all(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept {
+  if (data::data_thread* const here = data::this_thread()) here->synchronise(name, file, line, true);
+}
+
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

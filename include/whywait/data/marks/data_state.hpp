@@ -1,0 +1,68 @@
+#ifndef WHYWAIT_DATA_MARKS_DATA_STATE_HPP
+#define WHYWAIT_DATA_MARKS_DATA_STATE_HPP
+
+#include <whywait/core/registry.hpp>
+#include <whywait/data/marks/objects.hpp>
+
+#include <new>
+#include <pthread.h>
+#include <stdint.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace data {
+
+/// What a process knows about its data: core::registry::extension[2]. Made at the first registration; without one
+/// nothing of this is ever touched.
+struct data_state {
+  uint64_t layout;
+  data_objects objects;
+  core::memory_budget memory;   ///< for records: a quarter of WHYWAIT_MEMORY, which all others have less from then on
+  uint64_t unknown_ranges = 0;  ///< said to be accessed, but in no registered array
+};
+
+namespace detail {
+inline constexpr unsigned state_slot = 2;   // of core::registry::extension
+inline constexpr unsigned thread_slot = 1;  // of record::location::extension
+
+__attribute__((noinline, cold)) inline data_state* make_state(core::registry& registry) noexcept {
+  pthread_mutex_lock(&registry.mutex);
+  data_state* known = static_cast<data_state*>(registry.extension[state_slot]);
+  if (known == nullptr) {
+    void* const pages = core::map_pages(sizeof(data_state), false);
+    data_state* const made = pages != nullptr ? new (pages) data_state() : nullptr;
+    if (made != nullptr && made->objects.open()) {
+      made->layout = sizeof(data_state);
+      const uint64_t quarter = registry.config.memory_bytes / 4;
+      made->memory.limit(quarter);
+      registry.memory.limit(registry.memory.limit() > quarter ? registry.memory.limit() - quarter : 0);
+      known = made;
+      __atomic_store_n(&registry.extension[state_slot], static_cast<void*>(made), __ATOMIC_RELEASE);
+    } else {
+      core::warn("no address space for data objects; they are left out");
+    }
+  }
+  pthread_mutex_unlock(&registry.mutex);
+  return known;
+}
+}  // namespace detail
+
+/// The state of this process; null if nothing was ever registered: one load once the registry is known.
+inline data_state* state_of(const core::registry& registry) noexcept {
+  data_state* const known = static_cast<data_state*>(__atomic_load_n(&registry.extension[detail::state_slot], __ATOMIC_ACQUIRE));
+  return known != nullptr && known->layout == sizeof(data_state) ? known : nullptr;
+}
+inline data_state* known_state() noexcept {
+  const core::registry* const registry = core::the_registry();
+  return registry != nullptr ? state_of(*registry) : nullptr;
+}
+
+}  // namespace data
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,31 @@
+#ifndef WHYWAIT_DATA_REPORT_COMMUNICATION_SECTION_HPP
+#define WHYWAIT_DATA_REPORT_COMMUNICATION_SECTION_HPP
+
+#include <whywait/data/report/communication_json.hpp>
+#include <whywait/data/report/communication_text.hpp>
+#include <whywait/report/section.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace whywait {
+inline namespace v0 {
+namespace data {
+
+/// What result::communication points to.
+class communication_section final : public report::section {
+ public:
+  explicit communication_section(communication c) : all(std::move(c)) {}
+
+  [[gnu::cold]] std::string text(std::size_t columns) const override { return communication_text(all, columns); }
+  [[gnu::cold]] void write(report::json_document& out) const override { write_communication(out, all); }
+
+  const communication all;
+};
+
+}  // namespace data
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,120 @@
+#ifndef WHYWAIT_DATA_REPORT_COMMUNICATION_TEXT_HPP
+#define WHYWAIT_DATA_REPORT_COMMUNICATION_TEXT_HPP
+
+#include <whywait/base/table.hpp>
+#include <whywait/base/units.hpp>
+#include <whywait/data/analysis/class_names.hpp>
+#include <whywait/data/report/communication_result.hpp>
+#include <whywait/data/report/sharing_table.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace data {
+namespace detail {
+
+/// The part of the text report about data, piece by piece.
+class communication_writer {
+ public:
+  communication_writer(const communication& c, std::size_t columns) : c_(c), columns_(columns) {}
+
+  std::string operator()() {
+    transfers();
+    placements();
+    if (!c_.sharing.empty()) out_ += sharing_text(c_.sharing, columns_);
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::size_t most_classes = 6, most_uses = 6;
+
+  void paragraph(const std::string& text, std::size_t margin, std::size_t deeper = 0) {
+    out_ += base::wrap(text, columns_, std::string(margin, ' '), std::string(margin + deeper, ' '));
+  }
+  static std::int64_t count(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
+
+  void transfers() {
+    if (c_.classes.empty()) return;
+    out_ += "\n    why data was sent\n";
+    std::size_t number = 0, left = 0;
+    std::int64_t left_bytes = 0;
+    for (const communication_class& c : c_.classes) {
+      // One that nothing is wrong with and nobody waits for does not push out another of which that is not so.
+      const bool matters = !c.problems.empty() || number < most_classes / 2;
+      if (number == most_classes || !matters) {
+        ++left;
+        left_bytes += c.bytes;
+        continue;
+      }
+      one_class(c, ++number);
+    }
+    if (left != 0)
+      paragraph(base::counted(count(left), "more class", "more classes") + " of transfers with " + data::detail::size_text(left_bytes) +
+                    " (the JSON file has all)", 8);
+  }
+
+  void one_class(const communication_class& c, std::size_t number) {
+    std::string head = "`" + base::printable(c.data) + "`";
+    if (!c.region.empty()) head += " (" + c.region + ")";
+    head += ": " + data::detail::size_text(c.bytes) + " in " + base::counted(c.count, "message");
+    if (c.seconds > 0) head += ", " + base::duration(c.seconds);
+    if (c.wait_seconds > 0) head += ", " + base::duration(c.wait_seconds) + " of it waiting";
+    out_ += base::wrap(head, columns_, base::pad_left(std::to_string(number), 6) + " ", "          ");
+    const std::string from = call_text(c.from), to = call_text(c.to);
+    if (from == to) {
+      paragraph(from, 8);
+    } else if (base::display_width(from) + base::display_width(to) + 14 <= columns_) {
+      paragraph(from + "  ->  " + to, 8);
+    } else {
+      paragraph(from, 8);
+      paragraph("->  " + to, 10);
+    }
+    std::string facts = base::printable(c.why);
+    if (c.pairs > 0) facts += "; " + base::counted(c.pairs, "pair") + " of ranks";
+    if (c.fan_out > 1) facts += ", the same data to " + base::count_of(c.fan_out) + " of them";
+    paragraph(facts, 8);
+    for (const communication_problem_entry& p : c.problems) {
+      paragraph(base::printable(p.text), 8);
+      paragraph("try: " + base::printable(p.advice) + (p.saving_seconds > 0 ? " (saves at most " + base::duration(p.saving_seconds) + ")" : ""), 8, 5);
+    }
+  }
+
+  void placements() {
+    std::size_t shown = 0, more = 0;
+    for (const array_placement& a : c_.arrays) {
+      for (const loop_use& u : a.uses) {
+        if (!u.better) continue;
+        if (shown++ == 0) out_ += "\n    where data is, and who needs it\n";
+        if (shown > most_uses) {
+          ++more;
+          continue;
+        }
+        paragraph(base::printable(u.better->text) + (u.better->saving_seconds > 0 ? " (saves at most " + base::duration(u.better->saving_seconds) + ")" : ""),
+                  8);
+      }
+    }
+    if (more != 0) paragraph(base::counted(count(more), "more loop") + " (the JSON file has all)", 8);
+  }
+
+  const communication& c_;
+  std::size_t columns_;
+  std::string out_;
+};
+
+}  // namespace detail
+
+/// What the text report says of it; empty if there is nothing worth saying, else it begins with an empty line.
+[[gnu::cold]] inline std::string communication_text(const communication& c, std::size_t columns) {
+  return detail::communication_writer(c, columns)();
+}
+
+}  // namespace data
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,172 @@
+#ifndef WHYWAIT_EXPLAIN_MESSAGE_ORDERS_HPP
+#define WHYWAIT_EXPLAIN_MESSAGE_ORDERS_HPP
+
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/core/mpi_calls.hpp>
+#include <whywait/core/stable_key.hpp>
+#include <whywait/core/sync_record.hpp>
+#include <whywait/explain/history.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// From posting (sync_record::posting) to `data_record::order`: the k-th of its channel, counted over all parts of a run
+/// that are explained one after the other. 4 bytes a posting of the part at hand; kept from part to part: 24 bytes a channel,
+/// and 12 a message that is under way. Near-linear. Throws std::bad_alloc.
+class message_orders {
+ public:
+  /// The records of the next part, those that were carried over among them.
+  [[gnu::cold]] void take(const explain::rank_history& rank) {
+    // What a request or a probed message awaits is among the records again; what is not was given up.
+    known_.erase(std::remove_if(known_.begin(), known_.end(), [](const message& m) { return m.over; }), known_.end());
+    for (message& m : known_) m.over = !m.probed;
+    earlier_.clear();
+    probed_.clear();
+    base_ = rank.posted_before;
+    std::uint32_t last = base_;
+    for (const explain::location_history& l : rank.locations)
+      for (std::uint64_t i = 0; i != l.records.size(); ++i) last = std::max(last, l.records[i].posting);
+    fresh_.assign(std::size_t{last - base_} + 1, 0);
+    for (const explain::location_history& l : rank.locations)
+      for (std::uint64_t i = 0; i != l.records.size(); ++i) note(rank, l.records[i]);
+    number();
+    first_ = false;
+  }
+
+  /// 0: not known.
+  std::uint32_t operator[](std::uint32_t posting) const noexcept {
+    if (posting > base_) return posting - base_ < fresh_.size() ? fresh_[posting - base_] : 0;
+    const place at = find(posting);
+    return at != known_.end() ? at->order : 0;
+  }
+
+  /// Between two parts, on all ranks: records were lost, so that the sides of a channel may count differently from now on.
+  void restart() { *this = message_orders(); }
+
+ private:
+  // An entry: number of the channel + 1, and below it
+  enum : std::uint32_t {
+    settles = 1,  // it is complete: with it all that was posted before it on its channel, for messages do not overtake each other
+    awaited = 2,  // its receive will be seen to complete later
+    number_shift = 2
+  };
+  struct message {
+    std::uint32_t posting;
+    std::uint32_t order;  // while they are noted: entry
+    bool probed;          // by a matched probe: its receive may come later
+    bool over;            // with the part at hand
+    bool operator<(const message& o) const noexcept { return posting < o.posting; }
+  };
+  using place = const message*;
+
+  place find(std::uint32_t posting) const noexcept {
+    const place at = std::lower_bound(known_.begin(), known_.end(), message{posting, 0, false, false});
+    return at != known_.end() && at->posting == posting ? at : known_.end();
+  }
+
+  // As explain::message_book pairs them: a matched probe takes the place of its receive.
+  void note(const explain::rank_history& rank, const core::sync_record& r) {
+    using core::call_role;
+    namespace flag = core::sync_flag;
+    if (r.posting == 0 || r.has(flag::cancelled | flag::proc_null | flag::failed) || r.comm >= rank.communicators.size()) return;
+    const explain::communicator& comm = rank.communicators[r.comm];
+    if (comm.id == 0) return;
+    const call_role role = core::role_of(r.call);
+    if (role == call_role::barrier || role == call_role::one_to_all || role == call_role::all_to_one ||
+        role == call_role::all_to_all || role == call_role::scan) {
+      if (!comm.inter && r.posting > base_) enter(r.posting, core::combine(comm.id, 3), settles, false);
+      return;
+    }
+    const bool matched_probe = role == call_role::probe && r.has(flag::matched);
+    if (!matched_probe && !r.has(flag::posts_send | flag::posts_receive)) return;
+    if (r.peer < 0) return;
+    const bool sends = r.has(flag::posts_send), complete = r.has(flag::complete) && !matched_probe;
+    if (r.posting <= base_) {
+      // A send had its order when it was posted; what was matched before the first part has none.
+      if (sends ? !first_ || r.has(flag::met) : first_ && r.has(flag::met)) return;
+      const place known = find(r.posting);
+      if (known != known_.end()) {
+        known_[static_cast<std::size_t>(known - known_.begin())].over = complete;
+        return;
+      }
+    }
+    const bool wildcard = r.has(flag::any_source | flag::any_tag);
+    if (!matched_probe && wildcard && !r.has(flag::complete | flag::resolved)) return;
+    const core::stable_key channel =
+        core::combine(core::combine(comm.id, sends ? 1 : 2),
+                      (std::uint64_t{static_cast<std::uint32_t>(r.peer)} << 32) | static_cast<std::uint32_t>(r.tag));
+    enter(r.posting, channel,
+          (sends || complete || r.has(flag::matched) ? std::uint32_t{settles} : 0u) | (sends || complete ? 0u : std::uint32_t{awaited}),
+          matched_probe);
+  }
+
+  void enter(std::uint32_t posting, core::stable_key channel, std::uint32_t state, bool probed) {
+    const std::uint32_t found = channels_.intern(channel, static_cast<std::uint32_t>(counts_.size()));
+    if (found == counts_.size()) counts_.push_back(0);
+    const std::uint32_t entry = ((found + 1) << number_shift) | state;
+    if (posting <= base_) {
+      earlier_.push_back({posting, entry, probed, false});
+      return;
+    }
+    std::uint32_t& known = fresh_[posting - base_];
+    if (known != 0 && (known & awaited) == 0) return;  // the probe of a receive that is complete
+    known = entry;
+    if (probed) probed_.push_back(posting);
+  }
+
+  // What is not settled may yet turn out to come behind a wildcard that was posted before it.
+  void number() {
+    const auto by_posting = [](const message& a, const message& b) { return a.posting < b.posting; };
+    base::small_stable_sort(earlier_, by_posting);
+    base::small_stable_sort(probed_);
+    base::pod_vector<std::uint8_t> reached(counts_.size(), 0);
+    const auto look_back = [&reached](std::uint32_t& entry) {
+      if (entry == 0) return;
+      std::uint8_t& later = reached[(entry >> number_shift) - 1];
+      if ((entry & settles) != 0) later = 1;
+      else if (later != 0) entry |= settles;
+    };
+    for (std::size_t i = fresh_.size(); i-- != 0;) look_back(fresh_[i]);
+    for (std::size_t i = earlier_.size(); i-- != 0;) look_back(earlier_[i].order);
+
+    const auto give_number = [this](std::uint32_t& entry) {
+      const bool counts = (entry & settles) != 0;
+      const bool stays = counts && (entry & awaited) != 0;
+      entry = counts ? ++counts_[(entry >> number_shift) - 1] : 0;
+      return stays;
+    };
+    const std::size_t before = known_.size();
+    for (message& m : earlier_) {
+      m.over = !give_number(m.order);
+      if (m.order != 0) known_.push_back(m);
+    }
+    for (std::size_t i = 0; i != fresh_.size(); ++i) {
+      if (!give_number(fresh_[i])) continue;
+      const auto posting = static_cast<std::uint32_t>(base_ + i);
+      known_.push_back({posting, fresh_[i], std::binary_search(probed_.begin(), probed_.end(), posting), false});
+    }
+    if (before != known_.size()) base::small_stable_sort(known_, by_posting);
+  }
+
+  base::key_map channels_;
+  base::pod_vector<std::uint32_t> counts_;   // by channel: settled so far
+  base::pod_vector<message> known_;          // of earlier parts, and those of this one that stay
+  base::pod_vector<message> earlier_;        // posted in earlier parts, not settled there
+  base::pod_vector<std::uint32_t> probed_;
+  base::pod_vector<std::uint32_t> fresh_;    // by posting of this part: entry, then order
+  std::uint32_t base_ = 0;
+  bool first_ = true;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,163 @@
+#ifndef WHYWAIT_FINALIZE_ADVISING_HPP
+#define WHYWAIT_FINALIZE_ADVISING_HPP
+
+#include <whywait/base/cpp_name.hpp>
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/places.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/explain/explanation.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/finalize/mpi_transport.hpp>
+#include <whywait/report/model.hpp>
+#include <whywait/rules/advice.hpp>
+#include <whywait/rules/collective_completion.hpp>
+#include <whywait/rules/contribution.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// What the ranks give to rules, on rank 0: up a tree, those of one call site added up on the way. Bounded: 64 MiB of own
+/// events in all (at least 1 KiB a rank; none without `with_events`), the 256 most costly call sites. Collective over the transport's ranks.
+[[gnu::cold]] inline rules::contribution gather_contributions(finalize::mpi_transport& transport,
+                                                              const explain::rank_history& own,
+                                                              std::int64_t clock_error_ns, bool with_events = true) {
+  constexpr std::size_t most_event_bytes = std::size_t(64) << 20, least_event_bytes = 1024, most_sites = 256;
+  constexpr std::int64_t shortest_late_exit_ns = 10000;
+  rules::contribution all;
+  if (with_events)
+    all = rules::contribution_of(
+        own, std::max(most_event_bytes / static_cast<std::size_t>(transport.ranks()), least_event_bytes));
+  else
+    all.uses = rules::uses_of(own);
+  rules::completion ends(own, std::max(shortest_late_exit_ns, 2 * clock_error_ns));
+  transport.exchange([&](std::int32_t, auto&& to, std::size_t room) { ends.announce(to, room); },
+                     [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) { ends.hear(data, size); });
+  ends.add_to(all.uses);
+  transport.reduce([&](std::int32_t) { return rules::pack(all); },
+                   [&](std::int32_t, const unsigned char* data, std::size_t size) {
+                     all.merge(rules::unpack_contribution(data, size));
+                   });
+  rules::keep_most_costly(all.uses, most_sites);
+  return all;
+}
+
+/// Adds what an epoch has to what earlier ones had.
+[[gnu::cold]] inline void fold_uses(base::pod_vector<rules::site_use>& so_far, base::pod_vector<rules::site_use>& epoch) {
+  constexpr std::size_t most_sites = 256;
+  base::pod_vector<std::int64_t> ranks;  // of both, the more, not the sum
+  for (std::size_t i = 0, j = 0; i < so_far.size() || j < epoch.size();) {
+    const bool a = j == epoch.size() || (i < so_far.size() && so_far[i].site <= epoch[j].site);
+    const bool b = i == so_far.size() || (j < epoch.size() && epoch[j].site <= so_far[i].site);
+    ranks.push_back(std::max<std::int64_t>(a ? so_far[i].ranks : 0, b ? epoch[j].ranks : 0));
+    i += a ? 1 : 0;
+    j += b ? 1 : 0;
+  }
+  rules::merge_uses(so_far, epoch);
+  for (std::size_t i = 0; i < so_far.size(); ++i) so_far[i].ranks = static_cast<decltype(so_far[i].ranks)>(ranks[i]);
+  rules::keep_most_costly(so_far, most_sites);
+  epoch = so_far;
+}
+
+/// The call sites that rules want to name.
+[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const rules::contribution& all) {
+  std::vector<core::stable_key> keys;
+  for (const rules::site_use& use : all.uses) keys.push_back(use.site);
+  return keys;
+}
+
+namespace detail {
+
+/// Places as rules want them: functions by their short names.
+class rule_places {
+ public:
+  explicit rule_places(const base::names& known) : known_(known) {}
+  rule_places(const rule_places&) = delete;
+  rule_places& operator=(const rule_places&) = delete;
+  ~rule_places() {
+    for (const rules::place* p : made_) delete p;
+  }
+
+  [[gnu::cold]] const rules::place* operator()(core::stable_key key) const {
+    const base::place* const from = known_.find(key);
+    if (from == nullptr) return nullptr;
+    const std::uint32_t fresh = static_cast<std::uint32_t>(made_.size()), number = numbers_.intern(key, fresh);
+    if (number == fresh) {
+      made_.push_back(nullptr);
+      rules::place& to = *(made_.back() = new rules::place);
+      to.call = from->call;
+      to.name = from->name;
+      to.kind = from->kind;
+      to.region = from->region;
+      to.file = from->file;
+      to.line = from->line;
+      to.function = base::short_name(from->function);
+      to.module = from->module;
+      to.offset = from->offset;
+    }
+    return made_[number];
+  }
+
+ private:
+  const base::names& known_;
+  mutable base::key_map numbers_;                     // in made_
+  mutable base::pod_vector<rules::place*> made_;
+};
+
+[[gnu::cold]] inline void print_lines(const std::string& text) {
+  std::fprintf(stderr, "%s%s", text.c_str(), text.empty() || text.back() == '\n' ? "" : "\n");
+}
+
+}  // namespace detail
+
+/// What the rules say about a run: the built-in ones, those of the program and of the files that `wanted` (WHYWAIT_RULES)
+/// names. Mistakes in rules are printed, with `facts.warnings` saying so; they change nothing else. For rank 0.
+[[gnu::cold]] inline rules::evaluation advise(const char* wanted, const explain::outcome& found,
+                                              const base::names& names, rules::contribution&& all,
+                                              report::run_facts& facts) {
+  try {
+    const rules::rules_setting setting = rules::rules_setting::parse(wanted);
+    const rules::knowledge known = rules::active_rules(setting, all.events, std::move(all.texts));
+    if (setting.list) detail::print_lines(rules::list_text(known));
+    std::uint64_t dropped = 0;
+    for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
+    const detail::rule_places find(names);
+    rules::evaluation said =
+        rules::evaluate(known, found, facts.ranks, find, [&](rules::event_store& store, rules::trouble&, auto& made) {
+          rules::add_uses(store, all.uses, find, made);
+          for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
+        });
+    const std::vector<rules::diagnostic>& mistakes = known.log.list();
+    for (const rules::diagnostic& mistake : mistakes) detail::print_lines(mistake.text());
+    for (const std::string& message : said.messages) detail::print_lines(message);
+    const std::size_t wrong = mistakes.size() + said.messages.size();
+    if (wrong != 0)
+      facts.warnings.push_back(std::to_string(wrong) + (wrong == 1 ? " mistake" : " mistakes") +
+                               " in rules, told on standard error; what is concerned was left out");
+    if (dropped != 0)
+      facts.warnings.push_back(std::to_string(dropped) + " own events were dropped for lack of room: rules did not see them");
+    return said;
+  } catch (const std::exception& problem) {
+    facts.warnings.push_back(std::string("no advice: ") + problem.what());
+    return {};
+  }
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

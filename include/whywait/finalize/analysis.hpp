@@ -1,0 +1,126 @@
+#ifndef WHYWAIT_FINALIZE_ANALYSIS_HPP
+#define WHYWAIT_FINALIZE_ANALYSIS_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/core/warning.hpp>
+#include <whywait/explain/outcome_keys.hpp>
+#include <whywait/finalize/advising.hpp>
+#include <whywait/finalize/asking.hpp>
+#include <whywait/finalize/data_analysis.hpp>
+#include <whywait/finalize/epochs.hpp>
+#include <whywait/finalize/naming.hpp>
+#include <whywait/finalize/prediction.hpp>
+#include <whywait/finalize/run_summary.hpp>
+#include <whywait/finalize/together.hpp>
+#include <whywait/finalize/unseen.hpp>
+#include <whywait/report/assemble.hpp>
+#include <whywait/report/json.hpp>
+#include <whywait/report/text.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// What is said of the run so far: records -> explanation -> names -> rules -> report, the whole way of the data.
+/// The result is complete on rank 0. Collective over the process's tool communicator.
+[[gnu::cold]] inline report::result analyse(mpi::state& process, epoch& now) {
+  report::run_facts facts = gather_facts(process, now.records(), now.so_far().run, now.team());
+  const data_so_far& data = now.so_far().data;
+  if (data.in_vain) facts.warnings.push_back(data_in_vain);
+  explain::outcome found = now.explain();
+  if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
+  rules::contribution contributions = now.contribute(true);
+  const base::pod_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
+  std::vector<core::stable_key> keys = keys_of(contributions);
+  for (const unseen_block& b : unseen) keys.push_back(b.key);
+  const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.history(), now.team());
+  rules::evaluation said;
+  if (process.rank == 0)
+    said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
+  report::result result = report::assemble(found, names, std::move(facts), said);
+  result.unseen = named(unseen, names);
+  if (data.analysis != nullptr)
+    result.communication = data.analysis->result(&gather_names, now.history(), result.run.warnings);
+  answer_questions(process, now.history(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
+  now.keep(std::move(found));
+  return result;
+}
+
+/// What can be said although the analysis failed: the facts of the run, and what its earlier epochs explained. Complete on
+/// rank 0. Collective over `all`.
+[[gnu::cold]] inline report::result what_is_known(mpi::state& process, const finalize::team& all) {
+  explained_so_far& so_far = so_far_of(process);
+  mpi::shared_clock clock;
+  clock.origin = process.begin_ticks;
+  clock.ns_per_tick = core::clock_anchor::rate(process.start_anchor, core::clock_anchor::take());
+  clock.error_ns = std::numeric_limits<double>::quiet_NaN();  // not compared with others
+  const finalize::collected_process records = finalize::collect(process, clock);
+  const process_history history(records, process.registry->sites, process.registry->sources, so_far.code.get());
+  report::run_facts facts = gather_facts(process, records, so_far.run, all);
+  const base::names names = gather_names(keys_to_name(so_far.found), history, all);
+  if (process.rank != 0) return {};
+  facts.unseen_seconds = std::max(facts.seconds - static_cast<double>(so_far.found.longest_ns) * 1e-9, 0.0);
+  facts.warnings.push_back(std::string("the analysis failed (") + process.failed.text + "): " +
+                           (so_far.found.records == 0 ? "why the ranks waited is not explained"
+                                                      : "later waits are not explained"));
+  rules::contribution uses;
+  uses.uses = so_far.uses;
+  const rules::evaluation said =
+      advise(process.registry->config.rules, so_far.found, names, std::move(uses), facts);
+  return report::assemble(so_far.found, names, std::move(facts), said);
+}
+
+/// Hook of MPI_Finalize: explains, and prints and writes what the settings of rank 0 ask for.
+[[gnu::cold]] inline void at_finalize(mpi::state& process) {
+  const core::settings& wanted = process.registry->config;
+  const bool writes = wanted.report || wanted.output != nullptr;
+  bool needed = false, known = false;
+  report::result result;
+  // rank 0 writes; the environment of others may differ
+  if (!process.failed)
+    known = together(process, "why the program waited is not explained: ", [&](const finalize::team& all) {
+      needed = all.agree(process.rank == 0 && (writes || rules::rules_setting::parse(wanted.rules).list)) != 0;
+      if (!needed) return;
+      epoch last(process, nullptr);
+      result = analyse(process, last);
+    });
+  if (!known)
+    known = together(process, "no report: ", [&](const finalize::team& all) {
+      needed = all.agree(process.rank == 0 && writes) != 0;
+      if (needed) result = what_is_known(process, all);
+    });
+  if (process.rank != 0 || (known && !needed)) return;
+  bool told = false;
+  try {
+    if (known && wanted.report) report::print_text(result, stderr);
+    told = known && wanted.report;
+    if (known && wanted.output != nullptr) {
+      const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
+      if (!problem.empty()) core::warn(problem.c_str());
+      told = true;
+    }
+  } catch (const std::exception& problem) {
+    core::warn(told ? "no JSON file: " : "no report: ", "rank 0: ", problem.what());
+  }
+  if (!told && process.hook.on_end != nullptr)  // what this rank knows alone, for which no memory is needed
+    process.hook.on_end(process, mpi::end_reason::unexplained, 0);
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

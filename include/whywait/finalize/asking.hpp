@@ -1,0 +1,148 @@
+#ifndef WHYWAIT_FINALIZE_ASKING_HPP
+#define WHYWAIT_FINALIZE_ASKING_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/core/warning.hpp>
+#include <whywait/explain/explanation.hpp>
+#include <whywait/finalize/rank_records.hpp>
+#include <whywait/finalize/team.hpp>
+#include <whywait/mpi/process_state.hpp>
+#include <whywait/whatif/ask.hpp>
+#include <whywait/whatif/question.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// The questions of WHYWAIT_WHATIF, the same on all ranks. Those about code and network are also put to the virtual
+/// clocks of the explanation, which see the whole run on all ranks; it is they who answer, so that a question and the
+/// savings that the report prints by itself are one number. The others imagine another program: the log answers them.
+struct asked_questions {
+  std::vector<whatif::question> all;
+  std::vector<explain::what_if> clocks;  ///< for explain::options::questions; in each epoch the same ones
+  base::pod_vector<std::size_t> clock_of;  ///< of each of those: index in `all`
+  base::pod_vector<bool> known;  ///< of each of those: whether it meant anything in any epoch
+  bool read = false;
+
+  /// What the clocks said, for `whatif::ask`.
+  [[gnu::cold]] std::vector<whatif::outside_answer> answers_in(const explain::outcome& found) const {
+    std::vector<whatif::outside_answer> out;
+    for (std::size_t i = 0; i != std::min(clock_of.size(), found.answers.size()); ++i)
+      if (known[i]) out.push_back({clock_of[i], "clocks", static_cast<double>(found.total_ns) * 1e-9,
+                     static_cast<double>(found.answers[i].total_ns) * 1e-9});
+    return out;
+  }
+};
+
+namespace detail {
+
+/// The questions that can be read, in their own notation; about the others one line each. On rank 0.
+[[gnu::cold]] inline std::string readable_questions(const char* text) {
+  std::string all, one;
+  for (const char* at = text; at != nullptr; ++at) {
+    if (*at != ';' && *at != '\0') {
+      one += *at;
+      continue;
+    }
+    try {
+      for (const whatif::question& q : whatif::parse_questions(one)) all += q.text() + ";";
+    } catch (const std::exception& problem) {
+      core::warn("WHYWAIT_WHATIF: ", problem.what());
+    }
+    one.clear();
+    if (*at == '\0') break;
+  }
+  return all;
+}
+
+/// One change of one question, and a block that it means.
+struct meant_block {
+  std::uint64_t question, change, block;
+  bool operator<(const meant_block& o) const noexcept {
+    return question != o.question ? question < o.question : change != o.change ? change < o.change : block < o.block;
+  }
+  bool operator==(const meant_block& o) const noexcept {
+    return question == o.question && change == o.change && block == o.block;
+  }
+};
+
+/// What the blocks that any rank knows by the names in `asked` are called on all of them, sorted. Collective.
+[[gnu::cold]] inline base::pod_vector<meant_block> find_blocks(const std::vector<whatif::question>& asked,
+                                                                 const process_history& own, const finalize::team& all) {
+  base::pod_vector<meant_block> mine;
+  for (std::size_t q = 0; q != asked.size(); ++q)
+    for (std::size_t c = 0; c != 1 + asked[q].also.size(); ++c) {
+      const whatif::question& one = c == 0 ? asked[q] : asked[q].also[c - 1];
+      if (one.what != whatif::question::kind::block) continue;
+      for (const core::stable_key key : own.blocks_called(one.name)) mine.push_back({q, c, key});
+    }
+  base::pod_vector<meant_block> found = mine;
+  all.gather(mine.data(), mine.size() * sizeof(meant_block), [&](const unsigned char* data, std::size_t size) {
+    const std::size_t before = found.size();
+    found.resize(before + size / sizeof(meant_block));
+    if (size != 0) std::memcpy(&found[before], data, size);
+  });
+  base::small_stable_sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  all.share(found);
+  return found;
+}
+
+}  // namespace detail
+
+/// Reads the questions of rank 0 the first time, each that cannot be read gets one line; and looks, each time, which
+/// blocks of an epoch they mean. Costs one agreement if there are none. Collective.
+[[gnu::cold]] inline void ask_again(asked_questions& asked, const mpi::state& process, const process_history& own,
+                                    const finalize::team& all) {
+  if (!asked.read) {
+    std::string text;
+    if (process.rank == 0 && process.registry->config.whatif != nullptr)
+      text = detail::readable_questions(process.registry->config.whatif);
+    all.share(text);
+    if (!text.empty()) asked.all = whatif::parse_questions(text);
+    asked.read = true;
+  }
+  if (asked.all.empty()) return;
+  const base::pod_vector<detail::meant_block> blocks = detail::find_blocks(asked.all, own, all);
+  asked.clocks.clear();
+  asked.clock_of.clear();
+  for (std::size_t q = 0; q != asked.all.size(); ++q) {
+    explain::what_if put;
+    bool about_this_program = true, meant = true;
+    for (std::size_t c = 0; c != 1 + asked.all[q].also.size(); ++c) {
+      const whatif::question& one = c == 0 ? asked.all[q] : asked.all[q].also[c - 1];
+      using kind = whatif::question::kind;
+      about_this_program = about_this_program && (one.what == kind::network || one.what == kind::block);
+      const std::size_t before = put.changes.size();
+      if (one.what == kind::network) put.changes.push_back({explain::network_key(), 1.0 / one.factor});
+      for (const detail::meant_block& b : blocks)
+        if (b.question == q && b.change == c) put.changes.push_back({b.block, 1.0 / one.factor});
+      meant = meant && put.changes.size() != before;  // else the log may: it also knows code by the call that ends it
+    }
+    if (!about_this_program) continue;
+    if (asked.known.size() == asked.clocks.size()) asked.known.push_back(false);
+    asked.known[asked.clocks.size()] = asked.known[asked.clocks.size()] || meant;
+    asked.clocks.push_back(std::move(put));
+    asked.clock_of.push_back(q);
+  }
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

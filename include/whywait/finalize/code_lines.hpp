@@ -1,0 +1,64 @@
+#ifndef WHYWAIT_FINALIZE_CODE_LINES_HPP
+#define WHYWAIT_FINALIZE_CODE_LINES_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/core/code_source.hpp>
+#include <whywait/core/registry.hpp>
+#include <whywait/core/site.hpp>
+#include <whywait/coverage/names/code_blocks.hpp>
+#include <whywait/coverage/names/code_filter.hpp>
+#include <whywait/finalize/collect.hpp>
+#include <whywait/finalize/team.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// The blocks of code that ran in this process, one number each.
+[[gnu::cold]] inline base::pod_vector<std::uint32_t> code_that_ran(const finalize::collected_process& all) {
+  base::pod_vector<std::uint32_t> ran;
+  base::pod_vector<bool> known;
+  for (const finalize::collected_location& l : all.locations) {
+    for (std::uint64_t i = 0; i != l.steps.size(); ++i) {
+      const std::uint32_t block = l.steps[i].block;
+      if (block < core::site_table::capacity) continue;
+      const std::size_t at = block - core::site_table::capacity;
+      if (at >= known.size()) known.resize(at + 1);
+      if (!known[at]) ran.push_back(block);
+      known[at] = true;
+    }
+  }
+  return ran;
+}
+
+/// Whether some rank cannot name its blocks; why, of the lowest of them. Collective.
+[[gnu::cold]] inline bool any_problem(const coverage::code_blocks& own, const finalize::team& all, std::string& why) {
+  const int from = all.lowest_of(!own.problem().empty());
+  if (from < 0) return false;
+  char text[512] = "";
+  own.problem().copy(text, sizeof text - 1);
+  all.broadcast(text, sizeof text, from);
+  why = text;
+  return true;
+}
+
+/// The patterns that rank 0 was given. Collective.
+[[gnu::cold]] inline coverage::code_filter common_filter(const core::settings& own, const finalize::team& all) {
+  std::string patterns = own.coverage != nullptr ? own.coverage : "";
+  all.share(patterns);
+  return coverage::code_filter(patterns);
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,97 @@
+#ifndef WHYWAIT_FINALIZE_COLLECT_HPP
+#define WHYWAIT_FINALIZE_COLLECT_HPP
+
+#include <whywait/finalize/collected.hpp>
+#include <whywait/finalize/own_costs.hpp>
+#include <whywait/mpi/process_state.hpp>
+#include <whywait/record/kept_details.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// Measures the clocks once more: this rank's map to the time of rank 0. Collective over process.tool_comm,
+/// for hooks::on_finalize.
+inline mpi::shared_clock finish_clock(mpi::state& process) noexcept { return process.clocks.finish(process.tool_comm); }
+
+/// Reads what this process recorded. Local, allocates; other threads may go on recording, what they add later
+/// is not seen. Cost: O(threads + communicators), and one pass over the records if memory ran out.
+inline collected_process collect(mpi::state& process, const mpi::shared_clock& clock = {}) {
+  collected_process all;
+  all.rank = process.rank;
+  all.ranks = process.size;
+  all.clock = clock;
+  all.begin_ticks = process.begin_ticks;
+  all.closed = __atomic_load_n(&process.closed, __ATOMIC_ACQUIRE);
+  all.end_ticks = process.end_ticks != 0 ? process.end_ticks : core::cycle_clock::now();
+  all.last_ticks = all.end_ticks;
+  if (all.closed && process.closed_ticks < all.end_ticks) all.end_ticks = process.closed_ticks;
+  all.closings = process.closings;
+  all.first_closed_ticks = process.closings != 0 ? process.first_closed_ticks : all.closed ? process.closed_ticks : 0;
+
+  pthread_mutex_lock(&process.registry->mutex);
+  const std::size_t count = process.registry->location_count;
+  core::location_base* const newest = process.registry->locations;
+  pthread_mutex_unlock(&process.registry->mutex);
+  all.locations = std::vector<collected_location>(count);  // may throw, so not under the lock
+  for (core::location_base* base = newest; base != nullptr; base = base->next) {
+    record::location& from = *static_cast<record::location*>(base);
+    collected_location& to = all.locations[from.index];
+    to.records = from.syncs.view();
+    to.steps = from.steps.view();
+    to.needs = from.needs.view();
+    to.mismatched_ends = from.mismatched_ends;
+    if (record::kept_details* const more = record::kept_details::of(from)) {
+      // the segment before the last record ends with the next event, which may never come
+      const bool still = base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0;
+      if (still && more->ordered) more->order.flush(from);
+      all.lost_orders += more->order.lost_segments();
+      to.order = more->order.segments();
+      to.order_nodes = more->order.nodes();
+    }
+    const mpi::thread_state* const thread = static_cast<mpi::thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
+    if (thread == nullptr) continue;
+    to.sites = &thread->sites;
+    to.call_overheads = call_costs(thread->timing, process.calibrated, clock.ns_per_tick);
+    to.mark_overheads = mark_costs(thread->timing, process.calibrated, clock.ns_per_tick);
+    to.folded = thread->folded;
+    to.lost_records = thread->lost_records;
+    to.lost_steps = thread->lost_steps;
+    to.lost_before = thread->lost_before;
+    to.carried = thread->carried;
+    for (std::uint64_t n : thread->calls) all.calls += n;
+    all.failed_polls += thread->failed_polls;
+    all.lost_records += thread->lost_records;
+    all.lost_steps += thread->lost_steps;
+    // A thread may have stored a little after another one found no memory: those have holes before them.
+    for (std::uint64_t i = 0; all.closed && i < to.records.size(); ++i)
+      if (from.syncs[i].posting > process.closed_posting)
+        from.syncs[i].flags = static_cast<std::uint16_t>(from.syncs[i].flags | core::sync_flag::failed);
+  }
+
+  process.lock.lock();
+  const std::uint32_t communicators = process.communicators.size();
+  process.lock.unlock();
+  for (std::uint32_t i = 0; i < communicators; ++i) {
+    const mpi::known_communicator& from = process.communicators[i];
+    collected_communicator to{from.id, from.size, from.rank, from.inter, {}};
+    if (from.world != nullptr) to.world.assign(from.world, from.world + from.size);
+    all.communicators.push_back(std::move(to));
+  }
+  return all;
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,305 @@
+#ifndef WHYWAIT_FINALIZE_EPOCHS_HPP
+#define WHYWAIT_FINALIZE_EPOCHS_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/clocks/virtual_clocks.hpp>
+#include <whywait/coverage/names/code_blocks.hpp>
+#include <whywait/explain/explain.hpp>
+#include <whywait/finalize/advising.hpp>
+#include <whywait/finalize/asking.hpp>
+#include <whywait/finalize/code_lines.hpp>
+#include <whywait/finalize/collect.hpp>
+#include <whywait/finalize/data_analysis.hpp>
+#include <whywait/finalize/mpi_transport.hpp>
+#include <whywait/finalize/node.hpp>
+#include <whywait/finalize/pictures.hpp>
+#include <whywait/finalize/prediction.hpp>
+#include <whywait/finalize/rank_records.hpp>
+#include <whywait/finalize/run_summary.hpp>
+#include <whywait/finalize/together.hpp>
+#include <whywait/mpi/epoch_meeting.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// What this process keeps from one epoch to the next (overhead 4.4 a): state::so_far. Bounded, but for the calls that
+/// WHYWAIT_WHATIF learns from: those of the first epoch.
+struct explained_so_far {
+  explain::epoch_memory memory;
+  base::pod_vector<rules::site_use> uses;    ///< on rank 0
+  std::vector<kept_picture> pictures;   ///< on rank 0
+  explain::outcome found;               ///< on rank 0: of all epochs that came to their end
+  data_so_far data;
+  asked_questions asked;
+  traced_calls calls;                   ///< on rank 0
+  base::pod_vector<std::uint32_t> ran;  ///< code that the compiler counts, sorted
+  std::unique_ptr<coverage::code_blocks> code;
+  run_so_far run;
+  std::int32_t node = -1;               ///< the machine, once an epoch has begun
+  bool continued = false;               ///< the rest is about the end of an epoch
+  mpi::meeting_point end{0, 0, 0};
+  std::uint64_t resumed = 0;            ///< ticks: when the program went on
+  std::uint32_t posted = 0;             ///< last ordinal
+};
+
+[[gnu::cold]] inline explained_so_far& so_far_of(mpi::state& process) {
+  if (process.so_far == nullptr) process.so_far = new explained_so_far();
+  return *static_cast<explained_so_far*>(process.so_far);
+}
+
+/// One epoch on its way from records to what is said of all so far. `end`: where all processes met, or null at the end
+/// of the run. Collective over the process's tool communicator.
+class epoch {
+ public:
+  [[gnu::cold]] epoch(mpi::state& process, const mpi::meeting_point* end)
+      : process_(process), so_far_(so_far_of(process)), team_(process.tool_comm), transport_(team_) {
+    team_.agree();  // what compares clocks is MPI alone
+    all_ = finalize::collect(process, finalize::finish_clock(process));
+    if (!so_far_.continued) so_far_.node = finalize::node_of(team_);
+    all_.node = so_far_.node;
+    bound(end);
+    for (const finalize::collected_location& l : all_.locations) so_far_.run.first_comers += answered_first_comers(l);
+    find_code();
+    history_.reset(new process_history(all_, process.registry->sites, process.registry->sources,
+                                       left_out_ ? nullptr : so_far_.code.get()));
+    settings_.clock_error_ns = clock_error_ns_;
+    settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
+    settings_.clocks = &clocks::virtual_clocks;
+    ask_again(so_far_.asked, process, *history_, team_);
+    settings_.questions = so_far_.asked.clocks;
+    look_for_data(process, team_, so_far_.data);
+    if (data_analysis* const data = so_far_.data.analysis.get()) settings_.watch = data->begin(history_->view());
+  }
+
+  const finalize::team& team() const noexcept { return team_; }
+  const finalize::collected_process& records() const noexcept { return all_; }
+  const process_history& history() const noexcept { return *history_; }
+  /// Why some rank cannot name its blocks, on rank 0; else empty.
+  const std::string& unnamed() const noexcept { return unnamed_; }
+  explained_so_far& so_far() noexcept { return so_far_; }
+
+  /// Explains, and adds it to all before. On rank 0 the result is that of the run so far.
+  [[gnu::cold]] explain::outcome explain() {
+    explain::outcome found =
+        explain::explain_epoch(transport_, &history_->view(), &so_far_.memory, 1, settings_);
+    gather_pictures(found, history_->view(), process_.registry->config.path_order, team_);
+    if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
+    gather_calls(history_->view(), so_far_.asked, all_.epoch.continues, team_, so_far_.calls);
+    if (so_far_.data.analysis != nullptr) so_far_.data.analysis->fold(lossy_);
+    return found;
+  }
+  /// What rules read beside it.
+  [[gnu::cold]] rules::contribution contribute(bool with_events) {
+    rules::contribution all =
+        gather_contributions(transport_, history_->view(), settings_.clock_error_ns, with_events);
+    if (process_.rank == 0) fold_uses(so_far_.uses, all.uses);
+    return all;
+  }
+
+  /// Once all have explained: what is said if a later epoch fails.
+  void keep(explain::outcome found) {
+    team_.agree();
+    so_far_.found = std::move(found);
+  }
+
+  /// The memory of the records is free again, but for what is under way. The program goes on when this returns.
+  [[gnu::cold]] void finish(mpi::thread_state& thread, const mpi::meeting_point& end) {
+    for (core::location_base* l = process_.registry->locations; l != nullptr; l = l->next) {
+      const auto& location = *static_cast<record::location*>(l);
+      auto* const of = static_cast<mpi::thread_state*>(__atomic_load_n(&location.extension[0], __ATOMIC_ACQUIRE));
+      if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
+    }
+    if (so_far_.data.analysis == nullptr) data::drop_all(*process_.registry);  // nobody analyses it
+    process_.lock.lock();
+    if (process_.closed) {
+      so_far_.run.unseen_ns += std::llround(all_.clock(end.begin) - all_.clock(process_.closed_ticks));
+      if (process_.closings++ == 0) process_.first_closed_ticks = process_.closed_ticks;
+      __atomic_store_n(&process_.closed, false, __ATOMIC_RELEASE);
+    }
+    process_.lock.unlock();
+    history_.reset();
+    team_.agree();
+    so_far_.continued = true;
+    so_far_.end = end;
+    so_far_.posted = process_.last_posting;
+    so_far_.resumed = core::cycle_clock::now();
+    if (thread.carried != 0)
+      thread.location->syncs[thread.carried - 1].duration = so_far_.resumed - end.begin;  // the call ends with the pause
+  }
+
+ private:
+  // In shared time, from which all pauses are taken out. All ranks lose the same: the shortest of their pauses, so that
+  // nobody goes back in time and messages stay in order; who goes on later was longer in the call.
+  void bound(const mpi::meeting_point* end) {
+    const auto raw = [this](std::uint64_t ticks) { return std::llround(all_.clock(ticks)); };
+    std::int64_t most[5] = {INT64_MIN, INT64_MIN, INT64_MIN, static_cast<std::int64_t>(all_.clock.error_ns),
+                            all_.closed ? 1 : 0};
+    if (so_far_.continued) {
+      most[0] = raw(so_far_.end.begin);
+      most[1] = raw(so_far_.end.leave) - raw(so_far_.resumed);
+    }
+    if (end != nullptr) most[2] = raw(end->begin);
+    team_.all_reduce(most, 5, MPI_INT64_T, MPI_MAX);
+    clock_error_ns_ = most[3];
+    lossy_ = most[4] != 0;
+    finalize::collected_process::part& part = all_.epoch;
+    const std::int64_t first_ns = raw(all_.begin_ticks);
+    part.continued = so_far_.continued;
+    part.continues = end != nullptr;
+    part.begin_ns = first_ns;
+    part.posted_before = so_far_.posted;
+    if (so_far_.continued) {
+      part.begin_ns = most[0] - so_far_.run.paused_ns;
+      so_far_.run.paused_ns -= most[1];
+      all_.clock.offset_ns -= static_cast<double>(so_far_.run.paused_ns);
+    }
+    part.before_ns = part.begin_ns - first_ns;
+    part.end_ns = end != nullptr ? most[2] - so_far_.run.paused_ns : raw(all_.end_ticks);
+    all_.in_part = part.continued || part.continues;
+  }
+
+  void find_code() {
+    base::pod_vector<std::uint32_t> ran = code_that_ran(all_);
+    ran.append(so_far_.ran.data(), so_far_.ran.size());
+    base::small_stable_sort(ran);
+    ran.erase(std::unique(ran.begin(), ran.end()), ran.end());
+    const std::size_t before = so_far_.ran.size();
+    so_far_.ran = std::move(ran);
+    const coverage::code_filter filter = common_filter(process_.registry->config, team_);
+    if (so_far_.code == nullptr || so_far_.ran.size() != before)
+      so_far_.code.reset(new coverage::code_blocks(process_.registry->sources, so_far_.ran, filter));
+    left_out_ = any_problem(*so_far_.code, team_, unnamed_);
+  }
+
+  struct kept {
+    std::uint32_t record;
+    bool met, told;  ///< told: by the explanation; else only MPI's request knows of it
+    mpi::pending* request;
+  };
+
+  void carry_over(mpi::thread_state& thread, const mpi::meeting_point* end) {
+    constexpr std::size_t most_buffered = 4096;  // that nobody has received for how long ever
+    record::location& here = *thread.location;
+    base::pod_vector<kept> all;
+    for (const explain::carried_posting& c : so_far_.memory.carried)
+      if (c.location == here.index) all.push_back({c.record, c.met, true, nullptr});
+    process_.requests.each([&](mpi::pending& p) {
+      if (p.record != nullptr && p.location == here.index) all.push_back({p.index, true, false, &p});
+    });
+    base::small_stable_sort(all, [](const kept& a, const kept& b) {
+      return a.record != b.record ? a.record < b.record : a.told && !b.told;
+    });
+    base::pod_vector<core::sync_record> records;
+    base::pod_vector<mpi::pending*> requests;
+    std::size_t buffered = 0;
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      kept k = all[i];
+      if (i + 1 != all.size() && all[i + 1].record == k.record) k.request = all[++i].request;
+      core::sync_record r = here.syncs[k.record];
+      const bool complete = r.has(core::sync_flag::complete);
+      if (k.request == nullptr) {
+        const bool unknown = !complete && r.has(core::sync_flag::any_source | core::sync_flag::any_tag);
+        // Freed, and nobody will learn what it received; or who should have received it may have lost its record.
+        if ((unknown && !r.has(core::sync_flag::resolved)) || (lossy_ && complete)) continue;
+        if (complete && ++buffered > most_buffered) {
+          ++thread.lost_records;
+          continue;
+        }
+      }
+      r.duration = 0;
+      r.overhead = 0;
+      r.steps = 0;
+      if (k.met) r.flags = static_cast<std::uint16_t>(r.flags | core::sync_flag::met);
+      r.completion = static_cast<std::uint32_t>(records.size());
+      r.completed_by = here.index;
+      records.push_back(r);
+      requests.push_back(k.request);
+    }
+    // The call after which the next interval begins.
+    if (end != nullptr || here.syncs.size() != 0) {
+      core::sync_record last{};
+      if (here.syncs.size() != 0) last = here.syncs[here.syncs.size() - 1];
+      if (end != nullptr) {
+        last.begin = end->begin;
+        last.site = end->site;
+      }
+      last.call = core::mpi_call::none;
+      last.flags = 0;
+      last.posting = last.steps = last.overhead = 0;
+      records.push_back(last);
+    }
+    mpi::detail::begin_records_anew(thread, records.data(), records.size());
+    for (std::size_t i = 0; i != requests.size() && i < here.syncs.size(); ++i) {
+      if (requests[i] == nullptr) continue;
+      requests[i]->record = &here.syncs[i];
+      requests[i]->index = static_cast<std::uint32_t>(i);
+    }
+  }
+
+  mpi::state& process_;
+  explained_so_far& so_far_;
+  finalize::team team_;
+  finalize::mpi_transport transport_;
+  finalize::collected_process all_;
+  std::unique_ptr<process_history> history_;
+  explain::options settings_;
+  std::string unnamed_;
+  std::int64_t clock_error_ns_ = 0;
+  bool lossy_ = false, left_out_ = false;
+};
+
+/// Wildcards that MPI has matched but the program has not asked for yet: the order of messages depends on them.
+[[gnu::cold]] inline void resolve_wildcards(mpi::state& process) {
+  if (process.open_wildcards == 0) return;
+  process.requests.each([&](mpi::pending& p) {
+    if (p.record == nullptr || !p.wildcard || p.record->has(core::sync_flag::complete)) return;
+    MPI_Request request;
+    static_assert(sizeof request <= sizeof p.handle, "a handle fits");
+    __builtin_memcpy(&request, &p.handle, sizeof request);
+    MPI_Status status;
+    int done = 0;
+    if (PMPI_Request_get_status(request, &done, &status) != MPI_SUCCESS || done == 0) return;
+    int cancelled = 0;
+    PMPI_Test_cancelled(&status, &cancelled);
+    if (cancelled != 0) return;
+    p.record->peer = status.MPI_SOURCE;
+    p.record->tag = status.MPI_TAG;
+    p.record->flags = static_cast<std::uint16_t>(p.record->flags | core::sync_flag::resolved);
+  });
+}
+
+/// Hook: in an operation at which all processes met, explains what was before.
+[[gnu::cold]] inline bool at_epoch(mpi::state& process, mpi::thread_state& thread,
+                                   const mpi::meeting_point& end) {
+  resolve_wildcards(process);
+  together(process, "the run is explained only up to here: ", [&](const finalize::team&) {
+    epoch now(process, &end);
+    explain::outcome found = now.explain();
+    now.contribute(false);
+    now.keep(std::move(found));
+    now.finish(thread, end);
+  });
+  return true;
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,82 @@
+#ifndef WHYWAIT_FINALIZE_EXPLAIN_NOW_HPP
+#define WHYWAIT_FINALIZE_EXPLAIN_NOW_HPP
+
+#include <whywait/core/mpi_calls.hpp>
+#include <whywait/core/warning.hpp>
+#include <whywait/finalize/analysis.hpp>
+#include <whywait/finalize/epochs.hpp>
+#include <whywait/mpi/call.hpp>
+#include <whywait/mpi/epoch_meeting.hpp>
+#include <whywait/report/model.hpp>
+
+#include <utility>
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+#ifndef WHYWAIT_DISABLE
+
+/// Why the program waited so far, for the program itself: complete on rank 0 of MPI_COMM_WORLD, elsewhere without waits
+/// and names. Collective over `comm`, which must hold all ranks of MPI_COMM_WORLD, like MPI_Barrier, as which it is
+/// recorded; ends an epoch, so that what is under way goes on and the memory of all records is free again. The time it
+/// takes (about that of the report at the end) is taken out of every later explanation. From one thread, while no other
+/// thread is in MPI. Nothing is thrown: where nothing can be said `run.warnings` says why, the same on all ranks.
+[[gnu::noinline, gnu::cold]] inline report::result explain(MPI_Comm comm) {
+  const auto refuse = [](const char* why) {
+    report::result nothing;
+    nothing.run.warnings.push_back(why);
+    return nothing;
+  };
+  mpi::state* const process = mpi::the_state();
+  if (process == nullptr || !process->running) return refuse("nothing is recorded: no result");
+  int likeness = MPI_UNEQUAL;
+  PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness);
+  if (likeness == MPI_UNEQUAL) {
+    core::warn("whywait::mpi::explain needs a communicator of all ranks");
+    return refuse("mpi::explain was given a communicator that does not hold all ranks: no result");
+  }
+  mpi::call here(core::mpi_call::Barrier, {__builtin_return_address(0), __builtin_frame_address(0)});
+  if (!here) return refuse("mpi::explain was called inside an MPI call: no result");
+  here.begin();
+  here.about(mpi::bits_of(MPI_COMM_WORLD), -1, -1);
+  const std::uint32_t posting = process->take_posting();
+  int several = here.several() ? 1 : 0;
+  PMPI_Allreduce(MPI_IN_PLACE, &several, 1, MPI_INT, MPI_MAX, process->tool_comm);  // nobody leaves before all have come
+  here.leave();
+  if (core::sync_record* r = here.store(core::sync_flag::contributes | core::sync_flag::consumes, posting)) {
+    r->comm = 0;
+    here.finish();
+  }
+  if (several != 0) return refuse("several threads call MPI: no result before MPI_Finalize");
+  if (process->failed) return refuse(process->failed.text);
+  const mpi::meeting_point end{here.begun_at(), here.begun_at() + here.duration(), here.site()};
+  report::result result;
+  resolve_wildcards(*process);
+  const bool explained = together(*process, "no result: ", [&](const finalize::team&) {
+    process->schedule.end();
+    epoch now(*process, &end);
+    result = analyse(*process, now);
+    now.finish(here.thread(), end);
+  });
+  mpi::detail::go_on(here.thread());
+  return explained ? result : refuse(process->failed.text);
+}
+
+#else
+
+/// Switched off: nothing is known.
+template <class Communicator>
+report::result explain(const Communicator&) {
+  report::result nothing;
+  nothing.run.warnings.push_back("whywait is switched off (WHYWAIT_DISABLE): no result");
+  return nothing;
+}
+
+#endif
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,288 @@
+#ifndef WHYWAIT_FINALIZE_MPI_TRANSPORT_HPP
+#define WHYWAIT_FINALIZE_MPI_TRANSPORT_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/core/pages.hpp>
+#include <whywait/finalize/team.hpp>
+#include <whywait/mpi/failure.hpp>
+#include <whywait/mpi/mpi_header.hpp>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// Carries the explanation over MPI: one rank per process, PMPI calls only, on a communicator that nobody
+/// else uses meanwhile (tags 1 to 3). It knows nothing of what it carries. All members call alike; use from one
+/// thread. What is thrown by what it calls back goes on from here after nothing is under way any more; on the other ranks
+/// it is peer_failed in this operation or the next, if it is inside team::together (as is what throws between operations).
+class mpi_transport {
+ public:
+  using packet = team::packet;
+
+  explicit mpi_transport(const team& ranks) : team_(ranks), comm_(ranks.comm()), ranks_(ranks.size()) {}
+  explicit mpi_transport(MPI_Comm comm) : mpi_transport(team(comm)) {}
+  mpi_transport(const mpi_transport&) = delete;
+  mpi_transport& operator=(const mpi_transport&) = delete;
+  ~mpi_transport() {
+    drop(sendings_);
+    drop(spare_);
+  }
+
+  std::int32_t ranks() const noexcept { return ranks_; }
+  std::int32_t hosted() const noexcept { return 1; }
+
+  template <class Value>
+  std::int64_t minimum(Value&& value) const {
+    return ~team_.agree(~value(0));  // the smallest value is the largest word
+  }
+
+  /// Rounds of an Alltoall of the sizes and an Alltoallv of the packets, until in one round nobody has sent
+  /// anything. Buffers and displacements stay small: a packet is filled up to a share of `round_bytes`.
+  template <class Produce, class Consume>
+  void exchange(Produce&& produce, Consume&& consume) const {
+    const auto both = std::make_pair(&produce, &consume);
+    using pointers = std::remove_const_t<decltype(both)>;
+    run_exchange(
+        &both,
+        [](const void* p, outbox& to, std::size_t room) { (*static_cast<const pointers*>(p)->first)(0, to, room); },
+        [](const void* p, std::int32_t source, const unsigned char* data, std::size_t size) {
+          (*static_cast<const pointers*>(p)->second)(0, source, data, size);
+        });
+  }
+
+  /// Message driven. What is posted is collected per destination and sent when this rank is stuck, or when
+  /// there is enough of it. A rank is finished when nothing is on its way to it any more. One that fails sends an empty
+  /// message to all; then everybody leaves, and what is still under way is received and dropped.
+  template <class Advance, class Receive>
+  void forward(Advance&& advance, Receive&& receive) {
+    const auto n = static_cast<std::size_t>(ranks_);
+    sent_.assign(n, 0);
+    received_.assign(n, 0);
+    coming_.assign(n, 0);
+    pending_.reset(new packet[n]);
+    team_.agree();
+    mpi::failure mine;
+    try {
+      while (!advance(0, [this](std::int32_t to, const packet& data) { post(to, data); })) {
+        flush();
+        if (!receive_all([&](int source) { receive(0, source, in_.data(), in_.size()); })) break;
+      }
+      flush();
+    } catch (const std::exception& problem) {
+      mine = team_.failure_of(problem);
+      tell_all();
+    }
+    const mpi::failure first = team_.compare(mine);
+    if (first) drop_all();
+    for (sending* s = sendings_; s != nullptr; s = s->next) PMPI_Wait(&s->request, MPI_STATUS_IGNORE);
+    drop(sendings_);
+    last_ = nullptr;
+    pending_.reset();
+    waiting_.clear();
+    if (first) throw peer_failed(comm_, first);
+  }
+
+  template <class Pack, class Merge>
+  void reduce(Pack&& pack, Merge&& merge) const {
+    team_.reduce([&] { return pack(0); }, [&](const unsigned char* data, std::size_t size) { merge(0, data, size); });
+  }
+
+  template <class Pack, class Take>
+  void broadcast(Pack&& pack, Take&& take) const {
+    packet data;
+    if (team_.rank() == 0) data = pack(0);
+    team_.share(data);
+    take(0, data.data(), data.size());
+  }
+
+ private:
+  static constexpr std::size_t flush_bytes = 16 << 10;
+  static constexpr int forward_tag = 1;
+
+  // The packets of one round, by rank.
+  struct outbox {
+    std::unique_ptr<packet[]> packets;
+    packet& operator()(std::int32_t to) { return packets[static_cast<std::size_t>(to)]; }
+  };
+
+  // Compiled once for all exchanges.
+  [[gnu::cold]] void run_exchange(const void* both, void (*produce)(const void*, outbox&, std::size_t),
+                                  void (*consume)(const void*, std::int32_t, const unsigned char*, std::size_t)) const {
+    const auto n = static_cast<std::size_t>(ranks_);
+    const std::size_t room = std::max(static_cast<std::size_t>(team::round_bytes) / n, std::size_t{2048});
+    outbox out{std::unique_ptr<packet[]>(new packet[n])};
+    base::pod_vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
+    // Room for what others send as long as none of them goes far beyond `room`. Its pages are not touched before.
+    std::size_t in_room = 2 * room * n;
+    std::unique_ptr<unsigned char[]> in_round(new unsigned char[in_room]);
+    packet out_round;
+    for (;;) {
+      produce(both, out, room);
+      std::size_t out_sum = 0, largest = 0;
+      for (std::size_t i = 0; i != n; ++i) {
+        largest = std::max(largest, out.packets[i].size());
+        out_at[i] = static_cast<int>(out_sum);
+        out_count[i] = static_cast<int>(out.packets[i].size());
+        out_sum += out.packets[i].size();
+      }
+      out_round.resize(out_sum);
+      for (std::size_t i = 0; i != n; ++i) {
+        packet& p = out.packets[i];
+        if (!p.empty()) std::memcpy(out_round.data() + out_at[i], p.data(), p.size());
+        p.clear();
+      }
+      largest = static_cast<std::size_t>(team_.agree(static_cast<std::int64_t>(largest)));
+      if (largest == 0) return;  // nobody has sent anything to anybody
+      PMPI_Alltoall(out_count.data(), 1, MPI_INT, in_count.data(), 1, MPI_INT, comm_);
+      std::size_t in_sum = 0;
+      for (std::size_t i = 0; i != n; ++i) {
+        in_at[i] = static_cast<int>(in_sum);
+        in_sum += static_cast<std::size_t>(in_count[i]);
+      }
+      if (largest > 2 * room) {
+        if (in_sum > in_room) in_round.reset(new unsigned char[in_room = in_sum]);
+        team_.agree();
+      }
+      PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.get(), in_count.data(),
+                     in_at.data(), MPI_BYTE, comm_);
+      for (std::size_t i = 0; i != n; ++i) {
+        const auto size = static_cast<std::size_t>(in_count[i]);
+        if (size != 0) consume(both, static_cast<std::int32_t>(i), in_round.get() + in_at[i], size);
+      }
+    }
+  }
+
+  struct sending {
+    MPI_Request request = MPI_REQUEST_NULL;
+    packet data;
+    sending* next = nullptr;
+  };
+  static void drop(sending*& list) noexcept {
+    while (list != nullptr) {
+      sending* const next = list->next;
+      delete list;
+      list = next;
+    }
+  }
+
+  void post(std::int32_t to, const packet& data) {
+    packet& out = pending_[static_cast<std::size_t>(to)];
+    if (out.empty()) waiting_.push_back(to);  // perhaps once more, after it was sent because it was full
+    out.append(data.data(), data.size());
+    if (out.size() >= flush_bytes) send(to, out);
+  }
+
+  void flush() {
+    for (const std::int32_t to : waiting_) {
+      packet& out = pending_[static_cast<std::size_t>(to)];
+      if (!out.empty()) send(to, out);
+    }
+    waiting_.clear();
+  }
+
+  void send(std::int32_t to, packet& out) {
+    // Reuse the buffers of sends that are over; small ones are so at once.
+    while (sendings_ != nullptr) {
+      int over = 0;
+      PMPI_Test(&sendings_->request, &over, MPI_STATUS_IGNORE);
+      if (over == 0) break;
+      sending* const free = sendings_;
+      sendings_ = free->next;
+      if (spares_ == 16) {
+        delete free;
+        continue;
+      }
+      free->next = spare_;
+      spare_ = free;
+      ++spares_;
+    }
+    sending* const s = spare_ != nullptr ? spare_ : new sending;
+    if (spare_ != nullptr) {
+      spare_ = s->next;
+      s->next = nullptr;
+      --spares_;
+    }
+    s->data.swap(out);
+    out.clear();
+    (sendings_ != nullptr ? last_->next : sendings_) = s;
+    last_ = s;
+    PMPI_Isend(s->data.data(), static_cast<int>(s->data.size()), MPI_BYTE, to, forward_tag, comm_, &s->request);
+    ++sent_[static_cast<std::size_t>(to)];
+  }
+
+  // Waits for a message, takes it and all others that are there; false: somebody has failed.
+  // Gives the processor away after a while: more ranks than processors is common, and not every MPI yields.
+  template <class Take>
+  bool receive_all(Take&& take) {
+    MPI_Status status;
+    int there = 0;
+    for (unsigned tries = 0; there == 0; ++tries) {
+      PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
+      if (there == 0 && tries > 200) sched_yield();
+    }
+    while (there != 0) {
+      int size = 0;
+      PMPI_Get_count(&status, MPI_BYTE, &size);
+      in_.resize(static_cast<std::size_t>(size));
+      PMPI_Recv(in_.data(), size, MPI_BYTE, status.MPI_SOURCE, forward_tag, comm_, MPI_STATUS_IGNORE);
+      ++received_[static_cast<std::size_t>(status.MPI_SOURCE)];
+      if (size == 0) return false;
+      take(status.MPI_SOURCE);
+      PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
+    }
+    return true;
+  }
+
+  // After a failure: no memory of ours may be needed.
+  [[gnu::cold]] void tell_all() noexcept {
+    for (int to = 0; to < ranks_; ++to) {
+      if (to == team_.rank()) continue;
+      MPI_Request request = MPI_REQUEST_NULL;
+      PMPI_Isend(nullptr, 0, MPI_BYTE, to, forward_tag, comm_, &request);
+      if (request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
+      ++sent_[static_cast<std::size_t>(to)];
+    }
+  }
+  [[gnu::cold]] void drop_all() noexcept {
+    PMPI_Alltoall(sent_.data(), 1, MPI_UINT64_T, coming_.data(), 1, MPI_UINT64_T, comm_);
+    for (int from = 0; from < ranks_; ++from)
+      for (auto i = static_cast<std::size_t>(from); received_[i] < coming_[i]; ++received_[i]) {
+        MPI_Status status;
+        int size = 0;
+        PMPI_Probe(from, forward_tag, comm_, &status);
+        PMPI_Get_count(&status, MPI_BYTE, &size);
+        void* const room = size != 0 ? core::map_pages(static_cast<std::size_t>(size), false) : nullptr;
+        PMPI_Recv(room, room != nullptr ? size : 0, MPI_BYTE, from, forward_tag, comm_, MPI_STATUS_IGNORE);
+        if (room != nullptr) core::unmap_pages(room, static_cast<std::size_t>(size));
+      }
+  }
+
+  team team_;
+  MPI_Comm comm_;
+  int ranks_ = 1;
+  packet in_;
+  base::pod_vector<std::uint64_t> sent_, received_, coming_;  ///< messages of forward(), by rank
+  std::unique_ptr<packet[]> pending_;                           ///< by rank: not sent yet
+  base::pod_vector<std::int32_t> waiting_;                    ///< the ranks that have any
+  sending* sendings_ = nullptr;                                 ///< under way, the oldest first
+  sending* last_ = nullptr;                                     ///< of them
+  sending* spare_ = nullptr;                                    ///< over: memory to use again
+  unsigned spares_ = 0;                                         ///< how many of them
+};
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif

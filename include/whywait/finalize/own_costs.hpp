@@ -1,0 +1,140 @@
+#ifndef WHYWAIT_FINALIZE_OWN_COSTS_HPP
+#define WHYWAIT_FINALIZE_OWN_COSTS_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/core/mpi_calls.hpp>
+#include <whywait/core/overhead.hpp>
+#include <whywait/mpi/self_timing.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+// What recording costs, from the timings that the wrappers left.
+
+namespace detail {
+
+// A reading takes time before and after the instant that it names; half of it is taken to be on either side. Of the
+// time between two of them the halves at the ends belong to it, but where one of the two is there only because the call
+// times itself.
+[[gnu::cold]] inline core::call_overhead cost_of(double before, double inside, double after, double reading, double error,
+                                                 double ns_per_tick) {
+  const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
+  return {ns(before - reading / 2), ns(inside - reading / 2), ns(reading / 2), ns(after - reading / 2), ns(error)};
+}
+
+// The kind of call whose way through the wrappers is most alike, among those that calibrate() tries.
+[[gnu::cold]] inline core::mpi_call like(core::mpi_call call) noexcept {
+  switch (core::role_of(call)) {
+    case core::call_role::send: return core::mpi_call::Send;
+    case core::call_role::receive:
+    case core::call_role::probe:
+    case core::call_role::test_probe: return core::mpi_call::Recv;
+    case core::call_role::exchange: return core::mpi_call::Sendrecv;
+    case core::call_role::post_send:
+    case core::call_role::start: return core::mpi_call::Isend;
+    case core::call_role::post_receive: return core::mpi_call::Irecv;
+    case core::call_role::complete_any:
+    case core::call_role::test: return core::mpi_call::Waitall;
+    case core::call_role::complete_all: return core::mpi_call::Wait;
+    default: return core::mpi_call::Barrier;
+  }
+}
+
+// The one with as many below it as above it, found by halving what it may be.
+[[gnu::cold]] inline std::uint32_t middle_of(const base::pod_vector<std::uint32_t>& values) noexcept {
+  std::uint32_t least = 0, most = ~std::uint32_t(0);
+  while (least < most) {
+    const std::uint32_t tried = least + (most - least) / 2;
+    std::size_t up_to = 0;
+    for (const std::uint32_t v : values) up_to += v <= tried ? 1 : 0;
+    if (up_to > values.size() / 2) most = tried;
+    else least = tried + 1;
+  }
+  return least;
+}
+
+}  // namespace detail
+
+/// From how many timings on a thread's own calls say more than the calibration.
+constexpr std::uint32_t enough_timings = 4;
+
+/// What calls of one kind cost lately: the mean of its timings, those left out that took over three times as long as
+/// the middle one, for the thread was interrupted there; the error is half of the range of the middle half.
+[[gnu::cold]] inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, double ns_per_tick) {
+  mpi::own_ticks sorted[mpi::self_timing::kept];
+  const std::uint32_t count = timed.size();
+  if (count == 0) return {};
+  std::copy(timed.last, timed.last + count, sorted);
+  for (std::uint32_t i = 1; i < count; ++i) {
+    const mpi::own_ticks moved = sorted[i];
+    std::uint32_t place = i;
+    for (; place > 0 && moved.sum() < sorted[place - 1].sum(); --place) sorted[place] = sorted[place - 1];
+    sorted[place] = moved;
+  }
+  const std::uint64_t most = 3 * sorted[count / 2].sum();
+  double before = 0, inside = 0, after = 0, reading = 0, used = 0;
+  for (std::uint32_t i = 0; i < count && sorted[i].sum() <= most; ++i) {
+    before += sorted[i].before;
+    inside += sorted[i].inside;
+    after += sorted[i].after;
+    reading += sorted[i].reading;
+    ++used;
+  }
+  const auto spread = static_cast<double>(sorted[count * 3 / 4].sum() - sorted[count / 4].sum());
+  return detail::cost_of(before / used, inside / used, after / used, reading / used, spread / 2, ns_per_tick);
+}
+
+/// By how many ticks one reading of the clock takes longer lately than when it was calibrated. 0 unless that is at least
+/// twice or at most half as long: a reading among other things is a bit dearer than many in a row, which is no change.
+[[gnu::cold]] inline double slower_reading(const mpi::self_timing& timed, const mpi::calibration& quiet) {
+  base::pod_vector<std::uint32_t> lately;
+  std::uint32_t then = ~std::uint32_t(0);
+  for (std::size_t c = 1; c < static_cast<std::size_t>(core::mpi_call::count_); ++c) {
+    const mpi::self_timing::kind& k = timed.kinds[c];
+    for (std::uint32_t i = 0; i != k.size(); ++i) lately.push_back(k.last[i].reading);
+    if (quiet.calls[c].sum() != 0) then = std::min(then, quiet.calls[c].reading);
+  }
+  if (lately.empty() || then == ~std::uint32_t(0)) return 0;
+  const double now = detail::middle_of(lately), before = then;
+  return now >= 2 * before || 2 * now <= before ? now - before : 0;
+}
+
+/// What the calls of one thread cost, by core::mpi_call: its own timings where there are enough, else the calibration, with
+/// readings that take what they take lately.
+[[gnu::cold]] inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
+                                                                 double ns_per_tick) {
+  std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
+  const double slower = slower_reading(timed, quiet);
+  for (std::size_t c = 1; c < costs.size(); ++c) {
+    const auto call = static_cast<core::mpi_call>(c);
+    if (timed.of(call).count >= enough_timings) {
+      costs[c] = usual_cost(timed.of(call), ns_per_tick);
+      continue;
+    }
+    const auto tried = static_cast<std::size_t>(detail::like(call));
+    const mpi::own_ticks& t = quiet.calls[tried];
+    if (t.sum() == 0) continue;
+    costs[c] = detail::cost_of(t.before + slower, t.inside + slower, t.after + slower, t.reading + slower,
+                               quiet.spread[tried], ns_per_tick);
+  }
+  return costs;
+}
+
+/// What the marks of one thread cost: the calibration, with readings (two a region) that take what they take lately.
+[[gnu::cold]] inline core::mark_overhead mark_costs(const mpi::self_timing& timed, const mpi::calibration& quiet, double ns_per_tick) {
+  const double slower = slower_reading(timed, quiet);
+  const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
+  return {ns(quiet.region_ticks + 2 * slower), ns(quiet.step_ticks), quiet.mark_spread, ns(quiet.reading_ticks + slower)};
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif

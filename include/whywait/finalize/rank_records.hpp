@@ -1,0 +1,200 @@
+#ifndef WHYWAIT_FINALIZE_RANK_RECORDS_HPP
+#define WHYWAIT_FINALIZE_RANK_RECORDS_HPP
+
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/places.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/core/code_source.hpp>
+#include <whywait/core/registry.hpp>
+#include <whywait/core/site.hpp>
+#include <whywait/core/stable_key.hpp>
+#include <whywait/coverage/names/code_blocks.hpp>
+#include <whywait/explain/explanation.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/finalize/collected.hpp>
+#include <whywait/report/code_place.hpp>
+#include <whywait/report/module_list.hpp>
+#include <whywait/report/symbolise.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// What one process recorded, in the words of the explanation: views of its records, and stable keys in place
+/// of everything that means something in this process only. Also knows the way back from key to place. Owns
+/// nothing of the records; build it when nothing is recorded any more.
+class process_history {
+ public:
+  /// `sources`: code that the compiler counted or times, or null; `code`: its blocks, or null; `modules`: those of the
+  /// process if it is not this one, or null. All must live as long.
+  [[gnu::cold]] process_history(const finalize::collected_process& all, const core::site_table& sites,
+                  const core::code_source* sources = nullptr, const coverage::code_blocks* code = nullptr,
+                  const report::module_list* modules = nullptr)
+      : sites_(sites), code_(code), modules_(modules) {
+    functions_.resize(sites_.size());
+    for (const core::code_source* s = sources; s != nullptr; s = s->next)
+      for (std::uint32_t f = 0; s->what == core::code_source::kind::functions && f < s->function_count; ++f)
+        if (s->function_sites[f].site != 0 && s->function_sites[f].site < functions_.size())
+          functions_[s->function_sites[f].site] = s->function_sites[f].function;
+    if (code_ != nullptr) history_.code = code_->code();
+    history_.rank = all.rank;
+    history_.ranks = all.ranks;
+    history_.node = all.node;
+    history_.clock = {all.clock.origin, all.clock.ns_per_tick, all.clock.offset_ns};
+    history_.begin_ns = history_.clock(all.begin_ticks);
+    history_.end_ns = history_.clock(all.end_ticks);
+    if (all.in_part) {
+      history_.continued = all.epoch.continued;
+      history_.continues = all.epoch.continues;
+      history_.begin_ns = all.epoch.begin_ns;
+      history_.end_ns = all.epoch.end_ns;
+      history_.before_ns = all.epoch.before_ns;
+      history_.posted_before = all.epoch.posted_before;
+    }
+    add_blocks();
+    for (const finalize::collected_communicator& c : all.communicators)
+      history_.communicators.push_back({c.id, c.size, c.rank, c.inter, c.world});
+    for (const finalize::collected_location& l : all.locations) add_location(l);
+  }
+
+  const explain::rank_history& view() const noexcept { return history_; }
+  /// The same for who keeps it: then there is nothing left to view, names are still known.
+  explain::rank_history take_view() { return std::move(history_); }
+
+  /// Places of those of `keys` that this process knows. Reads debug information: milliseconds.
+  [[gnu::cold]] base::names names_of(const std::vector<core::stable_key>& keys) const {
+    base::names found;
+    report::symboliser symbols("libdw.so.1", modules_);
+    for (core::stable_key key : keys) {
+      if (const base::place* const lines = code_ != nullptr ? code_->find(key) : nullptr) found.add(key, *lines);
+      const std::uint32_t known = known_.find(key);
+      if (known == base::key_map::none) continue;
+      const meaning& m = meanings_[known];
+      found.add(key, m.calls != nullptr ? place_of_call(symbols, *m.calls, m.number) : place_of_block(symbols, m.number));
+    }
+    return found;
+  }
+  /// The regions and steps that have this name. Reads debug information if the compiler made functions regions.
+  [[gnu::cold]] std::vector<core::stable_key> blocks_called(const std::string& name) const {
+    std::vector<core::stable_key> found;
+    report::symboliser symbols("libdw.so.1", modules_);
+    for (std::uint32_t number = 1; number < sites_.size(); ++number)
+      if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
+    return found;
+  }
+  bool knows(core::stable_key key) const {
+    return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
+  }
+
+ private:
+  struct meaning {
+    const mpi::call_site_table* calls;  // null: a block
+    std::uint32_t number;                   // of the call site, or of the block
+  };
+
+  [[gnu::cold]] void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key stays
+    const auto fresh = static_cast<std::uint32_t>(meanings_.size());
+    if (known_.intern(key, fresh) == fresh) meanings_.push_back(m);
+  }
+
+  [[gnu::cold]] void add_blocks() {
+    history_.blocks.resize(sites_.size());
+    for (std::uint32_t number = 1; number < sites_.size(); ++number) {
+      history_.blocks[number] = sites_[number].key;
+      learn(sites_[number].key, {nullptr, number});
+    }
+  }
+
+  [[gnu::cold]] void add_location(const finalize::collected_location& from) {
+    explain::location_history location;
+    location.thread = static_cast<std::int32_t>(history_.locations.size());
+    if (from.sites != nullptr) {  // a thread that never called MPI synchronised with nobody
+      location.records = from.records;
+      location.steps = from.steps;
+      location.needs = from.needs;
+      location.order = from.order;
+      location.order_nodes = from.order_nodes;
+      location.call_overheads = from.call_overheads;
+      location.mark_overheads = from.mark_overheads;
+      location.dropped = from.lost_records + from.lost_steps - from.lost_before;
+      location.carried = from.carried;
+      for (std::uint32_t number = 0; number < from.sites->size(); ++number) {
+        location.call_sites.push_back(key_of_call(*from.sites, number));
+        learn(location.call_sites.back(), {from.sites, number});
+      }
+    }
+    history_.locations.push_back(std::move(location));
+  }
+
+  // Made of module and offset, of the call, and of the regions around it: the same on every rank.
+  [[gnu::cold]] core::stable_key key_of_call(const mpi::call_site_table& calls, std::uint32_t number) const {
+    const mpi::call_site& site = calls[number];
+    const report::module_offset code =
+        modules_ != nullptr ? modules_->offset_of(site.address) : report::module_offset_of(site.address);
+    core::stable_key key = core::combine(core::key_of(code.module), code.offset);
+    key = core::combine(key, static_cast<std::uint64_t>(site.call));
+    for (std::uint32_t level = 0; level < site.depth; ++level)
+      key = core::combine(key, sites_[calls.region(site, level)].key);
+    return key;
+  }
+
+  [[gnu::cold]] base::place place_of_call(report::symboliser& symbols, const mpi::call_site_table& calls,
+                              std::uint32_t number) const {
+    const mpi::call_site& site = calls[number];
+    std::string region;
+    for (std::uint32_t level = 0; level < site.depth; ++level) {
+      if (level != 0) region += '/';
+      region += name_of_site(symbols, calls.region(site, level));
+    }
+    return report::call_place(symbols.of_call(site.address), core::name_of(site.call), std::move(region));
+  }
+
+  // A function that the compiler made a region of is known by its address until somebody reads its name.
+  [[gnu::cold]] std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
+    if (number >= functions_.size() || functions_[number] == 0) return sites_[number].name;
+    const report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
+    return code.function.empty() ? std::string(sites_[number].name) : base::short_name(code.function);
+  }
+
+  [[gnu::cold]] base::place place_of_block(report::symboliser& symbols, std::uint32_t number) const {
+    const core::site_info& site = sites_[number];
+    base::place p;
+    p.name = site.name;
+    p.kind = site.kind == core::site_kind::step ? "step" : site.kind == core::site_kind::waiting ? "waiting" : "region";
+    p.file = site.file;
+    p.line = static_cast<int>(site.line);
+    if (number < functions_.size() && functions_[number] != 0) {
+      report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
+      p.name = name_of_site(symbols, number);
+      p.file = std::move(code.file);
+      p.line = code.line;
+      p.function = std::move(code.function);
+      p.module = std::move(code.module);
+      p.offset = code.offset;
+    }
+    return p;
+  }
+
+  const core::site_table& sites_;
+  const coverage::code_blocks* code_;
+  const report::module_list* modules_;
+  base::pod_vector<std::uintptr_t> functions_;  // by site number: what the compiler made a region of, or 0
+  explain::rank_history history_;
+  base::key_map known_;  // numbers in meanings_
+  base::pod_vector<meaning> meanings_;
+};
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

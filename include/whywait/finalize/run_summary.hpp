@@ -1,0 +1,149 @@
+#ifndef WHYWAIT_FINALIZE_RUN_SUMMARY_HPP
+#define WHYWAIT_FINALIZE_RUN_SUMMARY_HPP
+
+#include <whywait/base/units.hpp>
+#include <whywait/core/clock.hpp>
+#include <whywait/finalize/collect.hpp>
+#include <whywait/finalize/team.hpp>
+#include <whywait/record/location.hpp>
+#include <whywait/record/mismatch.hpp>
+#include <whywait/report/model.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+namespace detail {
+
+[[gnu::cold]] inline std::string library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  PMPI_Get_library_version(text, &length);
+  std::string version(text, static_cast<std::size_t>(length));
+  version.resize(std::min(version.find_first_of(",\n"), version.size()));
+  for (char& c : version)
+    if (c == '\t') c = ' ';
+  return version;
+}
+
+// The first mismatched pair of the lowest rank that has one, as a sentence.
+[[gnu::cold]] inline std::string first_mismatch(const mpi::state& process, const finalize::team& all) {
+  char text[300] = "";
+  for (const core::location_base* l = process.registry->locations; l != nullptr; l = l->next) {
+    const record::location& location = static_cast<const record::location&>(*l);
+    if (location.mismatched_ends != 0) record::describe(location.first_mismatch, process.registry->sites, text, sizeof text);
+  }
+  const int from = all.lowest_of(text[0] != '\0');
+  if (from < 0) return {};
+  all.broadcast(text, sizeof text, from);
+  return text;
+}
+
+// "64M", as it was asked for.
+[[gnu::cold]] inline std::string bytes_text(std::uint64_t bytes) {
+  return bytes % (1u << 20) == 0 ? std::to_string(bytes >> 20) + "M" : std::to_string(bytes);
+}
+
+}  // namespace detail
+
+/// Receives from any source whose sender was answered next: who does what is decided by who asks first.
+[[gnu::cold]] inline std::uint64_t answered_first_comers(const finalize::collected_location& l) {
+  std::uint64_t answered = 0;
+  std::int32_t asked = -1;
+  for (std::uint64_t i = 0; i < l.records.size(); ++i) {
+    const core::sync_record& r = l.records[i];
+    const bool sends = r.has(core::sync_flag::posts_send), takes = r.has(core::sync_flag::posts_receive);
+    if (sends == takes || r.peer < 0) continue;
+    if (sends) answered += r.peer == asked ? 1 : 0;
+    asked = takes && r.has(core::sync_flag::any_source) ? r.peer : -1;
+  }
+  return answered;
+}
+
+/// What this process adds up from epoch to epoch.
+struct run_so_far {
+  std::uint64_t first_comers = 0;  ///< answered
+  std::int64_t paused_ns = 0;      ///< all pauses
+  std::int64_t unseen_ns = 0;      ///< from the end of memory to that of the epoch
+};
+
+/// Facts about the run that the explanation does not know: complete on rank 0. `before`: up to now, of this rank.
+/// Collective.
+[[gnu::cold]] inline report::run_facts gather_facts(const mpi::state& process,
+                                                    const finalize::collected_process& all,
+                                                    const run_so_far& before, const finalize::team& team) {
+  struct {
+    std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several;
+  } counts = {all.calls,        all.lost_records + all.lost_steps, 0, all.first_closed_ticks != 0 ? 1u : 0u,
+              all.lost_orders, before.first_comers, __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) ? 1u : 0u};
+  for (const finalize::collected_location& l : all.locations) counts.mismatches += l.mismatched_ends;
+  team.all_reduce(&counts, 7, MPI_UINT64_T, MPI_SUM);
+  double worst_error_ns = all.clock.error_ns;
+  team.all_reduce(&worst_error_ns, 1, MPI_DOUBLE, MPI_MAX);
+  // when it was first, whether it is so to the end
+  double full_ns[2] = {all.first_closed_ticks != 0 ? all.clock(all.first_closed_ticks) - all.clock(all.begin_ticks) : 1e300,
+                       all.closed ? 0.0 : 1.0};
+  team.all_reduce(full_ns, 2, MPI_DOUBLE, MPI_MIN);
+
+  double longest_ns[2] = {all.clock(all.last_ticks) - all.clock(all.begin_ticks) - static_cast<double>(before.paused_ns),
+                          static_cast<double>(before.unseen_ns) + all.clock(all.last_ticks) - all.clock(all.end_ticks)};
+  team.all_reduce(longest_ns, 2, MPI_DOUBLE, MPI_MAX);
+
+  report::run_facts facts;
+  if (longest_ns[1] > 0 || process.failed) {  // else what was recorded is the run
+    facts.seconds = longest_ns[0] * 1e-9;
+    facts.unseen_seconds = longest_ns[1] * 1e-9;
+  }
+  facts.ranks = process.size;
+  facts.mpi = detail::library_version();
+  facts.mpi_calls = static_cast<std::int64_t>(counts.calls);
+  facts.dropped_events = static_cast<std::int64_t>(counts.lost);
+  facts.epochs = static_cast<std::int64_t>(process.schedule.epochs) + (process.running ? 0 : 1);
+  facts.first_comers = static_cast<std::int64_t>(counts.first_comers);
+  facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
+  facts.clock_error_seconds = worst_error_ns * 1e-9;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string text = *variable;
+    const std::size_t equals = text.find('=');
+    if (text.compare(0, 8, "WHYWAIT_") == 0 && equals != std::string::npos)
+      facts.settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  if (counts.full != 0)
+    facts.warnings.push_back("the memory for records was used up on " + std::to_string(counts.full) + " of " +
+                             std::to_string(process.size) + " ranks, first after " +
+                             base::duration(full_ns[0] * 1e-9) +
+                             (full_ns[1] < 1 ? ": later waits are not explained"
+                                             : ": waits from then until all ranks met are not explained") +
+                             "; give more than WHYWAIT_MEMORY=" +
+                             detail::bytes_text(process.registry->config.memory_bytes) +
+                             (counts.several != 0 ? ", for where several threads call MPI memory is used but once" : ""));
+  if (counts.unordered != 0)
+    facts.warnings.push_back("the memory for the order of paths (WHYWAIT_PATH=order) was used up: " +
+                             base::counted(static_cast<std::int64_t>(counts.unordered), "interval") +
+                             " between MPI calls have counts only; give more than WHYWAIT_MEMORY=" +
+                             detail::bytes_text(process.registry->config.memory_bytes));
+  const std::string mismatch = detail::first_mismatch(process, team);
+  if (counts.mismatches != 0)
+    facts.warnings.push_back(std::to_string(counts.mismatches) +
+                             (counts.mismatches == 1 ? " region does" : " regions do") +
+                             " not begin and end in pairs; the first: " + mismatch);
+  return facts;
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

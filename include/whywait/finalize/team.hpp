@@ -1,0 +1,254 @@
+#ifndef WHYWAIT_FINALIZE_TEAM_HPP
+#define WHYWAIT_FINALIZE_TEAM_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/mpi/failure.hpp>
+#include <whywait/mpi/mpi_header.hpp>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// Thrown on all ranks of a team together when one of them has failed. what(): "rank 3: std::bad_alloc".
+class peer_failed : public std::exception {
+ public:
+  peer_failed(MPI_Comm team, const mpi::failure& why) noexcept : why_(why), team_(team) {}
+  const char* what() const noexcept override { return why_.text; }
+  const mpi::failure& why() const noexcept { return why_; }
+  bool known_to(MPI_Comm team) const noexcept { return team_ == team; }
+
+ private:
+  mpi::failure why_;
+  MPI_Comm team_;
+};
+
+/// Ranks that analyse together, so that none of them waits for one that has failed. Each operation begins with an
+/// agreement, always the same small reduction; what follows it until the operation's next agreement is MPI alone, which
+/// no memory of ours can fail. So whoever fails anywhere takes part in the next agreement of the others, whatever they
+/// are about to do, and then all leave with peer_failed and nothing is under way. All members are collective over the
+/// communicator (tags 2, 3) if nothing else is said, PMPI calls only, from one thread.
+class team {
+ public:
+  using packet = base::pod_vector<unsigned char>;
+
+  /// `comm`: of nobody else, its errors return. `name`: this rank in MPI_COMM_WORLD, if it has another one here.
+  team(MPI_Comm comm, std::int32_t name = -1) noexcept : comm_(comm) {
+    PMPI_Comm_rank(comm, &rank_);
+    PMPI_Comm_size(comm, &size_);
+    name_ = name < 0 ? rank_ : name;
+  }
+
+  MPI_Comm comm() const noexcept { return comm_; }
+  std::int32_t rank() const noexcept { return rank_; }
+  std::int32_t size() const noexcept { return size_; }
+  std::int32_t name() const noexcept { return name_; }
+  /// What failed here, in words that can travel. Local.
+  mpi::failure failure_of(const std::exception& what) const noexcept { return mpi::failure::of(name_, what.what()); }
+
+  /// Runs `body` on all ranks: either all come to its end, or all throw peer_failed.
+  template <class Body>
+  void together(Body&& body) const {
+    try {
+      body();
+      agree();
+    } catch (const peer_failed& told) {
+      if (told.known_to(comm_)) throw;
+      throw peer_failed(comm_, compare(told.why()));  // of some of these ranks
+    } catch (const std::exception& problem) {
+      throw peer_failed(comm_, compare(failure_of(problem)));
+    }
+  }
+
+  /// Nobody has failed; returns the largest of all words.
+  [[gnu::cold]] std::int64_t agree(std::int64_t word = 0) const {
+    const mpi::failure first = compare({}, &word);
+    if (first) throw peer_failed(comm_, first);
+    return word;
+  }
+
+  /// The agreement itself: who has failed, the lowest rank if there are several; `word` becomes the largest of all. In
+  /// signed numbers, for which MPICH 4.0 takes unsigned ones in MPI_MAX.
+  [[gnu::cold]] mpi::failure compare(const mpi::failure& mine, std::int64_t* word = nullptr) const noexcept {
+    const std::int64_t own[2] = {mine ? size_ - rank_ : 0, word != nullptr ? *word : 0};
+    std::int64_t said[2] = {0, 0};
+    if (size_ == 1) return mine;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (PMPI_Iallreduce(own, said, 2, MPI_INT64_T, MPI_MAX, comm_, &request) != MPI_SUCCESS)
+      return mpi::failure::of(name_, "MPI cannot compare ranks");
+    // Gives the processor away after a while: more ranks than processors is common, and not every MPI yields.
+    int over = 0;
+    for (unsigned tries = 0; PMPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0; ++tries)
+      if (tries > 200) sched_yield();
+    if (word != nullptr) *word = said[1];
+    if (said[0] == 0) return {};
+    const int root = size_ - static_cast<int>(said[0]);
+    mpi::failure first = mine;
+    PMPI_Bcast(&first, static_cast<int>(sizeof first), MPI_BYTE, root, comm_);
+    return first;
+  }
+
+  /// The lowest rank of those that say so; -1: none.
+  std::int32_t lowest_of(bool here) const {
+    const std::int64_t distance = agree(here ? size_ - rank_ : 0);
+    return distance == 0 ? -1 : size_ - static_cast<std::int32_t>(distance);
+  }
+
+  /// MPI_Allreduce in place.
+  [[gnu::cold]] void all_reduce(void* values, int count, MPI_Datatype type, MPI_Op op) const {
+    agree();
+    PMPI_Allreduce(MPI_IN_PLACE, values, count, type, op, comm_);
+  }
+
+  /// The bytes of `from` become those of all.
+  [[gnu::cold]] void broadcast(void* bytes, std::uint64_t size, int from = 0) const {
+    agree();
+    for (std::uint64_t done = 0; done < size; done += round_bytes)
+      PMPI_Bcast(static_cast<unsigned char*>(bytes) + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE,
+                 from, comm_);
+  }
+
+  /// The vector or string of rank 0 becomes that of all.
+  template <class Container>
+  void share(Container& values) const {
+    const auto count = static_cast<std::uint64_t>(agree(rank_ == 0 ? static_cast<std::int64_t>(values.size()) : 0));
+    values.resize(static_cast<std::size_t>(count));
+    if (count != 0) broadcast(&values[0], count * sizeof values[0]);
+  }
+
+  /// take(data, size) on rank 0 for the bytes of each other rank that has any, in order. Rank 0 needs memory for those
+  /// of one rank.
+  template <class Take>
+  void gather(const void* bytes, std::uint64_t size, Take&& take) const {
+    run_gather(bytes, size, {&take, nullptr, &take_with<Take>});
+  }
+
+  /// Up a binomial tree to rank 0: pack() is what goes to the rank below, merge(data, size) takes what comes.
+  template <class Pack, class Merge>
+  void reduce(Pack&& pack, Merge&& merge) const {
+    auto both = std::make_pair(&pack, &merge);
+    using pointers = decltype(both);
+    run_reduce({&both, [](void* p) { return packet((*static_cast<pointers*>(p)->first)()); },
+                [](void* p, const unsigned char* data, std::size_t size) {
+                  (*static_cast<pointers*>(p)->second)(data, size);
+                }});
+  }
+
+  /// A message is received, or sent, in pieces of this size.
+  static constexpr std::uint64_t round_bytes = std::uint64_t{2} << 20;
+
+ private:
+  static constexpr int size_tag = 2, data_tag = 3;
+
+  // What gives and takes packets, so that the operations are compiled once.
+  struct handler {
+    void* self;
+    packet (*pack)(void*);
+    void (*take)(void*, const unsigned char*, std::size_t);
+  };
+  template <class Take>
+  static void take_with(void* take, const unsigned char* data, std::size_t size) {
+    (*static_cast<std::remove_reference_t<Take>*>(take))(data, size);
+  }
+
+  [[gnu::cold]] void run_gather(const void* bytes, std::uint64_t size, const handler& all) const {
+    base::pod_vector<std::uint64_t> sizes(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
+    receiving from(*this, all, rank_ == 0 && size_ > 1);
+    agree();
+    PMPI_Gather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, 0, comm_);
+    if (rank_ != 0) return send(0, bytes, size);
+    for (int peer = 1; peer < size_; ++peer) from.take(peer, sizes[static_cast<std::size_t>(peer)]);
+    from.finish();
+  }
+
+  [[gnu::cold]] void run_reduce(const handler& all) const {
+    receiving from(*this, all, size_ > 1);
+    agree();
+    for (std::int64_t step = 1; step < size_; step *= 2) {
+      std::uint64_t bytes = 0;
+      if (rank_ % (2 * step) == step) {
+        const packet data = from.pack();
+        bytes = data.size();
+        PMPI_Send(&bytes, 1, MPI_UINT64_T, static_cast<int>(rank_ - step), size_tag, comm_);
+        send(static_cast<int>(rank_ - step), data.data(), bytes);
+        break;
+      }
+      if (rank_ + step >= size_) continue;
+      PMPI_Recv(&bytes, 1, MPI_UINT64_T, static_cast<int>(rank_ + step), size_tag, comm_, MPI_STATUS_IGNORE);
+      from.take(static_cast<int>(rank_ + step), bytes);
+    }
+    from.finish();
+    agree();  // nobody goes on from half a sum
+  }
+
+  // Receives what others are already sending. Once something has failed here the rest is received and dropped, for
+  // which there is room from the beginning (its pages are not touched before).
+  class receiving {
+   public:
+    receiving(const team& all, const handler& calls, bool any)
+        : all_(all), calls_(calls), dropped_(any ? new unsigned char[round_bytes] : nullptr) {}
+
+    void take(int peer, std::uint64_t size) {
+      if (size == 0) return;
+      unsigned char* to = nullptr;
+      attempt([&] {
+        data_.resize(static_cast<std::size_t>(size));
+        to = data_.data();
+      });
+      for (std::uint64_t done = 0; done < size; done += round_bytes)
+        PMPI_Recv(to != nullptr ? to + done : dropped_.get(), static_cast<int>(std::min(size - done, round_bytes)),
+                  MPI_BYTE, peer, data_tag, all_.comm_, MPI_STATUS_IGNORE);
+      attempt([&] { calls_.take(calls_.self, to, static_cast<std::size_t>(size)); });
+    }
+    packet pack() {
+      packet data;
+      attempt([&] { data = calls_.pack(calls_.self); });
+      return data;
+    }
+    void finish() const {
+      if (problem_ != nullptr) std::rethrow_exception(problem_);
+    }
+
+   private:
+    template <class Function>
+    void attempt(Function&& function) {
+      if (problem_ != nullptr) return;
+      try {
+        function();
+      } catch (const std::exception&) {
+        problem_ = std::current_exception();
+      }
+    }
+
+    const team& all_;
+    const handler& calls_;
+    std::unique_ptr<unsigned char[]> dropped_;
+    packet data_;
+    std::exception_ptr problem_;
+  };
+
+  void send(int to, const void* bytes, std::uint64_t size) const {
+    for (std::uint64_t done = 0; done < size; done += round_bytes)
+      PMPI_Send(static_cast<const unsigned char*>(bytes) + done, static_cast<int>(std::min(size - done, round_bytes)),
+                MPI_BYTE, to, data_tag, comm_);
+  }
+
+  MPI_Comm comm_;
+  int rank_ = 0, size_ = 1;
+  std::int32_t name_ = 0;
+};
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif

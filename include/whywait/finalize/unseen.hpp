@@ -1,0 +1,100 @@
+#ifndef WHYWAIT_FINALIZE_UNSEEN_HPP
+#define WHYWAIT_FINALIZE_UNSEEN_HPP
+
+#include <whywait/base/places.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/core/site.hpp>
+#include <whywait/core/stable_key.hpp>
+#include <whywait/core/sync_record.hpp>
+#include <whywait/finalize/collected.hpp>
+#include <whywait/finalize/team.hpp>
+#include <whywait/report/thread_end.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// What one marked block did for which there was no memory: no waits are known of that time, but sums.
+struct unseen_block {
+  core::stable_key key;
+  std::int64_t visits, ns, work;
+};
+
+namespace detail {
+/// Adds up those of one key and sorts by key.
+[[gnu::cold]] inline void add_up(base::pod_vector<unseen_block>& all) {
+  base::small_stable_sort(all, [](const unseen_block& a, const unseen_block& b) { return a.key < b.key; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i != all.size(); ++i) {
+    if (kept != 0 && all[kept - 1].key == all[i].key) {
+      all[kept - 1].visits += all[i].visits;
+      all[kept - 1].ns += all[i].ns;
+      all[kept - 1].work += all[i].work;
+    } else {
+      all[kept++] = all[i];
+    }
+  }
+  all.resize(kept);
+}
+}  // namespace detail
+
+/// The sums of all ranks and threads, most time first, the 32 largest, on rank 0. Collective; one agreement if there was
+/// memory for everything.
+[[gnu::cold]] inline base::pod_vector<unseen_block> gather_unseen(const finalize::collected_process& own,
+                                                                    const core::site_table& sites, const finalize::team& all) {
+  constexpr std::size_t most = 32;
+  base::pod_vector<unseen_block> found;
+  for (const finalize::collected_location& l : own.locations)
+    for (std::uint32_t site = 1; l.folded != nullptr && site < sites.size(); ++site) {
+      const core::path_step& sum = l.folded[site];
+      if (sum.visits == 0 && sum.ticks == 0) continue;
+      found.push_back({sites[site].key, static_cast<std::int64_t>(sum.visits),
+                       static_cast<std::int64_t>(static_cast<double>(sum.ticks) * own.clock.ns_per_tick),
+                       static_cast<std::int64_t>(sum.work)});
+    }
+  if (all.lowest_of(!found.empty()) < 0) return found;
+  detail::add_up(found);
+  all.reduce(
+      [&] {
+        const auto* const bytes = reinterpret_cast<const unsigned char*>(found.data());
+        return finalize::team::packet(bytes, bytes + found.size() * sizeof(unseen_block));
+      },
+      [&](const unsigned char* data, std::size_t size) {
+        const std::size_t before = found.size();
+        found.resize(before + size / sizeof(unseen_block));
+        std::memcpy(&found[before], data, size);
+        detail::add_up(found);
+      });
+  base::small_stable_sort(found, [](const unseen_block& a, const unseen_block& b) {
+    return a.ns != b.ns ? a.ns > b.ns : a.visits > b.visits;
+  });
+  found.resize(std::min(found.size(), most));
+  return found;
+}
+
+/// The same with their names, for the report.
+[[gnu::cold]] inline std::vector<report::place_total> named(const base::pod_vector<unseen_block>& found,
+                                                            const base::names& names) {
+  std::vector<report::place_total> out;
+  for (const unseen_block& b : found)
+    if (const base::place* const where = names.find(b.key))
+      out.push_back({*where, b.visits, static_cast<double>(b.ns) * 1e-9, b.work});
+  return out;
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

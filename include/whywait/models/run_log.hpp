@@ -1,0 +1,118 @@
+#ifndef WHYWAIT_MODELS_RUN_LOG_HPP
+#define WHYWAIT_MODELS_RUN_LOG_HPP
+
+#include <whywait/models/error.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace models {
+
+/// Time in one named block during one activity.
+struct block_time {
+  std::uint32_t block = 0;  ///< in run_log::blocks
+  double seconds = 0.0;
+};
+
+/// A task instance: computation up to a synchronising call, then the call itself without its waiting.
+struct activity {
+  std::uint32_t label = 0;              ///< in run_log::labels: what code, by what call it ends
+  double work_seconds = 0.0;            ///< before the call
+  double call_seconds = 0.0;            ///< in the call, waiting for others excluded
+  std::vector<block_time> blocks = {};  ///< parts of the work; the rest has no name
+  double wake_seconds = 0.0;            ///< how late the call noticed that it could go on, after waiting
+  double waited_seconds = 0.0;          ///< so long; who waits less is late by less
+};
+
+/// A place in the log: activity `index` of line `line`.
+struct place {
+  std::uint32_t line = 0;
+  std::uint32_t index = 0;
+};
+
+/// A message leaves when the call of `from` begins; the call of `to` cannot end before it is there. A message with
+/// `rendezvous` does not leave before the call of `posted` has begun, and the call of `done` cannot end before it has
+/// arrived.
+struct message_edge {
+  place from, to;
+  double bytes = 0.0;
+  double seconds = 0.0;      ///< from leaving to arrival, without waiting
+  bool rendezvous = false;   ///< too large to be buffered, or synchronous
+  place posted = {}, done = {};  ///< the calls that post the receive and complete the send; with rendezvous only
+};
+
+/// A collective: the calls of `out` cannot end before all calls of `in` have begun and `seconds` have passed.
+struct sync_edge {
+  std::uint32_t label = 0;  ///< in run_log::labels
+  std::vector<place> in, out;
+  double seconds = 0.0;
+  bool prefix = false;  ///< a scan: the i-th of `out` needs only the first i of `in`, which are the same places
+};
+
+/// What a run did, waiting excluded: the input of replay, algebra and learning. A line is what one thread of one
+/// rank did, in order. Plain data: write it by hand, or see records.hpp.
+struct run_log {
+  std::vector<std::string> labels;
+  std::vector<std::string> blocks;
+  std::vector<std::vector<activity>> lines;
+  std::vector<message_edge> messages;
+  std::vector<sync_edge> syncs;
+  std::vector<std::int32_t> ranks;  ///< of each line; empty: line i is rank i
+  std::string open;                 ///< why the program would do other things at other times; empty: it would not
+  double measured_seconds = 0.0;    ///< what the run really took; 0: unknown
+  std::vector<std::string> doubts;  ///< what was dropped or not understood while the log was made
+
+  std::uint32_t label(const std::string& name) { return index_of(labels, name); }
+  std::uint32_t block(const std::string& name) { return index_of(blocks, name); }
+
+  /// Appends an activity to a line and says where it stands.
+  [[gnu::cold]] place add(std::uint32_t line, activity a) {
+    if (line >= lines.size()) lines.resize(line + 1);
+    lines[line].push_back(std::move(a));
+    return {line, static_cast<std::uint32_t>(lines[line].size() - 1)};
+  }
+
+  /// Throws P022 for places that do not exist and times that are not finite numbers of at least 0.
+  [[gnu::cold]] void check() const {
+    auto good = [](double t) { return t >= 0.0 && std::isfinite(t); };
+    for (const auto& line : lines)
+      for (const activity& a : line) {
+        bool fine = good(a.work_seconds) && good(a.call_seconds) && good(a.wake_seconds) && good(a.waited_seconds) &&
+                    a.label < labels.size();
+        for (const block_time& b : a.blocks) fine = fine && good(b.seconds) && b.block < blocks.size();
+        if (!fine) throw prediction_error(fault::log, "an activity has a negative time or an unknown label or block");
+      }
+    auto exists = [&](const place& p) { return p.line < lines.size() && p.index < lines[p.line].size(); };
+    for (const message_edge& m : messages)
+      if (!exists(m.from) || !exists(m.to) || !good(m.seconds) || !good(m.bytes) ||
+          (m.rendezvous && (!exists(m.posted) || !exists(m.done))))
+        throw prediction_error(fault::log,
+                               "a message from or to an activity that does not exist, or with a negative time");
+    for (const sync_edge& s : syncs) {
+      bool fine = good(s.seconds) && s.label < labels.size() && (!s.prefix || s.in.size() == s.out.size());
+      for (const auto* side : {&s.in, &s.out})
+        for (const place& p : *side) fine = fine && exists(p);
+      if (!fine)
+        throw prediction_error(fault::log, "a collective of activities that do not exist, or with a negative time");
+    }
+  }
+
+ private:
+  [[gnu::cold]] static std::uint32_t index_of(std::vector<std::string>& names, const std::string& name) {
+    for (std::size_t i = 0; i != names.size(); ++i)
+      if (names[i] == name) return static_cast<std::uint32_t>(i);
+    names.push_back(name);
+    return static_cast<std::uint32_t>(names.size() - 1);
+  }
+};
+
+}  // namespace models
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,328 @@
+#ifndef WHYWAIT_MPI_CALL_HPP
+#define WHYWAIT_MPI_CALL_HPP
+
+#include <whywait/core/clock.hpp>
+#include <whywait/core/sync_record.hpp>
+#include <whywait/coverage/counters/source.hpp>
+#include <whywait/mpi/process_state.hpp>
+
+#include <stdint.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+namespace flag = core::sync_flag;
+
+/// Who called a wrapper: return address, and the wrapper's own stack frame.
+struct caller {
+  const void* address;
+  const void* frame;
+};
+
+/// What a wrapper passes on, for the roles that are rare and take long: they are compiled once for all their calls.
+class passed_call {
+ public:
+  template <class Pass>
+  explicit passed_call(Pass& pass) noexcept : pass_(&pass), run_([](void* p) { return (*static_cast<Pass*>(p))(); }) {}
+  int operator()() const { return run_(pass_); }
+
+ private:
+  void* pass_;
+  int (*run_)(void*);
+};
+
+/// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
+/// after MPI_Finalize, recording off, or made inside another MPI call: error handlers, user operations,
+/// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record.
+class call {
+ public:
+  __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
+      : thread_(recording_thread()), from_(from.address), what_(what) {
+    if (__builtin_expect(thread_ == nullptr, 0)) return;
+    if (__builtin_expect(thread_->open.frame != nullptr, 0) && is_inside(thread_->open, from.frame)) {
+      thread_ = nullptr;
+      return;
+    }
+    thread_->open.frame = from.frame;
+    thread_->open.address = from.address;
+    thread_->open.call = what;
+    const uint64_t turn = ++thread_->calls[static_cast<size_t>(what)];
+    if (__builtin_expect(turn % self_timing::every == 0, 0)) entered_ = begin_timing(turn);
+  }
+  __attribute__((always_inline)) ~call() {
+    if (__builtin_expect(thread_ == nullptr, 0)) return;
+    if (__builtin_expect(open_, 0)) leave_late(*thread_, begin_, what_, from_);  // an error handler threw
+    thread_->open.frame = nullptr;
+    if (__builtin_expect(entered_ != 0, 0))
+      time_itself(*thread_, what_, entered_, begin_, open_ ? 0 : given_, begin_ + duration_);
+  }
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+
+  explicit operator bool() const noexcept { return thread_ != nullptr; }
+  thread_state& thread() const noexcept { return *thread_; }
+  state& process() const noexcept { return *thread_->process; }
+  record::location& where() const noexcept { return *thread_->location; }
+  /// Whether other threads may post at the same time: then ordinal and posting are under process().lock.
+  bool several() const noexcept { return __atomic_load_n(&process().several, __ATOMIC_RELAXED); }
+
+  /// Reads the clock and closes the path segment. Makes room for the first record.
+  __attribute__((always_inline)) void begin() noexcept {
+    open_ = true;
+    begin_ = core::cycle_clock::now();
+    thread_->open.begin = begin_;
+    record::location& here = where();
+    if (!here.path.close_if_outside(begin_) || __builtin_expect(process().registry->sources != nullptr, 0))
+      pause_until(close_segment(*thread_, begin_));
+    if (__builtin_expect(process().closed, 0)) return;
+    steps_ = static_cast<uint32_t>(here.steps.size());
+    place_ = here.syncs.claim_at_once();
+    if (__builtin_expect(place_ == nullptr, 0)) {
+      pause_until(fresh_chunk(here));
+      place_ = here.syncs.claim_at_once();
+    }
+    if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
+  }
+
+  /// What the call is about, for who reads it while it lasts: whom it may be waiting for.
+  __attribute__((always_inline)) void about(uint64_t comm, int peer, int tag) noexcept {
+    thread_->open.comm = comm;
+    thread_->open.peer = peer;
+    thread_->open.tag = tag;
+  }
+
+  /// Reads the clock; from here on time belongs to the program again.
+  __attribute__((always_inline)) void leave() noexcept {
+    open_ = false;
+    const uint64_t now = core::cycle_clock::now();
+    duration_ = now - begin_;
+    where().path.resume(now);
+    site_ = thread_->sites.count(from_, what_, where().path, duration_);
+  }
+
+  /// A call that is told from the clock only once it is known to matter: successful polls.
+  void happened_now() noexcept {
+    begin();
+    if (__builtin_expect(entered_ != 0, 0)) entered_ = given_ = begin_;  // what was before is MPI's as well
+    leave_at_once();
+  }
+
+  /// Index that the next stored record will have.
+  uint32_t next_index() const noexcept { return static_cast<uint32_t>(where().syncs.size()); }
+
+  /// Makes the next record, common facts filled in; `finish` publishes it. Null if there is no memory, or if
+  /// there was none before. `posting`: the ordinal taken for it, or 0.
+  __attribute__((always_inline)) core::sync_record* store(unsigned flags, uint32_t posting) noexcept {
+    core::sync_record* r = place_;
+    if (__builtin_expect(r == nullptr, 0)) {
+      r = claim_again(*thread_, begin_, posting);
+      if (r == nullptr) return nullptr;
+    }
+    r->begin = alone(begin_);
+    r->duration = alone(duration_);
+    r->bytes = 0;
+    r->overhead = alone(overhead_);
+    r->site = alone(site_);
+    r->steps = alone(steps_);
+    r->posting = posting;
+    r->completion = 0;
+    r->completed_by = 0;
+    r->peer = -1;
+    r->tag = -1;
+    r->comm = 0;
+    r->call = what_;
+    r->flags = static_cast<uint16_t>(flags);
+    return r;
+  }
+  __attribute__((always_inline)) void finish() noexcept {
+    where().syncs.publish();
+    place_ = nullptr;
+    overhead_ = 0;
+  }
+  /// A posting that is its own completion (blocking calls).
+  __attribute__((always_inline)) void finish_completed(core::sync_record* r) noexcept {
+    r->completion = next_index();
+    r->completed_by = where().index;
+    r->flags = static_cast<uint16_t>(r->flags | flag::complete);
+    finish();
+  }
+
+  /// What a call that MPI refused leaves: time spent, no message.
+  void refuse() noexcept {
+    if (core::sync_record* r = store(flag::failed, 0)) finish_completed(r);
+  }
+
+  uint64_t begun_at() const noexcept { return begin_; }
+  /// Number of its call site, once it has left.
+  uint32_t site() const noexcept { return site_; }
+  uint64_t duration() const noexcept { return duration_; }
+  void duration(uint64_t ticks) noexcept { duration_ = ticks; }
+
+ private:
+  // Whether the open call is still on the stack: an error handler may have left it by longjmp. Then its frame is
+  // not above this one, or somebody has written over its return address.
+  static bool is_inside(const open_call& outer, const void* frame) noexcept {
+    if (reinterpret_cast<uintptr_t>(outer.frame) <= reinterpret_cast<uintptr_t>(frame)) return false;
+#if defined(__x86_64__)
+    return *(static_cast<const void* const volatile*>(outer.frame) + 1) == outer.address;
+#else
+    return true;
+#endif
+  }
+
+  void leave_at_once() noexcept {
+    open_ = false;
+    duration_ = 0;
+    where().path.resume(begin_);
+    site_ = thread_->sites.count(from_, what_, where().path, 0);
+  }
+
+  // The kernel maps memory now and then: that pause is no time of the program, nor of MPI.
+  void pause_until(uint64_t now) noexcept {
+    if (__builtin_expect(now == 0, 1)) return;
+    const uint64_t pause = overhead_ + (now - begin_);
+    overhead_ = pause < ~uint32_t(0) ? static_cast<uint32_t>(pause) : ~uint32_t(0);
+    if (entered_ != 0) entered_ += now - begin_;
+    begin_ = now;
+    thread_->open.begin = now;
+  }
+
+  // A field in a register of its own: else g++ fetches neighbours with one load, which has to wait until the stores
+  // that have just written them are through (about 5 ns).
+  template <class Number>
+  static __attribute__((always_inline)) Number alone(Number field) noexcept {
+    __asm__("" : "+r"(field));
+    return field;
+  }
+
+  // Static, and what they need by value: else every field of every call would have to stay in memory.
+
+  // Hands the segment over. Returns the time if that took a fresh chunk, else 0.
+  static __attribute__((noinline)) uint64_t close_segment(thread_state& thread, uint64_t now) noexcept {
+    record::location& here = *thread.location;
+    state& process = *thread.process;
+    bool paused = false;
+    if (__builtin_expect(process.closed, 0)) {
+      here.path.close(now, [&thread](const core::path_step& step) { fold(thread, step); });
+      return 0;
+    }
+    const auto keep = [&](const core::path_step& step) noexcept {
+      core::path_step* place = here.steps.claim_at_once();
+      if (__builtin_expect(place == nullptr, 0)) {
+        place = here.steps.claim();
+        paused = true;
+      }
+      if (place != nullptr) {
+        place->block = step.block;  // each alone: a copy of the whole would first be put together on the stack
+        place->within = step.within;
+        place->visits = step.visits;
+        place->ticks = step.ticks;
+        place->work = step.work;
+        here.steps.publish();
+      } else {
+        fold(thread, step);
+      }
+    };
+    here.path.close(now, keep);
+    if (__builtin_expect(process.registry->sources != nullptr, 0)) {
+      collect_code(*process.registry, keep);
+      paused = true;
+    }
+    if (__builtin_expect(here.steps.dropped() != 0, 0)) process.close(now, process.last_posting);
+    return paused ? core::cycle_clock::now() : 0;
+  }
+
+  // Blocks that the compiler counts. Reading them is no time of the program.
+  template <class Keep>
+  static __attribute__((noinline)) void collect_code(core::registry& registry, const Keep& keep) noexcept {
+    coverage::collect(registry, {const_cast<void*>(static_cast<const void*>(&keep)),
+                                         [](void* self, const core::path_step& step) noexcept {
+                                           (*static_cast<const Keep*>(self))(step);
+                                         }});
+  }
+
+  static __attribute__((noinline, cold)) uint64_t begin_timing(uint64_t turn) noexcept {
+    return self_timing::wanted(turn) ? core::cycle_clock::now() : 0;
+  }
+  static __attribute__((noinline, cold)) uint64_t read_clock() noexcept { return core::cycle_clock::now(); }
+
+  // One of many calls. Its record says what the four readings took that others do without.
+  static __attribute__((noinline, cold)) void time_itself(thread_state& thread, core::mpi_call what, uint64_t entered,
+                                                          uint64_t begin, uint64_t given, uint64_t leave) noexcept {
+    const uint64_t now = core::cycle_clock::now();
+    if (given == 0) return;  // it left no record, or an error handler threw
+    const uint64_t usual = thread.timing.last_reading(what), reading = core::cycle_clock::now() - now;
+    thread.timing.note(what, begin - entered, given - begin, now - leave, reading);
+    auto& records = thread.location->syncs;
+    const uint64_t stored = records.size();
+    if (stored == 0 || records[stored - 1].begin != begin) return;
+    uint32_t& overhead = records[stored - 1].overhead;
+    const uint64_t more = overhead + 4 * (usual != 0 && usual < reading ? usual : reading);
+    overhead = more < ~uint32_t(0) ? static_cast<uint32_t>(more) : ~uint32_t(0);
+  }
+
+  static __attribute__((noinline, cold)) uint64_t fresh_chunk(record::location& here) noexcept {
+    here.syncs.claim();
+    return core::cycle_clock::now();
+  }
+
+  static __attribute__((noinline, cold)) void leave_late(thread_state& thread, uint64_t begin, core::mpi_call what,
+                                                         const void* from) noexcept {
+    const uint64_t now = core::cycle_clock::now();
+    thread.location->path.resume(now);
+    thread.sites.count(from, what, thread.location->path, now - begin);
+  }
+
+  // Without memory for order only sums are kept.
+  static __attribute__((noinline, cold)) void fold(thread_state& thread, const core::path_step& step) noexcept {
+    ++thread.lost_steps;
+    if (step.block >= core::site_table::capacity) return;  // code that the compiler counts
+    if (thread.folded == nullptr) {
+      thread.folded = static_cast<core::path_step*>(
+          core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
+      thread.process->registry->kept.keep_by_site(thread.folded, 0, sizeof(core::path_step));
+    }
+    if (thread.folded == nullptr) return;
+    core::path_step& sum = thread.folded[step.block];
+    sum.block = step.block;
+    sum.within = step.within;
+    sum.visits += step.visits;
+    sum.ticks += step.ticks;
+    sum.work += step.work;
+  }
+
+  static __attribute__((noinline, cold)) core::sync_record* claim_again(thread_state& thread, uint64_t begin,
+                                                                        uint32_t posting) noexcept {
+    state& process = *thread.process;
+    if (!process.closed) {
+      if (core::sync_record* const place = thread.location->syncs.claim()) return place;
+      process.close(begin, posting != 0 ? posting - 1 : process.last_posting);
+    }
+    ++thread.lost_records;
+    return nullptr;
+  }
+
+  thread_state* thread_;
+  core::sync_record* place_ = nullptr;
+  uint64_t begin_ = 0;
+  uint64_t duration_ = 0;
+  uint64_t entered_ = 0;  // of a call that times itself: first instruction,
+  uint64_t given_ = 0;    // and when MPI had it
+  const void* const from_;
+  uint32_t site_ = 0;
+  uint32_t steps_ = 0;
+  uint32_t overhead_ = 0;
+  const core::mpi_call what_;
+  bool open_ = false;  // between begin and leave
+};
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

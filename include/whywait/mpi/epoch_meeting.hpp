@@ -1,0 +1,112 @@
+#ifndef WHYWAIT_MPI_EPOCH_MEETING_HPP
+#define WHYWAIT_MPI_EPOCH_MEETING_HPP
+
+#include <whywait/core/clock.hpp>
+#include <whywait/coverage/counters/source.hpp>
+#include <whywait/data/marks/reading.hpp>
+#include <whywait/mpi/process_state.hpp>
+#include <whywait/record/kept_details.hpp>
+
+#include <stdint.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// Epochs: where all processes meet, what was recorded before may be explained and its memory used again.
+
+/// Whether an operation over all ranks, to which everybody gives data and which gives everybody some of all data, is
+/// over only when all have come: as every process knows of itself. (Of the others each knows only its own counts.)
+constexpr bool meets_all(core::mpi_call what) noexcept {
+  using core::mpi_call;
+  return what == mpi_call::Barrier || what == mpi_call::Allreduce || what == mpi_call::Allgather ||
+         what == mpi_call::Alltoall || what == mpi_call::Reduce_scatter_block;
+}
+
+namespace detail {
+
+/// The part of the memory that records take, in millionths.
+inline uint32_t fullness(const state& process) noexcept {
+  uint64_t used = 0, ordered = 0;
+  for (const core::location_base* l = __atomic_load_n(&process.registry->locations, __ATOMIC_ACQUIRE); l != nullptr;
+       l = l->next) {
+    const record::location& at = static_cast<const record::location&>(*l);
+    used += at.syncs.size() * sizeof(core::sync_record) + at.steps.size() * sizeof(core::path_step) +
+            at.needs.size() * sizeof(int32_t);
+    if (const record::kept_details* const more = record::kept_details::of(at))
+      if (more->ordered) ordered += more->order.used_bytes();
+  }
+  const auto part = [](uint64_t bytes, uint64_t limit) { return limit == 0 ? 0 : bytes * 1000000 / limit; };
+  const uint64_t a = part(used, process.registry->memory.limit());
+  const uint64_t b = part(ordered, process.registry->order_memory.limit()), c = data::fullness(*process.registry);
+  const uint64_t most = a > b ? a : b;
+  return static_cast<uint32_t>(most > c ? most : c);
+}
+
+/// After a pause: the program's time goes on. What the explanation ran is no part of the program.
+inline void go_on(thread_state& thread) noexcept {
+  core::registry& registry = *thread.process->registry;
+  if (registry.sources != nullptr)
+    coverage::collect(registry, {nullptr, [](void*, const core::path_step&) noexcept {}});
+  thread.location->path.resume(core::cycle_clock::now());
+}
+
+/// All processes are in the call that ended at `at.leave`: compares their memory and ends the epoch if it is time.
+__attribute__((noinline, cold)) inline void end_epoch(thread_state& thread, const meeting_point& at, bool now) noexcept {
+  state& process = *thread.process;
+  // Several threads: another one may be inside a call, so that its records cannot be taken from it.
+  uint32_t all[3] = {fullness(process), process.closed ? 1u : 0u,
+                     __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) || process.hook.on_epoch == nullptr ? 1u : 0u};
+  PMPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_UINT32_T, MPI_MAX, process.tool_comm);
+  const bool possible = all[2] == 0;
+  const bool ends = process.schedule.ends(possible ? all[0] : 0, possible && (all[1] != 0 || now));
+  record::location& here = *thread.location;
+  if (ends && process.hook.on_epoch(process, thread, at)) return go_on(thread);
+  if (here.syncs.size() != 0) {  // a short pause: belongs to the call
+    core::sync_record& last = here.syncs[here.syncs.size() - 1];
+    if (last.begin == at.begin) last.duration = core::cycle_clock::now() - at.begin;
+  }
+  here.path.resume(core::cycle_clock::now());
+}
+
+/// Carries the records `kept[0..count)` of a location over into the next epoch: they become its first. All its others
+/// are forgotten, only their blocks' sums stay (for the last words of a program that does not come to its end).
+inline void begin_records_anew(thread_state& thread, const core::sync_record* kept, uint64_t count) noexcept {
+  record::location& here = *thread.location;
+  const auto steps = here.steps.view();
+  if (thread.earlier == nullptr && steps.size() != 0) {
+    thread.earlier = static_cast<core::path_step*>(
+        core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
+    thread.process->registry->kept.keep_by_site(thread.earlier, 0, sizeof(core::path_step));
+  }
+  for (uint64_t i = 0; thread.earlier != nullptr && i < steps.size(); ++i) {
+    const core::path_step& step = steps[i];
+    if (step.block >= core::site_table::capacity) continue;  // code that the compiler counts
+    core::path_step& sum = thread.earlier[step.block];
+    sum.block = step.block;
+    sum.within = step.within;
+    sum.visits += step.visits;
+    sum.ticks += step.ticks;
+    sum.work += step.work;
+  }
+  here.steps.rewind();
+  here.needs.rewind();
+  here.syncs.rewind();
+  for (uint64_t i = 0; i < count; ++i) here.syncs.push(kept[i]);
+  if (record::kept_details* const more = record::kept_details::of(here))
+    if (more->ordered) more->order.rewind(here);
+  thread.carried = here.syncs.size();
+  thread.lost_before = thread.lost_records + thread.lost_steps;
+}
+
+}  // namespace detail
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

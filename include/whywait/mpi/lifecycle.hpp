@@ -1,0 +1,197 @@
+#ifndef WHYWAIT_MPI_LIFECYCLE_HPP
+#define WHYWAIT_MPI_LIFECYCLE_HPP
+
+#include <whywait/mpi/argument_facts.hpp>
+#include <whywait/mpi/calibration.hpp>
+#include <whywait/mpi/call.hpp>
+#include <whywait/mpi/end_hooks.hpp>
+
+#include <new>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// From MPI_Init to MPI_Finalize. Recording lies strictly between them.
+
+namespace detail {
+
+/// Handles that MPI gives to many requests at once: those of operations that are complete when they are
+/// posted (Open MPI: one for all; MPICH: one for each kind). Found by trying, on the tool's communicator.
+inline void find_shared_handles(state& process) noexcept {
+  int nothing = 0;
+  const auto note = [&](MPI_Request a, MPI_Request b) {
+    const bool room = process.shared_handle_count < sizeof process.shared_handles / sizeof process.shared_handles[0];
+    if (a == b && a != MPI_REQUEST_NULL && room && !process.is_shared(bits_of(a)))
+      process.shared_handles[process.shared_handle_count++] = bits_of(a);
+  };
+  const auto try_twice = [&](auto&& post) {
+    MPI_Request pair[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    post(&pair[0]);
+    post(&pair[1]);
+    note(pair[0], pair[1]);
+    PMPI_Waitall(2, pair, MPI_STATUSES_IGNORE);
+  };
+  try_twice([&](MPI_Request* r) { PMPI_Isend(&nothing, 1, MPI_INT, MPI_PROC_NULL, 1, process.tool_comm, r); });
+  try_twice([&](MPI_Request* r) { PMPI_Irecv(&nothing, 1, MPI_INT, MPI_PROC_NULL, 1, process.tool_comm, r); });
+}
+
+/// The state of the process, or null if it cannot be had.
+inline state* make_state(core::registry* registry) noexcept {
+  pthread_mutex_lock(&registry->mutex);
+  state* known = static_cast<state*>(registry->extension[0]);
+  if (known == nullptr) {
+    if (void* pages = core::map_pages(sizeof(state), true)) {
+      registry->kept.keep(pages, sizeof(state));
+      known = new (pages) state();
+      known->layout = sizeof(state);
+      known->registry = registry;
+      known->tool_comm = MPI_COMM_NULL;
+      if (known->requests.open() && known->messages.open() && known->communicators.open(&registry->kept))
+        __atomic_store_n(&registry->extension[0], static_cast<void*>(known), __ATOMIC_RELEASE);
+      else
+        known = nullptr;
+    }
+  } else if (known->layout != sizeof(state)) {
+    known = nullptr;  // another version of whywait watches this process
+  }
+  pthread_mutex_unlock(&registry->mutex);
+  return known;
+}
+
+/// What a reader of the file that outlives this process needs to put it together with the other ranks'. Collective.
+inline void join_job(state& process) noexcept {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  uint64_t job = core::combine(static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec),
+                               core::combine(core::boot_key(), static_cast<uint64_t>(getpid())));
+  PMPI_Bcast(&job, 1, MPI_UINT64_T, 0, process.tool_comm);
+  core::kept_file& kept = process.registry->kept;
+  core::kept_header* const header = kept.header();
+  if (header == nullptr) return;
+  header->layout[2] = layout_of_facts();
+  header->room[0] = reinterpret_cast<uintptr_t>(static_cast<process_facts*>(&process));
+  header->rank = process.rank;
+  header->ranks = process.size;
+  __atomic_store_n(&header->job, job, __ATOMIC_RELEASE);
+  kept.rename_to(job, process.rank);
+  process.modules.update(kept);
+}
+
+inline void at_exit() {
+  state* const process = the_state();
+  if (process == nullptr || !process->running || process->registry->pid != getpid()) return;
+  int finalized = 0;
+  PMPI_Finalized(&finalized);
+  if (finalized == 0) say_last_words(*process, end_reason::exit, 0);
+}
+
+inline void open_state(core::mpi_call what, caller from) noexcept {
+  record::listen();
+  record::location* const here = record::this_location();
+  // Launchers do not always pass the environment to other nodes: a rank that is switched off there must not
+  // leave the others waiting in what they do together.
+  state* const process = here != nullptr ? make_state(core::the_registry()) : nullptr;
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  int on[2] = {process != nullptr && !process->running ? 1 : 0, -level};
+  PMPI_Allreduce(MPI_IN_PLACE, on, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (on[0] == 0) return;
+  process->hook = installed_hooks;
+  if (PMPI_Comm_dup(MPI_COMM_WORLD, &process->tool_comm) != MPI_SUCCESS) return;
+  PMPI_Comm_set_errhandler(process->tool_comm, MPI_ERRORS_RETURN);
+  PMPI_Comm_rank(MPI_COMM_WORLD, &process->rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &process->size);
+  PMPI_Comm_group(MPI_COMM_WORLD, &process->world_group);
+  process->thread_level = level;
+  process->multiple = level == MPI_THREAD_MULTIPLE;
+  process->any_multiple = -on[1] >= MPI_THREAD_MULTIPLE;
+  find_shared_handles(*process);
+  process->communicators.bind(bits_of(MPI_COMM_WORLD), learn_communicator(*process, MPI_COMM_WORLD));
+  process->communicators.bind(bits_of(MPI_COMM_SELF), learn_communicator(*process, MPI_COMM_SELF));
+  calibrate(*process);
+  join_job(*process);
+  if (process->hook.on_start != nullptr) process->hook.on_start(*process);
+  process->start_anchor = core::clock_anchor::take();
+  process->clocks.start(process->tool_comm);  // waits for the others' on_start, so that it delays no message
+  process->compared = process->clocks.compared();
+  static_cast<void>(atexit(&at_exit));
+  core::detail::pin_this_module();  // the code that runs at exit must still be there
+  listen_to_signals();
+  process->begin_ticks = core::cycle_clock::now();
+  __atomic_store_n(&process->running, true, __ATOMIC_RELEASE);
+  // The first record: everything before it belongs to no message.
+  call first(what, from);
+  if (!first) return;
+  first.begin();
+  first.leave();
+  process->begin_ticks = first.begun_at();
+  if (first.store(0, 0) != nullptr) first.finish();
+}
+
+}  // namespace detail
+
+/// MPI_Init, MPI_Init_thread.
+template <core::mpi_call C, class Pass>
+inline int initialise(caller from, Pass& pass) {
+  const int code = pass();
+  if (code == MPI_SUCCESS) detail::open_state(C, from);
+  return code;
+}
+
+/// MPI_Finalize. Waiting for the others is measured by a barrier of the tool's, for PMPI_Finalize itself may
+/// or may not wait. A program that hangs here would hang in MPI_Finalize.
+template <core::mpi_call C, class Pass>
+inline int finalise(caller from, Pass& pass) {
+  state* const process = the_state();
+  if (process == nullptr || !process->running) return pass();
+  if (process->registry->pid != getpid()) return pass();
+  {
+    call here(C, from);
+    if (!here) return pass();
+    here.begin();
+    here.about(bits_of(MPI_COMM_WORLD), -1, -1);
+    process->end_ticks = here.begun_at();
+    const uint32_t posting = process->take_posting();
+    PMPI_Barrier(process->tool_comm);
+    here.leave();
+    if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
+      r->comm = 0;
+      here.finish();
+    }
+    __atomic_store_n(&process->running, false, __ATOMIC_RELEASE);
+    process->ended = true;
+    if (process->hook.on_finalize != nullptr) process->hook.on_finalize(*process);
+  }
+  process->registry->kept.remove();
+  detail::ignore_signals();
+  process->clocks.release();
+  PMPI_Group_free(&process->world_group);
+  PMPI_Comm_free(&process->tool_comm);
+  return pass();
+}
+
+/// MPI_Abort.
+template <core::mpi_call C, class Pass>
+inline int abort(caller from, Pass& pass) {
+  if (state* const process = the_state()) {  // also inside another call: error handlers abort
+    call here(C, from);                      // what the hook calls passes straight through
+    if (process->running && process->registry->pid == getpid()) say_last_words(*process, end_reason::abort, 0);
+  }
+  return pass();
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,239 @@
+#ifndef WHYWAIT_MPI_POSTING_HPP
+#define WHYWAIT_MPI_POSTING_HPP
+
+#include <whywait/mpi/probes.hpp>
+#include <whywait/mpi/request_room.hpp>
+
+#include <stdint.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// Calls that post operations and make requests: nonblocking and persistent ones.
+
+namespace detail {
+
+/// Files the posting `r` under its request. The caller holds the lock if there are several threads.
+inline void file_request(call& here, pending* p, core::sync_record* r, uint32_t index) noexcept {
+  p->record = r;
+  p->index = index;
+  p->location = here.where().index;
+  p->wildcard = r->has(flag::posts_receive) && r->has(flag::any_source | flag::any_tag);
+  if (p->wildcard) ++here.process().open_wildcards;
+  p->watched = p->region != nullptr && r->has(flag::posts_receive);
+  if (__builtin_expect(p->watched, 0)) ++here.process().open_wildcards;
+}
+
+/// The record of a posting, before MPI's request is filed. Null if it is lost.
+inline core::sync_record* store_posting(call& here, unsigned flags, uint32_t posting, const envelope& e,
+                                        uint64_t bytes) noexcept {
+  core::sync_record* const r = here.store(flags, posting);
+  if (r != nullptr) describe(here, r, e, bytes);
+  return r;
+}
+
+/// A handle that MPI gives to many operations at once belongs to operations that are complete already: they
+/// need no entry, their posting is their completion.
+inline bool complete_at_once(call& here, MPI_Request request) noexcept {
+  return here.process().is_shared(bits_of(request));
+}
+
+/// Whether one message could match request `i` and another one of the same MPI_Startall. Many requests: yes.
+inline bool has_twin(pending* const* entries, int count, int i) noexcept {
+  if (count > 256) return true;
+  const auto overlap = [](int32_t a, int32_t b) { return a == b || a < 0 || b < 0; };
+  const unsigned direction = flag::posts_send | flag::posts_receive;
+  const pending& p = *entries[i];
+  for (int j = 0; j < count; ++j) {
+    const pending* const other = entries[j];
+    if (j != i && other != nullptr && other->persistent && other->comm == p.comm &&
+        ((other->flags ^ p.flags) & direction) == 0 && overlap(other->peer, p.peer) && overlap(other->tag, p.tag) &&
+        ((other->flags | p.flags) & flag::proc_null) == 0)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+/// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` says posts_send or posts_receive.
+template <core::mpi_call C, class Pass>
+inline int post(caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type, envelope e,
+                MPI_Request* request) {
+  call here(C, from);
+  if (!here) return pass();
+  here.begin();
+  const bool several = here.several();
+  uint32_t posting;
+  int code;
+  pending* entry = nullptr;
+  {
+    guard_if guard(here.process().lock, several);
+    posting = here.process().take_posting();
+    code = pass();
+    if (code == MPI_SUCCESS && !here.process().closed && !detail::complete_at_once(here, *request))
+      entry = here.process().requests.add(bits_of(*request));
+  }
+  here.leave();
+  if (__builtin_expect(code != MPI_SUCCESS, 0)) {
+    here.refuse();
+    return code;
+  }
+  if (C == core::mpi_call::Issend) flags |= flag::synchronous;
+  flags |= detail::if_overtaken(here, several);
+  if (core::sync_record* r = detail::store_posting(here, flags, posting, e, bytes_of(here.thread(), count, type))) {
+    const bool watched = watches_data(here);
+    message_region* const region = __builtin_expect(watched && entry != nullptr && (flags & flag::posts_receive) != 0, 0)
+                                       ? detail::keep_region(here, buffer, count, type)
+                                       : nullptr;
+    if (entry == nullptr) {
+      here.finish_completed(r);
+    } else {
+      guard_if guard(here.process().lock, several);
+      entry->region = region;
+      detail::file_request(here, entry, r, here.next_index());
+      here.finish();
+    }
+    if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0))
+      detail::send_data(here, *r, buffer, count, type);
+  }
+  return code;
+}
+
+/// MPI_Imrecv: the ordinal is that of the matched probe.
+template <core::mpi_call C, class Pass>
+inline int post_matched(caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type, MPI_Message* message,
+                        MPI_Request* request) {
+  call here(C, from);
+  if (!here) return pass();
+  const uint64_t handle = bits_of(*message);
+  const bool null = *message == MPI_MESSAGE_NO_PROC;
+  pending known{};
+  const bool found = !null && detail::take_message(here, handle, known);
+  here.begin();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  core::sync_record* const r =
+      here.store(found ? flag::posts_receive | flag::matched : null ? unsigned(flag::proc_null) : 0u, known.posting);
+  if (r == nullptr) return code;
+  r->bytes = bytes_of(here.thread(), count, type);
+  r->peer = found ? known.peer : -1;
+  r->tag = found ? known.tag : -1;
+  r->comm = found ? known.comm : 0;
+  message_region* const region = watches_data(here) && found ? detail::keep_region(here, buffer, count, type) : nullptr;
+  guard_if guard(here.process().lock, here.several());
+  pending* const entry =
+      detail::complete_at_once(here, *request) ? nullptr : here.process().requests.add(bits_of(*request));
+  if (entry == nullptr) {
+    here.finish_completed(r);
+  } else {
+    entry->region = region;
+    detail::file_request(here, entry, r, here.next_index());
+    here.finish();
+  }
+  return code;
+}
+
+namespace detail {
+__attribute__((noinline)) inline int prepare_any(core::mpi_call what, caller from, const passed_call& pass, unsigned flags,
+                                                 const void* buffer, int count, MPI_Datatype type, const envelope& e,
+                                                 MPI_Request* request) {
+  call here(what, from);
+  if (!here) return pass();
+  const int code = pass();
+  if (code != MPI_SUCCESS) return code;
+  const uint64_t bytes = bytes_of(here.thread(), count, type);
+  const uint32_t comm = index_of(here.thread(), e.comm);
+  if (what == core::mpi_call::Ssend_init) flags |= flag::synchronous;
+  if (e.peer == MPI_PROC_NULL) flags |= flag::proc_null;
+  if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
+  if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
+  message_region* const region = watches_data(here) ? keep_region(here, buffer, count, type) : nullptr;
+  guard_if guard(here.process().lock, here.several());
+  pending* const p = here.process().requests.add(bits_of(*request));
+  if (p == nullptr) return code;
+  p->region = region;
+  p->persistent = true;
+  p->flags = static_cast<uint16_t>(flags);
+  p->bytes = bytes;
+  p->comm = comm;
+  p->peer = e.peer >= 0 ? e.peer : -1;
+  p->tag = e.tag == MPI_ANY_TAG ? -1 : e.tag;
+  return code;
+}
+}  // namespace detail
+
+/// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
+template <core::mpi_call C, class Pass>
+inline int prepare(caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type, envelope e,
+                   MPI_Request* request) {
+  return detail::prepare_any(C, from, passed_call(pass), flags, buffer, count, type, e, request);
+}
+
+/// MPI_Start, MPI_Startall: one posting for each request. The order in which MPI_Startall posts is not
+/// defined, so requests of it that a message could confuse are marked ambiguous.
+template <core::mpi_call C, class Pass>
+inline int start(caller from, Pass& pass, int count, MPI_Request* requests) {
+  call here(C, from);
+  if (!here) return pass();
+  here.begin();
+  const bool several = here.several();
+  uint32_t posting = 0;
+  int code;
+  {
+    guard_if guard(here.process().lock, several);
+    for (int i = 0; i < count; ++i) {
+      const uint32_t taken = here.process().take_posting();
+      if (i == 0) posting = taken;
+    }
+    code = pass();
+  }
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  request_room room(here.thread(), count);
+  if (!room) return code;
+  {
+    guard_if guard(here.process().lock, several);
+    for (int i = 0; i < count; ++i) room.entries[i] = here.process().requests.find(bits_of(requests[i]));
+  }
+  // All postings have the begin of the call; its time belongs to the last one, so that no two overlap.
+  const uint64_t duration = here.duration();
+  const unsigned overtaken = detail::if_overtaken(here, several);
+  for (int i = 0; i < count; ++i) {
+    pending* const p = room.entries[i];
+    if (p == nullptr || !p->persistent) continue;
+    here.duration(i + 1 == count ? duration : 0);
+    unsigned flags = p->flags | overtaken;
+    if (detail::has_twin(room.entries, count, i)) flags |= flag::ambiguous;
+    core::sync_record* const r = here.store(flags, posting + static_cast<uint32_t>(i));
+    if (r == nullptr) continue;
+    r->bytes = p->bytes;
+    r->comm = p->comm;
+    r->peer = p->peer;
+    r->tag = p->tag;
+    guard_if guard(here.process().lock, several);
+    detail::file_request(here, p, r, here.next_index());
+    here.finish();
+    if (__builtin_expect(p->region != nullptr && !p->watched, 0))
+      detail::leave_sent(here, *r, here.next_index(), p->region->what);
+  }
+  return code;
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

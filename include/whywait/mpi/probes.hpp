@@ -1,0 +1,189 @@
+#ifndef WHYWAIT_MPI_PROBES_HPP
+#define WHYWAIT_MPI_PROBES_HPP
+
+#include <whywait/mpi/point_to_point.hpp>
+
+#include <sched.h>
+#include <stdint.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// Probes, and receives of messages that a probe has taken out of the queue.
+
+namespace detail {
+
+/// Remembers the ordinal of a matched probe for the receive of its message.
+inline void keep_message(call& here, MPI_Message message, uint32_t posting, const MPI_Status& status,
+                         MPI_Comm comm) noexcept {
+  const uint32_t index = index_of(here.thread(), comm);
+  guard_if guard(here.process().lock, here.several());
+  pending* const p = here.process().messages.add(bits_of(message));
+  if (p == nullptr) return;
+  p->posting = posting;
+  p->peer = status.MPI_SOURCE;
+  p->tag = status.MPI_TAG;
+  p->comm = index;
+}
+
+/// What the matched probe of a message said; false if no wrapper saw it. The entry is used up.
+inline bool take_message(call& here, uint64_t handle, pending& found) noexcept {
+  guard_if guard(here.process().lock, here.several());
+  pending* const p = here.process().messages.find(handle);
+  if (p == nullptr) return false;
+  here.process().messages.unlink(p);
+  found.posting = p->posting;
+  found.peer = p->peer;
+  found.tag = p->tag;
+  found.comm = p->comm;
+  here.process().messages.recycle(p);
+  return true;
+}
+
+inline void store_probe(call& here, unsigned flags, uint32_t posting, const envelope& e,
+                        const MPI_Status& status) noexcept {
+  core::sync_record* const r = here.store(flags, posting);
+  if (r == nullptr) return;
+  describe(here, r, e, 0);
+  resolve(r, status);
+  here.finish_completed(r);
+}
+
+}  // namespace detail
+
+/// MPI_Probe. Its ordinal tells which later receive takes the message it saw.
+template <core::mpi_call C, class Pass>
+inline int probe(caller from, Pass& pass, envelope e, MPI_Status*& status) {
+  call here(C, from);
+  if (!here) return pass();
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  here.begin();
+  here.about(bits_of(e.comm), e.peer, e.tag);
+  const uint32_t posting = here.process().take_posting();
+  const int code = pass();
+  here.leave();
+  if (code == MPI_SUCCESS) detail::store_probe(here, 0, posting, e, *status);
+  else here.refuse();
+  return code;
+}
+
+/// MPI_Mprobe: takes the message out of the queue, so it takes the receive's place in the posting order. With
+/// several threads it polls, for nothing else gives ordinal and match in one step.
+template <core::mpi_call C, class Pass>
+inline int matched_probe(caller from, Pass& pass, envelope e, MPI_Message* message, MPI_Status*& status) {
+  call here(C, from);
+  if (!here) return pass();
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  here.begin();
+  here.about(bits_of(e.comm), e.peer, e.tag);
+  uint32_t posting = 0;
+  int code = MPI_SUCCESS;
+  if (__builtin_expect(here.several(), 0)) {
+    for (int found = 0; found == 0 && code == MPI_SUCCESS;) {
+      {
+        guard_if guard(here.process().lock, true);
+        code = PMPI_Improbe(e.peer, e.tag, e.comm, &found, message, status);
+        if (found != 0) posting = here.process().take_posting();
+      }
+      if (found == 0) sched_yield();
+    }
+  } else {
+    posting = here.process().take_posting();
+    code = pass();
+  }
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  if (*message != MPI_MESSAGE_NO_PROC) detail::keep_message(here, *message, posting, *status, e.comm);
+  detail::store_probe(here, flag::matched, posting, e, *status);
+  return code;
+}
+
+/// MPI_Iprobe: counted; leaves a record only when it found a message.
+template <core::mpi_call C, class Pass>
+inline int test_probe(caller from, Pass& pass, envelope e, int* found, MPI_Status*& status) {
+  call here(C, from);
+  if (!here) return pass();
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  const int code = pass();
+  if (code != MPI_SUCCESS || *found == 0) {
+    ++here.thread().failed_polls;
+    return code;
+  }
+  here.happened_now();
+  detail::store_probe(here, 0, here.process().take_posting(), e, *status);
+  return code;
+}
+
+/// MPI_Improbe.
+template <core::mpi_call C, class Pass>
+inline int test_matched_probe(caller from, Pass& pass, envelope e, int* found, MPI_Message* message,
+                              MPI_Status*& status) {
+  call here(C, from);
+  if (!here) return pass();
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  uint32_t posting = 0;
+  int code;
+  {
+    guard_if guard(here.process().lock, here.several());
+    code = pass();
+    if (code == MPI_SUCCESS && *found != 0) posting = here.process().take_posting();
+  }
+  if (posting == 0) {
+    ++here.thread().failed_polls;
+    return code;
+  }
+  here.happened_now();
+  if (*message != MPI_MESSAGE_NO_PROC) detail::keep_message(here, *message, posting, *status, e.comm);
+  detail::store_probe(here, flag::matched, posting, e, *status);
+  return code;
+}
+
+/// MPI_Mrecv: the posting is that of the probe which matched the message.
+template <core::mpi_call C, class Pass>
+inline int matched_receive(caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, MPI_Message* message,
+                           MPI_Status*& status) {
+  call here(C, from);
+  if (!here) return pass();
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE && watches_data(here)) status = &own;
+  const uint64_t handle = bits_of(*message);
+  const bool null = *message == MPI_MESSAGE_NO_PROC;
+  pending known{};
+  const bool found = !null && detail::take_message(here, handle, known);
+  here.begin();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS && !took_message(code)) {
+    here.refuse();
+    return code;
+  }
+  const unsigned flags = found ? flag::posts_receive | flag::matched : null ? unsigned(flag::proc_null) : 0u;
+  if (core::sync_record* r = here.store(flags, known.posting)) {
+    r->bytes = bytes_of(here.thread(), count, type);
+    r->peer = found ? known.peer : -1;
+    r->tag = found ? known.tag : -1;
+    r->comm = found ? known.comm : 0;
+    here.finish_completed(r);
+    if (watches_data(here) && status != MPI_STATUS_IGNORE)
+      detail::receive_data(here, *r, here.next_index() - 1, buffer, count, type, status);
+  }
+  return code;
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

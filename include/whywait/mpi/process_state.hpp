@@ -1,0 +1,181 @@
+#ifndef WHYWAIT_MPI_PROCESS_STATE_HPP
+#define WHYWAIT_MPI_PROCESS_STATE_HPP
+
+#include <whywait/core/clock.hpp>
+#include <whywait/core/kept_modules.hpp>
+#include <whywait/core/registry.hpp>
+#include <whywait/mpi/call_sites.hpp>
+#include <whywait/mpi/clock_sync.hpp>
+#include <whywait/mpi/communicators.hpp>
+#include <whywait/mpi/epoch_schedule.hpp>
+#include <whywait/mpi/failure.hpp>
+#include <whywait/mpi/kept_facts.hpp>
+#include <whywait/mpi/mpi_header.hpp>
+#include <whywait/mpi/requests.hpp>
+#include <whywait/mpi/self_timing.hpp>
+#include <whywait/mpi/spin_lock.hpp>
+#include <whywait/record/location.hpp>
+
+#include <new>
+#include <pthread.h>
+#include <stdint.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+struct state;
+struct message_data;    // data_regions.hpp
+struct shared_windows;  // windows.hpp
+struct thread_state;
+
+/// Why a process leaves without MPI_Finalize; or from there, but without an explanation.
+enum class end_reason : uint8_t { abort, exit, signal, unexplained };
+
+/// An operation at which all processes met, as this one saw it: what was before can be explained and forgotten.
+struct meeting_point {
+  uint64_t begin;  ///< clock ticks: enter and leave of the call
+  uint64_t leave;
+  uint32_t site;   ///< of this thread
+};
+
+/// What the umbrella header hangs into the life of the process; each may be null. Called on the thread that
+/// calls MPI; MPI calls made inside pass straight through.
+struct hooks {
+  void (*on_start)(state&);     ///< end of MPI_Init*, not collective
+  void (*on_finalize)(state&);  ///< in MPI_Finalize, before PMPI_Finalize: collective over state.tool_comm
+  /// MPI_Abort, exit() without MPI_Finalize, or a fatal signal (`signal`: its number, else 0). Once in a process,
+  /// not collective. After a signal only async-signal-safe calls are allowed.
+  void (*on_end)(state&, end_reason, int signal);
+  /// In an operation at which all processes met, after it: collective over state.tool_comm. False: nobody explained.
+  bool (*on_epoch)(state&, thread_state&, const meeting_point&);
+};
+
+namespace detail {
+// Constant initialisation; read when MPI starts.
+__attribute__((visibility("default"))) inline hooks installed_hooks = {nullptr, nullptr, nullptr, nullptr};
+}  // namespace detail
+
+/// Call before MPI_Init, from a static initialiser for instance.
+inline void install(const hooks& h) noexcept { detail::installed_hooks = h; }
+
+/// What a thread keeps for the wrappers: record::location::extension[0].
+struct thread_state : thread_facts {
+  state* process;
+  record::location* location;
+  uint64_t communicator_handle;      // cache of one look-up
+  uint32_t communicator_generation;
+  uint32_t communicator_index;
+  struct {
+    uint64_t handle;
+    int64_t bytes;  // -1: derived, ask each time, for its handle may come back with another meaning
+  } types[16];
+  uint64_t carried;         // first records, out of earlier epochs
+  void* scratch;            // for arrays of requests; grows outside the common case
+  uint64_t scratch_bytes;
+  self_timing timing;       ///< what the wrappers cost here
+};
+
+/// What the wrappers of a process share: core::registry::extension[0].
+struct state : process_facts {
+  bool multiple;            ///< MPI_THREAD_MULTIPLE was granted
+  bool several;             ///< and more than one thread has called MPI: posting is under `lock`
+  bool ended;               ///< on_end has run or must not run any more
+  bool any_multiple;        ///< MPI_THREAD_MULTIPLE was granted to some process
+  uint32_t last_posting;    ///< ordinal of the last operation handed to MPI
+  uint32_t open_wildcards;  ///< requests whose completion needs a status
+  uint32_t communicator_generation;
+  spin_lock lock;           ///< requests, messages, communicators, order of posting
+  request_table requests;
+  request_table messages;
+  uint64_t shared_handles[8];  ///< requests that MPI hands out many times: complete at once
+  uint32_t shared_handle_count;
+  core::kept_modules modules;
+  MPI_Comm tool_comm;       ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
+  MPI_Group world_group;
+  shared_windows* windows;  ///< null until one is allocated
+  message_data* data;       ///< null until a message is looked for in a registered array
+  int32_t thread_level;
+  clock_sync<core::cycle_clock> clocks;
+  calibration calibrated;
+  epoch_schedule schedule;
+  void* so_far;             ///< what the hooks keep from epoch to epoch; null: nothing
+  failure failed;           ///< why the run is not explained, or only its beginning; the same on all ranks
+  hooks hook;
+  core::registry* registry;
+
+  /// The ordinal of an operation handed to MPI now. Under `several` the caller holds the lock until MPI has it.
+  uint32_t take_posting() noexcept {
+    if (multiple) return __atomic_add_fetch(&last_posting, 1u, __ATOMIC_RELAXED);
+    return ++last_posting;
+  }
+
+  /// Memory ran out at `posting`: operations from there on are recorded nowhere in this process.
+  __attribute__((noinline, cold)) void close(uint64_t now, uint32_t last_recorded) noexcept {
+    lock.lock();
+    if (!closed || last_recorded < closed_posting) closed_posting = last_recorded;
+    if (!closed || now < closed_ticks) closed_ticks = now;
+    __atomic_store_n(&closed, true, __ATOMIC_RELEASE);
+    lock.unlock();
+  }
+
+  bool is_shared(uint64_t handle) const noexcept {
+    for (uint32_t i = 0; i < shared_handle_count; ++i)
+      if (shared_handles[i] == handle) return true;
+    return false;
+  }
+};
+
+/// The state of this process; null before MPI_Init and when recording is off. Any thread.
+inline state* the_state() noexcept {
+  core::registry* const registry = core::the_registry();
+  if (registry == nullptr) return nullptr;
+  state* const known = static_cast<state*>(__atomic_load_n(&registry->extension[0], __ATOMIC_ACQUIRE));
+  return known != nullptr && known->layout == sizeof(state) ? known : nullptr;
+}
+
+namespace detail {
+
+/// First MPI call of a thread. Null if nothing is recorded.
+__attribute__((noinline, cold)) inline thread_state* open_thread(record::location* location) noexcept {
+  state* const process = the_state();
+  if (process == nullptr || !__atomic_load_n(&process->running, __ATOMIC_ACQUIRE)) return nullptr;
+  void* pages = core::map_pages(sizeof(thread_state), true);
+  if (pages == nullptr) return nullptr;
+  process->registry->kept.keep(pages, sizeof(thread_state));
+  thread_state* const made = new (pages) thread_state();
+  if (!made->sites.open(&process->registry->kept, &process->modules)) return nullptr;
+  made->process = process;
+  made->location = location;
+  made->communicator_index = communicator_table::none;
+  pthread_mutex_lock(&process->registry->mutex);
+  bool first = true;
+  for (core::location_base* l = process->registry->locations; l != nullptr; l = l->next)
+    if (static_cast<record::location*>(l)->extension[0] != nullptr) first = false;
+  if (!first && process->multiple) __atomic_store_n(&process->several, true, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&location->extension[0], static_cast<void*>(made), __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&process->registry->mutex);
+  return made;
+}
+
+}  // namespace detail
+
+/// The state of the calling thread if its MPI calls are to be recorded now, else null. About 2 ns.
+inline thread_state* recording_thread() noexcept {
+  record::location* const location = record::this_location();
+  if (__builtin_expect(location == nullptr, 0)) return nullptr;
+  thread_state* thread = static_cast<thread_state*>(location->extension[0]);
+  if (__builtin_expect(thread == nullptr, 0)) thread = detail::open_thread(location);
+  if (__builtin_expect(thread == nullptr, 0)) return nullptr;
+  return __builtin_expect(__atomic_load_n(&thread->process->running, __ATOMIC_RELAXED), 1) ? thread : nullptr;
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,249 @@
+#ifndef WHYWAIT_POSTMORTEM_DEAD_JOB_HPP
+#define WHYWAIT_POSTMORTEM_DEAD_JOB_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/core/clock.hpp>
+#include <whywait/core/mpi_calls.hpp>
+#include <whywait/explain/collective_book.hpp>
+#include <whywait/explain/explain.hpp>
+#include <whywait/explain/outcome_keys.hpp>
+#include <whywait/explain/simulated_transport.hpp>
+#include <whywait/finalize/rank_records.hpp>
+#include <whywait/postmortem/dead_process.hpp>
+#include <whywait/postmortem/dead_wait.hpp>
+#include <whywait/report/assemble.hpp>
+#include <whywait/report/model.hpp>
+#include <whywait/report/symbolise.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace postmortem {
+
+/// The processes of one parallel program that are gone, put together again: what each did last, and if the files of all
+/// ranks are there the same explanation as at a normal end, of all that they recorded.
+class dead_job {
+ public:
+  void add(std::unique_ptr<dead_process> process) { processes_.push_back(std::move(process)); }
+  const std::vector<std::unique_ptr<dead_process>>& processes() const noexcept { return processes_; }
+
+  /// Whether the last `report` explains waits; else it holds the last words alone.
+  bool explained() const noexcept { return explained_; }
+
+  /// Call once. Costs what the analysis at the end of the program would have, for all ranks one after the other.
+  [[gnu::cold]] report::result report() {
+    base::small_stable_sort(processes_, [](const auto& a, const auto& b) { return a->header().rank < b->header().rank; });
+    set_clocks();
+    report::run_facts facts = run_facts();
+    report::result result;
+    std::vector<report::thread_end> last_words;
+    for (const auto& p : processes_) add_last_words(*p, last_words);
+    if (is_complete()) {
+      const std::uint64_t left_out = leave_out_unfinished_collectives(processes_);
+      if (left_out != 0)
+        facts.warnings.push_back(std::to_string(left_out) +
+                                 " calls of collective operations that not all ranks had left are not explained");
+      try {
+        result = explained(facts);
+        explained_ = true;
+      } catch (const std::exception& problem) {
+        facts.warnings.push_back(std::string("no explanation: ") + problem.what());
+      }
+    } else if (processes_.front()->header().job != 0) {
+      facts.warnings.push_back("no explanation: the records of " + std::to_string(processes_.size()) + " of " +
+                               std::to_string(facts.ranks) + " ranks were found");
+    }
+    if (!explained_) result.run = std::move(facts);
+    result.last_words = std::move(last_words);
+    return result;
+  }
+
+ private:
+  // All ranks, each once, and past MPI_Init.
+  [[gnu::cold]] bool is_complete() const {
+    const std::int32_t ranks = processes_.front()->records().ranks;
+    if (!processes_.front()->has_mpi() || processes_.size() != static_cast<std::size_t>(ranks)) return false;
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      const dead_process& p = *processes_[static_cast<std::size_t>(rank)];
+      if (!p.has_mpi() || p.records().rank != rank || p.records().ranks != ranks) return false;
+    }
+    return true;
+  }
+
+  // Two readings as far apart as can be: if it was this machine since it started, the second is now.
+  [[gnu::cold]] static double rate_of(const core::kept_header& h) noexcept {
+    if (h.counter == 0) return 1.0;
+    const bool here =
+        h.boot != 0 && h.boot == core::boot_key() && core::cycle_clock::used() != core::clock_source::monotonic;
+    const double rate = core::clock_anchor::rate(h.first, here ? core::clock_anchor::take() : h.last);
+    return rate > 1e-3 && rate < 1e3 ? rate : 1.0;
+  }
+
+  [[gnu::cold]] void set_clocks() {
+    const dead_process& reference = *processes_.front();
+    const double reference_rate = rate_of(reference.header());
+    const std::uint64_t origin = reference.has_mpi() ? reference.facts().begin_ticks : reference.header().first.ticks;
+    for (const auto& p : processes_) {
+      mpi::shared_clock& clock = p->records().clock;
+      const mpi::clock_start& compared = p->facts().compared;
+      unsigned char same;
+      std::memcpy(&same, &compared.same_as_reference, 1);
+      clock.origin = origin;
+      clock.ns_per_tick = reference_rate;
+      if (!p->has_mpi() || same != 0) continue;
+      clock.ns_per_tick = rate_of(p->header());
+      clock.origin = compared.own;
+      clock.offset_ns = static_cast<double>(static_cast<std::int64_t>(compared.reference - origin)) * reference_rate;
+      clock.error_ns = static_cast<double>(compared.bracket) / 2 * clock.ns_per_tick;
+    }
+  }
+
+  [[gnu::cold]] report::run_facts run_facts() const {
+    report::run_facts facts;
+    const core::kept_header& first = processes_.front()->header();
+    facts.partial = true;
+    facts.ranks = processes_.front()->has_mpi() ? processes_.front()->records().ranks : 1;
+    facts.clock = first.counter != 0 ? "cycle counter" : "CLOCK_MONOTONIC";
+    std::uint64_t torn = 0, cut = 0, calls = 0, stopped = 0;
+    for (const auto& p : processes_) {
+      calls += p->records().calls;
+      facts.dropped_events += static_cast<std::int64_t>(p->records().lost_records + p->records().lost_steps);
+      facts.clock_error_seconds = std::max(facts.clock_error_seconds, p->records().clock.error_ns * 1e-9);
+      torn += p->torn();
+      cut += p->cut();
+      stopped += p->header().stopped != 0 ? 1 : 0;
+    }
+    facts.mpi_calls = static_cast<std::int64_t>(calls);
+    if (torn != 0) facts.warnings.push_back(std::to_string(torn) + " events had only begun to be written");
+    if (cut != 0)
+      facts.warnings.push_back(std::to_string(cut) + " events were not kept or are damaged: what followed is missing");
+    if (stopped != 0)
+      facts.warnings.push_back("there was no space to keep everything on " + std::to_string(stopped) + " of " +
+                               std::to_string(facts.ranks) + " ranks");
+    return facts;
+  }
+
+  [[gnu::cold]] report::result explained(const report::run_facts& facts) const {
+    std::vector<std::unique_ptr<finalize::process_history>> named;
+    std::vector<explain::rank_history> histories;
+    for (const auto& p : processes_) {
+      named.push_back(std::make_unique<finalize::process_history>(p->records(), p->sites(), nullptr, nullptr, &p->modules()));
+      histories.push_back(named.back()->take_view());
+    }
+    explain::options settings;
+    settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
+    settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
+    explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
+    const explain::outcome found = explain::explain(transport, histories, settings);
+    std::vector<core::stable_key> keys = keys_to_name(found);
+    base::names names;
+    for (const auto& each : named) {  // each key by the first that knows it: reading debug information takes time
+      std::vector<core::stable_key> mine;
+      for (core::stable_key key : keys)
+        if (names.find(key) == nullptr && each->knows(key)) mine.push_back(key);
+      if (!mine.empty()) names.add(each->names_of(mine));
+    }
+    return report::assemble(found, names, facts);
+  }
+
+  [[gnu::cold]] void add_last_words(const dead_process& p, std::vector<report::thread_end>& out) const {
+    const mpi::shared_clock& clock = p.records().clock;
+    const std::uint64_t begin = p.has_mpi() ? p.facts().begin_ticks : p.header().first.ticks;
+    const auto seconds_since = [&](std::uint64_t ticks) {
+      return ticks > begin ? (clock(ticks) - clock(begin)) * 1e-9 : 0.0;
+    };
+    report::symboliser symbols("libdw.so.1", &p.modules());
+    for (std::size_t i = 0; i < p.threads().size(); ++i) {
+      const dead_thread& t = *p.threads()[i];
+      report::thread_end e;
+      e.rank = p.has_mpi() ? p.records().rank : -1;
+      e.thread = static_cast<std::int32_t>(i);
+      e.pid = p.header().pid;
+      e.end = how_it_ended(p, t);
+      e.seconds = seconds_since(t.last_ticks);
+      for (std::uint32_t level = 0; t.path_is_there && level < std::min(t.where.path.depth(), 64u); ++level)
+        e.regions += (level == 0 ? "" : "/") + std::string(p.sites()[t.where.path.open_region(level)].name);
+      if (t.calls_mpi) {
+        for (std::uint64_t n : t.calls.calls) e.mpi_calls += static_cast<std::int64_t>(n);
+        e.records = static_cast<std::int64_t>(p.records().locations[i].records.size());
+      }
+      const mpi::open_call& open = t.calls.open;
+      if (t.calls_mpi && open.frame != nullptr && open.call != core::mpi_call::Abort) {
+        e.inside = true;
+        e.since_seconds = seconds_since(open.begin);
+        e.call = report::call_place(symbols.of_call(open.address), core::name_of(open.call), e.regions);
+        e.whom = dead_wait(processes_, p, i).text();
+      }
+      e.torn_events = static_cast<std::int64_t>(t.torn);
+      e.lost_events = static_cast<std::int64_t>(t.cut);
+      add_blocks(p, i, clock.ns_per_tick, e.blocks);
+      out.push_back(std::move(e));
+    }
+  }
+
+  [[gnu::cold]] static std::string how_it_ended(const dead_process& p, const dead_thread& t) {
+    if (t.where.finished != 0) return "thread had ended";
+    switch (p.header().end) {
+      case core::kept_end::abort:
+        return "MPI_Abort";
+      case core::kept_end::exit:
+        return "exit without MPI_Finalize";
+      case core::kept_end::signal:
+        return report::name_of_signal(p.header().signal);
+      default:
+        return p.has_mpi() && p.facts().end_ticks != 0 ? "killed in MPI_Finalize" : "killed";
+    }
+  }
+
+  [[gnu::cold]] static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
+                                       std::vector<report::place_total>& out) {
+    base::pod_vector<core::path_step> sums(p.sites().size());
+    const auto count = [&](const core::path_step& step) {
+      if (step.block >= sums.size()) return;
+      core::path_step& sum = sums[step.block];
+      sum.visits += step.visits;
+      sum.ticks += step.ticks;
+      sum.work += step.work;
+    };
+    const auto& steps = p.records().locations[thread].steps;
+    for (std::uint64_t i = 0; i < steps.size(); ++i) count(steps[i]);
+    if (p.threads()[thread]->path_is_there)
+      p.threads()[thread]->where.path.peek(p.threads()[thread]->last_ticks, count);
+    for (std::uint32_t site = 1; site < sums.size(); ++site) {  // 0: outside of all
+      const core::path_step& sum = sums[site];
+      if ((sum.visits | sum.ticks | sum.work) == 0) continue;
+      report::place_total total;
+      const core::site_info& info = p.sites()[site];
+      total.where.name = info.name;
+      total.where.file = info.file;
+      total.where.line = static_cast<int>(info.line);
+      total.visits = static_cast<std::int64_t>(sum.visits);
+      total.seconds = static_cast<double>(sum.ticks) * ns_per_tick * 1e-9;
+      total.work = static_cast<std::int64_t>(sum.work);
+      out.push_back(std::move(total));
+    }
+    base::small_stable_sort(out, [](const report::place_total& a, const report::place_total& b) {
+      return a.seconds != b.seconds ? a.seconds > b.seconds : a.where.name < b.where.name;
+    });
+  }
+
+  std::vector<std::unique_ptr<dead_process>> processes_;
+  bool explained_ = false;
+};
+
+}  // namespace postmortem
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,186 @@
+#ifndef WHYWAIT_POSTMORTEM_LAST_WORDS_HPP
+#define WHYWAIT_POSTMORTEM_LAST_WORDS_HPP
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace whywait {
+inline namespace v0 {
+namespace postmortem {
+
+/// Totals of one call site, as a rank knows them alone.
+struct last_call {
+  const char* name = "";      ///< "MPI_Recv"
+  const char* module = "";    ///< executable or library; empty: `offset` is the bare address
+  std::uint64_t offset = 0;
+  std::uint64_t count = 0;
+  std::uint64_t ns = 0;
+};
+
+/// Totals of one marked block.
+struct last_block {
+  const char* name = "";
+  const char* file = "";
+  std::uint32_t line = 0;
+  std::uint64_t visits = 0;
+  std::uint64_t ns = 0;  ///< exclusive
+};
+
+/// What one rank knows when its program ends without MPI_Finalize: where its time went, not why it waited,
+/// for that takes the others.
+struct last_words {
+  const char* reason = "";          ///< "MPI_Abort", "exit without MPI_Finalize", "SIGTERM"
+  std::int32_t rank = 0, ranks = 1;
+  std::uint64_t ns = 0;             ///< since MPI_Init
+  std::uint64_t mpi_calls = 0;
+  std::uint64_t mpi_ns = 0;         ///< inside MPI, the open call included
+  std::uint64_t dropped = 0;
+  const last_call* inside = nullptr;  ///< the MPI call that did not return, or null; `ns`: since when
+  const last_call* calls = nullptr;   ///< most time first
+  std::size_t call_count = 0;
+  const last_block* blocks = nullptr; ///< most time first
+  std::size_t block_count = 0;
+};
+
+namespace detail {
+
+/// Text in a buffer of its own, written with write(2): no allocation and no lock, for signal handlers.
+class raw_writer {
+ public:
+  explicit raw_writer(int file) noexcept : file_(file) {}
+  ~raw_writer() { flush(); }
+  raw_writer(const raw_writer&) = delete;
+  raw_writer& operator=(const raw_writer&) = delete;
+
+  [[gnu::cold]] raw_writer& operator<<(const char* text) noexcept {
+    while (*text != '\0') put(*text++);
+    return *this;
+  }
+  raw_writer& operator<<(std::uint64_t number) noexcept { return digits(number, 10); }
+  raw_writer& hexadecimal(std::uint64_t number) noexcept { return digits(number, 16); }
+  /// Nanoseconds as seconds: with all nine decimals, or with three.
+  [[gnu::cold]] raw_writer& seconds(std::uint64_t ns, bool all) noexcept {
+    *this << ns / 1000000000u << ".";
+    std::uint64_t rest = ns % 1000000000u;
+    for (std::uint64_t unit = 100000000u; unit >= (all ? 1u : 1000000u); unit /= 10) put(static_cast<char>('0' + rest / unit % 10));
+    return *this;
+  }
+  /// A JSON string; control characters and bytes above ASCII that a name may hold are replaced by '?'.
+  [[gnu::cold]] raw_writer& quoted(const char* text) noexcept {
+    put('"');
+    for (; *text != '\0'; ++text) {
+      if (*text == '"' || *text == '\\') put('\\');
+      put(*text >= ' ' && *text < 127 ? *text : '?');
+    }
+    put('"');
+    return *this;
+  }
+  bool good() const noexcept { return good_; }
+  [[gnu::cold]] void flush() noexcept {
+    for (std::size_t done = 0; done < size_ && good_;) {
+      const ssize_t wrote = ::write(file_, buffer_ + done, size_ - done);
+      if (wrote > 0) done += static_cast<std::size_t>(wrote);
+      else if (errno != EINTR) good_ = false;
+    }
+    size_ = 0;
+  }
+
+ private:
+  [[gnu::cold]] void put(char c) noexcept {
+    if (size_ == sizeof buffer_) flush();
+    buffer_[size_++] = c;
+  }
+  [[gnu::cold]] raw_writer& digits(std::uint64_t number, unsigned base) noexcept {
+    char text[24];
+    char* begin = text + sizeof text - 1;
+    *begin = '\0';
+    do *--begin = "0123456789abcdef"[number % base];
+    while ((number /= base) != 0);
+    return *this << begin;
+  }
+
+  int file_;
+  bool good_ = true;
+  std::size_t size_ = 0;
+  char buffer_[4096];
+};
+
+[[gnu::cold]] inline raw_writer& place_of(raw_writer& out, const last_call& c) noexcept {
+  out << c.name << " (";
+  if (c.module[0] != '\0') out << c.module << "+";
+  return (out << "0x").hexadecimal(c.offset) << ")";
+}
+
+}  // namespace detail
+
+/// Says on `file` (standard error) in at most three lines how the rank ended and where its time went.
+/// Async-signal-safe.
+[[gnu::cold]] inline void say(const last_words& w, int file) noexcept {
+  detail::raw_writer out(file);
+  out << "whywait: rank " << static_cast<std::uint64_t>(w.rank) << " of " << static_cast<std::uint64_t>(w.ranks)
+      << " ended by " << w.reason << " after ";
+  out.seconds(w.ns, false) << " s";
+  if (w.inside != nullptr) {
+    detail::place_of(out << ", ", *w.inside) << " not back for ";
+    out.seconds(w.inside->ns, false) << " s";
+  }
+  out << "\n         partial report: this rank alone, so no causes; ";
+  out.seconds(w.mpi_ns, false) << " s in " << w.mpi_calls << " MPI calls\n";
+  const char* before = "         most time: ";
+  for (std::size_t i = 0; i < w.call_count && i < 2; ++i, before = ", ")
+    detail::place_of(out << before, w.calls[i]) << " ", out.seconds(w.calls[i].ns, false) << " s";
+  for (std::size_t i = 0; i < w.block_count && i < 2; ++i, before = ", ")
+    out << before << w.blocks[i].name << " ", out.seconds(w.blocks[i].ns, false) << " s";
+  if (w.call_count + w.block_count != 0) out << "\n";
+}
+
+/// Writes what `say` says, and all of the totals, as JSON of the schema (run.partial, no waits, `calls` and
+/// `blocks` in their place). False, with errno, if the file cannot be written. Async-signal-safe.
+[[gnu::cold]] inline bool write_json(const last_words& w, const char* path) noexcept {
+  const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return false;
+  bool good;
+  {
+    detail::raw_writer out(file);
+    out << "{\"schema\": \"whywait/1\",\n \"run\": {\"ranks\": " << static_cast<std::uint64_t>(w.ranks)
+        << ", \"locations\": 1, \"seconds\": ";
+    out.seconds(w.ns, true) << ", \"waiting_seconds\": 0, \"mpi\": \"\", \"mpi_calls\": " << w.mpi_calls
+                            << ", \"dropped_events\": " << w.dropped
+                            << ", \"clock_error_seconds\": 0, \"partial\": true},\n \"waits\": [],\n"
+                            << " \"last_words\": {\"rank\": " << static_cast<std::uint64_t>(w.rank) << ", \"reason\": ";
+    out.quoted(w.reason) << ", \"mpi_seconds\": ";
+    out.seconds(w.mpi_ns, true);
+    const auto call = [&out](const last_call& c) {
+      out << "{\"call\": ";
+      out.quoted(c.name) << ", \"module\": ";
+      out.quoted(c.module) << ", \"offset\": " << c.offset << ", \"count\": " << c.count << ", \"seconds\": ";
+      out.seconds(c.ns, true) << "}";
+    };
+    if (w.inside != nullptr) out << ",\n  \"inside\": ", call(*w.inside);
+    out << ",\n  \"calls\": [";
+    for (std::size_t i = 0; i < w.call_count; ++i) out << (i == 0 ? "" : ",\n   "), call(w.calls[i]);
+    out << "],\n  \"blocks\": [";
+    for (std::size_t i = 0; i < w.block_count; ++i) {
+      const last_block& b = w.blocks[i];
+      out << (i == 0 ? "{\"block\": " : ",\n   {\"block\": ");
+      out.quoted(b.name) << ", \"file\": ";
+      out.quoted(b.file) << ", \"line\": " << std::uint64_t(b.line) << ", \"visits\": " << b.visits << ", \"seconds\": ";
+      out.seconds(b.ns, true) << "}";
+    }
+    out << "]}\n}\n";
+    out.flush();
+    good = out.good();
+  }
+  return ::close(file) == 0 && good;
+}
+
+}  // namespace postmortem
+}  // namespace v0
+}  // namespace whywait
+
+#endif

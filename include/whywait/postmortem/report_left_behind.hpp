@@ -1,0 +1,153 @@
+#ifndef WHYWAIT_POSTMORTEM_REPORT_LEFT_BEHIND_HPP
+#define WHYWAIT_POSTMORTEM_REPORT_LEFT_BEHIND_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/core/warning.hpp>
+#include <whywait/postmortem/dead_job.hpp>
+#include <whywait/report/json.hpp>
+#include <whywait/report/text.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+
+/// What to do with what is found.
+struct left_behind_options {
+  std::FILE* text = stderr;  ///< where the text report goes; null: nowhere
+  std::string output;        ///< prefix of the JSON files: prefix.json, prefix.2.json, ...; empty: none
+  bool remove = true;        ///< whether the files are removed once they are reported
+};
+
+namespace postmortem {
+namespace detail {
+
+[[gnu::cold]] inline std::string time_text(std::uint64_t ns) {
+  const std::time_t seconds = static_cast<std::time_t>(ns / 1000000000u);
+  std::tm parts{};
+  char text[32] = "";
+  if (::localtime_r(&seconds, &parts) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+/// Says and writes what one job left.
+[[gnu::cold]] inline void report_job(dead_job& job, const left_behind_options& options, std::size_t number) {
+  const core::kept_header first = job.processes().front()->header();
+  const report::result result = job.report();
+  if (options.text != nullptr) {
+    const std::string program = first.program;
+    const std::size_t slash = program.rfind('/');
+    std::string text = "whywait: " + base::printable(program.substr(slash == std::string::npos ? 0 : slash + 1)) +
+                       ", started " + time_text(first.started_ns) + " on " + base::printable(first.host) +
+                       ", did not come to its end";
+    if (first.job != 0)
+      text += " (" + std::to_string(job.processes().size()) + " of " + std::to_string(result.run.ranks) +
+              " ranks left their records)";
+    text +=
+        ". What " + std::string(first.job != 0 ? "each" : "it") + " did last:\n" + report::text_of(result.last_words);
+    if (!job.explained())
+      for (const std::string& w : result.run.warnings) text += "  " + w + "\n";
+    std::fputs(text.c_str(), options.text);
+    std::fflush(options.text);
+    if (job.explained()) report::print_text(result, options.text);
+  }
+  if (options.output.empty()) return;
+  const std::string path = options.output + (number == 0 ? "" : "." + std::to_string(number + 1)) + ".json";
+  const std::string problem = report::write_json_file(result, path);
+  if (!problem.empty()) core::warn(problem.c_str());
+}
+
+// Files whose name is not complete yet belong to a process that is making one, or died while it did.
+[[gnu::cold]] inline void remove_unborn(const std::string& path, const std::string& name) {
+  const long pid = std::strtol(name.c_str() + std::string("whywait.pid").size(), nullptr, 10);
+  if (pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) ::unlink(path.c_str());
+}
+
+[[gnu::cold]] inline bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+}  // namespace detail
+}  // namespace postmortem
+
+/// Reports what programs that did not come to their end left in `directory` (their WHYWAIT_CRASH): what each rank did
+/// last, and if the files of all ranks are there, why they had waited. Jobs of which a process still runs are left
+/// alone; files that cannot be read give one line each. Needs no MPI. Returns how many jobs were reported. If two look
+/// at once, one of them finds nothing. Throws std::bad_alloc.
+[[gnu::cold]] inline int report_left_behind(const std::string& directory, const left_behind_options& options = {}) {
+  DIR* const list = ::opendir(directory.c_str());
+  if (list == nullptr) return 0;
+  if (::flock(::dirfd(list), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return ::closedir(list), 0;
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(list))
+    if (std::string(entry->d_name).compare(0, 8, "whywait.") == 0) names.push_back(entry->d_name);
+  base::small_stable_sort(names, [](const std::string& a, const std::string& b) { return a < b; });
+
+  std::vector<postmortem::dead_job> jobs;
+  base::pod_vector<std::uint64_t> running;
+  for (const std::string& name : names) {
+    const std::string path = directory + "/" + name;
+    if (postmortem::detail::ends_with(name, ".new")) postmortem::detail::remove_unborn(path, name);
+    if (!postmortem::detail::ends_with(name, ".kept")) continue;
+    auto file = std::make_unique<postmortem::dead_memory>(path);
+    if (file->readable() == postmortem::dead_memory::state::alive && name.compare(0, 11, "whywait.job") == 0)
+      running.push_back(std::strtoull(name.c_str() + 11, nullptr, 16));
+    if (file->readable() == postmortem::dead_memory::state::damaged) {
+      core::warn(path.c_str(), " ", file->problem(), options.remove ? "; it is removed" : "");
+      if (options.remove) ::unlink(path.c_str());
+    }
+    if (file->readable() != postmortem::dead_memory::state::readable) continue;
+    auto process = std::make_unique<postmortem::dead_process>(std::move(file));
+    if (!process->problem().empty()) {
+      core::warn(path.c_str(), " ", process->problem().c_str());
+      if (options.remove && !process->of_another_version()) ::unlink(path.c_str());
+      continue;
+    }
+    const std::uint64_t number = process->header().job;  // 0: a process alone
+    std::size_t same = 0;
+    while (same < jobs.size() && (number == 0 || jobs[same].processes().front()->header().job != number)) ++same;
+    if (same == jobs.size()) jobs.emplace_back();
+    jobs[same].add(std::move(process));
+  }
+
+  std::size_t reported = 0;
+  for (postmortem::dead_job& job : jobs) {
+    const std::uint64_t number = job.processes().front()->header().job;
+    if (number != 0 && std::find(running.begin(), running.end(), number) != running.end()) continue;
+    try {
+      postmortem::detail::report_job(job, options, reported);
+    } catch (const std::exception& problem) {
+      core::warn("what a program left in ", directory.c_str(), " cannot be reported: ", problem.what());
+    }
+    ++reported;
+    for (const auto& p : job.processes())
+      if (options.remove) ::unlink(p->file().path().c_str());
+  }
+  ::closedir(list);
+  return static_cast<int>(reported);
+}
+
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

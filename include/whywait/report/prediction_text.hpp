@@ -1,0 +1,101 @@
+#ifndef WHYWAIT_REPORT_PREDICTION_TEXT_HPP
+#define WHYWAIT_REPORT_PREDICTION_TEXT_HPP
+
+#include <whywait/base/table.hpp>
+#include <whywait/base/units.hpp>
+#include <whywait/report/model.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+namespace detail {
+
+/// "+1.3 %"; a prediction is judged by it, so small ones are not rounded to nothing.
+[[gnu::cold]] inline std::string signed_percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%+.1f %%", share * 100);
+  return text;
+}
+
+/// How the answer was found, and what speaks for it.
+[[gnu::cold]] inline std::string by_whom(const whatif::answer& a) {
+  if (a.engine != "clocks")
+    return "by " + a.engine + ", which is " + signed_percent(a.baseline_error) + " off for the program as it is";
+  for (const whatif::engine_answer& e : a.engines)
+    if (e.engine == "replay")
+      return "by the clocks of the critical path" +
+             (e.refusal.empty() ? "; replay is " + signed_percent(e.seconds / a.seconds - 1) + " from that"
+                                : ", not checked by replay: " + e.refusal);
+  return "by the clocks of the critical path";
+}
+
+/// The section of the text report: each question with its time, interval, saving and the error of the same model on the
+/// program as it was; refusals with their reason. Empty without questions.
+[[gnu::cold]] inline std::string prediction_text(const prediction_section& p, std::size_t columns) {
+  if (p.answers.empty()) return {};
+  std::string out = "\n    what if  (the run took " + base::duration(p.measured_seconds) + ")\n";
+  if (!p.whole_run)
+    out += base::wrap("only the beginning of the run, " + base::duration(p.measured_seconds) + ", was small enough to ask about",
+                columns, "      ", "      ");
+  for (const whatif::answer& a : p.answers) {
+    std::string head = base::printable(a.question) + ":  ";
+    if (!a.refusal.empty()) {
+      out += base::wrap(head + "no answer: " + base::printable(a.refusal), columns, "      ", "        ");
+      continue;
+    }
+    const double saving = a.measured_seconds - a.seconds;
+    head += base::duration(a.seconds) + "  (" + base::duration(a.low_seconds) + " to " + base::duration(a.high_seconds) + "), " +
+            (saving >= 0 ? "saves " : "costs ") + base::duration(std::fabs(saving), 2);
+    out += base::wrap(head, columns, "      ", "        ");
+    out += base::wrap(by_whom(a), columns, "        ", "        ");
+    for (const std::string& note : a.notes) out += base::wrap(base::printable(note), columns, "        ", "        ");
+  }
+  return out;
+}
+
+/// The member "prediction" of the document; an empty object without questions.
+template <class Writer>
+[[gnu::cold]] void write_prediction(Writer& out, const prediction_section& p) {
+  out.key("prediction").begin_object();
+  if (!p.answers.empty()) {
+    out.member("measured_seconds", p.measured_seconds).member("whole_run", p.whole_run);
+    if (p.unchanged_error) out.member("unchanged_error", *p.unchanged_error);
+    out.key("answers").begin_array();
+    for (const whatif::answer& a : p.answers) {
+      out.begin_object().member("question", a.question);
+      if (a.refusal.empty()) {
+        out.member("seconds", a.seconds).member("low_seconds", a.low_seconds).member("high_seconds", a.high_seconds);
+        out.member("saving_seconds", a.measured_seconds - a.seconds);
+        out.member("engine", a.engine).member("unchanged_error", a.baseline_error);
+      } else {
+        out.member("refusal", a.refusal);
+      }
+      out.key("engines").begin_array();
+      for (const whatif::engine_answer& e : a.engines) {
+        out.begin_object().member("engine", e.engine);
+        if (e.refusal.empty())
+          out.member("seconds", e.seconds).member("unchanged_error", e.baseline_error);
+        else
+          out.member("refusal", e.refusal);
+        out.end_object();
+      }
+      out.end_array().key("notes").begin_array();
+      for (const std::string& note : a.notes) out.value(note);
+      out.end_array().end_object();
+    }
+    out.end_array();
+  }
+  out.end_object();
+}
+
+}  // namespace detail
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif

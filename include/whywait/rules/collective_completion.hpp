@@ -1,0 +1,116 @@
+#ifndef WHYWAIT_RULES_COLLECTIVE_COMPLETION_HPP
+#define WHYWAIT_RULES_COLLECTIVE_COMPLETION_HPP
+
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/rules/traffic.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// One rank's call of a collective operation that holds all ranks. Plain: sent between ranks as bytes.
+struct collective_visit {
+  core::stable_key communicator;
+  std::int64_t instance;  ///< on its communicator
+  std::int64_t begin_ns, end_ns;
+  core::stable_key site;
+};
+static_assert(std::is_trivially_copyable<collective_visit>::value, "sent between ranks as bytes");
+
+/// Completion as Scalasca defines it for barriers and N x N operations: time in the operation after all have come and the
+/// first has left. Each instance is looked at by one rank, which all visits of it are sent to: near-linear, in the memory
+/// of a rank's own visits. First `announce` until nothing is left, meanwhile `hear`, then `add_to`.
+class completion {
+ public:
+  /// Shorter ones than `least_ns` are not told from the error of the clocks.
+  [[gnu::cold]] completion(const explain::rank_history& rank, std::int64_t least_ns) : ranks_(rank.ranks), least_ns_(least_ns) {
+    base::key_map known;
+    base::pod_vector<std::int64_t> instances;  // of each communicator
+    for (const explain::location_history& location : rank.locations)
+      for (std::uint64_t i = location.carried; i < location.records.size(); ++i) {
+        const core::sync_record& r = location.records[i];
+        if (!holds_all_ranks(r) || r.has(core::sync_flag::failed) || r.comm >= rank.communicators.size()) continue;
+        const explain::communicator& comm = rank.communicators[r.comm];
+        if (comm.id == 0 || comm.inter || comm.size < 2) continue;
+        const core::stable_key site = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
+        const std::uint32_t number = known.intern(comm.id, static_cast<std::uint32_t>(instances.size()));
+        if (number == instances.size()) instances.push_back(0);
+        own_.push_back({comm.id, ++instances[number], rank.clock(r.begin), rank.clock(r.begin + r.duration), site});
+      }
+  }
+
+  /// Appends to the packets `to(rank)` what is due, about `room` bytes each in one round.
+  template <class To>
+  [[gnu::cold]] void announce(To&& to, std::size_t room) {
+    for (std::size_t budget = room / sizeof(collective_visit) + 1; told_ < own_.size() && budget > 0; --budget, ++told_) {
+      const collective_visit& v = own_[told_];
+      const core::stable_key owner = core::combine(v.communicator, static_cast<std::uint64_t>(v.instance));
+      auto& packet = to(static_cast<std::int32_t>(owner % static_cast<std::uint64_t>(ranks_)));
+      const auto* const bytes = reinterpret_cast<const unsigned char*>(&v);
+      packet.insert(packet.end(), bytes, bytes + sizeof v);
+    }
+  }
+  [[gnu::cold]] void hear(const unsigned char* data, std::size_t size) {
+    const std::size_t count = size / sizeof(collective_visit), before = heard_.size();
+    heard_.resize(before + count);
+    if (count != 0) std::memcpy(&heard_[before], data, count * sizeof(collective_visit));
+  }
+
+  /// Adds the late exits of the instances that this rank looked at to its uses, which stay sorted by site.
+  [[gnu::cold]] void add_to(base::pod_vector<site_use>& uses) {
+    base::small_stable_sort(heard_, [](const collective_visit& a, const collective_visit& b) {
+      return a.communicator != b.communicator ? a.communicator < b.communicator : a.instance < b.instance;
+    });
+    base::pod_vector<site_use> found;
+    for (std::size_t begin = 0, end = 0; begin < heard_.size(); begin = end) {
+      std::int64_t last_begin = heard_[begin].begin_ns, first_end = heard_[begin].end_ns;
+      for (end = begin; end < heard_.size() && heard_[end].communicator == heard_[begin].communicator &&
+                        heard_[end].instance == heard_[begin].instance; ++end) {
+        last_begin = std::max(last_begin, heard_[end].begin_ns);
+        first_end = std::min(first_end, heard_[end].end_ns);
+      }
+      const std::int64_t complete = std::max(last_begin, first_end);
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::int64_t late = heard_[i].end_ns - complete;
+        if (late < least_ns_) continue;
+        site_use& use = of(found, heard_[i].site);
+        ++use.late_exits;
+        use.late_exit_ns += late;
+        use.longest_late_exit_ns = std::max(use.longest_late_exit_ns, late);
+      }
+    }
+    merge_uses(uses, found);
+  }
+
+ private:
+  // Visits of one instance come from few sites: one after the other.
+  [[gnu::cold]] static site_use& of(base::pod_vector<site_use>& found, core::stable_key site) {
+    const auto at = std::lower_bound(found.begin(), found.end(), site,
+                                     [](const site_use& a, core::stable_key k) { return a.site < k; });
+    if (at != found.end() && at->site == site) return *at;
+    site_use fresh;
+    fresh.site = site;
+    fresh.ranks = 0;  // counted where it was called
+    fresh.what = site_use::kind::collective;
+    return *found.insert(at, fresh);
+  }
+
+  std::int32_t ranks_;
+  std::int64_t least_ns_;
+  base::pod_vector<collective_visit> own_, heard_;
+  std::size_t told_ = 0;
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,128 @@
+#ifndef WHYWAIT_RULES_PROBLEMS_COLLECTIVE_PROBLEMS_HPP
+#define WHYWAIT_RULES_PROBLEMS_COLLECTIVE_PROBLEMS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+namespace problems {
+
+/// Problems of collective operations: those of the paper, nonblocking ones, barriers that order nothing.
+inline const char* collectives() noexcept {
+  return R"rules(
+declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'wait_at_barrier';
+declare problem for wait_at_barrier parameters (
+  name = "wait_at_barrier",
+  description = "{w.waiting_ranks} came to {w.operation} before {w.late_ranks} and waited there.",
+  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the ranks, or drop {w.operation} if no data depends on it"),
+  duration = w.duration,
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+
+declare composite event wait_at_nxn member ( wait as w ) when w.pattern = 'wait_at_nxn';
+declare problem for wait_at_nxn parameters (
+  name = "wait_at_nxn",
+  description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
+  advice = if(w.blocks_count = 0, "start the nonblocking form of {w.operation} and do other work until its result is needed",
+           "spread the work of {w.blocks} evenly over the ranks, or start the nonblocking form of {w.operation} and do other work until its result is needed"),
+  duration = w.duration,
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+
+declare composite event late_broadcast member ( wait as w ) when w.pattern = 'late_broadcast';
+declare problem for late_broadcast parameters (
+  name = "late_broadcast",
+  description = "{w.waiting_ranks} needed data of the root in {w.operation} before it came there ({w.cause}).",
+  advice = if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
+           "let the root call {w.cause} before {w.blocks}, or start the nonblocking form early and wait where the data is needed"),
+  duration = w.duration,
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+
+declare composite event early_reduce member ( wait as w ) when w.pattern = 'early_reduce';
+declare problem for early_reduce parameters (
+  name = "early_reduce",
+  description = "The root came to {w.operation} before the others had given their data ({w.late_ranks}).",
+  advice = if(w.blocks_count = 0, "let the root use the nonblocking form of {w.operation} and do other work meanwhile",
+           "spread the work of {w.blocks} evenly over the ranks, or let the root use the nonblocking form of {w.operation} and do other work meanwhile"),
+  duration = w.duration,
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+
+declare composite event early_scan member ( wait as w ) when w.pattern = 'early_scan';
+declare problem for early_scan parameters (
+  name = "early_scan",
+  description = "In {w.operation} a rank needs all ranks below it: {w.waiting_ranks} came before {w.late_ranks}.",
+  advice = if(w.blocks_count = 0, "use the nonblocking form of {w.operation} and do other work meanwhile",
+           "give the lower ranks less of {w.blocks}, or use the nonblocking form of {w.operation} and do other work meanwhile"),
+  duration = w.duration,
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+
+declare composite event wait_at_create member ( wait as w ) when w.pattern = 'wait_at_create';
+declare problem for wait_at_create parameters (
+  name = "wait_at_create",
+  description = "{w.operation} makes a communicator or window with all ranks: {w.waiting_ranks} came before {w.late_ranks}.",
+  advice = if(w.blocks_count = 0, "make it once, where all ranks arrive together",
+           "call {w.operation} once, ahead of {w.blocks}, or spread that work evenly over the ranks"),
+  duration = w.duration,
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+
+declare composite event wait_at_finalize member ( wait as w ) when w.pattern = 'wait_at_finalize';
+declare problem for wait_at_finalize parameters (
+  name = "wait_at_finalize",
+  description = "{w.waiting_ranks} were done before {w.late_ranks} and waited in {w.operation}.",
+  advice = if(w.blocks_count = 0, "give some work of {w.late_ranks} to the ranks that finish first",
+           "give some of {w.blocks} to the ranks that finish first"),
+  duration = w.duration,
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+
+declare composite event nonblocking_collective member ( wait as w ) when w.pattern = 'nonblocking_collective';
+declare problem for nonblocking_collective parameters (
+  name = "nonblocking_collective",
+  description = "{w.operation} waited for a collective that {w.late_ranks} started late ({w.cause}).",
+  advice = if(w.blocks_count = 0, "start the collective ({w.cause}) earlier on {w.late_ranks}", "call {w.cause} before {w.blocks} on {w.late_ranks}, or move {w.operation} behind more work"),
+  duration = w.duration,
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+
+declare composite event progress member ( wait as w ) when w.pattern = 'progress';
+declare problem for progress parameters (
+  name = "progress",
+  description = "Everybody had started and {w.operation} still blocked: the transfer made no progress while the program computed.",
+  advice = "call MPI_Test now and then during the work ahead of {w.operation}, or let MPI use a progress thread",
+  duration = w.duration,
+  saving = w.duration );
+
+declare composite event polling member ( wait as w ) when w.pattern = 'polling';
+declare problem for polling parameters (
+  name = "polling",
+  description = "{w.operation} asked again and again without other work in between: it waited for {w.late_ranks}.",
+  advice = if(w.blocks_count = 0, "do other work between two calls of {w.operation}", "call {w.cause} before {w.blocks}, or do other work between two calls of {w.operation}"),
+  duration = w.duration,
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+
+# A barrier next to a collective operation that holds all ranks anyway, or with no communication since the last one.
+declare composite event needless_barrier
+  member ( wait as w, shared barrier_use as b )
+  when b.site = w.operation_site and w.pattern = 'wait_at_barrier' and b.calls > 0
+       and b.before_collective + b.after_collective + b.idle >= b.calls;
+declare problem for needless_barrier parameters (
+  name = "needless_barrier",
+  instead_of = "wait_at_barrier",
+  description = "{w.operation} orders nothing that MPI sees: " + if(b.before_collective >= b.after_collective and b.before_collective >= b.idle,
+                "the next call is a collective operation that holds all ranks anyway.", if(b.after_collective >= b.idle,
+                "the call before was a collective operation that held all ranks already.",
+                "nobody communicated since the one before.")),
+  advice = "remove {w.operation}; if it orders files or output, say so in a comment",
+  duration = w.duration, saving = w.unexplained );
+
+# Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.
+declare problem for completion parameters (
+  name = "slow_completion",
+  description = "{late_exits} times a rank left {site} later than the first, up to {longest}, although all had arrived: the
+                 library passes the result on.",
+  advice = "check where the ranks of {site} run: they leave it at different times although all had arrived",
+  duration = duration );
+)rules";
+}
+
+}  // namespace problems
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,86 @@
+#ifndef WHYWAIT_RULES_PROBLEMS_MESSAGE_PROBLEMS_HPP
+#define WHYWAIT_RULES_PROBLEMS_MESSAGE_PROBLEMS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+namespace problems {
+
+/// Problems of point-to-point messages: late sender and receiver of the paper, and more.
+inline const char* messages() noexcept {
+  return R"rules(
+declare composite event late_sender member ( wait as w ) when w.pattern = 'late_sender';
+declare problem for late_sender parameters (
+  name = "late_sender",
+  description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
+  advice = if(w.blocks_count > 0, "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
+           if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "call {w.cause} earlier, or "))
+           + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
+                "post the receive early with MPI_Irecv and wait for it after other work"),
+  duration = w.duration,
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+
+declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
+declare problem for late_receiver parameters (
+  name = "late_receiver",
+  description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
+  advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks}, or ",
+           if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
+           + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
+  duration = w.duration,
+  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+
+declare composite event wrong_order member ( wait as w )
+  when w.pattern = 'late_sender' and w.wrong_order_duration > 10 % * w.duration;
+declare problem for wrong_order parameters (
+  name = "wrong_order",
+  description = "{plural(w.wrong_order_count, 'message was', 'messages were')} received in another order than sent: others that
+                 were sent earlier lay ready meanwhile.",
+  advice = "receive in the order of sending: post all receives with MPI_Irecv ahead of {w.operation} and take them as they come
+            (MPI_Waitany)",
+  duration = w.wrong_order_duration );
+
+# The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
+declare composite event pipeline member ( wait as w )
+  when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0;
+declare problem for pipeline parameters (
+  name = "serialised_pipeline",
+  description = "{percent(w.indirect / w.duration)} of this wait was handed on: {w.late_ranks} had waited in the same way before
+                 they could call {w.cause}.",
+  advice = "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
+            {w.late_ranks} still work",
+  duration = w.duration, saving = w.indirect );
+
+declare problem for traffic
+  when calls >= 1000 * ranks and mean_bytes < 1 KiB and batched < 50 % * calls
+  parameters (
+  name = "small_messages",
+  description = "{plural(calls, 'message', 'messages')} of {mean_bytes} on average leave {site}: each costs its latency, not its size.",
+  advice = "collect what {site} sends ({mean_bytes} each, {duration / calls} a call) and send it together, or send it less often",
+  duration = duration, saving = duration * (1 - mean_bytes / 1 KiB) );
+
+declare problem for traffic
+  when calls >= 100 * ranks and batched >= 50 % * calls and messages_per_batch >= 2 and mean_bytes < 64 KiB
+  parameters (
+  name = "aggregate_messages",
+  description = "{percent(batched / calls)} of the messages of {site} follow another one to the same rank at once.",
+  advice = "put the {messages_per_batch} messages that {site} sends to one rank in a row into one (MPI_Pack, or a datatype over
+            all of it)",
+  duration = batched_duration, saving = batched_duration * (1 - 1 / messages_per_batch) );
+
+declare problem for transfer
+  when count >= 10 and unchanged >= 50 % * count
+  parameters (
+  name = "redundant_transfer",
+  description = "{percent(unchanged / count)} of the transfers of {data} from {place} carried what the receiver had already.",
+  advice = "send {data} at {place} only after it was written: {unchanged_bytes} went out unchanged",
+  duration = unchanged_duration );
+)rules";
+}
+
+}  // namespace problems
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

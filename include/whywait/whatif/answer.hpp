@@ -1,0 +1,58 @@
+#ifndef WHYWAIT_WHATIF_ANSWER_HPP
+#define WHYWAIT_WHATIF_ANSWER_HPP
+
+#include <string>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace whatif {
+
+/// What one engine says.
+struct engine_answer {
+  std::string engine;  ///< "replay", "algebra" or "chain"
+  bool answered = false;
+  std::string refusal;            ///< why not
+  double baseline_seconds = 0.0;  ///< its prediction of the unchanged program
+  double baseline_error = 0.0;    ///< baseline over measured, minus 1
+  double seconds = 0.0;           ///< measured * predicted(new) / predicted(unchanged)
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  engine_answer() = default;
+  [[gnu::cold, gnu::noinline]] engine_answer(const engine_answer&) = default;
+  [[gnu::cold, gnu::noinline]] engine_answer(engine_answer&&) = default;
+  [[gnu::cold, gnu::noinline]] engine_answer& operator=(const engine_answer&) = default;
+  [[gnu::cold, gnu::noinline]] engine_answer& operator=(engine_answer&&) = default;
+  [[gnu::cold, gnu::noinline]] ~engine_answer() = default;
+};
+
+/// The answer to one question; one row of the report's "prediction".
+struct answer {
+  std::string question;  ///< in the notation of parse_questions
+  bool answered = false;
+  std::string refusal;  ///< why there is no answer
+  std::string engine;   ///< whose answer `seconds` is
+  double measured_seconds = 0.0;
+  double seconds = 0.0;      ///< predicted time of the changed program
+  double low_seconds = 0.0;  ///< interval: sampling, disturbance, spread among the engines and baseline error added up
+  double high_seconds = 0.0;
+  double baseline_error = 0.0;  ///< of `engine` on the unchanged program, relative
+  double sampling = 0.0;        ///< half widths, relative: between two runs, and among the engines
+  double spread = 0.0;
+  std::vector<engine_answer> engines;
+  std::vector<std::string> notes;  ///< assumptions and doubts, one sentence each
+
+  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  answer() = default;
+  [[gnu::cold, gnu::noinline]] answer(const answer&) = default;
+  [[gnu::cold, gnu::noinline]] answer(answer&&) = default;
+  [[gnu::cold, gnu::noinline]] answer& operator=(const answer&) = default;
+  [[gnu::cold, gnu::noinline]] answer& operator=(answer&&) = default;
+  [[gnu::cold, gnu::noinline]] ~answer() = default;
+};
+
+}  // namespace whatif
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,199 @@
+#ifndef WHYWAIT_WHATIF_QUESTION_HPP
+#define WHYWAIT_WHATIF_QUESTION_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/models/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace whatif {
+
+/// A what-if question to a recorded run.
+struct question {
+  enum class kind { block, network, balance, ranks, without };
+  kind what = kind::balance;
+  std::string name;         ///< of block: the block or label; of without: the label of the collective
+  double factor = 1.0;      ///< of block, network: how many times faster; infinity: no time. Of ranks: how many times as many
+  bool fixed_total = true;  ///< of ranks: the whole work stays (strong scaling); else the work of each rank
+  bool each_step = false;   ///< of balance: the ranks do equal work in every step, not only in all
+  std::vector<question> also = {};  ///< of block, network: others of these kinds, changed at the same time
+
+  /// The question in its own notation, as `parse_questions` reads it.
+  [[gnu::cold]] std::string text() const {
+    char number[32];
+    if (!also.empty() || std::isinf(factor)) {
+      std::snprintf(number, sizeof number, "=%g", 1.0 / factor);
+      std::string all = (what == kind::network ? "network" : name) + number;
+      for (const question& q : also) {
+        std::snprintf(number, sizeof number, "=%g", 1.0 / q.factor);
+        all += "," + (q.what == kind::network ? "network" : q.name) + number;
+      }
+      return all;
+    }
+    std::snprintf(number, sizeof number, "x%g", factor);
+    switch (what) {
+      case kind::block:
+        return "block " + name + " " + number;
+      case kind::network:
+        return std::string("network ") + number;
+      case kind::balance:
+        return each_step ? "balance steps" : "balance";
+      case kind::ranks:
+        return std::string("ranks ") + number + (fixed_total ? "" : " weak");
+      case kind::without:
+        return "without " + name;
+    }
+    return {};
+  }
+};
+
+namespace detail {
+
+[[gnu::cold, gnu::noinline]] inline models::prediction_error misread(const char* message, const std::string& text, std::size_t at) {
+  return models::prediction_error(models::fault::question, message, text, at);
+}
+inline bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n'; }
+
+/// "compute=0.5, network=0" in [at, end) of a text: one question with several changes.
+[[gnu::cold]] inline question parse_parts(const std::string& text, std::size_t at, std::size_t end) {
+  question all;
+  for (bool first = true; at <= end; first = false) {
+    const std::size_t comma = std::min(text.find(',', at), end);
+    while (at < comma && blank(text[at])) ++at;
+    const std::size_t equals = comma > at ? text.rfind('=', comma - 1) : std::string::npos;
+    if (equals == std::string::npos || equals < at)
+      throw misread("expected NAME=PART", text, at);
+    question q;
+    q.what = question::kind::block;
+    for (std::size_t i = at; i != equals; ++i) {  // runs of blanks become one
+      if (blank(text[i])) continue;
+      if (i > at && blank(text[i - 1])) q.name += ' ';
+      q.name += text[i];
+    }
+    if (q.name.empty()) throw misread("expected the name of a block", text, at);
+    if (q.name == "network") {
+      q.what = question::kind::network;
+      q.name.clear();
+    }
+    std::size_t number = equals + 1, last = comma;
+    while (number < comma && blank(text[number])) ++number;
+    while (last > number && blank(text[last - 1])) --last;
+    char* rest = nullptr;
+    const double part = std::strtod(text.c_str() + number, &rest);
+    if (number == last || rest != text.c_str() + last || !(part >= 0.0) || part > 1e6)
+      throw misread("expected the part of its time that stays, such as 0.5 or 0", text, number);
+    q.factor = 1.0 / part;
+    if (first)
+      all = std::move(q);
+    else
+      all.also.push_back(std::move(q));
+    at = comma + 1;
+  }
+  return all;
+}
+
+}  // namespace detail
+
+/// Reads WHYWAIT_WHATIF: questions separated by ';', among them
+///
+///     block compute_interior x2     its code takes half the time
+///     network x1.5                  what MPI calls take beside waiting for others is two thirds of the time
+///     compute=0.5,network=0         both at once: the code takes half its time, the network none
+///     balance                       every rank does the mean of the work, spread over its steps as now
+///     balance steps                 in every step all ranks do the mean of that step
+///     ranks x2                      twice the ranks share the work; `ranks x2 weak`: each does as much as now
+///     without MPI_Barrier           the collective of that name is not there
+///
+/// `NAME=PART` is `block NAME x(1/PART)`. Throws P023 with the place.
+[[gnu::cold]] inline std::vector<question> parse_questions(const std::string& text) {
+  std::vector<question> result;
+  std::size_t at = 0;
+  while (at <= text.size()) {
+    std::size_t end = text.find(';', at);
+    if (end == std::string::npos) end = text.size();
+    base::pod_vector<std::string_view> words;
+    for (std::size_t i = at; i < end;) {
+      const std::size_t begin = i;
+      while (i < end && !detail::blank(text[i])) ++i;
+      if (i != begin) words.push_back(std::string_view(text).substr(begin, i - begin));
+      else ++i;
+    }
+    const auto column = [&](std::size_t word) {
+      return word < words.size() ? static_cast<std::size_t>(words[word].data() - text.data()) : end;
+    };
+    at = end + 1;
+    if (words.empty()) continue;
+    auto fail = [&](std::size_t word, const char* message) { return detail::misread(message, text, column(word)); };
+    auto times = [&](std::size_t word) {
+      if (word >= words.size() || words[word].size() < 2 || words[word][0] != 'x')
+        throw fail(word, "expected a factor such as x2");
+      char* rest = nullptr;
+      const double f = std::strtod(words[word].data() + 1, &rest);
+      if (rest != words[word].data() + words[word].size() || !(f > 0.0) || !std::isfinite(f)) throw fail(word, "a factor must be a positive number");
+      return f;
+    };
+    const auto name_of = [&](std::size_t last) {
+      std::string name;
+      for (std::size_t i = 1; i < last; ++i) (name += i == 1 ? "" : " ") += words[i];
+      return name;
+    };
+    question q;
+    std::size_t used = 1;
+    if (words[0] == "block") {
+      q.what = question::kind::block;
+      if (words.size() < 2) throw fail(1, "expected the name of a block");
+      // names may contain blanks: the factor is the last word
+      q.name = name_of(words.size() - 1);
+      q.factor = times(words.size() - 1);
+      if (q.name.empty()) throw fail(1, "expected the name of a block before the factor");
+      used = words.size();
+    } else if (words[0] == "network") {
+      q.what = question::kind::network;
+      q.factor = times(1);
+      used = 2;
+    } else if (words[0] == "balance") {
+      q.what = question::kind::balance;
+      if (words.size() > 1 && words[1] == "steps") {
+        q.each_step = true;
+        used = 2;
+      }
+    } else if (words[0] == "ranks") {
+      q.what = question::kind::ranks;
+      q.factor = times(1);
+      used = 2;
+      if (words.size() > 2 && (words[2] == "weak" || words[2] == "strong")) {
+        q.fixed_total = words[2] == "strong";
+        used = 3;
+      }
+    } else if (words[0] == "without") {
+      q.what = question::kind::without;
+      q.name = name_of(words.size());
+      if (q.name.empty()) throw fail(1, "expected the name of a collective");
+      used = words.size();
+    } else if (text.find('=', column(0)) < end) {
+      q = detail::parse_parts(text, column(0), end);
+      used = words.size();
+    } else {
+      throw fail(0, "expected block, network, balance, ranks, without, or NAME=PART");
+    }
+    if (used < words.size()) throw fail(used, "expected ';' or the end");
+    result.push_back(std::move(q));
+  }
+  return result;
+}
+
+}  // namespace whatif
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,247 @@
+#ifndef WHYWAIT_WHATIF_REPLAY_HPP
+#define WHYWAIT_WHATIF_REPLAY_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/models/run_log.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace whatif {
+
+/// What a replay found.
+struct replayed {
+  double seconds = 0.0;          ///< end of the last line
+  double waiting_seconds = 0.0;  ///< over all lines
+  base::pod_vector<double> step_end;  ///< release of every collective of all lines, in order
+  base::pod_vector<std::uint32_t> step_label;  ///< and its label
+  base::pod_vector<double> part_end;  ///< mean over the lines of the end of each 32nd of their activities; short logs: empty
+};
+
+namespace detail {
+
+/// Places numbered through: line by line.
+class place_numbers {
+ public:
+  explicit place_numbers(const models::run_log& log) : first_(log.lines.size() + 1, 0) {
+    for (std::size_t l = 0; l != log.lines.size(); ++l) first_[l + 1] = first_[l] + log.lines[l].size();
+  }
+  std::size_t size() const noexcept { return first_.back(); }
+  std::size_t operator()(const models::place& p) const noexcept { return first_[p.line] + p.index; }
+  std::size_t operator()(std::size_t line, std::size_t index) const noexcept { return first_[line] + index; }
+
+ private:
+  base::pod_vector<std::size_t> first_;
+};
+
+/// Edges by the place at one of their ends.
+class edge_lists {
+ public:
+  edge_lists(std::size_t places, std::size_t edges) : head_(places, none), next_() { next_.reserve(edges); }
+  void add(std::size_t at, std::uint32_t edge) {
+    next_.push_back({edge, head_[at]});
+    head_[at] = static_cast<std::uint32_t>(next_.size() - 1);
+  }
+  template <class F>
+  void each(std::size_t at, F&& f) const {
+    for (std::uint32_t i = head_[at]; i != none; i = next_[i].next) f(next_[i].edge);
+  }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+  base::pod_vector<std::uint32_t> head_;
+  struct link {
+    std::uint32_t edge, next;
+  };
+  base::pod_vector<link> next_;
+};
+
+}  // namespace detail
+
+namespace detail {
+
+class player {
+ public:
+  player(const models::run_log& log, bool late)
+      : log_(log),
+        late_(late),
+        at_(log),
+        ready_(at_.size(), 0.0),
+        missing_(at_.size(), 0),
+        left_(log.messages.size(), 0.0),
+        halves_(log.messages.size(), 1),
+        sync_ready_(log.syncs.size(), 0.0),
+        sync_missing_(log.syncs.size(), 0),
+        messages_(at_.size(), log.messages.size()),
+        syncs_(at_.size(), log.syncs.size() * log.lines.size()),
+        lines_(log.lines.size()) {}
+
+  [[gnu::cold]] replayed play() {
+    expect();
+    r_.part_end.assign(parts, 0.0);
+    for (std::uint32_t l = 0; l != lines_.size(); ++l) {
+      work_.push_back(l);
+      parts_ = parts_ && log_.lines[l].size() >= parts;
+    }
+    for (std::uint32_t s = 0; s != log_.syncs.size(); ++s)
+      if (sync_missing_[s] == 0) release(s);
+    while (!work_.empty()) {
+      const std::uint32_t l = work_.back();
+      work_.pop_back();
+      lines_[l].queued = false;
+      go_on(l);
+    }
+    if (done_ != at_.size())
+      throw models::prediction_error(models::fault::log, "the log waits for itself: a message or collective lies in its own past");
+    base::small_stable_sort(steps_);
+    for (const step& s : steps_) {
+      r_.step_end.push_back(s.end);
+      r_.step_label.push_back(s.label);
+    }
+    if (!parts_) r_.part_end.clear();
+    return std::move(r_);
+  }
+
+ private:
+  struct step {
+    double end;
+    std::uint32_t label;
+    bool operator<(const step& o) const noexcept { return end != o.end ? end < o.end : label < o.label; }
+  };
+  struct cursor {
+    std::uint32_t next = 0;
+    bool in_call = false, queued = true;
+    double time = 0.0;
+  };
+
+  [[gnu::cold]] void expect() {
+    for (std::uint32_t m = 0; m != log_.messages.size(); ++m) {
+      const models::message_edge& x = log_.messages[m];
+      messages_.add(at_(x.from), m);
+      ++missing_[at_(x.to)];
+      if (!x.rendezvous) continue;
+      halves_[m] = 2;
+      messages_.add(at_(x.posted), m);
+      ++missing_[at_(x.done)];
+    }
+    for (std::uint32_t s = 0; s != log_.syncs.size(); ++s) {
+      sync_missing_[s] = log_.syncs[s].in.size();
+      for (const models::place& p : log_.syncs[s].in) syncs_.add(at_(p), s);
+      for (const models::place& p : log_.syncs[s].out) ++missing_[at_(p)];
+    }
+  }
+
+  void arrive(const models::place& p, double when) {
+    const std::size_t n = at_(p);
+    ready_[n] = std::max(ready_[n], when);
+    if (--missing_[n] != 0 || lines_[p.line].queued) return;
+    lines_[p.line].queued = true;
+    work_.push_back(p.line);
+  }
+
+  void begin_message(std::uint32_t m, double now) {
+    left_[m] = std::max(left_[m], now);
+    if (--halves_[m] != 0) return;
+    const models::message_edge& x = log_.messages[m];
+    arrive(x.to, left_[m] + x.seconds);
+    if (x.rendezvous) arrive(x.done, left_[m] + x.seconds);
+  }
+
+  [[gnu::cold]] void begin_sync(std::uint32_t s, std::uint32_t l, double now) {
+    const models::sync_edge& x = log_.syncs[s];
+    if (!x.prefix) {
+      sync_ready_[s] = std::max(sync_ready_[s], now);
+      if (--sync_missing_[s] == 0) release(s);
+      return;
+    }
+    if (begun_.empty()) begun_ = std::vector<base::pod_vector<double>>(log_.syncs.size());
+    base::pod_vector<double>& begun = begun_[s];
+    begun.resize(x.in.size(), -1.0);
+    for (std::size_t i = 0; i != x.in.size(); ++i)
+      if (x.in[i].line == l) begun[i] = now;
+    for (std::size_t i = x.in.size() - sync_missing_[s]; i != x.in.size() && begun[i] >= 0.0; ++i) {
+      sync_ready_[s] = std::max(sync_ready_[s], begun[i]);
+      --sync_missing_[s];
+      arrive(x.out[i], sync_ready_[s] + x.seconds);
+    }
+  }
+
+  void release(std::uint32_t s) {
+    const models::sync_edge& x = log_.syncs[s];
+    const double when = sync_ready_[s] + x.seconds;
+    if (x.out.size() == log_.lines.size() && x.in.size() == log_.lines.size())
+      steps_.push_back({when, x.label});
+    for (const models::place& p : x.out) arrive(p, when);
+  }
+
+  void go_on(std::uint32_t l) {
+    cursor& c = lines_[l];
+    const std::vector<models::activity>& line = log_.lines[l];
+    while (c.next != line.size()) {
+      const models::activity& a = line[c.next];
+      const std::size_t n = at_(l, c.next);
+      if (!c.in_call) {
+        c.time += a.work_seconds;
+        c.in_call = true;
+        const double now = c.time;
+        messages_.each(n, [&](std::uint32_t m) { begin_message(m, now); });
+        syncs_.each(n, [&](std::uint32_t s) { begin_sync(s, l, now); });
+      }
+      if (missing_[n] != 0) break;
+      if (ready_[n] > c.time) {
+        const double waits = ready_[n] - c.time;
+        r_.waiting_seconds += waits;
+        c.time = ready_[n];
+        if (late_ && a.wake_seconds > 0.0) c.time += a.wake_seconds * std::min(1.0, waits / a.waited_seconds);
+      }
+      c.time += a.call_seconds;
+      c.in_call = false;
+      ++c.next;
+      ++done_;
+      if (line.size() >= parts && c.next * parts / line.size() != (c.next - 1) * parts / line.size())
+        r_.part_end[c.next * parts / line.size() - 1] += c.time / static_cast<double>(lines_.size());
+    }
+    r_.seconds = std::max(r_.seconds, c.time);
+  }
+
+  static constexpr std::size_t parts = 32;
+  const models::run_log& log_;
+  bool late_;
+  bool parts_ = true;
+  place_numbers at_;
+  base::pod_vector<double> ready_;           // what the call needs is there
+  base::pod_vector<std::uint32_t> missing_;  // edges into the call that have not come
+  base::pod_vector<double> left_;            // of each message: all that it needs to leave has begun
+  base::pod_vector<char> halves_;
+  base::pod_vector<double> sync_ready_;
+  base::pod_vector<std::size_t> sync_missing_;
+  std::vector<base::pod_vector<double>> begun_;  // of each scan: when its members began
+  edge_lists messages_, syncs_;
+  base::pod_vector<cursor> lines_;
+  base::pod_vector<std::uint32_t> work_;
+  base::pod_vector<step> steps_;
+  std::size_t done_ = 0;
+  replayed r_;
+};
+
+}  // namespace detail
+
+/// Plays a log with its times and dependences (max-plus): every activity begins when the one before it on its line
+/// has ended, a call ends when all that it needs is there. No assumption about distributions or independence. Time
+/// linear in the log. Throws P022, also if the log waits for itself. `late` false: every call notices at once that it can
+/// go on.
+[[gnu::cold]] inline replayed replay(const models::run_log& log, bool late = true) {
+  log.check();
+  return detail::player(log, late).play();
+}
+
+}  // namespace whatif
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,196 @@
+#ifndef WHYWAIT_WHATIF_TRACE_HPP
+#define WHYWAIT_WHATIF_TRACE_HPP
+
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/core/stable_key.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/models/error.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace whywait {
+inline namespace v0 {
+namespace whatif {
+
+/// One call of one line, in terms that mean the same on every rank.
+struct traced_call {
+  std::int64_t enter_ns = 0, leave_ns = 0;
+  core::stable_key site = 0;          ///< call site
+  core::stable_key communicator = 0;  ///< 0: unknown
+  std::uint64_t bytes = 0;
+  std::uint32_t posting = 0;       ///< order in which the process posted messages, from 1
+  std::uint32_t completion = 0;    ///< call of line `completed_by` that completed a posted receive
+  std::uint32_t completed_by = 0;  ///< line of the rank
+  std::int32_t peer = -1;          ///< world rank of the partner or root
+  std::int32_t tag = 0;
+  std::int32_t members = 0;                   ///< size of the communicator; 0: collectives are not followed
+  std::int32_t comm_rank = 0;                 ///< own rank in it
+  std::uint32_t first_block = 0, blocks = 0;  ///< in traced_line::blocks
+  core::mpi_call call = core::mpi_call::none;
+  std::uint16_t flags = 0;
+};
+
+/// Time in a named block.
+struct traced_block {
+  core::stable_key block = 0;
+  double seconds = 0.0;
+};
+
+/// What one thread of one rank did. Only plain vectors: a rank can send it as bytes.
+struct traced_line {
+  std::int32_t rank = 0, thread = 0;
+  std::int64_t begin_ns = 0, end_ns = 0;
+  std::uint64_t dropped = 0;  ///< calls beyond the limit, or lost by the recorder
+  base::pod_vector<traced_call> calls;
+  base::pod_vector<traced_block> blocks;
+};
+
+/// The part of one rank, from its records: of each location the first `most_calls` calls (80 bytes each, and 16 for
+/// each timed block between two) that ended before `until_ns` of the shared clock.
+[[gnu::cold]] inline std::vector<traced_line> trace(const explain::rank_history& h, std::size_t most_calls = 200000,
+                                                    std::int64_t until_ns = INT64_MAX) {
+  std::vector<traced_line> result;
+  for (const explain::location_history& location : h.locations) {
+    traced_line line;
+    line.rank = h.rank;
+    line.thread = location.thread;
+    line.begin_ns = h.begin_ns;
+    line.end_ns = std::min(h.end_ns, until_ns);
+    line.dropped = location.dropped;
+    std::uint64_t steps = 0;
+    for (std::uint64_t i = 0; i != location.records.size(); ++i) {
+      const core::sync_record& r = location.records[i];
+      const bool late = h.clock(r.begin + r.duration) > until_ns;
+      if (line.calls.size() == most_calls || late) {
+        line.dropped += location.records.size() - i;
+        if (!late) line.end_ns = line.calls.empty() ? line.begin_ns : line.calls.back().leave_ns;
+        break;
+      }
+      traced_call c;
+      c.enter_ns = h.clock(r.begin);
+      c.leave_ns = h.clock(r.begin + r.duration);
+      c.site = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
+      c.bytes = r.bytes;
+      c.posting = r.posting;
+      c.completion = r.completion;
+      c.completed_by = r.completed_by;
+      c.tag = r.tag;
+      c.call = r.call;
+      c.flags = r.flags;
+      if (r.comm < h.communicators.size()) {
+        const explain::communicator& of = h.communicators[r.comm];
+        c.communicator = of.id;
+        c.members = of.inter ? 0 : of.size;
+        c.comm_rank = of.rank;
+        c.peer = r.peer < 0 || of.world.empty()                       ? r.peer
+                 : static_cast<std::size_t>(r.peer) < of.world.size() ? of.world[static_cast<std::size_t>(r.peer)]
+                                                                      : -1;
+      }
+      c.first_block = static_cast<std::uint32_t>(line.blocks.size());
+      for (; steps < r.steps && steps < location.steps.size(); ++steps) {
+        const core::path_step& s = location.steps[steps];
+        if (s.block == 0 || s.ticks == 0 || s.block >= h.blocks.size()) continue;
+        line.blocks.push_back({h.blocks[s.block], static_cast<double>(s.ticks) * h.clock.ns_per_tick * 1e-9});
+      }
+      c.blocks = static_cast<std::uint32_t>(line.blocks.size()) - c.first_block;
+      line.calls.push_back(c);
+    }
+    result.push_back(std::move(line));
+  }
+  return result;
+}
+
+static_assert(sizeof(traced_call) == 80, "without holes: its bytes are sent");
+
+namespace detail {
+
+[[gnu::cold, gnu::noinline]] inline void put_bytes(base::pod_vector<char>& out, const void* data, std::size_t bytes) {
+  const std::size_t at = out.size();
+  out.resize(at + bytes);
+  if (bytes != 0) std::memcpy(out.data() + at, data, bytes);
+}
+[[gnu::cold, gnu::noinline]] inline bool get_bytes(const base::pod_vector<char>& in, std::size_t& at, void* data,
+                                                   std::size_t bytes) {
+  if (bytes > in.size() - at) return false;
+  if (bytes != 0) std::memcpy(data, in.data() + at, bytes);
+  at += bytes;
+  return true;
+}
+
+}  // namespace detail
+
+/// Lines as bytes for a gather among processes of one build on machines of one kind.
+[[gnu::cold]] inline base::pod_vector<char> pack(const std::vector<traced_line>& lines) {
+  base::pod_vector<char> out;
+  for (const traced_line& l : lines) {
+    const std::int64_t head[7] = {l.rank,
+                                  l.thread,
+                                  l.begin_ns,
+                                  l.end_ns,
+                                  static_cast<std::int64_t>(l.dropped),
+                                  static_cast<std::int64_t>(l.calls.size()),
+                                  static_cast<std::int64_t>(l.blocks.size())};
+    detail::put_bytes(out, head, sizeof head);
+    detail::put_bytes(out, l.calls.data(), l.calls.size() * sizeof(traced_call));
+    detail::put_bytes(out, l.blocks.data(), l.blocks.size() * sizeof(traced_block));
+  }
+  return out;
+}
+
+/// Appends the lines of `pack`; bytes of several ranks may follow each other. Throws P022 for a damaged packet.
+[[gnu::cold]] inline void unpack(const base::pod_vector<char>& bytes, std::vector<traced_line>& into) {
+  for (std::size_t at = 0; at != bytes.size();) {
+    std::int64_t head[7];
+    traced_line l;
+    bool good = detail::get_bytes(bytes, at, head, sizeof head) && head[5] >= 0 && head[6] >= 0 &&
+                static_cast<std::uint64_t>(head[5]) <= bytes.size() / sizeof(traced_call) &&
+                static_cast<std::uint64_t>(head[6]) <= bytes.size() / sizeof(traced_block);
+    if (good) {
+      l.rank = static_cast<std::int32_t>(head[0]);
+      l.thread = static_cast<std::int32_t>(head[1]);
+      l.begin_ns = head[2];
+      l.end_ns = head[3];
+      l.dropped = static_cast<std::uint64_t>(head[4]);
+      l.calls.resize(static_cast<std::size_t>(head[5]));
+      l.blocks.resize(static_cast<std::size_t>(head[6]));
+      good = detail::get_bytes(bytes, at, l.calls.data(), l.calls.size() * sizeof(traced_call)) &&
+             detail::get_bytes(bytes, at, l.blocks.data(), l.blocks.size() * sizeof(traced_block));
+    }
+    if (!good) throw models::prediction_error(models::fault::log, "a packet of traced calls is damaged");
+    into.push_back(std::move(l));
+  }
+}
+
+/// All blocks and call sites of the lines, each once: what `join` will ask the name of.
+[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const std::vector<traced_line>& lines) {
+  base::key_map seen;
+  std::vector<core::stable_key> keys;
+  const auto add = [&](core::stable_key key) {
+    const std::uint32_t fresh = static_cast<std::uint32_t>(keys.size());
+    if (key != 0 && seen.intern(key, fresh) == fresh) keys.push_back(key);
+  };
+  for (const traced_line& l : lines) {
+    for (const traced_call& c : l.calls) add(c.site);
+    for (const traced_block& b : l.blocks) add(b.block);
+  }
+  return keys;
+}
+
+/// Gives the name of a block or call site.
+struct key_namer {
+  virtual std::string operator()(core::stable_key key) const = 0;
+
+ protected:
+  ~key_namer() = default;
+};
+
+}  // namespace whatif
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,88 @@
+#include <whywait/clocks/own_time.hpp>
+
+#include "../explain/histories.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace histories;
+
+TEST_CASE("what a location did between two instants is the sum of what it did in each record in between") {
+  std::mt19937_64 random(5);
+  run r(1);
+  std::vector<std::int64_t> go_ns, instants;
+  struct span {
+    std::int64_t from, to;
+    core::stable_key block;
+  };
+  std::vector<span> spans;  // what was done when: a block is charged when the instant at its end has come
+  std::int64_t now = 0;
+  core::stable_key last = 0;
+  const char* sites[] = {"a", "b", "c"};
+  for (int i = 0; i != 150; ++i) {
+    const std::int64_t computed = static_cast<std::int64_t>(random() % 50), unmarked = static_cast<std::int64_t>(random() % 9);
+    const std::string block = "block" + std::to_string(random() % 5);
+    const std::string site = sites[random() % 3];
+    const std::int64_t begin = now + computed + unmarked, go = begin + static_cast<std::int64_t>(random() % 40);
+    const std::int64_t leave = go + 1 + static_cast<std::int64_t>(random() % 20);
+    if (computed != 0) r[0].step(block, static_cast<std::uint64_t>(computed));
+    r[0].call(mpi_call::Recv, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(leave), site);
+    const core::stable_key here = core::key_of(site.c_str());
+    spans.push_back({begin - computed, begin, core::key_of(block.c_str())});
+    if (unmarked != 0) spans.push_back({begin - unmarked, begin, explain::between_key(last, here)});
+    spans.push_back({go, leave, explain::call_key(here)});
+    go_ns.push_back(go);
+    instants.push_back(begin);
+    instants.push_back(go);
+    now = leave;
+    last = here;
+  }
+  const auto all = r.views();
+  const explain::location_history& here = all[0].locations[0];
+  clocks::own_time::room known;
+  base::memory_pool memory;
+  clocks::own_time time(all[0], here, known, memory);
+  explain::location_walk walk(all[0]);
+  for (std::size_t record = 0; record != go_ns.size(); ++record) {
+    walk.step(here.records[record]);
+    time.begin(here.records[record], walk, known);
+    time.end(go_ns[record], 0, known);
+  }
+  base::pod_vector<explain::block_time> spent;
+  time.seal(7, known, spent);
+  std::int64_t asked = 0;
+  for (std::size_t record = 0; record != go_ns.size(); record += 3) {
+    for (std::size_t i = 0; i <= 2 * record; i += 1 + random() % 3) {
+      const std::int64_t since = instants[i], until = instants[2 * record];
+      std::map<core::stable_key, std::int64_t> plain;
+      for (const span& s : spans) {
+        if (s.to != s.from && s.to > since && s.to <= until) plain[s.block] += s.to - s.from;
+      }
+      time.between(time.part_at(since, record), time.part_of(record), known);
+      std::size_t at = 0;
+      for (const auto& p : plain) {
+        REQUIRE(at < known.found().size());
+        CHECK(time.blocks()[known.found()[at].block] == p.first);
+        CHECK(known.found()[at++].ns == p.second);
+        ++asked;
+      }
+      CHECK(at == known.found().size());
+    }
+  }
+  CHECK(asked > 10000);
+  std::map<core::stable_key, std::int64_t> all_of_it{{explain::startup_key(), 7}};
+  for (const span& s : spans) {
+    if (s.to != s.from) all_of_it[s.block] += s.to - s.from;
+  }
+  CHECK(spent.size() == all_of_it.size());
+  std::size_t at = 0;
+  for (const auto& p : all_of_it) {
+    CHECK(spent[at].block == p.first);
+    CHECK(spent[at++].ns == p.second);
+  }
+}

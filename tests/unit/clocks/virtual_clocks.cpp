@@ -1,0 +1,217 @@
+#include <whywait/explain/explain.hpp>
+#include <whywait/clocks/virtual_clocks.hpp>
+
+#include "../explain/reference_simulation.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace histories;
+using explain::change;
+using explain::what_if;
+
+namespace {
+
+explain::options with_clocks(std::vector<what_if> questions = {}) {
+  explain::options settings = run::exact();
+  settings.clocks = &clocks::virtual_clocks;
+  settings.questions = std::move(questions);
+  return settings;
+}
+
+reference::shape random_shape(std::uint64_t seed) {
+  reference::shape shape;
+  shape.ranks = 2 + static_cast<int>(seed % 6);
+  shape.events = 60;
+  shape.certain = true;
+  return shape;
+}
+
+what_if question(const std::string& block, double factor) {
+  return what_if{{change{core::key_of(block.c_str()), factor}}};
+}
+
+}  // namespace
+
+TEST_CASE("without measurement overhead compensation changes nothing") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    reference::program program(seed, random_shape(seed));
+    const auto out = program.histories().explain(with_clocks());
+    CHECK(out.total_ns == program.total());
+    CHECK(out.without_overhead.total_ns == out.total_ns);
+    CHECK(out.without_overhead.waiting_ns == program.blocked_ns());
+    CHECK(out.without_overhead.overhead_ns == 0);
+    CHECK(out.without_overhead.bound_ns == 0);
+    for (const auto& e : out.waits) CHECK(e.compensated_ns == e.wait_ns);
+  }
+}
+
+TEST_CASE("compensation of random programs gives the run without overhead, to the nanosecond") {
+  std::int64_t inflation = 0, changed = 0;
+  for (std::uint64_t seed = 1; seed <= programs(300); ++seed) {
+    CAPTURE(seed);
+    reference::shape shape = random_shape(seed);
+    reference::program truth(seed, shape);
+    shape.overhead = true;
+    reference::program measured(seed, shape);
+    const auto out = measured.histories().explain(with_clocks());
+    REQUIRE(out.total_ns == measured.total());
+    REQUIRE(out.without_overhead.total_ns == truth.total());
+    REQUIRE(out.without_overhead.waiting_ns == truth.blocked_ns());
+    REQUIRE(out.without_overhead.overhead_ns == measured.overhead_ns());
+    REQUIRE(out.total_ns - out.without_overhead.total_ns <= out.without_overhead.bound_ns);  // C3
+    inflation += measured.total() - truth.total();
+    changed += measured.blocked_ns() != truth.blocked_ns() ? 1 : 0;
+  }
+  CHECK(inflation > 0);
+  CHECK(static_cast<std::uint64_t>(changed) > programs(200));
+}
+
+TEST_CASE("so does compensation of what wrappers and marks cost: before, inside and after the call") {
+  std::int64_t inflation = 0, changed = 0;
+  for (std::uint64_t seed = 1; seed <= programs(300); ++seed) {
+    CAPTURE(seed);
+    reference::shape shape = random_shape(seed);
+    reference::program truth(seed, shape);
+    shape.constants = true;
+    shape.overhead = seed % 2 == 0;
+    reference::program measured(seed, shape);
+    const auto out = measured.histories().explain(with_clocks());
+    REQUIRE(out.total_ns == measured.total());
+    REQUIRE(out.without_overhead.total_ns == truth.total());
+    REQUIRE(out.without_overhead.waiting_ns == truth.blocked_ns());
+    REQUIRE(out.without_overhead.overhead_ns == measured.overhead_ns());
+    REQUIRE(out.total_ns - out.without_overhead.total_ns <= out.without_overhead.bound_ns);  // C3
+    inflation += measured.total() - truth.total();
+    changed += measured.blocked_ns() != truth.blocked_ns() ? 1 : 0;
+  }
+  CHECK(inflation > 0);
+  CHECK(static_cast<std::uint64_t>(changed) > programs(200));
+}
+
+TEST_CASE("what-if answers are what the changed program does, to the nanosecond") {
+  const std::vector<std::pair<std::string, double>> asked = {{"block0", 0.5}, {"block1", 0}, {"block2", 2.5}};
+  int saved = 0;
+  for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
+    CAPTURE(seed);
+    const reference::shape shape = random_shape(seed);
+    reference::program measured(seed, shape);
+    std::vector<what_if> questions;
+    std::vector<std::int64_t> truth;
+    for (const auto& a : asked) {
+      questions.push_back(question(a.first, a.second));
+      reference::shape other = shape;
+      other.factors[a.first] = a.second;
+      truth.push_back(reference::program(seed, other).total());
+    }
+    what_if all;
+    reference::shape everything = shape;
+    for (const auto& a : asked) {
+      all.changes.push_back(questions[static_cast<std::size_t>(&a - asked.data())].changes[0]);
+      everything.factors[a.first] = a.second;
+    }
+    all.changes.push_back({explain::network_key(), 0});
+    everything.network = 0;
+    questions.push_back(all);
+    truth.push_back(reference::program(seed, everything).total());
+    const auto out = measured.histories().explain(with_clocks(questions));
+    REQUIRE(out.answers.size() == questions.size());
+    for (std::size_t q = 0; q != questions.size(); ++q) {
+      CAPTURE(q);
+      REQUIRE(out.answers[q].total_ns == truth[q]);
+      REQUIRE(out.answers[q].saving_ns == measured.total() - truth[q]);
+      saved += out.answers[q].saving_ns > 0 ? 1 : 0;
+    }
+  }
+  CHECK(static_cast<std::uint64_t>(saved) > programs(250));
+}
+
+TEST_CASE("more questions than clocks take more passes, with the same answers") {
+  const reference::shape shape = random_shape(5);
+  reference::program program(5, shape);
+  std::vector<what_if> questions;
+  for (int k = 0; k != 40; ++k) questions.push_back(question("block" + std::to_string(k % 5), 0.02 * k));
+  const auto all = program.histories().explain(with_clocks(questions));
+  REQUIRE(all.answers.size() == 40);
+  for (std::size_t k = 0; k != 40; ++k) {
+    const auto one = program.histories().explain(with_clocks({questions[k]}));
+    CHECK(one.answers[0].total_ns == all.answers[k].total_ns);
+    CHECK(one.without_overhead.waiting_ns == all.without_overhead.waiting_ns);
+  }
+}
+
+TEST_CASE("the critical path adds up to the run, whatever its blocks") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    reference::program program(seed, random_shape(seed));
+    const auto out = program.histories().explain(with_clocks());
+    std::int64_t sum = 0;
+    for (const auto& c : out.critical_path) {
+      CHECK(c.imbalance_ns >= 0);
+      CHECK(c.imbalance_ns <= c.ns);
+      sum += c.ns;
+    }
+    CHECK(sum == program.total());
+  }
+}
+
+TEST_CASE("clocks do not change the explanation, nor do ranks that decide by time stop them") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    reference::shape shape;
+    shape.ranks = 2 + static_cast<int>(seed % 6);
+    shape.events = 80;
+    shape.overhead = true;
+    reference::program program(seed, shape);
+    const auto with = program.histories().explain(with_clocks({question("block1", 0.5)}));
+    const auto none = program.histories().explain();
+    REQUIRE(with.waits.size() == none.waits.size());
+    for (std::size_t i = 0; i != with.waits.size(); ++i) CHECK(with.waits[i].wait_ns == none.waits[i].wait_ns);
+    CHECK(with.waiting_ns == none.waiting_ns);
+    CHECK(with.without_overhead.total_ns > 0);
+    CHECK(with.without_overhead.total_ns <= with.total_ns);
+    CHECK(none.total_ns == 0);
+  }
+}
+
+TEST_CASE("messages as large as one that waited for its receiver would wait, too") {
+  const auto total = [](std::uint64_t first, std::uint64_t second) {
+    run r(2);
+    r[0].step("a", 10);
+    r[0].send(10, 20, 1).bytes = first;  // its receive comes at 15
+    r[0].step("b", 30);
+    r[0].send(50, 50, 1).bytes = second;  // its receive has been there since 40
+    r[0].step("d", 10);
+    r[0].end_ns = 60;
+    r[1].step("e", 15);
+    r[1].receive(15, 20, 0);
+    r[1].step("c", 20);
+    r[1].receive(40, 50, 0);
+    r[1].end_ns = 50;
+    const auto out = r.explain(with_clocks({question("c", 2), question("c", 1)}));
+    REQUIRE(out.answers.size() == 2);
+    CHECK(out.answers[1].total_ns == 60);
+    return out.answers[0].total_ns;
+  };
+  CHECK(total(1 << 20, 1 << 20) == 70);  // the second receive comes at 60, and the sender goes on then
+  CHECK(total(1 << 20, 1 << 21) == 70);
+  CHECK(total(1 << 20, 1 << 10) == 60);  // small: buffered
+  CHECK(total(1 << 20, 1 << 19) == 60);  // smaller than what is known to wait
+  CHECK(total(1 << 10, 1 << 20) == 60);  // nobody ever saw a large one wait
+}
+
+TEST_CASE("a large message that was buffered says that those of its size are") {
+  run r(2);
+  for (int k = 0; k != 2; ++k) {
+    const auto t = static_cast<std::uint64_t>(100 * k);
+    r[0].send(t + 10, t + (k == 0 ? 20 : 12), 1).bytes = 1 << 20;  // the second is gone at 112, received at 150
+    r[1].receive(t + (k == 0 ? 15 : 50), t + (k == 0 ? 20 : 50), 0);
+  }
+  r[0].send(300, 300, 1).bytes = 1 << 20;
+  r[1].step("late", 40);
+  r[1].receive(290, 300, 0);
+  r[0].end_ns = 320;
+  r[1].end_ns = 310;
+  const auto out = r.explain(with_clocks({question("late", 2)}));
+  CHECK(out.answers[0].total_ns == 340);  // the receiver alone: 290 becomes 330, and 10 after it; else 350
+}

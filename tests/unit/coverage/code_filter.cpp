@@ -1,0 +1,32 @@
+#include <whywait/coverage/names/code_filter.hpp>
+
+#include <doctest/doctest.h>
+
+using whywait::coverage::code_filter;
+
+TEST_CASE("without patterns everything is kept but system headers and whywait itself") {
+  const code_filter all;
+  CHECK(all.keeps("void app::solve(int)", "src/solve.cpp"));
+  CHECK(all.keeps("", "a.cpp"));
+  CHECK_FALSE(all.keeps("std::vector<int>::size() const", "/usr/include/c++/12/bits/stl_vector.h"));
+  CHECK_FALSE(all.keeps("whywait::v0::report::text_of(int)", "somewhere.cpp"));
+  CHECK_FALSE(all.keeps("MPI_Send", "somewhere.cpp"));
+  CHECK_FALSE(all.keeps("app::f()", "/opt/include/whywait/record/region.hpp"));
+}
+
+TEST_CASE("patterns keep, and patterns with a minus leave out") {
+  const code_filter some("solve*,force.cpp,-*debug*");
+  CHECK(some.keeps("solve_all(int)", "a.cpp"));
+  CHECK(some.keeps("f()", "src/force.cpp"));
+  CHECK_FALSE(some.keeps("f()", "src/other.cpp"));
+  CHECK_FALSE(some.keeps("solve_debug()", "a.cpp"));
+  const code_filter but("-init*,");
+  CHECK(but.keeps("f()", "a.cpp"));
+  CHECK_FALSE(but.keeps("f()", "src/init.cpp"));
+  CHECK_FALSE(but.keeps("f()", "/usr/include/a.h"));
+}
+
+TEST_CASE("who asks for system headers gets them, whywait's own code nobody") {
+  CHECK(code_filter("/usr/*").keeps("std::f()", "/usr/include/a.h"));
+  CHECK_FALSE(code_filter("*").keeps("whywait::v0::f()", "a.cpp"));
+}

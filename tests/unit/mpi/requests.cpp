@@ -1,0 +1,79 @@
+#include <whywait/mpi/requests.hpp>
+
+#include <cstdint>
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+
+using namespace whywait::mpi;
+
+TEST_CASE("the request table finds what was added, also after it has grown") {
+  static request_table table;
+  REQUIRE(table.open());
+  std::map<std::uint64_t, pending*> truth;
+  std::mt19937_64 random(3);
+  for (std::uint32_t i = 0; i < 30000; ++i) {
+    const std::uint64_t handle = 0x2c000000u + random() % 6000 * 16;
+    pending* const known = table.find(handle);
+    if (known == nullptr) {
+      CHECK(truth.count(handle) == 0);
+      pending* const fresh = table.add(handle);
+      REQUIRE(fresh != nullptr);
+      CHECK(fresh->record == nullptr);
+      CHECK(fresh->holders == 0);
+      CHECK_FALSE(fresh->persistent);
+      truth[handle] = fresh;
+    } else if (random() % 2 == 0) {
+      REQUIRE(truth[handle] == known);
+      table.unlink(known);
+      table.recycle(known);
+      truth.erase(handle);
+    }
+    REQUIRE(table.size() == truth.size());
+  }
+  CHECK(table.size() > 512);
+  CHECK(table.replaced() == 0);
+}
+
+TEST_CASE("a handle that MPI gives out again replaces its stale entry") {
+  static request_table table;
+  REQUIRE(table.open());
+  pending* const old = table.add(42);
+  pending* const fresh = table.add(42);
+  CHECK(table.find(42) == fresh);
+  CHECK(table.size() == 1);
+  CHECK(table.replaced() == 1);
+  CHECK(table.add(43) == old);  // nobody held it, so its place is used again
+}
+
+TEST_CASE("an entry that a completing call holds survives the reuse of its handle by another thread") {
+  static request_table table;
+  REQUIRE(table.open());
+  pending* const mine = table.add(42);
+  mine->holders = 1;
+  mine->posting = 7;
+  pending* const theirs = table.add(42);
+  CHECK(theirs != mine);
+  CHECK_FALSE(mine->linked);
+  CHECK(mine->posting == 7);
+  CHECK(table.add(43) != mine);
+  table.unlink(mine);  // the late end of the first owner does not touch the second
+  CHECK(table.find(42) == theirs);
+  mine->holders = 0;
+  table.recycle(mine);
+  CHECK(table.add(44) == mine);
+}
+
+TEST_CASE("a request that turned out to be pending can be put back") {
+  static request_table table;
+  REQUIRE(table.open());
+  pending* const p = table.add(9);
+  table.unlink(p);
+  CHECK(table.find(9) == nullptr);
+  table.link(p);
+  CHECK(table.find(9) == p);
+  table.unlink(p);
+  table.unlink(p);  // twice does no harm
+  CHECK(table.size() == 0);
+}

@@ -1,0 +1,105 @@
+#ifndef WHYWAIT_TESTS_UNIT_POSTMORTEM_KEPT_PROGRAM_HPP
+#define WHYWAIT_TESTS_UNIT_POSTMORTEM_KEPT_PROGRAM_HPP
+
+#include <whywait/left_behind.hpp>
+
+#include <doctest/doctest.h>
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// An empty folder that disappears with its content.
+struct folder {
+  folder() {
+    char name[] = "/tmp/whywait_test_XXXXXX";
+    REQUIRE(mkdtemp(name) != nullptr);
+    path = name;
+  }
+  ~folder() {
+    for (const std::string& name : files()) unlink((path + "/" + name).c_str());
+    rmdir(path.c_str());
+  }
+  folder(const folder&) = delete;
+  folder& operator=(const folder&) = delete;
+  std::vector<std::string> files() const {
+    std::vector<std::string> found;
+    DIR* const list = opendir(path.c_str());
+    while (const dirent* entry = readdir(list))
+      if (entry->d_name[0] != '.') found.push_back(entry->d_name);
+    closedir(list);
+    return found;
+  }
+  std::string path;
+};
+
+inline std::string read_all(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// Starts this very program again as another process that runs the scenario `name` before main (scenarios.hpp), with
+/// `directory` as its WHYWAIT_CRASH. Returns its process.
+inline pid_t start(const char* name, const std::string& directory, const char* argument = "") {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  setenv("WHYWAIT_CRASH", directory.c_str(), 1);
+  setenv("KEPT_TEST_SCENARIO", name, 1);
+  setenv("KEPT_TEST_ARGUMENT", argument, 1);
+  execl("/proc/self/exe", "scenario", static_cast<char*>(nullptr));
+  _exit(126);
+}
+
+/// The same, until it has ended. Returns the wait status.
+inline int run(const char* name, const std::string& directory, const char* argument = "") {
+  int status = -1;
+  waitpid(start(name, directory, argument), &status, 0);
+  return status;
+}
+
+/// The one process that left something.
+inline std::unique_ptr<whywait::postmortem::dead_process> only(const folder& where) {
+  const std::vector<std::string> files = where.files();
+  REQUIRE(files.size() == 1);
+  auto file = std::make_unique<whywait::postmortem::dead_memory>(where.path + "/" + files[0]);
+  REQUIRE(file->readable() == whywait::postmortem::dead_memory::state::readable);
+  auto process = std::make_unique<whywait::postmortem::dead_process>(std::move(file));
+  REQUIRE(process->problem() == "");
+  return process;
+}
+
+/// Visits of a region on all threads, closed segments and open ones.
+inline std::uint64_t visits(const whywait::postmortem::dead_process& p, const std::string& name) {
+  std::uint64_t sum = 0;
+  for (const auto& t : p.threads()) {
+    const auto count = [&](const whywait::core::path_step& s) {
+      if (s.block < p.sites().size() && p.sites()[s.block].name == name) sum += s.visits;
+    };
+    const auto steps = t->where.steps.view();
+    for (std::uint64_t i = 0; i < steps.size(); ++i) count(steps[i]);
+    if (t->path_is_there) t->where.path.peek(t->last_ticks, count);
+  }
+  return sum;
+}
+
+/// Records that lie there, if each is the one that was written.
+inline std::uint64_t records(const whywait::postmortem::dead_process& p) {
+  std::uint64_t sum = 0;
+  for (const auto& t : p.threads()) {
+    const auto all = t->where.syncs.view();
+    for (std::uint64_t i = 0; i < all.size(); ++i)
+      if (all[i].bytes == i * 3 + 1) ++sum;
+  }
+  return sum;
+}
+
+#endif

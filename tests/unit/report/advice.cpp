@@ -1,0 +1,162 @@
+#include <whywait/report/text.hpp>
+#include <whywait/rules/advice.hpp>
+#include <whywait/rules/extend.hpp>
+
+#include <doctest/doctest.h>
+
+#include "sample.hpp"
+
+#include <string>
+#include <utility>
+
+namespace sample {
+
+report::result reported(const explain::outcome& found, const base::names& known, report::run_facts f,
+                        const std::string& more) {
+  namespace rules = whywait::rules;
+  rules::compiler all;
+  rules::add_base(all);
+  if (!more.empty()) all.add("more.rules", more);
+  const rules::knowledge active = all.finish();
+  for (const rules::diagnostic& mistake : active.log.list()) FAIL(mistake.text());
+  const auto find = [&known](core::stable_key key) { return known.find(key); };
+  const rules::evaluation said = rules::evaluate(active, found, f.ranks, find);
+  CHECK(said.messages.empty());
+  return report::assemble(found, known, std::move(f), said);
+}
+
+}  // namespace sample
+
+using namespace sample;
+
+namespace {
+
+report::wait_entry wait_of(explain::explanation e) {
+  return reported(outcome({std::move(e)}), names(), facts()).waits.at(0);
+}
+bool has(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
+
+explain::explanation barrier_wait() {
+  explain::explanation e = late_sender();
+  e.why = explain::pattern::wait_at_barrier;
+  e.operation = e.cause = barrier;
+  e.count = 100;
+  e.wait_ns = 2 * second;
+  e.residual = {term(update, 2 * second, 0, 100, 0)};
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("what the rule of a pattern says stands at its waits, with the calls that led to it") {
+  const report::wait_entry w = wait_of(late_sender());
+  REQUIRE(w.advice.size() == 1);
+  CHECK(w.advice[0].problem == "late_sender");
+  CHECK(has(w.advice[0].text, "call MPI_Send (halo.cpp:131) before compute_interior if"));
+  CHECK(has(w.advice[0].description, "ranks 1-7 waited for rank 0"));
+  CHECK(w.advice[0].saving_seconds == 17.2);
+  CHECK(w.advice[0].seconds == 18.9);
+  CHECK(w.advice[0].actions == std::vector<std::string>{"MPI_Send in exchange (halo.cpp:131)", "MPI_Recv in exchange (halo.cpp:142)"});
+}
+
+TEST_CASE("every pattern has advice that names the user's block and is bounded by the wait") {
+  for (unsigned i = 0; i < static_cast<unsigned>(explain::pattern::count_); ++i) {
+    explain::explanation e = late_sender();
+    e.why = static_cast<explain::pattern>(i);
+    e.residual[0] = term(compute, 0, 25 * second, 9, 9);  // more than the wait: another block is negative
+    e.residual[1] = term(pack, -6 * second, 0, 0, 9);
+    const report::wait_entry w = wait_of(e);
+    CAPTURE(w.pattern);
+    REQUIRE(w.advice.size() == 1);
+    CHECK(has(w.advice[0].text, "compute_interior"));
+    CHECK_FALSE(has(w.advice[0].text, "pack_halo"));
+    CHECK(w.advice[0].saving_seconds == w.seconds);
+
+    e.residual.clear();
+    const report::wait_entry bare = wait_of(e);
+    REQUIRE(bare.advice.size() == 1);
+    CHECK_FALSE(bare.advice[0].text.empty());
+  }
+}
+
+TEST_CASE("a wait whose rule was removed is not listed, and everything still adds up") {
+  const explain::outcome o = outcome({late_sender(), barrier_wait()});
+  const report::result all = reported(o, names(), facts());
+  CHECK(all.waits.size() == 2);
+  CHECK(all.run.undescribed_seconds == 0);
+  const report::result r = reported(o, names(), facts(), "remove problem \"wait_at_barrier\";");
+  REQUIRE(r.waits.size() == 1);
+  CHECK(r.waits[0].pattern == "late_sender");
+  CHECK(r.run.waiting_seconds == all.run.waiting_seconds);
+  CHECK(r.run.undescribed_seconds == 2.0);
+  CHECK(r.run.undescribed_waits == 100);
+  double sum = r.run.undescribed_seconds + r.run.unexplained_seconds;
+  for (const report::wait_entry& w : r.waits)
+    for (const report::residual_entry& t : w.residual) sum += t.seconds;
+  CHECK(sum == doctest::Approx(r.run.waiting_seconds).epsilon(1e-12));
+  const std::string out = report::text_of(r);
+  CHECK_FALSE(has(out, "wait at barrier"));
+  CHECK(has(out, "\n    100 waits not described by any rule: 2.00 s (9.6 % of the waiting)\n"));
+  CHECK_FALSE(has(out, "more kind"));
+}
+
+TEST_CASE("without any rule nothing is listed and all of the waiting is told") {
+  const report::result r = reported(outcome({late_sender()}), names(), facts(), "remove problems;");
+  CHECK(r.waits.empty());
+  CHECK(r.run.unexplained_seconds == 0);
+  const std::string out = report::text_of(r);
+  CHECK(has(out, "19 % of rank time is waiting (18.9 s)"));
+  CHECK(has(out, "1400 waits not described by any rule: 18.9 s (100 % of the waiting)"));
+}
+
+TEST_CASE("problems that belong to no single wait follow the waits, most saving first") {
+  const char* const rules =
+      "declare problem for run parameters (name = \"small\", description = \"too few ranks: {ranks}\", duration = 1 s);"
+      "declare problem for run parameters (name = \"large\", description = \"d\", advice = \"a\", duration = 3 s, saving = 2 s);";
+  const report::result r = reported(outcome({late_sender()}), names(), facts(), rules);
+  REQUIRE(r.problems.size() == 2);
+  CHECK(r.problems[0].problem == "large");
+  CHECK(r.problems[0].saving_seconds == 2.0);
+  const std::string out = report::text_of(r);
+  CHECK(has(out, "\n *  large  3.00 s  3.0 % of rank time\n    d\n    try: a (saves at most 2.00 s)\n"));
+  CHECK(has(out, "\n *  small  1.00 s  1.0 % of rank time\n    too few ranks: 8\n\n"));
+  CHECK(out.find("1  late sender") < out.find("*  large"));
+}
+
+TEST_CASE("many problems become six and a number") {
+  std::string rules;
+  for (int i = 0; i < 9; ++i)
+    rules += "declare problem for run parameters (name = \"p" + std::to_string(i) + "\", duration = 1 s);\n";
+  const std::string out = report::text_of(reported(outcome({late_sender()}), names(), facts(), rules));
+  CHECK(has(out, " *  p5  "));
+  CHECK_FALSE(has(out, " *  p6  "));
+  CHECK(has(out, "3 more problems (the JSON file has all)"));
+}
+
+TEST_CASE("shapes of one wait matter together, and their advice is added up") {
+  explain::explanation a = barrier_wait(), b = barrier_wait();
+  a.wait_ns = 600000000;  // of 99.2 s: each below 1 %, both above
+  a.residual = {term(update, 600000000, 0, 100, 0)};
+  b.wait_ns = 500000000;
+  b.residual = {term(pack, 0, 500000000, 100, 100)};
+  b.residual[0].causer_ns = 900000000;
+  b.residual[0].waiter_ns = 400000000;
+  const report::result r = reported(outcome({a, b, late_sender()}), names(), facts());
+  REQUIRE(r.waits.size() == 3);
+  const std::vector<report::wait_group> groups = report::group_shapes(r.waits);
+  REQUIRE(groups.size() == 2);
+  REQUIRE(groups[1].sum.advice.size() == 2);
+  CHECK(groups[1].sum.advice[0].problem == "uneven_work");
+  CHECK(groups[1].sum.advice[0].saving_seconds == 0.6);
+  CHECK(groups[1].sum.advice[1].problem == "slower_visits");
+  explain::explanation alone = a;
+  CHECK(reported(outcome({alone, late_sender()}), names(), facts()).waits.at(1).advice.empty());
+}
+
+TEST_CASE("a rule beside that of the pattern describes itself") {
+  const std::string out = report::text_of(reported(outcome({barrier_wait()}), names(), facts()));
+  CHECK(has(out, "    uneven work: rank 0 had work to do before MPI_Barrier (main.cpp:30)"));
+  CHECK(has(out, "\n    try: spread the work of update evenly"));
+  const std::size_t first = out.find("try: ");
+  CHECK(out.find("try: ", first + 1) == std::string::npos);  // it stands instead of the advice of the pattern
+}

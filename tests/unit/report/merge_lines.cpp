@@ -1,0 +1,75 @@
+#include <whywait/report/merge_lines.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace base = whywait::base;
+namespace report = whywait::report;
+
+namespace {
+
+report::residual_entry lines(int first, int last, std::int64_t late, std::int64_t waiting,
+                             const std::string& function = "f()") {
+  report::residual_entry r;
+  r.kind = "step";
+  r.block = "f";
+  r.within = "between";
+  r.where.file = "f.cpp";
+  r.where.function = function;
+  r.where.line = first;
+  r.where.last_line = last;
+  r.causer_visits = late;
+  r.waiter_visits = waiting;
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("lines that both sides ran equally often become a range") {
+  std::vector<report::residual_entry> all = {lines(12, 12, 40, 10), lines(10, 10, 40, 10), lines(14, 15, 40, 10)};
+  report::merge_lines(all, false);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].where.line == 10);
+  CHECK(all[0].where.last_line == 15);
+  CHECK(all[0].causer_visits == 40);
+}
+
+TEST_CASE("other counts, functions and what lies between keep lines apart") {
+  std::vector<report::residual_entry> all = {lines(10, 10, 40, 10), lines(12, 12, 90, 10), lines(14, 14, 40, 10),
+                                             lines(15, 15, 40, 10, "g()")};
+  report::merge_lines(all, false);
+  REQUIRE(all.size() == 4);
+  CHECK(all[0].where.line == 12);  // what differs most comes first
+}
+
+TEST_CASE("roughly: the test of a loop runs once more than its body") {
+  std::vector<report::residual_entry> all = {lines(10, 10, 4001, 1001), lines(11, 11, 4000, 1000)};
+  report::merge_lines(all, false);
+  CHECK(all.size() == 2);
+  report::merge_lines(all, true);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].causer_visits == 4000);
+  CHECK(all[0].waiter_visits == 1000);
+}
+
+TEST_CASE("of several blocks on a line the one that differs most stands for it") {
+  std::vector<report::residual_entry> all = {lines(10, 10, 5, 1), lines(10, 10, 100, 20)};
+  report::merge_lines(all, false);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].causer_visits == 100);
+}
+
+TEST_CASE("timed blocks and marked steps stay, and steps come last") {
+  report::residual_entry timed = lines(1, 0, 5, 5);
+  timed.kind = "region";
+  timed.seconds = 1;
+  report::residual_entry step = lines(10, 0, 7, 2);  // a marked one has no range
+  std::vector<report::residual_entry> all = {step, step, timed};
+  report::merge_lines(all, true);
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].kind == "region");
+  CHECK(all[1].kind == "step");
+}

@@ -1,0 +1,232 @@
+#include <whywait/report/symbolise.hpp>
+
+#include <doctest/doctest.h>
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+using namespace whywait::base;
+using namespace whywait::report;
+namespace fs = std::filesystem;
+
+namespace {
+
+const void* seen_address = nullptr;
+
+/// Stands for MPI: keeps the address it returns to.
+[[gnu::noinline]] void seen() { seen_address = __builtin_return_address(0); }
+
+[[gnu::noinline]] int call_from_here() {
+  seen();
+  __asm__ volatile("");  // no tail call: it would return to our caller
+  return __LINE__ - 2;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+enum class without { nothing, debug_information, all_symbols, sections };
+
+/// A copy of a library as `strip` would leave it: sections are declared empty in the section header table.
+void copy_library(const fs::path& from, const fs::path& to, without what) {
+  std::string bytes = read(from);
+  REQUIRE(bytes.size() > sizeof(Elf64_Ehdr));
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const auto section = [&](std::size_t i) {
+    Elf64_Shdr s;
+    std::memcpy(&s, bytes.data() + header.e_shoff + i * sizeof s, sizeof s);
+    return s;
+  };
+  const Elf64_Shdr strings = section(header.e_shstrndx);
+  for (std::size_t i = 0; i < header.e_shnum && (what == without::debug_information || what == without::all_symbols);
+       ++i) {
+    Elf64_Shdr s = section(i);
+    const std::string name = bytes.data() + strings.sh_offset + s.sh_name;
+    const bool debug = name.compare(0, 7, ".debug_") == 0;
+    const bool symbols = name == ".symtab" || name == ".strtab";
+    if (!debug && !(symbols && what == without::all_symbols)) continue;
+    s.sh_type = SHT_NULL;
+    s.sh_size = 0;
+    std::memcpy(bytes.data() + header.e_shoff + i * sizeof s, &s, sizeof s);
+  }
+  if (what == without::sections) {
+    header.e_shoff = 0;
+    header.e_shnum = header.e_shstrndx = 0;
+    std::memcpy(bytes.data(), &header, sizeof header);
+  }
+  std::ofstream(to, std::ios::binary) << bytes;
+}
+
+/// The fixture library, loaded from a folder of its own under a name of its own.
+class library {
+ public:
+  explicit library(without what, const char* name = "libplugin.so") {
+    const char* const original = std::getenv("WHYWAIT_FIXTURE_SYMBOLS");
+    REQUIRE_MESSAGE(original != nullptr, "WHYWAIT_FIXTURE_SYMBOLS must name the library made of fixtures/symbols.cpp");
+    std::string folder = (fs::temp_directory_path() / "whywait-symbols-XXXXXX").string();
+    REQUIRE(::mkdtemp(folder.data()) != nullptr);
+    folder_ = folder;
+    copy_library(original, folder_ / name, what);
+    handle_ = ::dlopen((folder_ / name).c_str(), RTLD_NOW | RTLD_LOCAL);
+    REQUIRE_MESSAGE(handle_ != nullptr, ::dlerror());
+  }
+  ~library() {
+    if (handle_ != nullptr) ::dlclose(handle_);
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  library(const library&) = delete;
+  library& operator=(const library&) = delete;
+
+  /// Calls a function of the library; its call's line, and the return address in `seen_address`.
+  int call(const char* name) const {
+    auto* const function = reinterpret_cast<int (*)(void (*)())>(::dlsym(handle_, name));
+    REQUIRE((function != nullptr));
+    return function(&seen);
+  }
+
+ private:
+  fs::path folder_;
+  void* handle_ = nullptr;
+};
+
+std::string base(const std::string& path) { return fs::path(path).filename().string(); }
+
+}  // namespace
+
+TEST_CASE("a call in a loaded library is found with function, file and line") {
+  const library plugin(without::nothing);
+  symboliser look;
+  REQUIRE_MESSAGE(look.has_debug_information(), "libdw.so.1 is missing (Debian: libdw1)");
+  const int line = plugin.call("symbols_plain_call");
+  const code_place where = look.of_call(seen_address);
+  CHECK(where.module == "libplugin.so");
+  CHECK(where.function == "symbols_plain_call");
+  CHECK(base(where.file) == "symbols.cpp");
+  CHECK(where.line == line);
+}
+
+TEST_CASE("C++ functions are demangled completely") {
+  const library plugin(without::nothing);
+  symboliser look;
+  const int line = plugin.call("symbols_template_call");
+  const code_place where = look.of_call(seen_address);
+  CHECK(where.line == line);
+  CHECK(where.function.find("symbols::solver<double, std::array<int, 3") == 0);
+  CHECK(short_name(where.function) == "symbols::solver<...>::step");
+}
+
+TEST_CASE("a call in the program itself is found whatever its address is in this process") {
+  symboliser look;
+  const int line = call_from_here();
+  const code_place where = look.of_call(seen_address);
+  CHECK(where.module == std::string(program_invocation_short_name));
+  CHECK(where.function.find("call_from_here") != std::string::npos);
+  if (!where.file.empty()) {  // tests may be built without debug information
+    CHECK(base(where.file) == "symbolise.cpp");
+    CHECK(where.line == line);
+  }
+}
+
+TEST_CASE("without debug information the function and the place in the module remain") {
+  const library plugin(without::debug_information);
+  symboliser look;
+  plugin.call("symbols_template_call");
+  const code_place where = look.of_call(seen_address);
+  CHECK(short_name(where.function) == "symbols::solver<...>::step");
+  CHECK(where.file.empty());
+  CHECK(where.line == 0);
+  CHECK(where.module == "libplugin.so");
+  CHECK(where.offset > 0);
+}
+
+TEST_CASE("a stripped library still tells its exported functions and its offsets") {
+  for (const without what : {without::all_symbols, without::sections}) {
+    const library plugin(what);
+    symboliser look;
+    plugin.call("symbols_plain_call");
+    const code_place where = look.of_call(seen_address);
+    CHECK(where.function == "symbols_plain_call");
+    CHECK(where.file.empty());
+    CHECK(where.module == "libplugin.so");
+    CHECK(where.offset > 0);
+  }
+}
+
+TEST_CASE("without libdw the exported names and offsets remain") {
+  const library plugin(without::nothing);
+  for (const char* const missing : {static_cast<const char*>(nullptr), "libdw-that-is-not-there.so.1"}) {
+    symboliser look(missing);
+    CHECK_FALSE(look.has_debug_information());
+    plugin.call("symbols_plain_call");
+    const code_place where = look.of_call(seen_address);
+    CHECK(where.function == "symbols_plain_call");
+    CHECK(where.line == 0);
+    CHECK(where.module == "libplugin.so");
+  }
+  symboliser wrong("libm.so.6");  // a library without the functions
+  CHECK_FALSE(wrong.has_debug_information());
+}
+
+TEST_CASE("the same call has the same module and offset at another address") {
+  const library one(without::nothing);
+  const library two(
+      without::nothing);  // a second copy, mapped elsewhere: what address randomisation does on another rank
+  symboliser look;
+  one.call("symbols_plain_call");
+  const void* const first_address = seen_address;
+  const code_place first = look.of_call(seen_address);
+  two.call("symbols_plain_call");
+  REQUIRE(seen_address != first_address);
+  const code_place second = look.of_call(seen_address);
+  CHECK(second.module == first.module);
+  CHECK(second.offset == first.offset);
+  CHECK(second.line == first.line);
+}
+
+TEST_CASE("a library that is closed again gives nothing wrong") {
+  {
+    const library plugin(without::nothing);
+    plugin.call("symbols_plain_call");
+  }
+  symboliser look;
+  const code_place where = look.of_call(seen_address);
+  CHECK(where.function.empty());
+  CHECK(where.file.empty());
+  CHECK(where.module.empty());
+}
+
+TEST_CASE("addresses of no code are answered with nothing") {
+  symboliser look;
+  CHECK(look.of_call(nullptr).module.empty());
+  int local = 0;
+  CHECK(look.of_call(&local).function.empty());
+  CHECK(look.of_code(reinterpret_cast<const void*>(std::uintptr_t(1))).file.empty());
+}
+
+TEST_CASE("a call site for the name table keeps all that is known") {
+  code_place code;
+  code.module = "app";
+  code.offset = 0x10;
+  code.function = "f()";
+  code.file = "a.cpp";
+  code.line = 3;
+  const place p = call_place(code, "MPI_Send", "main/step");
+  CHECK(call_text(p) == "MPI_Send in step (a.cpp:3)");
+  CHECK(p.function == "f()");
+  CHECK(p.offset == 0x10);
+}

@@ -1,0 +1,109 @@
+#include <whywait/report/words.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace whywait::base;
+using namespace whywait::report;
+
+namespace {
+
+residual_entry entry(std::int64_t late, std::int64_t waiting, double visits_seconds, double speed_seconds) {
+  residual_entry r;
+  r.kind = "region";
+  r.causer_visits = late;
+  r.waiter_visits = waiting;
+  r.visits_seconds = visits_seconds;
+  r.speed_seconds = speed_seconds;
+  r.seconds = visits_seconds + speed_seconds;
+  return r;
+}
+
+std::string ranks(std::vector<int> list) {
+  std::vector<location_seconds> out;
+  for (const int rank : list) out.push_back({rank, 0, 1.0});
+  return words_for(out).text;
+}
+
+}  // namespace
+
+TEST_CASE("patterns and qualities are words") {
+  CHECK(pattern_words("late_sender") == "late sender");
+  CHECK(pattern_words("wait_at_nxn") == "wait at all-to-all");
+  CHECK(pattern_words("mutex_contention") == "mutex contention");
+  CHECK(quality_words("exact").empty());
+  for (const char* q : {"bounded", "order_suspect", "hidden_tree"}) CHECK_FALSE(quality_words(q).empty());
+}
+
+TEST_CASE("ranks are printed as ranges") {
+  CHECK(ranks({0}) == "rank 0");
+  CHECK(ranks({3, 1, 2}) == "ranks 1-3");
+  CHECK(ranks({4, 3}) == "ranks 3 and 4");
+  CHECK(ranks({0, 1, 2, 5, 7, 7}) == "ranks 0-2, 5 and 7");
+  CHECK(ranks({0, 2, 4, 6, 8, 10, 12}) == "7 ranks");
+  CHECK(ranks({2, -1}) == "rank 2 and others");
+  CHECK(ranks({}) == "some ranks");
+  CHECK(words_for({{2, 1, 1.0}}).text == "rank 2 thread 1");
+}
+
+TEST_CASE("who waited for whom") {
+  wait_entry w;
+  w.waiters = {{1, 0, 1.0}, {2, 0, 1.0}, {3, 0, 1.0}};
+  w.causers = {{0, 0, 3.0}};
+  CHECK(who_waited(w) == "ranks 1-3 waited for rank 0");
+  w.causers = {{1, 0, 1.0}, {2, 0, 1.0}, {3, 0, 1.0}};
+  CHECK(who_waited(w) == "ranks 1-3 waited for one another");
+  w.causers = {{0, 0, 2.8}, {2, 0, 0.1}, {3, 0, 0.1}};
+  CHECK(who_waited(w) == "ranks 1-3 waited, mostly for rank 0 (93 %)");
+  w.causers.clear();
+  CHECK(who_waited(w) == "ranks 1-3 waited");
+}
+
+TEST_CASE("a block is slower, entered more often, or on one side only") {
+  CHECK(remark(entry(9000, 9000, 0, 17.2)) == "same visits, each 1.9 ms slower");
+  CHECK(remark(entry(9000, 9000, 0, -17.2)) == "same visits, each 1.9 ms faster");
+  CHECK(remark(entry(2600, 1400, 1.5, 0)) == "1200 more visits");
+  CHECK(remark(entry(1400, 1401, -1.5, 0)) == "1 fewer visit");
+  CHECK(remark(entry(15, 10, 7.5, 12.5)) == "5 more visits, each 1.0 s slower");
+  CHECK(remark(entry(15, 10, 0.1, 12.5)) == "each visit 1.0 s slower");
+  CHECK(remark(entry(5, 0, 1, 0)) == "only the late side ran it");
+  CHECK(remark(entry(0, 5, -1, 0)) == "only the waiting side ran it");
+  CHECK(remark(entry(0, 0, 1, 0)).empty());
+  CHECK(remark(entry(4, 4, 1.0, 0)) == "visits differ from wait to wait");
+}
+
+TEST_CASE("work units replace visits where both sides counted them") {
+  residual_entry r = entry(10, 10, 2.0, 0);
+  r.causer_work = 3000;
+  r.waiter_work = 1000;
+  CHECK(remark(r) == "2000 more units of work");
+  r = entry(10, 10, 0, 2.0);
+  r.causer_work = r.waiter_work = 1000;
+  CHECK(remark(r) == "same work, each unit 2.0 ms slower");
+}
+
+TEST_CASE("calls, marked waits, untimed steps and inherited time say so") {
+  residual_entry r = entry(5, 5, 0, 1);
+  r.kind = "call";
+  CHECK(remark(r) == "same calls, each 200 ms slower");
+  r.kind = "waiting";
+  CHECK(remark(r) == "same visits, each 200 ms slower, marked as waiting");
+  r = entry(100, 40, 0, 0);
+  r.kind = "step";
+  r.within = "solve";
+  CHECK(remark(r) == "2.5x as often: 100 visits instead of 40");
+  r.waiter_visits = 0;
+  CHECK(remark(r) == "only the late side ran it: 100 visits");
+  r.waiter_visits = 400;
+  CHECK(remark(r) == "0.25x as often: 100 visits instead of 400");
+  r.causer_visits = 0;
+  CHECK(remark(r) == "only the waiting side ran it: 400 visits");
+  r = entry(5, 0, 2, 0);
+  r.inherited_seconds = 1;
+  CHECK(remark(r) == "only the late side ran it; 1.0 s inherited");
+  r.inherited_seconds = 2;
+  CHECK(remark(r) == "only the late side ran it; all inherited");
+}

@@ -1,0 +1,202 @@
+#include "sample.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+// One scenario for each problem of the built-in knowledge: where it fires, and how little must change that it does not.
+// What a user sees stands in docs/rules/<problem>.md and is compared word for word.
+namespace {
+
+
+namespace rules = sample::rules;
+
+struct scenario {
+  std::string problem;
+  std::function<void(rules::event_store&, rules::trouble&, bool nearly)> fill;
+};
+
+/// Calls as they would be named: what waited, what came late.
+std::pair<const char*, const char*> calls_of(const std::string& pattern) {
+  static const std::map<std::string, std::pair<const char*, const char*>> all = {
+      {"late_sender", {"MPI_Recv (halo.cpp:142)", "MPI_Send (halo.cpp:131)"}},
+      {"late_receiver", {"MPI_Send (halo.cpp:131)", "MPI_Recv (halo.cpp:142)"}},
+      {"wait_at_barrier", {"MPI_Barrier (main.cpp:30)", "MPI_Barrier (main.cpp:30)"}},
+      {"wait_at_nxn", {"MPI_Allreduce (main.cpp:44)", "MPI_Allreduce (main.cpp:44)"}},
+      {"late_broadcast", {"MPI_Bcast (main.cpp:12)", "MPI_Bcast (main.cpp:12)"}},
+      {"early_reduce", {"MPI_Reduce (main.cpp:50)", "MPI_Reduce (main.cpp:50)"}},
+      {"early_scan", {"MPI_Scan (main.cpp:52)", "MPI_Scan (main.cpp:52)"}},
+      {"wait_at_create", {"MPI_Comm_split (main.cpp:9)", "MPI_Comm_split (main.cpp:9)"}},
+      {"wait_at_fence", {"MPI_Win_fence (rma.cpp:20)", "MPI_Win_fence (rma.cpp:20)"}},
+      {"late_post", {"MPI_Win_start (rma.cpp:31)", "MPI_Win_post (rma.cpp:44)"}},
+      {"early_wait", {"MPI_Win_wait (rma.cpp:46)", "MPI_Win_complete (rma.cpp:35)"}},
+      {"late_complete", {"MPI_Win_wait (rma.cpp:46)", "MPI_Win_complete (rma.cpp:35)"}},
+      {"window_lock_contention", {"MPI_Win_lock (rma.cpp:60)", "MPI_Win_unlock (rma.cpp:66)"}},
+      {"nonblocking_collective", {"MPI_Wait (main.cpp:70)", "MPI_Iallreduce (main.cpp:61)"}},
+      {"progress", {"MPI_Wait (main.cpp:70)", "MPI_Iallreduce (main.cpp:61)"}},
+      {"polling", {"MPI_Test (main.cpp:75)", "MPI_Send (halo.cpp:131)"}},
+      {"wait_at_finalize", {"MPI_Finalize (main.cpp:99)", "MPI_Finalize (main.cpp:99)"}},
+      {"mutex_contention", {"lock (queue.hpp:21)", "unlock (queue.hpp:29)"}},
+      {"condition_variable", {"wait (queue.hpp:40)", "notify_one (queue.hpp:33)"}},
+      {"thread_barrier", {"arrive_and_wait (pool.hpp:15)", "arrive_and_wait (pool.hpp:15)"}},
+      {"latch", {"wait (pool.hpp:18)", "count_down (pool.hpp:27)"}},
+      {"semaphore", {"acquire (pool.hpp:40)", "release (pool.hpp:52)"}},
+      {"future", {"get (load.hpp:8)", "set_value (load.hpp:30)"}},
+      {"join", {"join (pool.hpp:60)", "the end of the thread"}}};
+  return all.at(pattern);
+}
+
+/// A wait of 2 s of the 40 s of all ranks; `nearly`: just below the threshold of 1 %.
+rules::row_writer wait_fact(rules::event_store& store, const std::string& pattern, bool nearly = false) {
+  rules::row_writer w(store, "wait");
+  const double duration = nearly ? 0.39 : 2.0;
+  w.set("wait", 0).set("pattern", pattern).set("duration", duration).set("count", 100).set("share", duration / 40);
+  w.set("operation", calls_of(pattern).first).set("cause", calls_of(pattern).second).set("operation_site", 7);
+  w.set("blocks", "compute_interior").set("blocks_count", 1).set("blocks_duration", duration * 0.9);
+  w.set("unexplained", duration * 0.1).set("positive", duration * 0.9);
+  w.set("late_ranks", "rank 0").set("late_ranks_count", 1).set("waiting_ranks", "ranks 1-3").set("waiting_ranks_count", 3);
+  return w;
+}
+
+void block_fact(rules::event_store& store, const char* name, double ratio, int late_rank) {
+  rules::row_writer(store, "block")
+      .set("name", name).set("kind", "region").set("place", "halo.cpp:88").set("both_ran", true).set("one_late_rank", true)
+      .set("late_rank", late_rank).set("duration", 0.5).set("slower", 0.5).set("late_duration", 1.0).set("ratio", ratio).set("ranks", 4);
+}
+
+std::vector<scenario> scenarios() {
+  std::vector<scenario> all;
+  // Every built-in pattern of the design is a rule.
+  for (const char* pattern : {"late_sender", "late_receiver", "wait_at_barrier", "wait_at_nxn", "late_broadcast", "early_reduce",
+                              "early_scan", "wait_at_create", "wait_at_fence", "late_post", "early_wait", "late_complete",
+                              "window_lock_contention", "nonblocking_collective", "progress", "polling", "wait_at_finalize",
+                              "mutex_contention", "condition_variable", "thread_barrier", "latch", "semaphore", "future", "join"})
+    all.push_back({pattern, [pattern](rules::event_store& s, rules::trouble&, bool nearly) { wait_fact(s, pattern, nearly); }});
+  all.push_back({"wrong_order", [](rules::event_store& s, rules::trouble&, bool nearly) {
+    wait_fact(s, "late_sender").set("wrong_order_duration", nearly ? 0.2 : 1.5).set("wrong_order_count", 30);
+  }});
+  all.push_back({"serialised_pipeline", [](rules::event_store& s, rules::trouble&, bool nearly) {
+    wait_fact(s, "late_sender").set("indirect", nearly ? 1.0 : 1.6).set("late_ranks", "ranks 0-2").set("late_ranks_count", 3);
+  }});
+  const auto traffic = [](rules::event_store& s, double mean, double batched) {
+    rules::row_writer(s, "traffic").set("site", "MPI_Send (halo.cpp:131)").set("calls", 8000).set("ranks", 4).set("mean_bytes", mean)
+        .set("duration", 2.0).set("batched", batched).set("batched_duration", 1.5).set("messages_per_batch", 8);
+  };
+  all.push_back({"small_messages", [traffic](rules::event_store& s, rules::trouble&, bool nearly) { traffic(s, nearly ? 1024 : 64, 0); }});
+  all.push_back({"aggregate_messages", [traffic](rules::event_store& s, rules::trouble&, bool nearly) { traffic(s, 2048, nearly ? 3999 : 7000); }});
+  all.push_back({"redundant_transfer", [](rules::event_store& s, rules::trouble&, bool nearly) {
+    rules::row_writer(s, "transfer").set("data", "temperature").set("place", "MPI_Send (halo.cpp:131)").set("count", nearly ? 9 : 1000)
+        .set("unchanged", nearly ? 9 : 800).set("unchanged_bytes", 1.5 * 1048576).set("unchanged_duration", 1.2);
+  }});
+  all.push_back({"needless_barrier", [](rules::event_store& s, rules::trouble&, bool nearly) {
+    wait_fact(s, "wait_at_barrier");
+    rules::row_writer(s, "barrier_use").set("site", 7).set("calls", 100).set("before_collective", nearly ? 99 : 100);
+  }});
+  all.push_back({"slow_completion", [](rules::event_store& s, rules::trouble&, bool nearly) {
+    rules::row_writer(s, "completion").set("site", "MPI_Allreduce (main.cpp:44)").set("late_exits", nearly ? 10 : 300)
+        .set("longest", 0.02).set("duration", nearly ? 0.39 : 0.9);
+  }});
+  all.push_back({"lock_is_a_queue", [](rules::event_store& s, rules::trouble&, bool nearly) {
+    wait_fact(s, "mutex_contention");
+    rules::row_writer(s, "lock").set("wait", 0).set("name", "table_lock").set("utilisation", nearly ? 0.7 : 0.9).set("owners", 4)
+        .set("acquisitions", 1000).set("held", 3.0);
+  }});
+  all.push_back({"uneven_work", [](rules::event_store& s, rules::trouble&, bool nearly) {
+    wait_fact(s, "wait_at_nxn").set("positive", 2.0).set("more", nearly ? 1.2 : 1.8)
+        .set("top", "compute_interior").set("top_more", 1.8).set("top_late_amount", 9000).set("top_waiting_amount", 6000).set("top_unit", "visits");
+  }});
+  all.push_back({"slower_visits", [](rules::event_store& s, rules::trouble&, bool nearly) {
+    wait_fact(s, "wait_at_nxn").set("positive", 2.0).set("slower", 1.8)
+        .set("top", "compute_interior").set("top_slower", 1.8).set("top_ratio", nearly ? 1.1 : 1.5).set("top_each", 0.0002);
+  }});
+  all.push_back({"slow_rank", [](rules::event_store& s, rules::trouble&, bool nearly) {
+    block_fact(s, "compute_interior", 1.30, 2);
+    block_fact(s, "pack_halo", 1.25, 2);
+    block_fact(s, nearly ? "pack_halo" : "update", 1.32, 2);
+  }});
+  all.push_back({"slow_block", [](rules::event_store& s, rules::trouble&, bool nearly) {
+    for (int rank = 0; rank < (nearly ? 2 : 3); ++rank) block_fact(s, "compute_interior", 1.5 + 0.1 * rank, rank);
+  }});
+  return all;
+}
+
+const rules::knowledge& built_in() {
+  static const rules::knowledge known = sample::knowledge();
+  return known;
+}
+
+rules::findings run(const rules::knowledge& known, const scenario& s, bool nearly) {
+  rules::event_store store(known);
+  store.location_time = 40;
+  rules::trouble log;
+  s.fill(store, log, nearly);
+  rules::findings found = rules::evaluator(store).evaluate();
+  CHECK(log.list().empty());
+  CHECK(found.troubles.empty());
+  return found;
+}
+
+std::string shown(const rules::finding& f) {
+  return f.problem + ": " + f.description + "\ntry: " + f.advice + " (saves at most " + sample::base::duration_text(f.saving) + ")\n";
+}
+
+/// The block between ```text and ``` of a card.
+std::string golden(const std::string& problem) {
+  std::ifstream file(std::string(WHYWAIT_TEST_SOURCE_DIR) + "/docs/rules/" + problem + ".md");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string all = text.str();
+  const std::size_t begin = all.find("```text\n");
+  if (begin == std::string::npos) return "no card docs/rules/" + problem + ".md with a ```text block";
+  return all.substr(begin + 8, all.find("```", begin + 8) - begin - 8);
+}
+
+}  // namespace
+
+TEST_CASE("every problem of the built-in knowledge has a scenario and a card") {
+  std::set<std::string> covered;
+  for (const scenario& s : scenarios()) covered.insert(s.problem);
+  for (const rules::problem_rule& p : built_in().problems) {
+    CAPTURE(p.name);
+    CHECK(covered.count(p.name) == 1);
+  }
+  CHECK(covered.size() == built_in().problems.size());
+}
+
+TEST_CASE("each rule fires where it should, and a user sees what its card says") {
+  for (const scenario& s : scenarios()) {
+    CAPTURE(s.problem);
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, s.problem);
+    REQUIRE(f != nullptr);
+    CHECK(f->matters);
+    CHECK(f->saving > 0);
+    CHECK(f->saving <= f->seconds);
+    CHECK(shown(*f) == golden(s.problem));
+  }
+}
+
+TEST_CASE("no rule fires where it only nearly should") {
+  for (const scenario& s : scenarios()) {
+    CAPTURE(s.problem);
+    const rules::findings found = run(built_in(), s, true);
+    const rules::finding* const f = sample::find(found.list, s.problem);
+    CHECK((f == nullptr || !f->matters));
+  }
+}
+
+TEST_CASE("removing the text of a rule removes its finding") {
+  for (const scenario& s : scenarios()) {
+    CAPTURE(s.problem);
+    const rules::knowledge known = sample::knowledge("remove problem \"" + s.problem + "\";");
+    REQUIRE(known.log.empty());
+    CHECK(sample::find(run(known, s, false).list, s.problem) == nullptr);
+  }
+}

@@ -1,0 +1,99 @@
+#include "recorded.hpp"
+#include "sample.hpp"
+
+#include <whywait/rules/traffic.hpp>
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+namespace {
+
+namespace rules = sample::rules;
+using sample::core::mpi_call;
+using sample::rank;
+namespace flag = sample::core::sync_flag;
+
+rules::evaluation evaluate(const sample::explain::outcome& o, const whywait::base::pod_vector<rules::site_use>& uses) {
+  const sample::names names;
+  return sample::evaluate_with(o, [&](rules::event_store& store, auto& facts) { rules::add_uses(store, uses, names, facts); });
+}
+
+}  // namespace
+
+TEST_CASE("many small messages in a row are found in recorded calls, and nothing in a few") {
+  const auto uses = [](unsigned messages) {
+    rank r(0);
+    for (unsigned i = 0; i < messages; ++i) {
+      r.call(mpi_call::Send, 20 * i, 20 * i + 10, 0, flag::posts_send, i % 8 < 4 ? 1 : 2);
+      r.records.back().bytes = 64;
+      if (i % 4 == 3) r.call(mpi_call::Recv, 20 * i + 11, 20 * i + 12, 1, flag::posts_receive, 1);
+    }
+    return rules::uses_of(r.done());
+  };
+  const auto many = uses(2000);
+  REQUIRE(many.size() == 1);
+  CHECK(many[0].calls == 2000);
+  CHECK(many[0].bytes == 128000);
+  CHECK(many[0].batched == 1500);
+  CHECK(many[0].runs == 500);
+  const auto e = evaluate(sample::outcome({}), many);
+  const rules::finding* const f = sample::find(e.problems, "aggregate_messages");
+  REQUIRE(f != nullptr);
+  CHECK(f->seconds == doctest::Approx(20));
+  CHECK(f->saving == doctest::Approx(15));
+  CHECK(f->advice.find("the 4 messages that MPI_Send (halo.cpp:131)") != std::string::npos);
+  CHECK(sample::find(evaluate(sample::outcome({}), uses(96)).problems, "aggregate_messages") == nullptr);
+}
+
+TEST_CASE("a barrier before a collective that holds all ranks is needless, one that orders messages is not") {
+  const auto uses = [](bool between) {
+    rank r(0);
+    for (unsigned i = 0; i < 10; ++i) {
+      r.call(mpi_call::Send, 100 * i, 100 * i + 1, 0, flag::posts_send, 1);
+      r.call(mpi_call::Barrier, 100 * i + 2, 100 * i + 50, 2);
+      if (between && i == 7) r.call(mpi_call::Recv, 100 * i + 52, 100 * i + 53, 1, flag::posts_receive, 1);
+      r.call(mpi_call::Allreduce, 100 * i + 60, 100 * i + 61, 3);
+      r.records.back().bytes = 8;
+    }
+    return rules::uses_of(r.done());
+  };
+  auto wait = sample::wait(sample::explain::pattern::wait_at_barrier, sample::barrier, sample::barrier, {sample::term(sample::compute, 0, 1000, 9, 9, 2000, 1000)});
+  const auto fires = evaluate(sample::outcome({wait}), uses(false));
+  REQUIRE(sample::find(fires.waits[0].list, "needless_barrier") != nullptr);
+  CHECK(sample::find(fires.waits[0].list, "wait_at_barrier") == nullptr);
+  const auto silent = evaluate(sample::outcome({wait}), uses(true));
+  CHECK(sample::find(silent.waits[0].list, "needless_barrier") == nullptr);
+  CHECK(sample::find(silent.waits[0].list, "slower_visits") != nullptr);
+}
+
+TEST_CASE("of two barriers in a row one is needless; with nothing but local calls in between the later one") {
+  rank r(0);
+  r.call(mpi_call::Barrier, 0, 1, 2);
+  r.call(mpi_call::Barrier, 2, 3, 2);
+  r.call(mpi_call::Send, 4, 5, 0, flag::posts_send, 1);
+  r.call(mpi_call::Barrier, 6, 7, 2);
+  r.call(mpi_call::Request_free, 8, 9, 1);
+  r.call(mpi_call::Barrier, 10, 11, 2);
+  const auto uses = rules::uses_of(r.done());
+  REQUIRE(uses.size() == 2);
+  const auto& barrier = uses[0].what == rules::site_use::kind::barrier ? uses[0] : uses[1];
+  CHECK(barrier.calls == 4);
+  CHECK(barrier.before_collective == 1);
+  CHECK(barrier.after_collective == 0);
+  CHECK(barrier.idle == 1);
+}
+
+TEST_CASE("uses of several ranks add up site by site") {
+  rank a(0), b(1);
+  a.call(mpi_call::Send, 0, 1, 0, flag::posts_send, 1);
+  b.call(mpi_call::Send, 0, 2, 0, flag::posts_send, 0);
+  b.call(mpi_call::Barrier, 3, 4, 2);
+  auto all = rules::uses_of(a.done());
+  rules::merge_uses(all, rules::uses_of(b.done()));
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].site == sample::send);
+  CHECK(all[0].calls == 2);
+  CHECK(all[0].ranks == 2);
+  CHECK(all[0].duration_ns == 3000000);
+}

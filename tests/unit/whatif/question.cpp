@@ -1,0 +1,64 @@
+#include <whywait/whatif/question.hpp>
+
+#include "../models/support.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace whywait::models;
+using namespace whywait::whatif;
+
+TEST_CASE("questions are read and written in one notation") {
+  const std::vector<question> q = parse_questions(
+      "block compute interior x2;network x1.5 ; balance;; balance steps; ranks x4 weak; ranks x2; without MPI_Barrier;");
+  REQUIRE(q.size() == 7);
+  CHECK(q[0].what == question::kind::block);
+  CHECK(q[0].name == "compute interior");
+  CHECK(q[3].each_step);
+  CHECK(q[4].fixed_total == false);
+  std::string again;
+  for (const question& x : q) again += x.text() + ";";
+  CHECK(again == "block compute interior x2;network x1.5;balance;balance steps;ranks x4 weak;ranks x2;without MPI_Barrier;");
+  CHECK(parse_questions("").empty());
+}
+
+TEST_CASE("parts of time that stay are the same questions in another notation, and several at once are one") {
+  const std::vector<question> q = parse_questions("compute  interior = 0.5; network=0.25 ; a=0,network = 0, b=2;operator===0.1");
+  REQUIRE(q.size() == 4);
+  CHECK(q[0].text() == "block compute interior x2");
+  CHECK(q[1].text() == "network x4");
+  CHECK(q[2].what == question::kind::block);
+  CHECK(q[2].name == "a");
+  CHECK(std::isinf(q[2].factor));
+  REQUIRE(q[2].also.size() == 2);
+  CHECK(q[2].also[0].what == question::kind::network);
+  CHECK(q[2].also[1].factor == 0.5);
+  CHECK(q[2].text() == "a=0,network=0,b=2");
+  CHECK(q[3].name == "operator==");
+  std::string again;
+  for (const question& x : parse_questions("a=0;a=0,network=0.5;network=0")) again += x.text() + ";";
+  CHECK(again == "a=0;a=0,network=0.5;network=0;");
+  CHECK(parse_questions("block=0.5").front().name == "block");
+}
+
+TEST_CASE("a question that is not understood is shown with its place") {
+  for (const char* text :
+       {"faster", "block x2", "block a", "block a 2", "network", "network x0", "network x-1", "network xinf",
+        "balance now", "balance steps now", "ranks two", "ranks x2 weak weak", "without", "balance; what", "block a x2y", "a=", "=1", "a=x2", "a=-1", "a=0.5,",
+        "a=0.5,b", "a=nan", "a=1e7", "a=0.5 b=1x"})
+    CHECK_MESSAGE(test::number_of_error([&] { parse_questions(text); }) == "whywait-P023", text);
+  try {
+    parse_questions("balance; netwrk x2");
+    FAIL("accepted");
+  } catch (const prediction_error& e) {
+    CHECK(e.column() == 9);
+  }
+  try {
+    parse_questions("balance; a=0.5, network=O");
+    FAIL("accepted");
+  } catch (const prediction_error& e) {
+    CHECK(std::string(e.what()) ==
+          "whywait-P023: expected the part of its time that stays, such as 0.5 or 0\n"
+          "  balance; a=0.5, network=O\n"
+          "                          ^");
+  }
+}
