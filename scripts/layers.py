@@ -12,11 +12,13 @@ import tempfile
 import rooms
 
 MOST_LINES = 400
-# Includes that the rooms inside every annotated file must not pay for; <whywait/record.hpp> is nearly free.
+# Includes that files with marks must not pay for: <whywait/record.hpp> is nearly free.
 HEAVY = {"string", "vector", "atomic", "chrono", "mutex", "thread", "condition_variable", "functional", "memory",
          "map", "unordered_map", "algorithm", "string_view", "tuple", "variant", "optional", "future", "sstream"}
 NEVER = {"iostream"}
+LIGHT = ("record.hpp", "data.hpp")  # umbrellas that reach none of them
 MPI_HEADER = "whywait/mpi/mpi_header.hpp"
+COLD_BEGIN, COLD_END = "whywait/base/cold_begin.hpp", "whywait/base/cold_end.hpp"
 
 
 def reached(name, seen):
@@ -29,7 +31,7 @@ def reached(name, seen):
     return seen
 
 
-def check(name):
+def check(name, light):
     room = rooms.room_of(name)
     path = f"include/{name}"
     lines = rooms.read(name)
@@ -61,12 +63,12 @@ def check(name):
                 yield f"{here}: <mpi.h>: include <{MPI_HEADER}>, which leaves out its C++ bindings"
             if target in NEVER:
                 yield f"{here}: <{target}> must not be in a header"
-            if room in rooms.HOT - {"mpi"} and (target in HEAVY or target.startswith("boost/")):
-                yield f"{here}: <{target}> is too heavy for {room}/: every annotated file would pay for it"
+            if name in light and (target in HEAVY or target.startswith("boost/")):
+                yield f"{here}: <{target}> is too heavy: every file with marks would pay for it"
             continue
         if line.kind == '"':
             yield f'{here}: "{target}": write it in <>'
-        if line.depth > 0:
+        if line.depth > 0 and rooms.ONLY_IMPLEMENTATION.get(name) != target:
             yield f"{here}: <{target}> under #if: project includes are unconditional"
         if not (rooms.TREE / target).exists():
             yield f"{here}: <{target}> does not exist"
@@ -124,11 +126,44 @@ def same_names():
         seen[base] = f"include/{name}"
 
 
+def leaks():
+    """Standard headers that are first included between cold_begin.hpp and cold_end.hpp: its pragma would hold for code of
+    theirs that other code uses."""
+    seen, outside = set(), set()
+
+    def visit(name, inside):
+        seen.add(name)
+        for line in rooms.read(name):
+            target = line.include
+            if not target:
+                continue
+            if not target.startswith("whywait/"):
+                if not inside:
+                    outside.add(target)
+                elif target not in outside:
+                    yield (f"include/{name}:{line.number}: <{target}> is first included between {COLD_BEGIN} and {COLD_END}: "
+                           f"add it to {COLD_BEGIN}")
+            elif target not in seen and (rooms.TREE / target).exists():
+                if target == COLD_END:
+                    inside = False
+                yield from visit(target, inside)
+                if target == COLD_BEGIN:
+                    inside = True
+
+    if (rooms.TREE / "whywait/observer.hpp").exists():
+        yield from visit("whywait/observer.hpp", False)
+
+
 def findings():
+    light = set()
+    for umbrella in LIGHT:
+        if (rooms.TREE / "whywait" / umbrella).exists():
+            light |= reached(f"whywait/{umbrella}", {f"whywait/{umbrella}"})
     for name in rooms.headers():
-        yield from check(name)
+        yield from check(name, light)
     yield from same_names()
     yield from cycles()
+    yield from leaks()
 
 
 def self_test():
@@ -144,6 +179,11 @@ def self_test():
                                             "whywait/record/b.hpp": ""}, "report/ must not include record/"),
         ("core includes a room", {"whywait/core/a.hpp": "#include <whywait/record/b.hpp>",
                                   "whywait/record/b.hpp": ""}, "may include: nothing"),
+        ("a cold room includes a standard header first", {
+            "whywait/observer.hpp": "#include <whywait/base/cold_begin.hpp>\n#include <whywait/explain/a.hpp>\n"
+                                    "#include <whywait/base/cold_end.hpp>",
+            "whywait/base/cold_begin.hpp": "#include <string>", "whywait/base/cold_end.hpp": "",
+            "whywait/explain/a.hpp": "#include <string>\n#include <vector>"}, "<vector> is first included between"),
         ("a room includes an umbrella", {"whywait/mpi/a.hpp": "#include <whywait/record.hpp>",
                                          "whywait/record.hpp": ""}, "includes the umbrella"),
         ("a cold room includes the end of a run", {"whywait/report/a.hpp": "#include <whywait/finalize/b.hpp>",
@@ -157,7 +197,8 @@ def self_test():
         ("a missing header", {"whywait/core/a.hpp": "#include <whywait/core/no.hpp>"}, "does not exist"),
         ("a private header", {"whywait/mpi/a.hpp": "#include <whywait/core/detail/b.hpp>",
                               "whywait/core/detail/b.hpp": ""}, "is private to core/"),
-        ("a heavy include", {"whywait/record/a.hpp": "#include <vector>"}, "too heavy"),
+        ("a heavy include", {"whywait/record/a.hpp": "#include <vector>",
+                             "whywait/record.hpp": "#include <whywait/record/a.hpp>"}, "too heavy"),
         ("iostream", {"whywait/report/a.hpp": "#include <iostream>"}, "must not be in a header"),
         ("mpi.h elsewhere", {"whywait/mpi/a.hpp": "#include <mpi.h>"}, "leaves out its C++ bindings"),
         ("too long", {"whywait/core/a.hpp": "\n" * MOST_LINES}, "one idea per header"),

@@ -1,5 +1,5 @@
 // ranks: 2
-// with: mpi_once
+// with: observer
 // environment: WHYWAIT_OUTPUT=out WHYWAIT_MEMORY=1M
 // stderr ~ ^    warning: data was registered, but nothing is said about it: #include\n\s+<whywait/communication\.hpp> in one file
 // stderr !~ where data is|found no memory|used up

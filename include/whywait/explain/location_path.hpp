@@ -117,7 +117,7 @@ class location_path {
   }
 
   /// At the end, for the virtual clocks: the causal path profile, where its waits went.
-  [[gnu::cold]] void report(explained_location& into) {
+  void report(explained_location& into) {
     settle();
     into.arrivals = arrivals_;
     into.startup_ns = rank_->begin_ns - earliest_ns_;
@@ -278,7 +278,7 @@ class location_path {
         continue;
       }
       const auto ns =
-          std::min(base::nearest(static_cast<double>(step.ticks) * walk_.ns_per_tick()), until_ns - now_ns_);
+          std::min(core::nearest(static_cast<double>(step.ticks) * walk_.ns_per_tick()), until_ns - now_ns_);
       spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
     }
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);

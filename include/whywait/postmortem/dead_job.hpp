@@ -2,13 +2,14 @@
 #define WHYWAIT_POSTMORTEM_DEAD_JOB_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/clock.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/explain/collective_book.hpp>
 #include <whywait/explain/explain.hpp>
 #include <whywait/explain/outcome_keys.hpp>
 #include <whywait/explain/simulated_transport.hpp>
-#include <whywait/finalize/rank_records.hpp>
+#include <whywait/finalize/process_names.hpp>
 #include <whywait/postmortem/dead_process.hpp>
 #include <whywait/postmortem/dead_wait.hpp>
 #include <whywait/report/assemble.hpp>
@@ -21,7 +22,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -34,18 +34,18 @@ namespace postmortem {
 class dead_job {
  public:
   void add(std::unique_ptr<dead_process> process) { processes_.push_back(std::move(process)); }
-  const std::vector<std::unique_ptr<dead_process>>& processes() const noexcept { return processes_; }
+  const base::vector<std::unique_ptr<dead_process>>& processes() const noexcept { return processes_; }
 
   /// Whether the last `report` explains waits; else it holds the last words alone.
   bool explained() const noexcept { return explained_; }
 
   /// Call once. Costs what the analysis at the end of the program would have, for all ranks one after the other.
-  [[gnu::cold]] report::result report() {
+  report::result report() {
     base::small_stable_sort(processes_, [](const auto& a, const auto& b) { return a->header().rank < b->header().rank; });
     set_clocks();
     report::run_facts facts = run_facts();
     report::result result;
-    std::vector<report::thread_end> last_words;
+    base::vector<report::thread_end> last_words;
     for (const auto& p : processes_) add_last_words(*p, last_words);
     if (is_complete()) {
       const std::uint64_t left_out = leave_out_unfinished_collectives(processes_);
@@ -69,18 +69,18 @@ class dead_job {
 
  private:
   // All ranks, each once, and past MPI_Init.
-  [[gnu::cold]] bool is_complete() const {
-    const std::int32_t ranks = processes_.front()->records().ranks;
+  bool is_complete() const {
+    const std::int32_t ranks = processes_.front()->records().history.ranks;
     if (!processes_.front()->has_mpi() || processes_.size() != static_cast<std::size_t>(ranks)) return false;
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
       const dead_process& p = *processes_[static_cast<std::size_t>(rank)];
-      if (!p.has_mpi() || p.records().rank != rank || p.records().ranks != ranks) return false;
+      if (!p.has_mpi() || p.records().history.rank != rank || p.records().history.ranks != ranks) return false;
     }
     return true;
   }
 
   // Two readings as far apart as can be: if it was this machine since it started, the second is now.
-  [[gnu::cold]] static double rate_of(const core::kept_header& h) noexcept {
+  static double rate_of(const core::kept_header& h) noexcept {
     if (h.counter == 0) return 1.0;
     const bool here =
         h.boot != 0 && h.boot == core::boot_key() && core::cycle_clock::used() != core::clock_source::monotonic;
@@ -88,12 +88,12 @@ class dead_job {
     return rate > 1e-3 && rate < 1e3 ? rate : 1.0;
   }
 
-  [[gnu::cold]] void set_clocks() {
+  void set_clocks() {
     const dead_process& reference = *processes_.front();
     const double reference_rate = rate_of(reference.header());
     const std::uint64_t origin = reference.has_mpi() ? reference.facts().begin_ticks : reference.header().first.ticks;
     for (const auto& p : processes_) {
-      mpi::shared_clock& clock = p->records().clock;
+      core::shared_clock& clock = p->records().history.clock;
       const mpi::clock_start& compared = p->facts().compared;
       unsigned char same;
       std::memcpy(&same, &compared.same_as_reference, 1);
@@ -107,17 +107,17 @@ class dead_job {
     }
   }
 
-  [[gnu::cold]] report::run_facts run_facts() const {
+  report::run_facts run_facts() const {
     report::run_facts facts;
     const core::kept_header& first = processes_.front()->header();
     facts.partial = true;
-    facts.ranks = processes_.front()->has_mpi() ? processes_.front()->records().ranks : 1;
+    facts.ranks = processes_.front()->has_mpi() ? processes_.front()->records().history.ranks : 1;
     facts.clock = first.counter != 0 ? "cycle counter" : "CLOCK_MONOTONIC";
     std::uint64_t torn = 0, cut = 0, calls = 0, stopped = 0;
     for (const auto& p : processes_) {
       calls += p->records().calls;
       facts.dropped_events += static_cast<std::int64_t>(p->records().lost_records + p->records().lost_steps);
-      facts.clock_error_seconds = std::max(facts.clock_error_seconds, p->records().clock.error_ns * 1e-9);
+      facts.clock_error_seconds = std::max(facts.clock_error_seconds, p->records().history.clock.error_ns * 1e-9);
       torn += p->torn();
       cut += p->cut();
       stopped += p->header().stopped != 0 ? 1 : 0;
@@ -132,22 +132,23 @@ class dead_job {
     return facts;
   }
 
-  [[gnu::cold]] report::result explained(const report::run_facts& facts) const {
-    std::vector<std::unique_ptr<finalize::process_history>> named;
-    std::vector<explain::rank_history> histories;
+  report::result explained(const report::run_facts& facts) const {
+    base::vector<std::unique_ptr<finalize::process_names>> named;
+    base::vector<explain::rank_history> histories;
     for (const auto& p : processes_) {
-      named.push_back(std::make_unique<finalize::process_history>(p->records(), p->sites(), nullptr, nullptr, &p->modules()));
-      histories.push_back(named.back()->take_view());
+      named.push_back(std::make_unique<finalize::process_names>(p->records(), p->sites(), nullptr, nullptr, &p->modules()));
+      p->records().span_whole_run();
+      histories.push_back(p->records().history);
     }
     explain::options settings;
     settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
     settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
     explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
     const explain::outcome found = explain::explain(transport, histories, settings);
-    std::vector<core::stable_key> keys = keys_to_name(found);
+    base::vector<core::stable_key> keys = keys_to_name(found);
     base::names names;
     for (const auto& each : named) {  // each key by the first that knows it: reading debug information takes time
-      std::vector<core::stable_key> mine;
+      base::vector<core::stable_key> mine;
       for (core::stable_key key : keys)
         if (names.find(key) == nullptr && each->knows(key)) mine.push_back(key);
       if (!mine.empty()) names.add(each->names_of(mine));
@@ -155,17 +156,17 @@ class dead_job {
     return report::assemble(found, names, facts);
   }
 
-  [[gnu::cold]] void add_last_words(const dead_process& p, std::vector<report::thread_end>& out) const {
-    const mpi::shared_clock& clock = p.records().clock;
+  void add_last_words(const dead_process& p, base::vector<report::thread_end>& out) const {
+    const core::shared_clock& clock = p.records().history.clock;
     const std::uint64_t begin = p.has_mpi() ? p.facts().begin_ticks : p.header().first.ticks;
     const auto seconds_since = [&](std::uint64_t ticks) {
-      return ticks > begin ? (clock(ticks) - clock(begin)) * 1e-9 : 0.0;
+      return ticks > begin ? static_cast<double>(clock(ticks) - clock(begin)) * 1e-9 : 0.0;
     };
     report::symboliser symbols("libdw.so.1", &p.modules());
     for (std::size_t i = 0; i < p.threads().size(); ++i) {
       const dead_thread& t = *p.threads()[i];
       report::thread_end e;
-      e.rank = p.has_mpi() ? p.records().rank : -1;
+      e.rank = p.has_mpi() ? p.records().history.rank : -1;
       e.thread = static_cast<std::int32_t>(i);
       e.pid = p.header().pid;
       e.end = how_it_ended(p, t);
@@ -174,7 +175,7 @@ class dead_job {
         e.regions += (level == 0 ? "" : "/") + std::string(p.sites()[t.where.path.open_region(level)].name);
       if (t.calls_mpi) {
         for (std::uint64_t n : t.calls.calls) e.mpi_calls += static_cast<std::int64_t>(n);
-        e.records = static_cast<std::int64_t>(p.records().locations[i].records.size());
+        e.records = static_cast<std::int64_t>(p.records().history.locations[i].records.size());
       }
       const mpi::open_call& open = t.calls.open;
       if (t.calls_mpi && open.frame != nullptr && open.call != core::mpi_call::Abort) {
@@ -190,7 +191,7 @@ class dead_job {
     }
   }
 
-  [[gnu::cold]] static std::string how_it_ended(const dead_process& p, const dead_thread& t) {
+  static std::string how_it_ended(const dead_process& p, const dead_thread& t) {
     if (t.where.finished != 0) return "thread had ended";
     switch (p.header().end) {
       case core::kept_end::abort:
@@ -204,8 +205,8 @@ class dead_job {
     }
   }
 
-  [[gnu::cold]] static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
-                                       std::vector<report::place_total>& out) {
+  static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
+                                       base::vector<report::place_total>& out) {
     base::pod_vector<core::path_step> sums(p.sites().size());
     const auto count = [&](const core::path_step& step) {
       if (step.block >= sums.size()) return;
@@ -214,7 +215,7 @@ class dead_job {
       sum.ticks += step.ticks;
       sum.work += step.work;
     };
-    const auto& steps = p.records().locations[thread].steps;
+    const auto& steps = p.records().history.locations[thread].steps;
     for (std::uint64_t i = 0; i < steps.size(); ++i) count(steps[i]);
     if (p.threads()[thread]->path_is_there)
       p.threads()[thread]->where.path.peek(p.threads()[thread]->last_ticks, count);
@@ -236,7 +237,7 @@ class dead_job {
     });
   }
 
-  std::vector<std::unique_ptr<dead_process>> processes_;
+  base::vector<std::unique_ptr<dead_process>> processes_;
   bool explained_ = false;
 };
 

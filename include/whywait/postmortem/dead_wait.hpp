@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/explain/collective_book.hpp>
 #include <whywait/postmortem/dead_process.hpp>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -22,7 +22,7 @@ namespace postmortem {
 
 namespace detail {
 
-[[gnu::cold]] inline std::int32_t world_rank(const finalize::collected_communicator& comm,
+inline std::int32_t world_rank(const core::communicator& comm,
                                              std::int32_t peer) noexcept {
   if (peer < 0 || peer >= comm.size) return -1;
   return comm.world.empty() ? peer : comm.world[static_cast<std::size_t>(peer)];
@@ -32,14 +32,14 @@ namespace detail {
 
 /// Takes out the collective operations that not all members had left: who is missing may have been the last, and then
 /// the others would be blamed. `processes`: all ranks, by rank. Returns how many records that are.
-[[gnu::cold]] inline std::uint64_t leave_out_unfinished_collectives(
-    const std::vector<std::unique_ptr<dead_process>>& processes) {
+inline std::uint64_t leave_out_unfinished_collectives(
+    const base::vector<std::unique_ptr<dead_process>>& processes) {
   std::uint64_t out = 0;
   for (const auto& p : processes) {
     // by number of the communicator; ids are apart, but for 0, which matches nothing
-    const std::vector<finalize::collected_communicator>& comms = p->records().communicators;
+    const base::vector<core::communicator>& comms = p->records().history.communicators;
     base::pod_vector<std::uint64_t> complete, seen(comms.size());
-    for (const finalize::collected_communicator& c : comms) {
+    for (const core::communicator& c : comms) {
       std::uint64_t least = ~std::uint64_t(0);
       for (std::int32_t i = 0; i < c.size; ++i) {
         const std::int32_t rank = detail::world_rank(c, i);
@@ -51,9 +51,9 @@ namespace detail {
     // in the order in which the process called MPI, whichever thread did
     base::pod_vector<core::sync_record*> order;
     for (const auto& t : p->threads())
-      for (std::uint64_t i = 0, n = p->records().locations[t->where.index].records.size(); i < n; ++i) {
+      for (std::uint64_t i = 0, n = p->records().history.locations[t->where.index].records.size(); i < n; ++i) {
         core::sync_record& r = t->where.syncs[i];
-        if (explain::collective_book::counts(r) && r.comm < p->records().communicators.size()) order.push_back(&r);
+        if (explain::collective_book::counts(r) && r.comm < p->records().history.communicators.size()) order.push_back(&r);
       }
     base::small_stable_sort(order, [](const auto* a, const auto* b) { return a->posting < b->posting; });
     for (core::sync_record* r : order) {
@@ -68,10 +68,10 @@ namespace detail {
 /// For whom a thread was waiting in the MPI call that did not return, in words.
 class dead_wait {
  public:
-  dead_wait(const std::vector<std::unique_ptr<dead_process>>& all, const dead_process& process, std::size_t thread)
+  dead_wait(const base::vector<std::unique_ptr<dead_process>>& all, const dead_process& process, std::size_t thread)
       : all_(all), process_(process), open_(process.threads()[thread]->calls.open), thread_(thread) {}
 
-  [[gnu::cold]] std::string text() const {
+  std::string text() const {
     using core::call_role;
     switch (core::role_of(open_.call)) {
       case call_role::send:
@@ -99,26 +99,26 @@ class dead_wait {
   }
 
  private:
-  [[gnu::cold]] std::string rank_text(const finalize::collected_communicator* comm, std::int32_t peer) const {
+  std::string rank_text(const core::communicator* comm, std::int32_t peer) const {
     if (peer < 0) return "any rank";
     const std::int32_t world = comm != nullptr ? detail::world_rank(*comm, peer) : -1;
     if (world >= 0) return "rank " + std::to_string(world);
     return "peer " + std::to_string(peer) + " of a communicator that is not known";
   }
-  [[gnu::cold]] static std::string with_tag(std::string text, std::int32_t tag) {
+  static std::string with_tag(std::string text, std::int32_t tag) {
     return tag >= 0 ? text + " (tag " + std::to_string(tag) + ")" : text;
   }
-  [[gnu::cold]] const finalize::collected_communicator* communicator(std::uint32_t number) const {
-    const auto& known = process_.records().communicators;
+  const core::communicator* communicator(std::uint32_t number) const {
+    const auto& known = process_.records().history.communicators;
     return number < known.size() ? &known[number] : nullptr;
   }
-  [[gnu::cold]] std::string peer(std::uint64_t handle, std::int32_t peer, std::int32_t tag) const {
+  std::string peer(std::uint64_t handle, std::int32_t peer, std::int32_t tag) const {
     return with_tag(rank_text(communicator(process_.communicator_of(handle)), peer), tag);
   }
 
   // Requests that were never seen complete; the call may have been about some of them only.
-  [[gnu::cold]] std::string pending() const {
-    const auto& records = process_.records().locations[thread_].records;
+  std::string pending() const {
+    const auto& records = process_.records().history.locations[thread_].records;
     std::string first;
     std::uint64_t more = 0;
     for (std::uint64_t i = 0; i < records.size(); ++i) {
@@ -137,8 +137,8 @@ class dead_wait {
   }
 
   // A member has come if it is in the operation or has left it.
-  [[gnu::cold]] std::string members() const {
-    const finalize::collected_communicator* const comm = communicator(process_.communicator_of(open_.comm));
+  std::string members() const {
+    const core::communicator* const comm = communicator(process_.communicator_of(open_.comm));
     if (comm == nullptr) return {};
     const std::uint64_t ordinal = process_.collectives_left(comm->id);
     std::string missing;
@@ -146,29 +146,29 @@ class dead_wait {
     for (const auto& other : all_) {
       bool member = false;
       for (std::int32_t i = 0; i < comm->size && !member; ++i)
-        member = detail::world_rank(*comm, i) == other->records().rank;
+        member = detail::world_rank(*comm, i) == other->records().history.rank;
       if (!member || comm->inter || has_come(*other, comm->id, ordinal)) continue;
-      if (count++ < 8) missing += (missing.empty() ? "" : ", ") + std::to_string(other->records().rank);
+      if (count++ < 8) missing += (missing.empty() ? "" : ", ") + std::to_string(other->records().history.rank);
     }
     const std::string of = "with " + std::to_string(comm->size) + " ranks";
     if (count == 0) return of;
     return of + (count == 1 ? ": missing was rank " : ": missing were ranks ") + missing + (count > 8 ? ", ..." : "");
   }
-  [[gnu::cold]] static bool has_come(const dead_process& other, core::stable_key id, std::uint64_t ordinal) {
+  static bool has_come(const dead_process& other, core::stable_key id, std::uint64_t ordinal) {
     if (other.collectives_left(id) != ordinal) return other.collectives_left(id) > ordinal;
     for (const auto& t : other.threads()) {
       if (!t->calls_mpi || t->calls.open.frame == nullptr) continue;
       core::sync_record probe{};
       probe.call = t->calls.open.call;
       const std::uint32_t number = other.communicator_of(t->calls.open.comm);
-      if (explain::collective_book::counts(probe) && number < other.records().communicators.size() &&
-          other.records().communicators[number].id == id)
+      if (explain::collective_book::counts(probe) && number < other.records().history.communicators.size() &&
+          other.records().history.communicators[number].id == id)
         return true;
     }
     return false;
   }
 
-  const std::vector<std::unique_ptr<dead_process>>& all_;
+  const base::vector<std::unique_ptr<dead_process>>& all_;
   const dead_process& process_;
   const mpi::open_call& open_;
   const std::size_t thread_;

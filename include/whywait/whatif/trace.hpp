@@ -3,6 +3,7 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/models/error.hpp>
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -52,9 +52,9 @@ struct traced_line {
 
 /// The part of one rank, from its records: of each location the first `most_calls` calls (80 bytes each, and 16 for
 /// each timed block between two) that ended before `until_ns` of the shared clock.
-[[gnu::cold]] inline std::vector<traced_line> trace(const explain::rank_history& h, std::size_t most_calls = 200000,
+inline base::vector<traced_line> trace(const explain::rank_history& h, std::size_t most_calls = 200000,
                                                     std::int64_t until_ns = INT64_MAX) {
-  std::vector<traced_line> result;
+  base::vector<traced_line> result;
   for (const explain::location_history& location : h.locations) {
     traced_line line;
     line.rank = h.rank;
@@ -109,12 +109,12 @@ static_assert(sizeof(traced_call) == 80, "without holes: its bytes are sent");
 
 namespace detail {
 
-[[gnu::cold, gnu::noinline]] inline void put_bytes(base::pod_vector<char>& out, const void* data, std::size_t bytes) {
+[[gnu::noinline]] inline void put_bytes(base::pod_vector<char>& out, const void* data, std::size_t bytes) {
   const std::size_t at = out.size();
   out.resize(at + bytes);
   if (bytes != 0) std::memcpy(out.data() + at, data, bytes);
 }
-[[gnu::cold, gnu::noinline]] inline bool get_bytes(const base::pod_vector<char>& in, std::size_t& at, void* data,
+[[gnu::noinline]] inline bool get_bytes(const base::pod_vector<char>& in, std::size_t& at, void* data,
                                                    std::size_t bytes) {
   if (bytes > in.size() - at) return false;
   if (bytes != 0) std::memcpy(data, in.data() + at, bytes);
@@ -125,7 +125,7 @@ namespace detail {
 }  // namespace detail
 
 /// Lines as bytes for a gather among processes of one build on machines of one kind.
-[[gnu::cold]] inline base::pod_vector<char> pack(const std::vector<traced_line>& lines) {
+inline base::pod_vector<char> pack(const base::vector<traced_line>& lines) {
   base::pod_vector<char> out;
   for (const traced_line& l : lines) {
     const std::int64_t head[7] = {l.rank,
@@ -143,7 +143,7 @@ namespace detail {
 }
 
 /// Appends the lines of `pack`; bytes of several ranks may follow each other. Throws P022 for a damaged packet.
-[[gnu::cold]] inline void unpack(const base::pod_vector<char>& bytes, std::vector<traced_line>& into) {
+inline void unpack(const base::pod_vector<char>& bytes, base::vector<traced_line>& into) {
   for (std::size_t at = 0; at != bytes.size();) {
     std::int64_t head[7];
     traced_line l;
@@ -167,9 +167,9 @@ namespace detail {
 }
 
 /// All blocks and call sites of the lines, each once: what `join` will ask the name of.
-[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const std::vector<traced_line>& lines) {
+inline base::vector<core::stable_key> keys_of(const base::vector<traced_line>& lines) {
   base::key_map seen;
-  std::vector<core::stable_key> keys;
+  base::vector<core::stable_key> keys;
   const auto add = [&](core::stable_key key) {
     const std::uint32_t fresh = static_cast<std::uint32_t>(keys.size());
     if (key != 0 && seen.intern(key, fresh) == fresh) keys.push_back(key);
