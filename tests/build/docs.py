@@ -101,6 +101,16 @@ def check_contents(root):
     if used != documented:
         failures.append(f"docs/reference/errors.md: X has {sorted(documented)}, the sources {sorted(used)}")
 
+    # the messages that troubleshooting quotes are those of the sources
+    page = read("docs/troubleshooting.md")
+    joined = re.sub(r'"\s*\n\s*"', "", headers)
+    shown = " ".join(re.sub(r"<!--.*?-->", "", page, flags=re.S).split())
+    for message in re.findall(r"<!-- message: (.*?) -->", page):
+        if message not in joined:
+            failures.append(f"docs/troubleshooting.md: no source has the message: {message}")
+        if message.strip() not in shown and message.strip().lower() not in shown.lower():
+            failures.append(f"docs/troubleshooting.md: does not show the message: {message}")
+
     # every room has a page, every card stands in the index
     for room in (root / "include/whywait").iterdir():
         if room.is_dir() and not (root / "docs/internals" / f"{room.name}.md").exists():

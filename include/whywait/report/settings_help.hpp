@@ -14,7 +14,7 @@ inline namespace v0 {
 namespace report {
 
 /// What WHYWAIT_HELP=1 prints: every setting with its value range, default, meaning, and the value that is set.
-[[gnu::cold]] inline std::string settings_text() {
+inline std::string settings_text() {
   std::string out = "whywait: settings (environment variables)\n";
   core::each_setting([&out](const core::setting& each) {
     const std::string name = each.name;
@@ -28,7 +28,7 @@ namespace report {
 }
 
 /// Prints that table in one piece. Without memory for it nothing is printed.
-[[gnu::cold]] inline void print_settings(std::FILE* stream) noexcept {
+inline void print_settings(std::FILE* stream) noexcept {
   try {
     const std::string text = settings_text();
     std::fwrite(text.data(), 1, text.size(), stream);
