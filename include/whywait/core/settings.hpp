@@ -67,11 +67,11 @@ struct settings {
     settings s;
     const auto refuse = [&](const char* name, const char* value) {
       if (s.bad == nullptr) s.bad = name;
-      bad_setting bad{name, value, ""};
+      bad_setting refused{name, value, ""};
       each_setting([&](const setting& each) {
-        if (strcmp(each.name, name) == 0) bad.expected = each.values;
+        if (strcmp(each.name, name) == 0) refused.expected = each.values;
       });
-      report(bad);
+      report(refused);
     };
     const auto choose = [&](const char* name, const char* normal, const char* other) {
       const char* const value = getenv(name);
