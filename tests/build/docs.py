@@ -38,6 +38,8 @@ def check(root):
                       for path in (root / folder).rglob("*") if path.is_file() and path.suffix != ".md" and path.name != "docs.py")
     sources += (root / "CMakeLists.txt").read_text(encoding="utf-8")
     names = set(re.findall(r"WHYWAIT_[A-Z0-9_]*", sources))
+    headers = [path.relative_to(root).as_posix() for folder in ("include", "tests", "single_include")
+               for path in (root / folder).rglob("*.hpp")]
     for path, text in pages.items():
         where = path.relative_to(root)
         for match in LINK.finditer(FENCE.sub("", text)):
@@ -55,6 +57,9 @@ def check(root):
                 failures.append(f"{where}: no such file: {file}")
         for header in re.findall(r"<(whywait/[\w/]+\.hpp)>", text):
             if not (root / "include" / header).exists():
+                failures.append(f"{where}: no such header: {header}")
+        for header in re.findall(r"`([\w/]+\.hpp)`", text):
+            if not any(f"/{path}".endswith(f"/{header}") for path in headers):
                 failures.append(f"{where}: no such header: {header}")
         for name in set(re.findall(r"WHYWAIT_[A-Z0-9_]*", text)) - names - NOT_OURS:
             failures.append(f"{where}: nothing in the sources is called {name}")
@@ -134,7 +139,7 @@ def self_test():
         (root / "docs/a.md").write_text("# One\n## Heading: two\n```text\n[not](a-link)\n```\n")
         if check(root)[0]:
             return [f"found something wrong where nothing is: {check(root)[0]}"]
-        wrong = ["[x](b.md)", "[x](docs/a.md#three)", "`WHYWAIT_UNREAL`", "<whywait/unreal.hpp>", "`tests/none.cpp`"]
+        wrong = ["[x](b.md)", "[x](docs/a.md#three)", "`WHYWAIT_UNREAL`", "<whywait/unreal.hpp>", "`tests/none.cpp`", "`none.hpp`"]
         (root / "README.md").write_text("\n".join(wrong))
         found = check(root)[0]
         return [] if len(found) == len(wrong) else [f"of {wrong} only these were found: {found}"]
