@@ -18,7 +18,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What can be wrong with a rule. The numbers are stable and documented one by one in docs/rules.md.
+/// What can be wrong with a rule. The numbers are stable and documented one by one in docs/reference/errors.md.
 enum class code : int {
   bad_character = 1,      ///< a character that begins nothing, or bytes that are no UTF-8
   open_string = 2,        ///< a string without its end
