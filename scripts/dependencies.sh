@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Installs the packages of Debian 12 that whywait needs; run by examples/quickstart.sh and tests/run.sh.
 #
-#   scripts/dependencies.sh quickstart    one MPI, a compiler, and the requirements of the examples
-#   scripts/dependencies.sh tests         everything for the tests, with both MPIs and both compilers
-#   scripts/dependencies.sh peers         other recorders for the comparison by benchmarks/compare.py
+#   scripts/dependencies.sh quickstart    only what the examples need: one MPI, a compiler, Boost
+#   scripts/dependencies.sh tests         all that the tests need: both MPIs, both compilers
+#   scripts/dependencies.sh peers         other recorders, which benchmarks/compare.py compares ours with
 #
-# As root it installs missing packages through apt; without missing packages it does nothing. Otherwise it lists them
-# in one line. Exit code 3 means that packages are missing and could not be installed.
+# As root it installs missing packages through apt; without missing packages it does nothing. Otherwise it lists them in one
+# line. Exit code 3 means that packages are missing and could not be installed.
 set -euo pipefail
 
 what="${1:-tests}"
@@ -15,7 +15,7 @@ installed() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]
 }
 
-common=(g++ cmake ninja-build libboost1.81-dev doctest-dev libbenchmark-dev libdw1)
+common=(g++ cmake ninja-build libboost1.81-dev libdw1)
 case "$what" in
   quickstart)
     packages=("${common[@]}")
@@ -27,11 +27,12 @@ case "$what" in
     fi
     ;;
   tests)
-    packages=("${common[@]}" libopenmpi-dev openmpi-bin libmpich-dev mpich nlohmann-json3-dev libvalijson-dev
-              clang-16 libclang-rt-16-dev binutils pkg-config ccache python3 util-linux)
+    packages=("${common[@]}" libopenmpi-dev openmpi-bin libmpich-dev mpich doctest-dev libbenchmark-dev
+              nlohmann-json3-dev libvalijson-dev clang-16 libclang-rt-16-dev clang-format-16 binutils pkg-config ccache
+              python3 util-linux)
     ;;
   peers)
-    packages=("${common[@]}" clang-16 libclang-rt-16-dev liblttng-ust-dev lttng-tools babeltrace2 libmicroprofile-dev
+    packages=("${common[@]}" libbenchmark-dev clang-16 libclang-rt-16-dev liblttng-ust-dev lttng-tools babeltrace2 libmicroprofile-dev
               python3 procps)
     ;;
   *)

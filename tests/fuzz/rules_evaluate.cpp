@@ -1,5 +1,8 @@
-// Any bytes as rules, evaluated on a few events with unusual values. There must be no crash, hang or leak, and every
-// number in a finding must be finite. Build and run like rules_parse.cpp.
+// Any bytes as a text of rules, run on a few events with awkward values: no crash, no hang, no leak, and every number that
+// reaches a finding is finite.
+//
+// corpus: rules.corpus
+// options: -dict={source}/rules.dict -max_len=8192 -timeout=20
 #include <whywait/rules/compiler.hpp>
 #include <whywait/rules/evaluator.hpp>
 

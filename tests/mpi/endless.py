@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-STEP = 20000  # messages of a rank between two operations of all ranks ranks
+STEP = 20000  # messages of a rank between two operations of all ranks ranks ranks
 PERIOD, PREPARE, ANSWER = 25, 0.060, 0.040
 TOLERANCE = 0.05
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -108,9 +109,9 @@ inline double slower_reading(const mpi::self_timing& timed, const mpi::calibrati
 
 /// The cost of one thread's calls, by core::mpi_call. Uses the thread's own timings where there are enough, otherwise
 /// the calibration, corrected for the current cost of a clock reading.
-inline base::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
+inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
                                                                  double ns_per_tick) {
-  base::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
+  std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
   const double slower = slower_reading(timed, quiet);
   for (std::size_t c = 1; c < costs.size(); ++c) {
     const auto call = static_cast<core::mpi_call>(c);

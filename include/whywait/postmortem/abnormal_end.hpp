@@ -9,6 +9,7 @@
 #include <whywait/record/location.hpp>
 #include <whywait/record/totals.hpp>
 #include <whywait/report/code_place.hpp>
+#include <whywait/report/settings_help.hpp>
 #include <whywait/report/thread_end.hpp>
 
 #include <cerrno>
@@ -104,6 +105,7 @@ inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std:
 inline void at_start(mpi::state& process) {
   dl_iterate_phdr(&detail::find_executable, nullptr);
   const core::settings& wanted = process.registry->config;
+  if (process.rank == 0 && wanted.help) report::print_settings(stderr);
   if (process.rank != 0 || wanted.crash == nullptr || (!wanted.report && wanted.output == nullptr)) return;
   try {
     left_behind_options options;

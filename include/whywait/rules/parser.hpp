@@ -11,7 +11,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Reads the declarations of one source into a syntax (docs/rules.md has the grammar; definitions 3 and figures 4 to 6 of
+/// Reads the declarations of one source into a syntax (docs/reference/rules.md has the grammar; definitions 3 and figures 4 to 6 of
 /// the Performance Expert paper its origin). After a mistake it goes on at the next parameter, member or declaration, so
 /// that one run shows several. O(n). Not thread safe.
 class parser : private expression_parser {

@@ -38,7 +38,7 @@ TEST_CASE("a process has one registry, which stores its process id") {
 
 TEST_CASE("modules find the registry through the notes of the program") {
   detail::registry_search search;
-  dl_iterate_phdr(&detail::registry_search::visit, &search);
+  search.run();
   CHECK(search.found == the_registry());
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("threads that look for the registry at once make one") {
   registry* const mine = the_registry();
   CHECK(in_child([&] {
     alarm(20);
-    whywait_v0_registry_slot = nullptr;  // resets the child to the state at program start
+    whywait_v0_module.shared = nullptr;  // resets the child to the state at program start
     bool go = false;
     std::vector<registry*> found(4);
     std::vector<std::thread> threads;

@@ -3,6 +3,7 @@
 
 #include "histories.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/blocks.hpp>
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// The number of random programs. Under AddressSanitizer, where each costs ten times as much, it is a fifth of
 /// `wanted`.
@@ -105,7 +105,7 @@ class program {
   }
 
   run& histories() { return data_; }
-  const std::vector<true_wait>& waits() const { return waits_; }
+  const whywait::base::vector<true_wait>& waits() const { return waits_; }
   /// From the first begin to the last end.
   std::int64_t total() const {
     std::int64_t latest = 0;
@@ -177,18 +177,18 @@ class program {
 
   struct state {
     std::int64_t begin = 0, now = 0;
-    std::vector<op> ops;
+    whywait::base::vector<op> ops;
     std::size_t next = 0;
     bool blocked = false, leaving = false;
     std::int64_t enter = 0, over = 0, overhead = 0;
-    std::vector<std::size_t> completed;  ///< requests that the current call completes
+    whywait::base::vector<std::size_t> completed;  ///< requests that the current call completes
     std::uint32_t record = 0;            ///< of the current call
-    std::vector<request> requests;
-    std::vector<std::size_t> current;                     ///< requests of the current call
-    std::vector<std::size_t> posted;                      ///< posted by this rank, not yet completed
-    std::vector<std::pair<int, std::size_t>> unexpected;  ///< (sender, its request), in order of sending
-    std::vector<std::size_t> receives;                    ///< posted and unmatched, in order
-    std::vector<piece> pieces;
+    whywait::base::vector<request> requests;
+    whywait::base::vector<std::size_t> current;                     ///< requests of the current call
+    whywait::base::vector<std::size_t> posted;                      ///< posted by this rank, not yet completed
+    whywait::base::vector<std::pair<int, std::size_t>> unexpected;  ///< (sender, its request), in order of sending
+    whywait::base::vector<std::size_t> receives;                    ///< posted and unmatched, in order
+    whywait::base::vector<piece> pieces;
     std::map<std::uint32_t, std::size_t> positions;
     core::stable_key previous_site = 0;
     std::map<int, int> turns;  ///< number of collectives begun, by group
@@ -239,7 +239,7 @@ class program {
   state& rank(int i) { return ranks_[static_cast<std::size_t>(i)]; }
 
   void add_group(int g) {
-    std::vector<int> members;
+    whywait::base::vector<int> members;
     for (int i = 0; i != shape_.ranks; ++i) {
       if (chance(60)) members.push_back(i);
     }
@@ -264,7 +264,7 @@ class program {
     return rank(r).ops.back();
   }
 
-  void receive_apart(std::vector<std::pair<int, int>>& apart) {
+  void receive_apart(whywait::base::vector<std::pair<int, int>>& apart) {
     op& q = push(apart.front().second, chance(50) ? recv : irecv);
     q.peer = apart.front().first;
     q.tag = 7;
@@ -273,7 +273,7 @@ class program {
 
   // A global order of events, appended to the ranks involved, cannot deadlock.
   void generate() {
-    std::vector<std::pair<int, int>> apart;
+    whywait::base::vector<std::pair<int, int>> apart;
     for (int e = 0; e != shape_.events; ++e) {
       const int a = static_cast<int>(pick(0, shape_.ranks - 1));
       int b = static_cast<int>(pick(0, shape_.ranks - 2));
@@ -555,7 +555,7 @@ class program {
     const op o = r.ops[r.next];
     if (o.what == collective) return leave_collective(i, o);
     std::int64_t ready = r.enter;
-    std::vector<std::size_t> completed = r.current;
+    whywait::base::vector<std::size_t> completed = r.current;
     if (o.what == probe) {
       const auto seen =
           std::find_if(r.unexpected.begin(), r.unexpected.end(), [&](const std::pair<int, std::size_t>& m) {
@@ -608,7 +608,7 @@ class program {
       if (best == nullptr || m.met > best->met || (m.met == best->met && m.met_rank < best->met_rank)) best = &m;
     }
     for (const std::size_t q : r.completed) {
-      std::vector<std::size_t>& p = r.posted;
+      whywait::base::vector<std::size_t>& p = r.posted;
       p.erase(std::remove(p.begin(), p.end(), q), p.end());
       if (o.what == wait_some || o.what == wait_all || o.what == wait_any) data_[i].completes(r.requests[q].record);
     }
@@ -625,7 +625,7 @@ class program {
     meeting& m = meetings_[{o.group, r.turns[o.group]}];
     const auto& members = groups_[static_cast<std::size_t>(o.group)];
     const core::call_role role = core::role_of(o.call);
-    std::vector<int> needed;
+    whywait::base::vector<int> needed;
     explain::pattern why = explain::pattern::wait_at_nxn;
     m.all = false;
     for (const int q : members) {
@@ -741,14 +741,14 @@ class program {
   std::mt19937_64 random_;
   shape shape_;
   run data_;
-  std::vector<state> ranks_;
-  std::vector<std::vector<int>> groups_;
+  whywait::base::vector<state> ranks_;
+  whywait::base::vector<whywait::base::vector<int>> groups_;
   std::map<std::pair<int, int>, std::uint32_t> group_index_;
   std::map<std::pair<int, int>, meeting> meetings_;
-  std::vector<true_wait> waits_;
+  whywait::base::vector<true_wait> waits_;
   std::map<std::size_t, profile> explained_;
   std::int64_t earliest_ = 0, blocked_ns_ = 0, overhead_ns_ = 0;
-  std::vector<std::mt19937_64> durations_;
+  whywait::base::vector<std::mt19937_64> durations_;
 };
 
 }  // namespace reference

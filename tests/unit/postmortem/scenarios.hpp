@@ -4,6 +4,7 @@
 // Programs that end in every possible way. kept_program.hpp starts each as a separate process. For inclusion in one
 // file.
 #include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 #include <whywait/mpi/kept_facts.hpp>
 
 #include <sys/wait.h>
