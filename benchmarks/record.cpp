@@ -1,19 +1,19 @@
-// What recording costs, per operation, in one run (harness.hpp):
+// Measures recording per operation, in one run (harness.hpp):
 //
 //   bench_record [--rounds=1001] [--json=FILE]
-//   bench_record --events=1000000000     so many events through one folding buffer: time, memory, what became of them
+//   bench_record --events=1000000000     that many events through one folding buffer; prints time, memory, losses
 //
 //   floor          two clock readings and two stores of 16 bytes
-//   region         WHYWAIT_REGION around nothing: at most 1.05 times the floor
-//   next           WHYWAIT_NEXT: at most 0.55 times the floor; next_same: the same place again, as in a loop
+//   region         an empty WHYWAIT_REGION: at most 1.05 times the floor
+//   next           WHYWAIT_NEXT: at most 0.55 times the floor; next_same visits the same place, as in a loop
 //   nested         a region in a region, per region
-//   block          WHYWAIT_BLOCK; block_kernel: what one adds in a kernel of 2 ns with 3 blocks: at most 0.3 ns
+//   block          WHYWAIT_BLOCK; block_kernel is its cost in a kernel of 2 ns with 3 blocks: at most 0.3 ns
 //   work           WHYWAIT_WORK
-//   dynamic        begin and end with a name known only at run time
+//   dynamic        begin and end with a run-time name
 //   two_threads    region while another thread does the same on another processor
-//   so_linked, so_dlopened   region in a shared library; so_dynamic: begin and end there, as fast as in the program
+//   so_linked, so_dlopened   region in a shared library; so_dynamic is begin and end there, as fast as in the program
 //   fenced         region with WHYWAIT_CLOCK=fenced, monotonic with CLOCK_MONOTONIC
-//   off            region with recording switched off, or inert: at most 1.5 ns; off_block: a block, at most 0.5 ns
+//   off            region with recording switched off, or inert: at most 1.5 ns; off_block is a block, at most 0.5 ns
 //   kernel_off     the kernel with inert blocks
 //   thread_start   the first region of a thread
 //   segment        ten blocks between two synchronisations, closed
@@ -219,7 +219,7 @@ void with_clock(core::clock_source source, std::uint64_t times) {
 }
 void fenced(std::uint64_t times) { with_clock(core::clock_source::fenced, times); }
 void monotonic(std::uint64_t times) { with_clock(core::clock_source::monotonic, times); }
-// As WHYWAIT_ENABLE=0 leaves a program, and a library in a program without whywait.
+// Sets the state of a program with WHYWAIT_ENABLE=0, or of a library in a program without whywait.
 template <void (*Run)(std::uint64_t)>
 void inert(std::uint64_t times) {
   const std::intptr_t attached = whywait_v0_module.here;

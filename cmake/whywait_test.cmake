@@ -18,7 +18,7 @@ if(WHYWAIT_SANITIZE)
   endif()
 endif()
 
-# The settings of the caller's environment must not reach a test. Their names are those that settings.hpp reads.
+# Removes the settings in the caller's environment from tests. The names are read from settings.hpp.
 set(whywait_settings "${PROJECT_SOURCE_DIR}/include/whywait/core/settings.hpp")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${whywait_settings}")
 file(READ "${whywait_settings}" whywait_settings_text)
@@ -29,9 +29,9 @@ if(NOT "\"WHYWAIT_ENABLE\"" IN_LIST whywait_settings)
 endif()
 list(TRANSFORM whywait_settings REPLACE "\"(.*)\"" "\\1=unset:")
 
-# What the run-time libraries of the sanitizers are told. `whywait_sanitizer_mpi_environment` is for programs that load an
-# MPI library, which is not instrumented: its leaks are known, ThreadSanitizer reports nothing from inside of it, and
-# signals are left to the program, because whywait's own handlers are tested.
+# Options of the sanitizer run-time libraries. `whywait_sanitizer_mpi_environment` is for programs that load an MPI
+# library, which is not instrumented. Its known leaks are suppressed, ThreadSanitizer reports nothing inside it, and signals are
+# left to the program, because whywait's own handlers are tested.
 set(whywait_patience 1)  # factor of all time limits
 set(whywait_sanitizer_environment "")
 set(whywait_sanitizer_mpi_environment "")
@@ -105,8 +105,8 @@ if(whywait_has_mpi)
 endif()
 
 # whywait_select_ranks(result ranks...)
-# Of the numbers of ranks that a test names, those that are run here: all that this MPI can. A sanitized build runs each
-# program once: with ThreadSanitizer on the fewest ranks (at least two), else on the most up to 4.
+# Selects the numbers of ranks of a test that this MPI supports. A sanitized build runs each program once, with
+# ThreadSanitizer on the fewest ranks (at least two), otherwise on the most up to 4.
 function(whywait_select_ranks result)
   set(selected "")
   foreach(ranks IN LISTS ARGN)
@@ -163,7 +163,8 @@ endfunction()
 
 # whywait_mpi_test(name [SOURCES ...] RANKS n... [TIMEOUT s] [CHECKS file] [LIBRARIES ...] [ARGUMENTS ...] [ENV ...]
 #                  [OBSERVE [DATA]])
-# One program, one test for each number of ranks. OBSERVE: whywait_observe(). MPICH runs at most 4 here: larger numbers are left out.
+# Adds a program and one test for each number of ranks. OBSERVE calls whywait_observe(). MPICH runs at most 4 ranks;
+# larger numbers are skipped.
 function(whywait_mpi_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "OBSERVE;DATA" "TIMEOUT;CHECKS" "SOURCES;RANKS;LIBRARIES;ARGUMENTS;ENV")
   if(NOT arg_RANKS)

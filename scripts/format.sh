@@ -28,7 +28,7 @@ if [ -z "$check" ]; then
   printf '%s\0' "${files[@]}" | xargs -0 -n 40 -P "$jobs" "$format" -i
   exit 0
 fi
-# clang-format prints one warning for each place; the first of each file is enough
+# clang-format prints one warning per place; the first of each file suffices
 if printf '%s\0' "${files[@]}" | xargs -0 -n 40 -P "$jobs" "$format" --dry-run 2>&1 |
    awk -F: '/\[-Wclang-format-violations\]$/ { if (!seen[$1]++) print $1 ":" $2 ": is not formatted" ; next }
             /^No such file|^[Ee]rror|: error: / { print }

@@ -10,7 +10,7 @@ extern "C" void WHYWAIT_BENCHMARK_REGIONS(std::uint64_t times) {
   }
 }
 
-// Defined in both libraries; the program calls that of the linked one.
+// Defined in both libraries; the program calls the definition in the linked one.
 extern "C" __attribute__((visibility("default"))) void whywait_named_regions(std::uint64_t times);
 extern "C" void whywait_named_regions(std::uint64_t times) {
   const char* name = "dynamic region of a library";

@@ -14,7 +14,7 @@ struct counted_code {
   int (*skipped)(int n);                 // like `loop`, but with WHYWAIT_NO_COVERAGE
   int skipped_line;
   int (*catching)(int n);                // calls a function that recurses n times, then throws
-  int (*in_folder)(int n);               // as `loop`, in a header in a user's folder called whywait
+  int (*in_folder)(int n);               // like `loop`, in a header in a user's folder called whywait
   int in_folder_line;
 };
 

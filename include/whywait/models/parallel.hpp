@@ -17,7 +17,7 @@ namespace models {
 
 /// Rules for the combination of two parallel segments.
 enum class parallel_rule {
-  variance_aware,  ///< gamma distributed times; the default, see docs/internals/models.md
+  variance_aware,  ///< gamma-distributed times (docs/method.md 5.7); the default
   /// Fluid rule (Kapelnikov et al. 1987, 5.4). Both segments progress evenly; the one with the shorter mean always ends
   /// first.
   fluid

@@ -24,8 +24,8 @@ struct reduction {
 
 namespace detail {
 
-/// Replaces sequences, forks with their joins, choices with their merges, and loops, until nothing more is left to
-/// replace. A vertex is a segment with its E and D. `Parallel` makes one segment of those of the branches of a fork.
+/// Replaces sequences, forks with their joins, choices with their merges, and loops, until no more replacement is
+/// possible. A vertex is a segment with its E and D. `Parallel` combines the segments of the branches of a fork.
 template <class Parallel>
 class graph_reducer {
  public:
@@ -259,7 +259,7 @@ class graph_reducer {
 
 }  // namespace detail
 
-/// Reduces a control graph by the segment algebra, with a rule of the caller for forks: `parallel_of(branches)` returns
+/// Reduces a control graph by the segment algebra, with a rule of the caller for forks. `parallel_of(branches)` returns
 /// the segment of a `const std::vector<segment>&` that start together. Throws what `compile` and `parallel_of` throw.
 template <class Parallel>
 reduction reduce_with(const control_graph& g, const std::vector<segment>& of_node, Parallel parallel_of) {

@@ -1,10 +1,11 @@
-// A module with marks only: a linked library, and a plugin with thread-local data of its own. It has no recorder.
+// A module with marks only, built as a linked library and as a plugin with its own thread-local data. It has no
+// recorder.
 #include <whywait/record.hpp>
 
 #include "light.hpp"
 
 #ifdef OWN_THREAD_LOCAL
-// More than the loader keeps in reserve: a module that needs the static TLS block can not be loaded then.
+// Exceeds the loader's reserve, so that a module that needs the static TLS block cannot be loaded.
 static thread_local volatile char own_data[8192];
 #endif
 

@@ -3,7 +3,7 @@
 
 extern "C" {
 struct light_facts {
-  const void* location;  // where the calling thread records; null: the marks are inert
+  const void* location;  // location of the calling thread; null if the marks are inert
   bool fast;             // whether its marks take the fast path
 };
 light_facts library_facts();

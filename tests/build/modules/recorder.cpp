@@ -59,7 +59,7 @@ int main(int count, char** arguments) {
   record::listen();
   if (plugin == nullptr) load();
   if (plugin == nullptr) return 1;
-  if (count > 3) return 0;  // only what is said at the start
+  if (count > 3) return 0;  // only results at the start
   void* const first = compare(nullptr);
   pthread_t thread;
   void* second = nullptr;

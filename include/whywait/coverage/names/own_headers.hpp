@@ -15,16 +15,16 @@ namespace whywait {
 inline namespace v0 {
 namespace coverage {
 
-/// Recognises the headers of whywait by the folder that they were included from. The name of a folder proves nothing:
-/// users keep their own code in folders called whywait.
+/// Recognises the headers of whywait by the folder that they were included from. The name of a folder is not sufficient,
+/// because users may have their own code in folders called whywait.
 ///
-/// A file is a header of whywait if its path begins with the folder of this header, as the compiler spells it
-/// (in single_include: if it is that file); or if it lies, on this machine, in a folder `whywait` that holds this header.
-/// The second rule finds relative -I, symbolic links and other copies. Where neither applies (sources that are not on
+/// A file is a header of whywait if its path begins with the folder of this header, as the compiler spells it (with
+/// single_include, if it is that file). It is also one if it is in a folder `whywait` on this machine that contains this
+/// header, which covers relative -I, symbolic links and other copies. If neither rule applies (sources that are not on
 /// this machine, compiled with a relative -I), functions are still recognised by their namespace.
 class own_headers {
  public:
-  /// `header`: the path of this header, or of the single header that contains it.
+  /// `header` is the path of this header, or of the single header that contains it.
   explicit own_headers(std::string_view header = __FILE__) : root_(normal(header)) {
     const std::size_t folder = root_.size() - std::min(root_.size(), own_name.size());
     whole_folder_ = root_.compare(folder, std::string::npos, own_name) == 0 && (folder == 0 || root_[folder - 1] == '/');
@@ -41,7 +41,7 @@ class own_headers {
     return false;
   }
 
-  /// Without "//", "./" and "name/..".
+  /// Normalises a path by removing "//", "./" and "name/..".
   static std::string normal(std::string_view path) {
     std::string result(path.substr(0, !path.empty() && path[0] == '/' ? 1 : 0));
     const std::size_t least = result.size();
@@ -78,7 +78,7 @@ class own_headers {
 
   std::string root_;
   bool whole_folder_ = false;
-  mutable base::vector<std::pair<std::string, bool>> known_;  ///< folders that were looked at
+  mutable base::vector<std::pair<std::string, bool>> known_;  ///< cache of tested folders
 };
 
 }  // namespace coverage
