@@ -17,6 +17,7 @@ PUBLIC = {"WHYWAIT_REGION", "WHYWAIT_BLOCK", "WHYWAIT_NEXT", "WHYWAIT_WORK", "WH
           "WHYWAIT_VERSION_MAJOR", "WHYWAIT_VERSION_MINOR", "WHYWAIT_VERSION_PATCH",
           # what the public macros expand to when they are used, so it cannot be undefined
           "WHYWAIT_DETAIL_JOIN", "WHYWAIT_DETAIL_JOIN2", "WHYWAIT_DETAIL_SITE",
+          "WHYWAIT_DETAIL_TEXT", "WHYWAIT_DETAIL_TEXT2",
           # documented switches of MPI's own header, which must be set before it
           "OMPI_SKIP_MPICXX", "MPICH_SKIP_MPICXX"}
 

@@ -3,6 +3,7 @@
 #include "counted.hpp"
 
 #include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 #include <whywait/coverage/counters/source.hpp>
 #include <whywait/coverage/names/code_blocks.hpp>
 
