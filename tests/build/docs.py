@@ -15,7 +15,7 @@ NOT_OURS = {"WHYWAIT_REPRT", "WHYWAIT_", "WHYWAIT_ROOM_FILE_HPP"}
 LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
-SETTING = re.compile(r'setting\{"(\w+)", "([^"]*)", "([^"]*)",')
+SETTING = re.compile(r'setting\{\s*"(\w+)",\s*"([^"]*)",\s*"([^"]*)",')
 
 
 def anchors(text):

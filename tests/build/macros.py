@@ -3,6 +3,7 @@
 
     macros.py compiler [options ...]
 """
+import os
 import re
 
 import tools
@@ -20,6 +21,15 @@ PUBLIC = {"WHYWAIT_REGION", "WHYWAIT_BLOCK", "WHYWAIT_NEXT", "WHYWAIT_WORK", "WH
           "OMPI_SKIP_MPICXX", "MPICH_SKIP_MPICXX"}
 
 
+OWN = f"{rooms.TREE}/whywait/"  # where headers of whywait are included from; a folder's name alone says nothing
+
+
+def unquoted(name):
+    """The path in a line marker: compilers may write bytes that are not ASCII as octal escapes."""
+    raw = re.sub(rb'\\([0-7]{3}|.)', lambda m: bytes([int(m[1], 8)]) if len(m[1]) == 3 else m[1], os.fsencode(name))
+    return os.fsdecode(raw)
+
+
 def left_over(compiler, options, umbrella):
     """Macros that files of whywait define and nobody undefines, with the file."""
     code, text, messages = tools.run([compiler, *options, f"-I{rooms.TREE}", "-E", "-dD", "-x", "c++", "-"],
@@ -28,12 +38,12 @@ def left_over(compiler, options, umbrella):
         tools.end([messages], "")
     here, macros = "", {}
     for line in text.splitlines():
-        marker = re.match(r'^# \d+ "([^"]*)"', line)
+        marker = re.match(r'^# \d+ "((?:\\.|[^"\\])*)"', line)
         if marker:
-            here = marker[1]
+            here = unquoted(marker[1])
         define = re.match(r"^#define (\w+)", line)
-        if define and "/whywait/" in here:
-            macros[define[1]] = here.split("/whywait/", 1)[1]
+        if define and here.startswith(OWN):
+            macros[define[1]] = here[len(OWN):]
         undefine = re.match(r"^#undef (\w+)", line)
         if undefine:
             macros.pop(undefine[1], None)
