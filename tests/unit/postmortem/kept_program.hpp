@@ -22,8 +22,9 @@
 struct folder {
   folder() {
     char name[] = "/tmp/whywait_test_XXXXXX";
-    REQUIRE(mkdtemp(name) != nullptr);
-    path = name;
+    const char* const made = mkdtemp(name);
+    REQUIRE(made != nullptr);
+    path = made;
   }
   ~folder() {
     for (const std::string& name : files()) unlink((path + "/" + name).c_str());
