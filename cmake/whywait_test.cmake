@@ -30,8 +30,8 @@ endif()
 list(TRANSFORM whywait_settings REPLACE "\"(.*)\"" "\\1=unset:")
 
 # Options of the sanitizer run-time libraries. `whywait_sanitizer_mpi_environment` is for programs that load an MPI
-# library, which is not instrumented. Its known leaks are suppressed, ThreadSanitizer reports nothing inside it, and signals are
-# left to the program, because whywait's own handlers are tested.
+# library, which is not instrumented. Its known leaks are suppressed, ThreadSanitizer reports nothing inside it, and
+# signals are left to the program, because whywait's own handlers are tested.
 set(whywait_patience 1)  # factor of all time limits
 set(whywait_sanitizer_environment "")
 set(whywait_sanitizer_mpi_environment "")

@@ -62,7 +62,7 @@ inline explained_so_far& so_far_of(mpi::state& process) {
 }
 
 /// Frees the state after the last epoch, so that a leak checker does not report it.
-[[gnu::cold]] inline void free_so_far(mpi::state& process) noexcept {
+inline void free_so_far(mpi::state& process) noexcept {
   delete static_cast<explained_so_far*>(process.so_far);
   process.so_far = nullptr;
 }

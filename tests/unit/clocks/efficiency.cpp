@@ -5,6 +5,7 @@
 #include "../explain/histories.hpp"
 
 #include <doctest/doctest.h>
+#include <vector>
 
 
 using namespace histories;
@@ -183,7 +184,7 @@ TEST_CASE("calibrated constants count as overhead: before, inside and after the 
   r[0].end_ns = 300;
   explain::options settings = run::exact();
   settings.clocks = &clocks::virtual_clocks;
-  whywait::base::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
+  std::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
   each[static_cast<std::size_t>(mpi_call::Test)] = {5, 3, 1, 3, 6};
   r[0].locations[0].call_overheads = each;
   const auto out = r.explain(settings);
@@ -301,7 +302,7 @@ TEST_CASE("the cost of marks follows from their visits and is limited by the tim
 
 TEST_CASE("errors of constants add up along the worst path, and waiting does not forget them") {
   run r(2);
-  whywait::base::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
+  std::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
   for (core::call_overhead& c : each) c = {2, 0, 0, 0, 1};
   for (int i = 0; i != 2; ++i) r[i].locations[0].call_overheads = each;
   for (int k = 0; k != 5; ++k) r[0].call(mpi_call::Test, static_cast<std::uint64_t>(10 + 10 * k), static_cast<std::uint64_t>(11 + 10 * k));

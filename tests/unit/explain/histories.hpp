@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 // Histories written by hand or by the reference simulation, with one location per rank by default.
 namespace histories {
@@ -23,9 +24,9 @@ struct location_data {
   whywait::base::vector<sync_record> records;
   whywait::base::vector<core::path_step> steps;
   whywait::base::vector<std::int32_t> needs;
-  whywait::base::vector<core::stable_key> sites;
+  std::vector<core::stable_key> sites;
   std::uint64_t dropped = 0;
-  whywait::base::vector<core::call_overhead> call_overheads;
+  std::vector<core::call_overhead> call_overheads;
   core::mark_overhead mark_overheads{};
   const sync_record* records_chunk = nullptr;
   const core::path_step* steps_chunk = nullptr;
@@ -165,8 +166,8 @@ class rank_data {
   core::shared_clock clock;
   std::int64_t begin_ns = 0, end_ns = 0;
   whywait::base::vector<location_data> locations;
-  whywait::base::vector<explain::communicator> communicators;
-  whywait::base::vector<core::stable_key> blocks;
+  std::vector<explain::communicator> communicators;
+  std::vector<core::stable_key> blocks;
   explain::counted_code code;
 
  private:

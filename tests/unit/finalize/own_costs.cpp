@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <vector>
 
 using namespace whywait;
 using namespace whywait::finalize;
@@ -78,7 +79,7 @@ TEST_CASE("calls without own timings have the calibrated cost of the most simila
   for (const mpi_call c : tried) quiet->calls[static_cast<std::size_t>(c)] = {100 + static_cast<std::uint32_t>(c), 0, 0, 0};
   for (std::uint64_t i = 0; i < enough_timings; ++i) timings->note(mpi_call::Ssend, 5, 0, 0, 0);
   for (std::uint64_t i = 0; i + 1 < enough_timings; ++i) timings->note(mpi_call::Bsend, 5, 0, 0, 0);
-  const whywait::base::vector<core::call_overhead> costs = call_costs(*timings, *quiet, 1);
+  const std::vector<core::call_overhead> costs = call_costs(*timings, *quiet, 1);
   const auto before = [&](mpi_call c) { return costs[static_cast<std::size_t>(c)].before_ns; };
   const auto of = [](mpi_call c) { return 100 + static_cast<double>(c); };
   REQUIRE(costs.size() == static_cast<std::size_t>(mpi_call::count_));

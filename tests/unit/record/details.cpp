@@ -101,7 +101,7 @@ explain::location_timeline drained(record::kept_details& more) {
   return to;
 }
 
-std::vector<std::string> words(const std::vector<explain::timeline_mark>& marks) {
+std::vector<std::string> words(const whywait::base::vector<explain::timeline_mark>& marks) {
   std::vector<std::string> all;
   for (const explain::timeline_mark& m : marks)
     all.push_back((m.kind == core::timeline_event::enter   ? "begin "
@@ -200,7 +200,7 @@ TEST_CASE("several threads each keep their own timeline, nested as they ran") {
       record::kept_details& more = kept();
       CHECK(more.line.happened() == expected.size());
       const explain::location_timeline found = drained(more);
-      const std::vector<explain::timeline_mark> marks = explain::marks_of(found, {});
+      const whywait::base::vector<explain::timeline_mark> marks = explain::marks_of(found, {});
       CHECK(words(marks) == expected);
       for (std::size_t i = 1; i < marks.size(); ++i) REQUIRE(marks[i].at_ns >= marks[i - 1].at_ns);
     });
@@ -213,7 +213,7 @@ TEST_CASE("blocks are in the timeline only on request; both modes can be combine
     for (int i = 0; i < 3; ++i) inner(2);
     synchronise();
     CHECK(orders() == std::vector<std::string>{"3xinner(2xblock)"});
-    const std::vector<explain::timeline_mark> marks = explain::marks_of(drained(kept()), {});
+    const whywait::base::vector<explain::timeline_mark> marks = explain::marks_of(drained(kept()), {});
     CHECK(words(marks) ==
           std::vector<std::string>{"begin inner", "end inner", "begin inner", "end inner", "begin inner", "end inner"});
   }).join();

@@ -85,7 +85,7 @@ void compare(const explain::location_timeline& found, const std::vector<plain_ev
   REQUIRE(at == last);
 }
 
-void check_nesting(const std::vector<explain::timeline_mark>& marks) {
+void check_nesting(const whywait::base::vector<explain::timeline_mark>& marks) {
   std::vector<std::uint32_t> open;
   std::int64_t now = INT64_MIN;
   for (const explain::timeline_mark& m : marks) {
@@ -143,7 +143,7 @@ TEST_CASE("drop_newest keeps the first events and counts the rest") {
   CHECK(found.lost > events.size() / 2);
   CHECK_FALSE(found.lost_first);
   compare(found, events, 0, events.size() - found.lost);
-  const std::vector<explain::timeline_mark> marks = explain::marks_of(found, {}, INT64_MAX);
+  const whywait::base::vector<explain::timeline_mark> marks = explain::marks_of(found, {}, INT64_MAX);
   check_nesting(marks);
   CHECK(marks.back().at_ns == static_cast<std::int64_t>(events[events.size() - found.lost - 1].ticks));
   line.release();
@@ -165,7 +165,7 @@ TEST_CASE("overwrite_oldest keeps the last events with full times, although the 
   CHECK(found.lost_first);
   compare(found, events, found.lost, events.size());
   const auto end_ns = static_cast<std::int64_t>(events.back().ticks) + 5;
-  const std::vector<explain::timeline_mark> marks = explain::marks_of(found, {}, end_ns);
+  const whywait::base::vector<explain::timeline_mark> marks = explain::marks_of(found, {}, end_ns);
   check_nesting(marks);
   std::size_t open_at_end = 0, open_at_begin = 0;
   for (const explain::timeline_mark& m : marks) {

@@ -15,11 +15,11 @@ namespace whywait {
 inline namespace v0 {
 namespace coverage {
 
-/// Recognises the headers of whywait by the folder that they were included from. The name of a folder is not sufficient,
+/// Recognises the headers of whywait by the folder that they were included from. The folder name is not sufficient,
 /// because users may have their own code in folders called whywait.
 ///
 /// A file is a header of whywait if its path begins with the folder of this header, as the compiler spells it (with
-/// single_include, if it is that file). It is also one if it is in a folder `whywait` on this machine that contains this
+/// single_include, if it is that file). It is also one if it is in a folder `whywait` on this machine that has this
 /// header, which covers relative -I, symbolic links and other copies. If neither rule applies (sources that are not on
 /// this machine, compiled with a relative -I), functions are still recognised by their namespace.
 class own_headers {
