@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 #include <type_traits>
 
 namespace whywait {
@@ -51,6 +52,12 @@ void put_all(packet& out, const List& values) {
   base::put_bytes(out, values.data(), values.size() * sizeof(typename List::value_type));
 }
 
+/// Appends a text, with its length.
+[[gnu::cold, gnu::noinline]] inline void put_text(packet& out, std::string_view text) {
+  put(out, static_cast<std::uint32_t>(text.size()));
+  base::put_bytes(out, text.data(), text.size());
+}
+
 /// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
 class packet_reader {
  public:
@@ -79,6 +86,12 @@ class packet_reader {
     const auto count = get<std::uint64_t>();
     if (count > static_cast<std::size_t>(end_ - at_) / size) base::truncated();
     return static_cast<std::size_t>(count);
+  }
+
+  /// Reads a text that put_text wrote. Points into the packet.
+  [[gnu::cold, gnu::noinline]] std::string_view text() {
+    const auto size = get<std::uint32_t>();
+    return {reinterpret_cast<const char*>(skip(size)), size};
   }
 
   bool empty() const noexcept { return at_ == end_; }

@@ -48,7 +48,7 @@ struct place {
   }
 };
 
-/// "exchange" of "main/exchange".
+/// The last part of a path, "exchange" of "main/exchange".
 [[gnu::cold]] inline std::string_view last_of(std::string_view path) noexcept {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
@@ -113,7 +113,7 @@ class names {
   std::vector<entry> table_;
 };
 
-/// Code location in a text: "halo.cpp:142", "halo.cpp:142-150", without debug information "app+0x1234", else "".
+/// Code location of a place: "halo.cpp:142", "halo.cpp:142-150", "app+0x1234" without debug information, else "".
 [[gnu::cold]] inline std::string code_text(const place& p) {
   if (!p.file.empty()) {
     std::string text = printable(last_of(p.file));
@@ -127,12 +127,23 @@ class names {
   return printable(p.module) + "+0x" + std::string(digits, end.ptr);
 }
 
-/// A call site: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them. What is long loses
-/// its middle to fit `width` columns; the call and the file name are never cut.
+/// The innermost region around a place, else its function by its short name, else "".
+[[gnu::cold]] inline std::string within_text(const place& p) {
+  return printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));
+}
+
+/// A call site by its code location: "MPI_Recv (halo.cpp:142)".
+[[gnu::cold]] inline std::string brief_call_text(const place& p) {
+  const std::string code = code_text(p);
+  return printable(p.call) + (code.empty() ? "" : " (" + code + ")");
+}
+
+/// A call site with its region: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them. The
+/// region is shortened to fit `width` columns; the call and the file name are never cut.
 [[gnu::cold]] inline std::string call_text(const place& p, std::string_view joint = "in",
                                            std::size_t width = std::size_t(-1)) {
   std::string out = p.call.empty() ? "a call" : printable(p.call);
-  std::string within = printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));
+  std::string within = within_text(p);
   std::string code = code_text(p);
   if (!code.empty()) code = " (" + code + ")";
   if (within.empty() && code.empty()) return out + " at an unknown place";

@@ -79,42 +79,6 @@ namespace finalize {
 
 namespace detail {
 
-/// Places as rules want them: functions by their short names.
-class rule_places {
- public:
-  explicit rule_places(const base::names& known) : known_(known) {}
-  rule_places(const rule_places&) = delete;
-  rule_places& operator=(const rule_places&) = delete;
-  ~rule_places() {
-    for (const rules::place* p : made_) delete p;
-  }
-
-  [[gnu::cold]] const rules::place* operator()(core::stable_key key) const {
-    const base::place* const from = known_.find(key);
-    if (from == nullptr) return nullptr;
-    const std::uint32_t fresh = static_cast<std::uint32_t>(made_.size()), number = numbers_.intern(key, fresh);
-    if (number == fresh) {
-      made_.push_back(nullptr);
-      rules::place& to = *(made_.back() = new rules::place);
-      to.call = from->call;
-      to.name = from->name;
-      to.kind = from->kind;
-      to.region = from->region;
-      to.file = from->file;
-      to.line = from->line;
-      to.function = base::short_name(from->function);
-      to.module = from->module;
-      to.offset = from->offset;
-    }
-    return made_[number];
-  }
-
- private:
-  const base::names& known_;
-  mutable base::key_map numbers_;                     // in made_
-  mutable base::pod_vector<rules::place*> made_;
-};
-
 [[gnu::cold]] inline void print_lines(const std::string& text) {
   std::fprintf(stderr, "%s%s", text.c_str(), text.empty() || text.back() == '\n' ? "" : "\n");
 }
@@ -132,10 +96,9 @@ class rule_places {
     if (setting.list) detail::print_lines(rules::list_text(known));
     std::uint64_t dropped = 0;
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
-    const detail::rule_places find(names);
     rules::evaluation said =
-        rules::evaluate(known, found, facts.ranks, find, [&](rules::event_store& store, rules::trouble&, auto& made) {
-          rules::add_uses(store, all.uses, find, made);
+        rules::evaluate(known, found, facts.ranks, names, [&](rules::event_store& store, rules::trouble&, auto& made) {
+          rules::add_uses(store, all.uses, names, made);
           for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
         });
     const std::vector<rules::diagnostic>& mistakes = known.log.list();

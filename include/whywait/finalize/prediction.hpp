@@ -56,7 +56,7 @@ struct label_namer final : whatif::key_namer {
     }
     all.all_reduce(&until, 1, MPI_INT64_T, MPI_MIN);
   }
-  base::pod_vector<char> packed;
+  base::packet packed;
   bool good = true;
   try {
     std::vector<whatif::traced_line> mine = whatif::trace(own, SIZE_MAX, until);
@@ -69,10 +69,7 @@ struct label_namer final : whatif::key_namer {
   }
   // whether everybody can, before anybody sends
   if (all.lowest_of(!good) >= 0) return false;
-  all.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) {
-    const char* const bytes = reinterpret_cast<const char*>(data);
-    whatif::unpack(base::pod_vector<char>(bytes, bytes + size), lines);
-  });
+  all.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) { whatif::unpack(data, size, lines); });
   return true;
 }
 

@@ -67,13 +67,13 @@ class picture_writer {
   static bool is_line(const picture_row& row) noexcept { return row.kind == "step" && row.where.last_line != 0; }
 
   [[gnu::cold]] static std::string label(const picture_row& row, const picture_cell& c) {
-    if (row.kind == "loop") return base::count_of(c.count) + " times";
+    if (row.kind == "loop") return base::count(c.count) + " times";
     std::string name = row.kind == "unmarked"    ? std::string("(unmarked code)")
                        : row.kind == "unordered" ? std::string("(in an order not kept)")
                        : row.kind == "call"      ? (row.where.call.empty() ? "an MPI call" : base::printable(row.where.call))
                                                  : (row.name.empty() ? "unnamed block" : base::printable(row.name));
     if (is_line(row)) name += ":" + std::to_string(row.where.line);
-    if (c.count != 1) name = base::count_of(c.count) + (is_line(row) ? "x " : " ") + name;
+    if (c.count != 1) name = base::count(c.count) + (is_line(row) ? "x " : " ") + name;
     if (c.continued) name = "... " + name;
     if (c.unfinished) name += " ...";
     return name;

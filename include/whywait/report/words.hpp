@@ -2,7 +2,7 @@
 #define WHYWAIT_REPORT_WORDS_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/sorting.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/report/model.hpp>
 
@@ -79,32 +79,7 @@ struct rank_words {
     out.ranks.push_back(list[i].rank);
     threads = threads || list[i].thread != 0;
   }
-  base::small_stable_sort(out.ranks);
-  out.ranks.erase(std::unique(out.ranks.begin(), out.ranks.end()), out.ranks.end());
-  if (out.ranks.empty()) {
-    out.text = "some ranks";
-    return out;
-  }
-  std::vector<std::string> ranges;
-  for (std::size_t i = 0; i < out.ranks.size();) {
-    std::size_t j = i;
-    while (j + 1 < out.ranks.size() && out.ranks[j + 1] == out.ranks[j] + 1) ++j;
-    if (j == i + 1) {  // "3 and 4" reads better than "3-4"
-      ranges.push_back(std::to_string(out.ranks[i]));
-      ranges.push_back(std::to_string(out.ranks[j]));
-    } else {
-      ranges.push_back(std::to_string(out.ranks[i]) + (j > i ? "-" + std::to_string(out.ranks[j]) : ""));
-    }
-    i = j + 1;
-  }
-  if (ranges.size() > 6) {
-    out.text = std::to_string(out.ranks.size()) + " ranks";
-  } else {
-    out.text = out.ranks.size() == 1 ? "rank " : "ranks ";
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-      out.text += (i == 0 ? "" : i + 1 == ranges.size() && !out.others ? " and " : ", ") + ranges[i];
-  }
-  if (out.others) out.text += " and others";
+  out.text = base::rank_list(out.ranks, out.others);
   if (threads && out.ranks.size() == 1 && last - first == 1)
     out.text += " thread " + std::to_string(list[first].thread);
   return out;
@@ -137,7 +112,7 @@ namespace detail {
   if (late <= 0) return "only the waiting side ran it: " + base::counted(waiting, "visit");
   const double ratio = static_cast<double>(late) / static_cast<double>(waiting);
   return (ratio < 0.01 ? "under 0.01" : base::fixed(ratio, ratio >= 9.95 ? 0 : ratio >= 1.95 ? 1 : 2)) + "x as often: " +
-         base::counted(late, "visit") + " instead of " + base::count_of(waiting);
+         base::counted(late, "visit") + " instead of " + base::count(waiting);
 }
 
 }  // namespace detail

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_ADVICE_HPP
 #define WHYWAIT_RULES_ADVICE_HPP
 
-#include <whywait/base/number_text.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/rules/evaluator.hpp>
 #include <whywait/rules/fact_rows.hpp>
 
@@ -23,7 +23,7 @@ namespace rules {
   if (!f.advice.empty()) out += (out.empty() ? "" : " ") + f.advice;
   std::string where;
   for (const action& a : f.actions) where += (where.empty() ? "" : ", ") + a.text;
-  if (f.share > 0) where = base::percent_text(f.share) + " of rank time" + (where.empty() ? "" : ": ") + where;
+  if (f.share > 0) where = base::percent(f.share) + " of rank time" + (where.empty() ? "" : ": ") + where;
   return where.empty() ? out : out + " (" + where + ")";
 }
 
@@ -51,14 +51,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// Runs all rules on the outcome of an analysis. `find(key)` gives a pointer to a struct with the members of
-/// `rules::place`, or null. `more(store, log)` may add further events before the rules run: own events, recorded calls,
-/// facts of other rooms. Linear in waits and events; throws std::bad_alloc.
-template <class Find, class More>
-[[gnu::cold]] evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const Find& find, const More& more) {
+/// Runs all rules on the outcome of an analysis. `more(store, log, facts)` may add events before the rules run: own events,
+/// recorded calls, facts of other rooms. Linear in waits and events; throws std::bad_alloc.
+template <class More>
+[[gnu::cold]] evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const base::names& names, const More& more) {
   event_store store(known);
   trouble log;
-  fact_maker<Find> facts(store, found, ranks, find, log);
+  fact_maker facts(store, found, ranks, names, log);
   facts.make();
   more(store, log, facts);
   findings all = evaluator(store).evaluate();
@@ -92,9 +91,8 @@ template <class Find, class More>
   return out;
 }
 
-template <class Find>
-evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const Find& find) {
-  return evaluate(known, found, ranks, find, [](event_store&, trouble&, auto&) {});
+[[gnu::cold]] inline evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const base::names& names) {
+  return evaluate(known, found, ranks, names, [](event_store&, trouble&, auto&) {});
 }
 
 }  // namespace rules

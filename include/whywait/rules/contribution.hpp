@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_CONTRIBUTION_HPP
 #define WHYWAIT_RULES_CONTRIBUTION_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/extend.hpp>
 #include <whywait/rules/own_packet.hpp>
@@ -9,7 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,59 +53,40 @@ struct contribution {
   return out;
 }
 
-namespace detail {
-
-struct contribution_writer {
-  own_packet bytes;
-
-  [[gnu::cold]] void put(const void* from, std::size_t size) {
-    bytes.append(static_cast<const unsigned char*>(from), size);
-  }
-  [[gnu::cold]] void count(std::size_t n) {
-    const auto number = static_cast<std::uint32_t>(n);
-    put(&number, sizeof number);
-  }
-  [[gnu::cold]] void sized(const void* from, std::size_t size) {
-    count(size);
-    put(from, size);
-  }
-};
-
-}  // namespace detail
-
-/// As bytes, for another rank of the same kind of machine.
-[[gnu::cold]] inline own_packet pack(const contribution& c) {
-  detail::contribution_writer out;
-  out.sized(c.uses.data(), c.uses.size() * sizeof(site_use));
-  out.count(c.texts.size());
+/// Serialises a contribution for another rank of the same job.
+[[gnu::cold]] inline base::packet pack(const contribution& c) {
+  base::packet out;
+  base::put_all(out, c.uses);
+  base::put(out, static_cast<std::uint32_t>(c.texts.size()));
   for (const rule_text& t : c.texts) {
-    out.sized(t.name.data(), t.name.size());
-    out.sized(t.text.data(), t.text.size());
+    base::put_text(out, t.name);
+    base::put_text(out, t.text);
   }
-  out.count(c.events.size());
   for (std::size_t i = 0; i < c.events.size(); ++i) {
-    out.put(&c.ranks[i], sizeof c.ranks[i]);
-    out.sized(c.events[i].data(), c.events[i].size());
+    base::put(out, c.ranks[i]);
+    base::put_all(out, c.events[i]);
   }
-  return std::move(out.bytes);
+  return out;
 }
 
-/// The way back; what is cut off is left out.
+/// Reads what `pack` wrote; of a truncated packet what is complete.
 [[gnu::cold]] inline contribution unpack_contribution(const unsigned char* data, std::size_t size) {
   contribution out;
-  detail::unpacker from(data, size);
-  const std::string uses = from.text();
-  out.uses.resize(uses.size() / sizeof(site_use));
-  if (!out.uses.empty()) std::memcpy(out.uses.data(), uses.data(), out.uses.size() * sizeof(site_use));
-  for (auto n = from.value<std::uint32_t>(); n-- > 0 && from.good();) {
-    std::string name = from.text();
-    out.texts.push_back({std::move(name), from.text()});
-  }
-  for (auto n = from.value<std::uint32_t>(); n-- > 0 && from.good();) {
-    out.ranks.push_back(from.value<std::int32_t>());
-    const std::string packet = from.text();
-    const auto* const bytes = reinterpret_cast<const unsigned char*>(packet.data());
-    out.events.emplace_back(bytes, bytes + packet.size());
+  base::packet_reader from(data, size);
+  try {
+    base::get_all(from, out.uses);
+    for (auto n = from.get<std::uint32_t>(); n-- > 0;) {
+      const std::string_view name = from.text(), text = from.text();
+      out.texts.push_back({std::string(name), std::string(text)});
+    }
+    while (!from.empty()) {
+      const auto rank = from.get<std::int32_t>();
+      own_packet events;
+      base::get_all(from, events);
+      out.ranks.push_back(rank);
+      out.events.push_back(std::move(events));
+    }
+  } catch (const std::out_of_range&) {
   }
   return out;
 }

@@ -128,10 +128,10 @@ class diagnostics {
 
     diagnostic out;
     out.number = number;
-    out.source = base::clean(from.name);
+    out.source = base::printable(from.name);
     out.line = 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n'));
-    out.column = 1 + base::columns_in(text.substr(line_begin, begin - line_begin));
-    out.message = base::clean(base::joined(message));
+    out.column = 1 + base::code_points(text.substr(line_begin, begin - line_begin));
+    out.message = base::printable(base::joined(message));
     out.hint = hint;
     out.excerpt = excerpt(text, line_begin, line_end, begin, std::max<std::size_t>(where.end, begin + 1));
     list_.push_back(std::move(out));
@@ -145,7 +145,7 @@ class diagnostics {
   [[gnu::cold]] void report_whole(code number, const std::string& name, std::string message) {
     diagnostic out;
     out.number = number;
-    out.source = base::clean(name);
+    out.source = base::printable(name);
     out.message = std::move(message);
     list_.push_back(std::move(out));
   }
@@ -165,10 +165,10 @@ class diagnostics {
     while (from > line_begin && from < begin && (static_cast<unsigned char>(text[from]) & 0xc0u) == 0x80) ++from;
     if (to - from > 200) to = from + 200;
     while (to < line_end && (static_cast<unsigned char>(text[to]) & 0xc0u) == 0x80) ++to;
-    std::string out = "    " + base::clean(text.substr(from, to - from)) + "\n    ";
-    out.append(base::columns_in(text.substr(from, begin - from)), ' ');
+    std::string out = "    " + base::printable(text.substr(from, to - from)) + "\n    ";
+    out.append(base::display_width(text.substr(from, begin - from)), ' ');
     out += '^';
-    const std::size_t marked = base::columns_in(text.substr(begin, std::min(end, to) > begin ? std::min(end, to) - begin : 0));
+    const std::size_t marked = base::display_width(text.substr(begin, std::min(end, to) > begin ? std::min(end, to) - begin : 0));
     if (marked > 1) out.append(marked - 1, '~');
     return out;
   }

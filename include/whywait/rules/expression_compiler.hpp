@@ -307,7 +307,7 @@ class expression_compiler {
     }
     if (n.text == "plural") {  // plural(n, 'message', 'messages') is "1 message", "7 messages"
       const type count = numeric(n.parts[0], who);
-      emit(op::show, 0, 64, 0, 64);
+      emit(op::count, 0);
       emit(op::push, 1, 0, out_->texts.intern(" "));
       const type t = numeric(n.parts[0], who);
       emit(op::push, 1, 0, 1);

@@ -132,11 +132,11 @@ namespace detail {
 /// What WHYWAIT_RULES=list prints: a line for each problem, with the source that declares it.
 [[gnu::cold]] inline std::string list_text(const knowledge& known) {
   std::string out = "whywait rules: " + std::to_string(known.problems.size()) + " problems, silent below " +
-                    base::percent_text(known.threshold) + " of rank time\n";
+                    base::percent(known.threshold) + " of rank time\n";
   for (const problem_rule& p : known.problems) {
-    std::string line = "  " + base::clean(p.name);
+    std::string line = "  " + base::printable(p.name);
     if (line.size() < 28) line.append(28 - line.size(), ' ');
-    out += line + " for " + base::clean(known.types[p.type].name) + " (" + base::clean(known.log.source(p.source).name) + ")\n";
+    out += line + " for " + base::printable(known.types[p.type].name) + " (" + base::printable(known.log.source(p.source).name) + ")\n";
   }
   return out;
 }

@@ -43,7 +43,7 @@ struct fact_row {
        "blocks_count top_late_amount top_waiting_amount top_ratio top_share operation_site cause_site;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit;"
-       "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration positive more slower "
+       "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration avoidable positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits;"
        "boolean: nonblocking same_site",
        false},

@@ -72,12 +72,12 @@ class lexer {
     // Something that begins nothing: one message for all of it.
     while (at_ < end_ && letter() == 0 && !digit(text_[at_]) && !blank(text_[at_]) &&
            std::string_view("(),;=<>+-*/.%\"'#").find(text_[at_]) == std::string_view::npos) {
-      const std::size_t bytes = base::utf8_length(text_, at_);
-      at_ += bytes != 0 && at_ + bytes <= end_ ? bytes : 1;
+      const std::size_t bytes = base::code_point_at(text_, at_).bytes;
+      at_ += at_ + bytes <= end_ ? bytes : 1;
     }
     if (at_ == begin) ++at_;
     const std::string_view found = text_.substr(begin, at_ - begin);
-    const bool utf8 = base::utf8_length(text_, begin) != 0;
+    const bool utf8 = base::code_point_at(text_, begin).valid();
     log_->report(code::bad_character, where(begin, at_),
                  {utf8 ? "'" : "these bytes are not UTF-8", utf8 ? found.substr(0, 40) : std::string_view(), utf8 ? "' means nothing here" : ""});
     return make(token_kind::bad, begin, at_);
@@ -94,10 +94,10 @@ class lexer {
     if ((c | 0x20u) >= 'a' && (c | 0x20u) <= 'z') return 1;
     if (c == '_') return 1;
     if (c < 0xc3) return 0;
-    const std::size_t length = base::utf8_length(text_, at_);
-    if (length == 0 || at_ + length > end_) return 0;
+    const base::code_point point = base::code_point_at(text_, at_);
+    if (!point.valid() || at_ + point.bytes > end_) return 0;
     if (c == 0xe2 || c == 0xef || (c == 0xe3 && static_cast<unsigned char>(text_[at_ + 1]) == 0x80)) return 0;
-    return length;
+    return point.bytes;
   }
   bool starts(std::string_view what) const noexcept { return at_ + what.size() <= end_ && text_.compare(at_, what.size(), what) == 0; }
   [[gnu::cold]] span where(std::size_t begin, std::size_t end) const noexcept {
@@ -179,12 +179,12 @@ class lexer {
 
   [[gnu::cold]] void check_utf8(std::size_t inside, std::string_view text) {
     for (std::size_t i = 0; i < text.size();) {
-      const std::size_t length = base::utf8_length(text, i);
-      if (length == 0) {
+      const base::code_point point = base::code_point_at(text, i);
+      if (!point.valid()) {
         log_->report(code::bad_character, where(inside + i, inside + i + 1), {"this string is not UTF-8"});
         return;
       }
-      i += length;
+      i += point.bytes;
     }
   }
 

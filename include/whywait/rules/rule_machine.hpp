@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_RULE_MACHINE_HPP
 #define WHYWAIT_RULES_RULE_MACHINE_HPP
 
-#include <whywait/base/number_text.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/diagnostic.hpp>
 #include <whywait/rules/text_pool.hpp>
@@ -28,6 +28,7 @@ enum class op : std::uint8_t {
   jump, jump_if_false, jump_if_false_keep, jump_if_true_keep, drop,
   show,       ///< a number becomes the text a template shows; row, column: powers of seconds and bytes + 64, 255: truth
   percent,    ///< a share becomes a text
+  count,      ///< a number becomes a text with its digits grouped
   join,       ///< the last `column` texts become one
   contains, starts_with
 };
@@ -115,7 +116,10 @@ inline fault run(const program& p, const double* const* rows, const double* extr
         *top = texts.intern(value_text(*top, shown));
         break;
       }
-      case op::percent: *top = texts.intern(base::percent_text(*top)); break;
+      case op::count:
+        *top = texts.intern(*top == std::floor(*top) && std::fabs(*top) < 9e15 ? base::count(static_cast<std::int64_t>(*top)) : base::number(*top));
+        break;
+      case op::percent: *top = texts.intern(base::percent(*top)); break;
       case op::join: {
         std::string joined;
         top -= i->column - 1;

@@ -151,10 +151,9 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 }
 
 /// Makes `traffic`, `barrier_use` and `completion` facts; `facts` is the fact_maker of the same store (it numbers call sites).
-template <class Find, class Facts>
-[[gnu::cold]] void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const Find& find, Facts& facts) {
+[[gnu::cold]] inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const base::names& names, fact_maker& facts) {
   for (const site_use& u : uses) {
-    const auto* const p = find(u.site);
+    const base::place* const p = names.find(u.site);
     const std::uint32_t place = store.add_action(detail::action_at(p));
     if (u.late_exits > 0)
       row_writer(store, "completion")

@@ -128,14 +128,13 @@ data::communication counters(std::uint64_t lines = 1, std::uint64_t most_granule
 TEST_CASE("a class of transfers is told with its places, its origin and what is wrong with it") {
   CHECK(data::communication_text(halos(), 80) ==
         "\n    why data was sent\n"
-        "     1 `u` (high side of dimension 0): 1.5 KiB in 3 messages, 9.00 ms, 4.50 ms\n"
+        "     1 `u` (high side of dimension 0): 1.50 KiB in 3 messages, 9.00 ms, 4.50 ms\n"
         "          of it waiting\n"
         "        MPI_Send in exchange (halo.cpp:131)\n"
         "          -> MPI_Recv in exchange (halo.cpp:142)\n"
         "        produced by `relax`; 1 pair of ranks\n"
         "        2 of 3 transfers of `u` (high side of dimension 0) carried what the same\n"
-        "        rank had sent to the same rank before and nobody had written since: 1.0\n"
-        "        KiB\n"
+        "        rank had sent to the same rank before and nobody had written since: 1 KiB\n"
         "        try: send it only when it has changed: the receiver still has it (saves\n"
         "             at most 6.00 ms)\n");
 }

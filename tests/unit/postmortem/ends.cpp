@@ -86,7 +86,7 @@ TEST_CASE("the report of a process without MPI names its open regions and its pl
   const std::string said = buffer, json = read_all(here.path + "/out.json");
   CHECK(said.find("in outer/inner") != std::string::npos);
   CHECK(said.find("work ") != std::string::npos);
-  CHECK(said.find("(1000 visits)") != std::string::npos);
+  CHECK(said.find("(1,000 visits)") != std::string::npos);
   CHECK(json.find("\"regions\": \"outer/inner\"") != std::string::npos);
   CHECK(json.find("\"visits\": 1000") != std::string::npos);
   CHECK(json.find("\"partial\": true") != std::string::npos);

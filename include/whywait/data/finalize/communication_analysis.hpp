@@ -2,6 +2,7 @@
 #define WHYWAIT_DATA_FINALIZE_COMMUNICATION_ANALYSIS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/data/analysis/classify.hpp>
 #include <whywait/data/analysis/examine.hpp>
 #include <whywait/data/analysis/sharing_merge.hpp>
@@ -122,7 +123,7 @@ class communication_analysis final : public finalize::data_analysis {
   static void warn(const data::classified& classes, const data::sharing_report& shared, const data_losses& lost,
                    std::vector<std::string>& warnings) {
     const auto amount = [](std::uint64_t n, const char* one, const char* many) {
-      return detail::count_text(static_cast<std::int64_t>(n), one, many);
+      return base::counted(static_cast<std::int64_t>(n), one, many);
     };
     if (lost.records != 0)
       warnings.push_back(amount(lost.records, "record", "records") +
@@ -135,14 +136,14 @@ class communication_analysis final : public finalize::data_analysis {
       warnings.push_back(amount(lost.unordered, "message", "messages") +
                          " with registered data could not be followed: the memory for calls was used up");
     if (classes.unmatched != 0)
-      warnings.push_back(detail::count_text(classes.unmatched, "transfer", "transfers") +
+      warnings.push_back(base::counted(classes.unmatched, "transfer", "transfers") +
                          " of registered data could not be followed: the other side's buffer is in no registered array");
     const std::int64_t dropped = std::max(classes.dropped, static_cast<std::int64_t>(shared.dropped)) - static_cast<std::int64_t>(lost.unordered);
     if (dropped > 0)
-      warnings.push_back(detail::count_text(dropped, "record", "records") +
+      warnings.push_back(base::counted(dropped, "record", "records") +
                          " of data were left out: they name an array, a place or a rank that is not known");
     if (classes.coarse != 0)
-      warnings.push_back("the history of " + detail::count_text(classes.coarse, "array", "arrays") +
+      warnings.push_back("the history of " + base::counted(classes.coarse, "array", "arrays") +
                          " was too fine to be kept exactly: origins of its data are partly unknown");
   }
 

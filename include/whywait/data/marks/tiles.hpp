@@ -3,6 +3,7 @@
 
 #include <whywait/core/pages.hpp>
 #include <whywait/core/site.hpp>
+#include <whywait/core/stable_key.hpp>
 #include <whywait/data/marks/objects.hpp>
 #include <whywait/record/path_head.hpp>
 
@@ -76,7 +77,7 @@ class tile_table {
   /// Where the table would show the tile of a key, for each kind of access, and whether it does.
   __attribute__((always_inline)) static uint64_t place_of(uint64_t key) noexcept {
     // Neighbours lie far from each other, and arrays at a distance of any power of two do not meet (Fibonacci hashing).
-    return (key * 0x9e3779b97f4a7c15u) >> (64 - place_bits);
+    return core::spread(key) >> (64 - place_bits);
   }
   __attribute__((always_inline)) bool shows(access how, uint64_t place, uint64_t key) const noexcept {
     return keys_[static_cast<unsigned>(how)][place] == key;

@@ -107,7 +107,7 @@ namespace detail {
     text += (i == 0 ? "" : ", ") + *patterns[i].pattern + " " + base::percent(static_cast<double>(patterns[i].granules) / static_cast<double>(sum));
   text += " of " + base::counted(sum, "piece") + " of " + std::to_string(any->granule_bytes) + " bytes";
   if (any->granules_watched < any->granules_of_array)
-    text += " looked at, a sample of " + base::count_of(any->granules_of_array) + ": standard error at most " + base::percent(any->standard_error);
+    text += " looked at, a sample of " + base::count(any->granules_of_array) + ": standard error at most " + base::percent(any->standard_error);
   return text;
 }
 
