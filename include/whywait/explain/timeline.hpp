@@ -31,7 +31,7 @@ struct timeline_mark {
 /// The events of one location in the order they happened, well nested: the begin of a region that is lost is put at the
 /// first event that is kept, the end of one that is lost, or that had not come, at the last. `end_ns`: when recording
 /// ended, INT64_MIN: at the last event. Steps have the time of the event before them. O(events).
-[[gnu::cold]] inline std::vector<timeline_mark> marks_of(const location_timeline& from, const clock_map& clock,
+[[gnu::cold]] inline std::vector<timeline_mark> marks_of(const location_timeline& from, const core::shared_clock& clock,
                                                          std::int64_t end_ns = INT64_MIN) {
   std::vector<timeline_mark> marks, open;
   std::vector<std::uint32_t> begun_before;
