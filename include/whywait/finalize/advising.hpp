@@ -106,13 +106,14 @@ namespace detail {
     for (const std::string& message : said.messages) detail::print_lines(message);
     const std::size_t wrong = mistakes.size() + said.messages.size();
     if (wrong != 0)
-      facts.warnings.push_back(std::to_string(wrong) + (wrong == 1 ? " mistake" : " mistakes") +
-                               " in rules, told on standard error; what is concerned was left out");
+      facts.warnings.push_back(base::counted(static_cast<std::int64_t>(wrong), "error") +
+                               " in rules, printed on standard error; the affected rules were skipped");
     if (dropped != 0)
-      facts.warnings.push_back(std::to_string(dropped) + " own events were dropped for lack of room: rules did not see them");
+      facts.warnings.push_back(base::counted(static_cast<std::int64_t>(dropped), "own event was", "own events were") +
+                               " dropped because the event buffer was full; rules do not see them");
     return said;
   } catch (const std::exception& problem) {
-    facts.warnings.push_back(std::string("no advice: ") + problem.what());
+    facts.warnings.push_back(std::string("the rules failed (") + problem.what() + "); the report has no advice");
     return {};
   }
 }

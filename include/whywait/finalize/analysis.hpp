@@ -37,7 +37,7 @@ namespace finalize {
 [[gnu::cold]] inline report::result analyse(mpi::state& process, epoch& now) {
   report::run_facts facts = gather_facts(process, now.records(), now.so_far().run, now.team());
   const data_so_far& data = now.so_far().data;
-  if (data.in_vain) facts.warnings.push_back(data_in_vain);
+  if (data.not_analysed) facts.warnings.push_back(data_not_analysed);
   explain::outcome found = now.explain();
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
@@ -72,9 +72,8 @@ namespace finalize {
   const base::names names = gather_names(keys_to_name(so_far.found), own, all);
   if (process.rank != 0) return {};
   facts.unseen_seconds = std::max(facts.seconds - static_cast<double>(so_far.found.longest_ns) * 1e-9, 0.0);
-  facts.warnings.push_back(std::string("the analysis failed (") + process.failed.text + "): " +
-                           (so_far.found.records == 0 ? "why the ranks waited is not explained"
-                                                      : "later waits are not explained"));
+  facts.warnings.push_back(std::string("the analysis failed (") + process.failed.text + "); " +
+                           (so_far.found.records == 0 ? "waits are not explained" : "later waits are not explained"));
   rules::contribution uses;
   uses.uses = so_far.uses;
   const rules::evaluation said =
@@ -90,14 +89,14 @@ namespace finalize {
   report::result result;
   // rank 0 writes; the environment of others may differ
   if (!process.failed)
-    known = together(process, "why the program waited is not explained: ", [&](const finalize::team& all) {
+    known = together(process, "the analysis failed, waits are not explained: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && (writes || rules::rules_setting::parse(wanted.rules).list)) != 0;
       if (!needed) return;
       epoch last(process, nullptr);
       result = analyse(process, last);
     });
   if (!known)
-    known = together(process, "no report: ", [&](const finalize::team& all) {
+    known = together(process, "cannot write the report: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && writes) != 0;
       if (needed) result = what_is_known(process, all);
     });
@@ -108,11 +107,11 @@ namespace finalize {
     told = known && wanted.report;
     if (known && wanted.output != nullptr) {
       const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
-      if (!problem.empty()) core::warn(problem.c_str());
+      if (!problem.empty()) core::warn(problem.c_str(), wanted.report ? "; the text report is complete" : "; the result is lost");
       told = true;
     }
   } catch (const std::exception& problem) {
-    core::warn(told ? "no JSON file: " : "no report: ", "rank 0: ", problem.what());
+    core::warn(told ? "cannot write the JSON file: " : "cannot write the report: ", "rank 0: ", problem.what());
   }
   if (!told && process.hook.on_end != nullptr)  // what this rank knows alone, for which no memory is needed
     process.hook.on_end(process, mpi::end_reason::unexplained, 0);

@@ -59,7 +59,7 @@ namespace detail {
     try {
       for (const whatif::question& q : whatif::parse_questions(one)) all += q.text() + ";";
     } catch (const std::exception& problem) {
-      core::warn("WHYWAIT_WHATIF: ", problem.what());
+      core::warn("question of WHYWAIT_WHATIF skipped: ", problem.what());
     }
     one.clear();
     if (*at == '\0') break;

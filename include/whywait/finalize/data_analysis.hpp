@@ -57,24 +57,24 @@ __attribute__((visibility("default"))) inline data_analysis_maker maker_of_data_
 /// The analysis of data of a run.
 struct data_so_far {
   std::unique_ptr<data_analysis> analysis;  ///< null: no rank has registered any, or one cannot analyse it
-  bool in_vain = false;                     ///< the latter
+  bool not_analysed = false;                     ///< the latter
 };
 
 /// Makes the analysis if some rank has registered an array by now, at the end of the epoch in which one did. Collective.
 [[gnu::cold]] inline void look_for_data(mpi::state& process, const finalize::team& all, data_so_far& data) {
-  if (data.analysis != nullptr || data.in_vain) return;  // alike on all ranks
+  if (data.analysis != nullptr || data.not_analysed) return;  // alike on all ranks
   const bool registered = data::state_of(*process.registry) != nullptr;
   int facts[] = {registered ? 1 : 0, detail::maker_of_data_analysis == nullptr ? 1 : 0};
   all.all_reduce(facts, 2, MPI_INT, MPI_MAX);
   if (facts[0] == 0) return;
-  data.in_vain = facts[1] != 0;
-  if (!data.in_vain) data.analysis = detail::maker_of_data_analysis(process);
+  data.not_analysed = facts[1] != 0;
+  if (!data.not_analysed) data.analysis = detail::maker_of_data_analysis(process);
 }
 
-/// Said in the report of a run whose data nobody analyses.
-constexpr const char* data_in_vain =
-    "data was registered, but nothing is said about it: #include <whywait/communication.hpp> in one file of the program, "
-    "beside <whywait/mpi.hpp>";
+/// Warning in the report of a run that registered data but does not contain the analysis of it.
+constexpr const char* data_not_analysed =
+    "data was registered but is not analysed; include <whywait/communication.hpp> beside <whywait/mpi.hpp> in one file of "
+    "the program";
 
 }  // namespace finalize
 }  // namespace v0

@@ -103,7 +103,7 @@ class dead_wait {
     if (peer < 0) return "any rank";
     const std::int32_t world = comm != nullptr ? detail::world_rank(*comm, peer) : -1;
     if (world >= 0) return "rank " + std::to_string(world);
-    return "peer " + std::to_string(peer) + " of a communicator that is not known";
+    return "peer " + std::to_string(peer) + " of an unknown communicator";
   }
   [[gnu::cold]] static std::string with_tag(std::string text, std::int32_t tag) {
     return tag >= 0 ? text + " (tag " + std::to_string(tag) + ")" : text;

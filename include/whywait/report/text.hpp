@@ -70,9 +70,8 @@ class text_writer {
     if (run.mpi_calls <= 0) {
       out_ += bold(head) + "\n";
       paragraph(
-          "NO MPI CALLS WERE SEEN, so nothing can be said. Was <whywait/mpi.hpp> included in a file of the program "
-          "that "
-          "was linked, and is the program's MPI called through C? (WHYWAIT_ENABLE=0 silences this.)",
+          "NO MPI CALLS WERE SEEN, so waits cannot be explained. Include <whywait/mpi.hpp> in one source file that is "
+          "linked into the program, and call MPI through its C interface. WHYWAIT_ENABLE=0 suppresses this message.",
           "  ", red());
       warnings();
       return std::move(out_);
@@ -81,7 +80,7 @@ class text_writer {
     if (!quiet) head += " · " + base::percent(share) + " of " + (partly ? "that" : "rank time") + " is waiting (" + base::duration(run.waiting_seconds) + ")";
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
-    if (run.partial) paragraph("The program did not come to its end: this is what was known of it.", "  ");
+    if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
       if (parallel && r_.ledger.efficiency.parallel < 0.9) efficiency();
@@ -360,7 +359,7 @@ class text_writer {
   }
 
   void warnings() {
-    if (!r_.unseen.empty()) paragraph("while memory had ended, all ranks ran " + unseen_words(r_.unseen), "    ");
+    if (!r_.unseen.empty()) paragraph("after the record buffer was full, all ranks ran " + unseen_words(r_.unseen), "    ");
     for (const std::string& w : r_.run.warnings) paragraph("warning: " + base::printable(w), "    ", red(), 9);
   }
 

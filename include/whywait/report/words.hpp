@@ -33,9 +33,9 @@ namespace report {
 
 /// In place of "nothing worth changing" where most waits, perhaps, were in what was not seen. `share`: of waiting.
 [[gnu::cold]] inline std::string hardly_seen(const run_facts& run, double share) {
-  if (run.location_seconds <= 0) return "Why the ranks waited is not known.";
+  if (run.location_seconds <= 0) return "The waits of this run are not explained.";
   return base::percent(share) + " of the rank time that is explained is waiting (" + base::duration(run.waiting_seconds) +
-         "); about the other " + base::duration(run.unseen_seconds) + " of the run nothing is known.";
+         "); the other " + base::duration(run.unseen_seconds) + " of the run were not recorded.";
 }
 
 /// What ran in that time: "compute (a.cpp:3) 1.9 s (190 visits), ...". Empty if nothing was marked.
@@ -52,8 +52,8 @@ namespace report {
 
 /// What a quality means for the reader; empty for "exact".
 [[gnu::cold]] inline std::string quality_words(const std::string& quality) {
-  if (quality == "bounded") return "approximate: some of it could only be bounded";
-  if (quality == "order_suspect") return "uncertain: which message belongs to which receive could not be known for all";
+  if (quality == "bounded") return "approximate: only a bound is known for a part of it";
+  if (quality == "order_suspect") return "uncertain: some messages could not be assigned to their receives";
   if (quality == "hidden_tree")
     return "uncertain: MPI may pass this through other ranks, so another rank may have been late";
   return {};

@@ -45,7 +45,7 @@ namespace detail {
   diagnostics one;  // a copy of the source, so that the message gets its line and caret
   const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
   one.report(t.number, {source, t.where.begin, t.where.end},
-             {t.message, "; what it concerns was skipped", t.times > 1 ? ", " + std::to_string(t.times) + " times" : std::string()});
+             {t.message, "; the affected events were skipped", t.times > 1 ? ", " + std::to_string(t.times) + " times" : std::string()});
   return one.list()[0].text();
 }
 

@@ -133,8 +133,9 @@ TEST_CASE("a class of transfers is told with its places, its origin and what is 
         "        MPI_Send in exchange (halo.cpp:131)\n"
         "          -> MPI_Recv in exchange (halo.cpp:142)\n"
         "        produced by `relax`; 1 pair of ranks\n"
-        "        2 of 3 transfers of `u` (high side of dimension 0) carried what the same\n"
-        "        rank had sent to the same rank before and nobody had written since: 1 KiB\n"
+        "        2 of 3 transfers of `u` (high side of dimension 0) repeated data that\n"
+        "        the sender had sent to the same rank before and that was not written\n"
+        "        since: 1 KiB\n"
         "        try: send it only when it has changed: the receiver still has it (saves\n"
         "             at most 6.00 ms)\n");
 }
@@ -178,7 +179,7 @@ TEST_CASE("a loop across the distribution is told with the better schedule and w
 
 TEST_CASE("shared memory is told as figure 3 of the Carnival paper has it") {
   CHECK(data::communication_text(counters(), 80) ==
-        "\n    who shares memory\n"
+        "\n    shared memory\n"
         "        `sum`: false sharing 100 % of 1 piece of 64 bytes\n"
         "     1 `sum`: false sharing in 1 piece, 6 misses\n"
         "         1 R relax (halo.cpp:52) (written by threads 0 and 1)\n"

@@ -129,8 +129,8 @@ TEST_CASE("a halo of which half is read is too large; one of which nobody says w
     REQUIRE(f.size() == (reads ? 1 : 0));
     if (!reads) continue;
     CHECK(f[0].needless_bytes == 256);
-    CHECK(f[0].text == "50 % of what is received of `u` (low side of dimension 0) at a.receive is overwritten or left without anybody "
-                       "reading it: 256 bytes of 512 bytes");
+    CHECK(f[0].text == "50 % of what is received of `u` (low side of dimension 0) at a.receive is overwritten or never "
+                       "read: 256 bytes of 512 bytes");
     CHECK(f[0].advice == "send only what is read");
   }
 }

@@ -140,7 +140,7 @@ TEST_CASE("two ranks that were killed are explained like two that came to their 
   CHECK(result.last_words[1].whom == "with 2 ranks: missing was rank 0");  // at the next one
   bool said = false;
   for (const std::string& w : result.run.warnings)
-    said = said || w == "1 calls of collective operations that not all ranks had left are not explained";
+    said = said || w == "1 collective call is not explained: not all ranks had left it";
   CHECK(said);
 }
 
@@ -155,5 +155,5 @@ TEST_CASE("without all ranks there are last words, and it is said why nothing is
   CHECK(result.waits.empty());
   CHECK(result.last_words.size() == 1);
   REQUIRE(result.run.warnings.size() == 1);
-  CHECK(result.run.warnings[0] == "no explanation: the records of 1 of 2 ranks were found");
+  CHECK(result.run.warnings[0] == "waits are not explained: only 1 of 2 ranks left their records");
 }

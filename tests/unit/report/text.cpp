@@ -124,7 +124,7 @@ TEST_CASE("a run of which only the beginning is known is not called balanced") {
   part.unseen_seconds = 2.30;
   CHECK(text(outcome({e}, 4, second / 100), part) == R"(whywait · 4 ranks · 2.31 s, of which 10.0 ms (0.4 %) is explained
   0.4 % of the rank time that is explained is waiting (160 us); about the other
-  2.30 s of the run nothing is known.
+  2.30 s of the run were not recorded.
 
     12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages
     unmatched, 0 % of the waiting unexplained
@@ -137,10 +137,10 @@ TEST_CASE("a run of which only the beginning is known is not called balanced") {
   pack.name = "pack";
   with.unseen = {{loop, 190, 1.9, 0}, {pack, 1, 0.1, 0}};
   CHECK(has(report::text_of(with),
-            "    while memory had ended, all ranks ran loop (a.cpp:3) 1.90 s (190 visits),\n    pack 100 ms (1 visit)\n"));
+            "    after the record buffer was full, all ranks ran loop (a.cpp:3) 1.90 s (190 visits),\n    pack 100 ms (1 visit)\n"));
   part.unseen_seconds = 2.31;
   CHECK(text(outcome({}, 4, 0), part) == R"(whywait · 4 ranks · 2.31 s, of which nothing is explained
-  Why the ranks waited is not known.
+  The waits of this run are not explained.
 
     12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages
     unmatched
@@ -369,7 +369,7 @@ TEST_CASE("wrong order, doubt, partial runs and warnings are told") {
   CHECK(has(out, "    200 messages received in another order than sent (3.00 s)\n"));
   CHECK(has(out, "    uncertain: which message belongs to which receive could not be known for all\n"));
   CHECK(has(out, "PARTIAL"));
-  CHECK(has(out, "The program did not come to its end"));
+  CHECK(has(out, "The program did not finish"));
   CHECK(has(out, "    warning: region \"a\" was ended twice\n"));
 }
 

@@ -158,13 +158,13 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
   f.saving_ns = s.unchanged_ns;
   f.text = base::count(s.unchanged) + " of " + base::count(s.count) + " transfers of " + data_text(c.chain.base[0], names) + " (" +
            names.place(c.chain.base[0].from) + " -> " + names.place(c.chain.base[0].to) +
-           ") carried what the same rank had sent to the same rank before and nobody had written since: " + base::memory(s.unchanged_bytes);
+           ") repeated data that the sender had sent to the same rank before and that was not written since: " + base::memory(s.unchanged_bytes);
   if (s.held == s.unchanged) {
     f.advice = "send it only when it has changed: the receiver still has it";
   } else if (s.held == 0) {
     f.advice = "keep a copy at the receiver, whose buffer is used for something else in between";
   } else {
-    f.advice = "send it only when it has changed, and keep a copy at the receiver (it still had it " + base::count(s.held) + " times)";
+    f.advice = "send it only when it has changed, and keep a copy at the receiver (which still had it " + base::counted(s.held, "time", "times") + ")";
   }
   out.push_back(std::move(f));
 }
@@ -184,7 +184,7 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
   const double share = static_cast<double>(idle) / static_cast<double>(s.watched_bytes);
   f.saving_ns = static_cast<std::int64_t>(static_cast<double>(s.duration_ns - s.wait_ns) * share);
   f.text = base::percent(share) + " of what is received of " + data_text(c.chain.base[0], names) + " at " + names.place(c.chain.base[0].to) +
-           " is overwritten or left without anybody reading it: " + base::memory(idle) + " of " + base::memory(s.watched_bytes);
+           " is overwritten or never read: " + base::memory(idle) + " of " + base::memory(s.watched_bytes);
   f.advice = s.read_bytes == 0 ? "do not send it" : "send only what is read";
   out.push_back(std::move(f));
 }

@@ -117,7 +117,7 @@ namespace detail {
   constexpr std::size_t most_tables = 4;
   const auto shared = [](const sharing_entry& s) { return s.pattern != "private" && s.pattern != "read-only"; };
   if (std::none_of(all.begin(), all.end(), shared)) return {};
-  std::string out = "\n    who shares memory\n";
+  std::string out = "\n    shared memory\n";
   std::vector<std::string> told;
   for (const sharing_entry& s : all) {
     if (std::find(told.begin(), told.end(), s.data) != told.end()) continue;
