@@ -98,10 +98,11 @@ function(whywait_mpi_run name)
                            $<TARGET_FILE:${arg_TARGET}> ${MPIEXEC_POSTFLAGS} ${arg_ARGUMENTS})
 endfunction()
 
-# whywait_mpi_test(name [SOURCES ...] RANKS n... [TIMEOUT s] [CHECKS file] [LIBRARIES ...] [ARGUMENTS ...] [ENV ...])
-# One program, one test for each number of ranks. MPICH runs at most 4 here: larger numbers are left out.
+# whywait_mpi_test(name [SOURCES ...] RANKS n... [TIMEOUT s] [CHECKS file] [LIBRARIES ...] [ARGUMENTS ...] [ENV ...]
+#                  [OBSERVE [DATA]])
+# One program, one test for each number of ranks. OBSERVE: whywait_observe(). MPICH runs at most 4 here: larger numbers are left out.
 function(whywait_mpi_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;CHECKS" "SOURCES;RANKS;LIBRARIES;ARGUMENTS;ENV")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OBSERVE;DATA" "TIMEOUT;CHECKS" "SOURCES;RANKS;LIBRARIES;ARGUMENTS;ENV")
   if(NOT arg_RANKS)
     message(FATAL_ERROR "whywait_mpi_test(${name}): RANKS missing")
   endif()
@@ -114,6 +115,13 @@ function(whywait_mpi_test name)
   endif()
   target_link_libraries(mpi_${name} PRIVATE whywait_dev whywait::mpi ${arg_LIBRARIES}
                         $<TARGET_NAME_IF_EXISTS:nlohmann_json::nlohmann_json>)
+  if(arg_OBSERVE)
+    if(arg_DATA)
+      whywait_observe(mpi_${name} DATA)
+    else()
+      whywait_observe(mpi_${name})
+    endif()
+  endif()
   foreach(ranks IN LISTS arg_RANKS)
     if(ranks GREATER WHYWAIT_MPI_MOST_RANKS)
       message(STATUS "whywait: ${name} on ${ranks} ranks is not run with ${WHYWAIT_MPI_NAME}")

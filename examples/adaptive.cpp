@@ -6,8 +6,7 @@
 // everybody waits for it at the end of each step. Nobody measures that here. After every `look` steps the program asks
 // whywait why it waited so far, sees who waited for `compute_rows` and for how long, and deals the rows out anew; at the
 // end it says how much faster a step has become. Work is done by sleeping, so that its true length is known.
-#include <whywait/record.hpp>  // <whywait/mpi.hpp> is in observe.cpp
-#include <whywait/report/model.hpp>
+#include <whywait/mpi.hpp>  // declarations only: CMake compiles the rest for whywait_observe(target)
 
 #include <mpi.h>
 
@@ -18,8 +17,6 @@
 #include <numeric>
 #include <thread>
 #include <vector>
-
-whywait::report::result explained_so_far(MPI_Comm comm);  // observe.cpp: whywait::mpi::explain(comm)
 
 namespace {
 
@@ -80,7 +77,7 @@ int main(int argc, char** argv) {
     lengths.push_back(MPI_Wtime() - begin);
     if ((step + 1) % look != 0) continue;
 
-    const whywait::report::result so_far = explained_so_far(MPI_COMM_WORLD);
+    const whywait::report::result so_far = whywait::mpi::explain(MPI_COMM_WORLD);
     if (rank == 0) {
       const std::vector<double> now = waited(so_far, ranks);
       std::vector<double> waits;

@@ -5,7 +5,7 @@
 // The workers wait for the master although nobody is idle by design: the report names `prepare_task` as the
 // cause. At the end one long task keeps the master waiting: the report names `solve_task` on the last worker.
 // Work is done by sleeping, so that its true length is known on a machine with fewer cores than ranks.
-#include <whywait/record.hpp>  // <whywait/mpi.hpp> is in observe.cpp
+#include <whywait/record.hpp>  // CMake: whywait_observe(target); else link src/observe.cpp
 
 #include <mpi.h>
 

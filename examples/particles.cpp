@@ -6,7 +6,7 @@
 // WHYWAIT_WORK counts the particles pushed, so the report can tell *more particles* from *slower particles*:
 // here each particle costs the same everywhere, and all of the waiting is more work. Pushing a particle
 // sleeps for 5 microseconds, so that its true cost is known on a machine with fewer cores than ranks.
-#include <whywait/record.hpp>  // <whywait/mpi.hpp> is in observe.cpp
+#include <whywait/record.hpp>  // CMake: whywait_observe(target); else link src/observe.cpp
 
 #include <mpi.h>
 

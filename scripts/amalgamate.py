@@ -33,6 +33,12 @@ def flatten(name, seen, system, out):
                 defined = defined or guarded > 1
             body.append(line.text)
         elif target.startswith("whywait/"):
+            if line.depth > 0 and rooms.ONLY_IMPLEMENTATION.get(name) == target:
+                if target not in seen:  # inside the condition; it is the last include, so nothing else needs it
+                    implementation = []
+                    flatten(target, seen, system, implementation)
+                    body += implementation
+                continue
             if line.depth > 0:
                 sys.exit(f"include/{name}:{line.number}: <{target}> under #if would be lost elsewhere")
             if target not in seen:

@@ -18,6 +18,7 @@ HEAVY = {"string", "vector", "atomic", "chrono", "mutex", "thread", "condition_v
 NEVER = {"iostream"}
 LIGHT = ("record.hpp", "data.hpp")  # umbrellas that reach none of them
 MPI_HEADER = "whywait/mpi/mpi_header.hpp"
+COLD_BEGIN, COLD_END = "whywait/base/cold_begin.hpp", "whywait/base/cold_end.hpp"
 
 
 def reached(name, seen):
@@ -67,7 +68,7 @@ def check(name, light):
             continue
         if line.kind == '"':
             yield f'{here}: "{target}": write it in <>'
-        if line.depth > 0:
+        if line.depth > 0 and rooms.ONLY_IMPLEMENTATION.get(name) != target:
             yield f"{here}: <{target}> under #if: project includes are unconditional"
         if not (rooms.TREE / target).exists():
             yield f"{here}: <{target}> does not exist"
@@ -125,6 +126,34 @@ def same_names():
         seen[base] = f"include/{name}"
 
 
+def leaks():
+    """Standard headers that are first included between cold_begin.hpp and cold_end.hpp: its pragma would hold for code of
+    theirs that other code uses."""
+    seen, outside = set(), set()
+
+    def visit(name, inside):
+        seen.add(name)
+        for line in rooms.read(name):
+            target = line.include
+            if not target:
+                continue
+            if not target.startswith("whywait/"):
+                if not inside:
+                    outside.add(target)
+                elif target not in outside:
+                    yield (f"include/{name}:{line.number}: <{target}> is first included between {COLD_BEGIN} and {COLD_END}: "
+                           f"add it to {COLD_BEGIN}")
+            elif target not in seen and (rooms.TREE / target).exists():
+                if target == COLD_END:
+                    inside = False
+                yield from visit(target, inside)
+                if target == COLD_BEGIN:
+                    inside = True
+
+    if (rooms.TREE / "whywait/observer.hpp").exists():
+        yield from visit("whywait/observer.hpp", False)
+
+
 def findings():
     light = set()
     for umbrella in LIGHT:
@@ -134,6 +163,7 @@ def findings():
         yield from check(name, light)
     yield from same_names()
     yield from cycles()
+    yield from leaks()
 
 
 def self_test():
@@ -149,6 +179,11 @@ def self_test():
                                             "whywait/record/b.hpp": ""}, "report/ must not include record/"),
         ("core includes a room", {"whywait/core/a.hpp": "#include <whywait/record/b.hpp>",
                                   "whywait/record/b.hpp": ""}, "may include: nothing"),
+        ("a cold room includes a standard header first", {
+            "whywait/observer.hpp": "#include <whywait/base/cold_begin.hpp>\n#include <whywait/explain/a.hpp>\n"
+                                    "#include <whywait/base/cold_end.hpp>",
+            "whywait/base/cold_begin.hpp": "#include <string>", "whywait/base/cold_end.hpp": "",
+            "whywait/explain/a.hpp": "#include <string>\n#include <vector>"}, "<vector> is first included between"),
         ("a room includes an umbrella", {"whywait/mpi/a.hpp": "#include <whywait/record.hpp>",
                                          "whywait/record.hpp": ""}, "includes the umbrella"),
         ("a cold room includes the end of a run", {"whywait/report/a.hpp": "#include <whywait/finalize/b.hpp>",

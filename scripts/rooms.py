@@ -42,6 +42,7 @@ UMBRELLAS = {
     "record.hpp": COLD | BOTH | {"mpi"},
     "whywait.hpp": {"mpi", "finalize", "postmortem", "data/finalize"},
     "mpi.hpp": {"data/analysis", "data/report", "data/finalize"},  # communication.hpp includes them: they take long to compile
+    "observer.hpp": {"data/analysis", "data/report", "data/finalize"},  # the implementation of mpi.hpp
     "communication.hpp": set(),
     "left_behind.hpp": {"mpi/mpi_header.hpp"},  # reads what MPI programs left, without MPI
     "thread.hpp": {"mpi"},
@@ -52,6 +53,12 @@ UMBRELLAS = {
     "whatif.hpp": HOT - {"core"} | BOTH,
     "testing.hpp": set(),
     "benchmark.hpp": set(),
+}
+# Umbrella -> what it includes only without a macro, as the last of its includes: files of a program whose implementation is
+# compiled elsewhere (whywait_observe() of CMake) see declarations.
+ONLY_IMPLEMENTATION = {
+    "whywait/mpi.hpp": "whywait/observer.hpp",
+    "whywait/communication.hpp": "whywait/data/finalize/communication_analysis.hpp",
 }
 # The ones that single_include offers as one file.
 SINGLE_HEADERS = ["record.hpp", "data.hpp", "mpi.hpp", "communication.hpp", "whywait.hpp", "coverage.hpp", "left_behind.hpp"]

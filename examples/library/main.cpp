@@ -1,4 +1,4 @@
-// A program that uses the library of this folder and turns its marks on by being linked to ../observe.cpp:
+// A program that uses the library of this folder and turns its marks on with whywait_observe() of CMake:
 //
 //     mpirun -n 4 ./library             the report names the library's own region as the cause of its waiting
 //     mpirun -n 4 ./library 1e-12       a tolerance out of reach: the library's own rule says so

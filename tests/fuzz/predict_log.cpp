@@ -45,12 +45,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (traced_line& l : lines) l.end_ns = now;
   auto bytes = pack(lines);
-  std::vector<traced_line> back;
+  whywait::base::vector<traced_line> back;
   unpack(bytes.data(), bytes.size(), back);
   if (back.size() != lines.size()) std::abort();
   if (!bytes.empty()) bytes[data[2] % bytes.size()] ^= data[3];
   try {
-    std::vector<traced_line> damaged;
+    whywait::base::vector<traced_line> damaged;
     unpack(bytes.data(), bytes.size(), damaged);
   } catch (const prediction_error&) {
   }

@@ -1,7 +1,7 @@
 // ranks: 2
 // timeout: 60
 // environment: WHYWAIT_MEMORY=lots WHYWAIT_REPROT=none
-// with: mpi_once
+// with: observer
 // stderr ~ whywait: invalid setting WHYWAIT_MEMORY=lots; the default is used; expected
 // stderr ~ whywait: unknown setting WHYWAIT_REPROT is ignored
 // stderr ~ whywait · 2 ranks

@@ -1,5 +1,5 @@
 // ranks: 2 4
-// with: mpi_once comes_last.cpp
+// with: observer comes_last.cpp
 // flags: -O2 -g -fprofile-arcs -ftest-coverage
 // environment: WHYWAIT_OUTPUT=lines
 // stderr ~ loop in work

@@ -1,5 +1,5 @@
 // ranks: 4
-// with: mpi_once communication_once comes_last.cpp
+// with: observer_data comes_last.cpp
 // environment: WHYWAIT_OUTPUT=out
 // stderr ~ `table`\s+is\s+handed\s+on\s+from\s+rank\s+to\s+rank,\s+unchanged,\s+up\s+to\s+3\s+times;\s+the\s+last\s+rank\s+gets\s+it\s+after\s+3\s+messages\s+in\s+a\s+row
 // stderr ~ try: use MPI_Bcast: 2 steps instead of 3

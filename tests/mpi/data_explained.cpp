@@ -1,5 +1,5 @@
 // ranks: 2 4
-// with: mpi_once communication_once
+// with: observer_data
 // environment: WHYWAIT_OUTPUT=out
 // stderr ~ ^     1 `u` \(part\): [\d.]+ KiB in (34|68) messages
 // stderr !~ buffer was full|ignored|not followed
@@ -9,8 +9,7 @@
 // A program asks why it waited while another thread goes on touching registered arrays: what that thread records meanwhile
 // is not lost, and the end knows of all: 7 rounds before, 10 after, and 17 are told, as many for each rank.
 #include <whywait/data.hpp>
-#include <whywait/record.hpp>
-#include <whywait/report/model.hpp>
+#include <whywait/mpi.hpp>
 
 #include <mpi.h>
 
@@ -20,7 +19,6 @@
 #include <thread>
 #include <vector>
 
-whywait::report::result explained_so_far(MPI_Comm comm);  // examples/observe.cpp
 
 int main(int argc, char** argv) {
   int given = 0, rank = 0, ranks = 1;
@@ -47,7 +45,7 @@ int main(int argc, char** argv) {
     }
   };
   rounds(7);
-  explained_so_far(MPI_COMM_WORLD);
+  whywait::mpi::explain(MPI_COMM_WORLD);
   rounds(10);
   over = true;
   other.join();

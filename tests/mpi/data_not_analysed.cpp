@@ -1,5 +1,5 @@
 // ranks: 2
-// with: mpi_once
+// with: observer
 // environment: WHYWAIT_OUTPUT=out WHYWAIT_MEMORY=1M
 // stderr ~ ^    warning: data was registered but is not analysed; include\s+<whywait/communication\.hpp>\s+beside\s+<whywait/mpi\.hpp>\s+in\s+one\s+file
 // stderr !~ where data is|buffer was full

@@ -1,5 +1,5 @@
 // ranks: 2 4
-// with: mpi_once communication_once
+// with: observer_data
 // environment: WHYWAIT_OUTPUT=out
 // stderr ~ ^    where data is, and who needs it$
 // stderr ~ loop `sum` runs cyclic over `u`, which is block-distributed: (50|75) % of\s+accesses\s+are\s+remote; a block schedule makes it 0 %

@@ -1,5 +1,5 @@
 // ranks: 2 4
-// with: mpi_once communication_once
+// with: observer_data
 // environment: WHYWAIT_OUTPUT=out
 // stderr ~ ^    shared memory$
 // stderr ~ `slots`: false sharing in 1 piece

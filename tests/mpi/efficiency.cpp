@@ -2,7 +2,7 @@
 // half, makes the run almost so much shorter; exactly how much of it all, on a machine that does other things as well, is what
 // plain time stamps of the program say. Both notations of a question are one.
 //
-// with: mpi_once
+// with: observer
 // ranks: 2 4
 // environment: WHYWAIT_OUTPUT=out "WHYWAIT_WHATIF=block slow part x2; slow part=0.5,network=0; no such=0; slow=; network=x"
 // stdout ~ ^done$

@@ -1,7 +1,7 @@
 // ranks: 1 2 4
 // ranks of mpich: 1 2
 // timeout: 100
-// with: mpi_once comes_last.cpp
+// with: observer comes_last.cpp
 // environment: WHYWAIT_OUTPUT=often
 // json often.json
 // file often.json ~ "epochs": 26\b
@@ -12,8 +12,7 @@
 // answers must grow, and what somebody slept must be found.
 #include "parts/comes_last.hpp"
 
-#include <whywait/record.hpp>
-#include <whywait/report/model.hpp>
+#include <whywait/mpi.hpp>
 
 #include <mpi.h>
 
@@ -23,8 +22,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-whywait::report::result explained_so_far(MPI_Comm comm);  // examples/observe.cpp: whywait::mpi::explain
 
 namespace {
 
@@ -145,7 +142,7 @@ int main(int argc, char** argv) {
     } else {
       order.waits_for(round % ranks);
     }
-    const whywait::report::result so_far = explained_so_far(round % 2 == 0 ? MPI_COMM_WORLD : turned);
+    const whywait::report::result so_far = whywait::mpi::explain(round % 2 == 0 ? MPI_COMM_WORLD : turned);
     if (rank != 0) continue;
     const double wall = now() - begin;
     naps = 0;
@@ -167,7 +164,7 @@ int main(int argc, char** argv) {
   }
   MPI_Comm half;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
-  if (ranks > 1 && (explained_so_far(half).run.warnings.empty() || explained_so_far(MPI_COMM_SELF).run.warnings.empty())) {
+  if (ranks > 1 && (whywait::mpi::explain(half).run.warnings.empty() || whywait::mpi::explain(MPI_COMM_SELF).run.warnings.empty())) {
     std::printf("a communicator of some ranks was not refused\n");
     ++wrong;
   }

@@ -1,6 +1,6 @@
 // ranks: 2 4
 // timeout: 60
-// with: mpi_once
+// with: observer
 // exit nonzero
 // stdout !~ after the kill
 //

@@ -1,7 +1,7 @@
 // ranks: 2 4 8
 // timeout: 120
 // beside: nothing
-// with: mpi_once
+// with: observer
 // environment: WHYWAIT_OUTPUT=causes WHYWAIT_REPORT=none
 //
 // Programs whose causes are known exactly, because their work is sleeping: every pattern's total, the guilty

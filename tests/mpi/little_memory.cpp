@@ -1,6 +1,6 @@
 // ranks: 2
 // timeout: 60
-// with: mpi_once
+// with: observer
 // environment: WHYWAIT_OUTPUT=little WHYWAIT_MEMORY=1M
 // json little.json
 // stderr ~ WHYWAIT_MEMORY

@@ -1,5 +1,5 @@
 // ranks: 2
-// with: mpi_once
+// with: observer
 // flags: -O1 -g -fprofile-arcs
 // stderr ~ warning: blocks that the compiler counts are left out:
 // stderr ~ compile with -ftest-coverage, too

@@ -2,7 +2,7 @@
 // timeout: 240
 // environment: WHYWAIT_OUTPUT=many
 // not: mpich
-// with: mpi_once
+// with: observer
 // stderr ~ whywait · {ranks} ranks?
 // json many.json
 // file many.json ~ "ranks": {ranks}\b

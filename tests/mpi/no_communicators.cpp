@@ -1,6 +1,6 @@
 // ranks: 2
 // timeout: 100
-// with: mpi_once
+// with: observer
 // stderr ~ MPI calls seen
 //
 // A program that uses up all communicators that MPI has (MPICH: 2048 of a process; Open MPI: more than one would wait for): whywait

@@ -1,5 +1,5 @@
 // ranks: 2
-// with: mpi_once late_snapshot.cpp comes_last.cpp
+// with: observer late_snapshot.cpp comes_last.cpp
 // environment: WHYWAIT_OUTPUT=plain
 // stderr ~ late sender
 // stderr !~ side by side

@@ -1,7 +1,7 @@
 // ranks: 2 4
 // ranks of mpich: 2
 // timeout: 100
-// with: mpi_once communication_once
+// with: observer_data
 // arguments: often
 // environment: WHYWAIT_PATH=order "WHYWAIT_WHATIF=block prepare x2; balance"
 //

@@ -6,7 +6,7 @@
 //
 //   overhead [--reading MICROSECONDS] [--late] [--forgive] [--longer TIMES] [--steps N] [--exchanges N]
 //
-// with: mpi_once
+// with: observer
 // ranks: 4
 // arguments: --reading 20 --steps 8
 // environment: WHYWAIT_OUTPUT=out WHYWAIT_CLOCK=monotonic

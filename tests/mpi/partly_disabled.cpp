@@ -1,6 +1,6 @@
 // ranks: 2 4
 // timeout: 60
-// with: mpi_once
+// with: observer
 // stderr !~ whywait
 // stdout ~ rank 0 finished
 // stdout ~ rank 1 finished

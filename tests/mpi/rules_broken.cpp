@@ -1,5 +1,5 @@
 // ranks: 2 4
-// with: mpi_once comes_last.cpp
+// with: observer comes_last.cpp
 // environment: WHYWAIT_RULES=broken.rules:missing.rules:list WHYWAIT_OUTPUT=out
 // stdout ~ ^rank 0 got 15$
 // stderr ~ ^broken\.rules:2:15: whywait-R021: .*\n             when w\.duratoin > 1 ms.*\n {18}\^~+$

@@ -1,5 +1,5 @@
 // ranks: 1 2 3 4
-// with: mpi_once
+// with: observer
 // environment: WHYWAIT_OUTPUT=out
 // stderr !~ whywait-R
 // json out.json

@@ -1,5 +1,5 @@
 // ranks: 2
-// with: mpi_once comes_last.cpp
+// with: observer comes_last.cpp
 // environment: WHYWAIT_RULES=own.rules WHYWAIT_OUTPUT=out
 // stderr ~ ^whywait · 2 ranks · .* of rank time is waiting
 // stderr !~ late sender

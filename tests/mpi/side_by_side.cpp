@@ -1,5 +1,5 @@
 // ranks: 2 4
-// with: mpi_once late_snapshot.cpp comes_last.cpp
+// with: observer late_snapshot.cpp comes_last.cpp
 // environment: WHYWAIT_PATH=order WHYWAIT_OUTPUT=order
 // stderr ~ side by side, since both were last in step, the longest of these waits:
 // stderr ~ rank 1 \(waited [\d.]+ m?s\) +\| rank 0 \(came late\)

@@ -1,5 +1,5 @@
 // ranks: 2 4
-// with: mpi_once late_snapshot.cpp comes_last.cpp
+// with: observer late_snapshot.cpp comes_last.cpp
 // environment: WHYWAIT_TIMELINE=drop_newest:1M:blocks WHYWAIT_REPORT=none
 //
 // The timeline of a program whose marks are known, taken by the program itself while it runs.

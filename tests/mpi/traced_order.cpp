@@ -1,5 +1,5 @@
 // ranks: 2
-// with: mpi_once comes_last.cpp
+// with: observer comes_last.cpp
 // flags: -O0 -g -fsanitize-coverage=trace-pc
 // environment: WHYWAIT_PATH=order WHYWAIT_OUTPUT=lines
 // stderr ~ side by side, since both were last in step, the longest of these waits:

@@ -1,7 +1,7 @@
 // ranks: 1 2
 // timeout: 60
 // environment: WHYWAIT_OUTPUT=no/such/folder/report
-// with: mpi_once
+// with: observer
 // stderr ~ whywait: .*no/such/folder/report\.json.*No such file or directory
 // stderr ~ whywait · {ranks} ranks?
 // stdout ~ rank 0 finished

@@ -5,7 +5,7 @@
 //   whatif sweep|bulk|ring|agree|tasks [--steps N] [--speed F] [--imbalance X] [--noise X] [--even] [--strong R]
 //          [--operation SECONDS]
 //
-// with: mpi_once
+// with: observer
 // ranks: 3 4
 // arguments: ring --steps 12
 // environment: WHYWAIT_OUTPUT=out "WHYWAIT_WHATIF=block compute x2; balance"

@@ -80,7 +80,7 @@ class memory_pool {
   }
 
   // What is left of the chunk before is less than one block: it is lost.
-  [[gnu::cold, gnu::noinline]] void more() {
+  [[gnu::noinline]] void more() {
     const size_t size = chunk_;
     link* const chunk = static_cast<link*>(::operator new(size));
     chunk->next = chunks_;

@@ -28,7 +28,7 @@ enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, u
 }
 
 // At least 256 bytes at once: most packets hold several small values, and would be copied at each doubling.
-[[gnu::cold, gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
+[[gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
   out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
 }
 [[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
@@ -53,7 +53,7 @@ void put_all(packet& out, const List& values) {
 }
 
 /// Appends a text, with its length.
-[[gnu::cold, gnu::noinline]] inline void put_text(packet& out, std::string_view text) {
+[[gnu::noinline]] inline void put_text(packet& out, std::string_view text) {
   put(out, static_cast<std::uint32_t>(text.size()));
   base::put_bytes(out, text.data(), text.size());
 }
@@ -89,7 +89,7 @@ class packet_reader {
   }
 
   /// Reads a text that put_text wrote. Points into the packet.
-  [[gnu::cold, gnu::noinline]] std::string_view text() {
+  [[gnu::noinline]] std::string_view text() {
     const auto size = get<std::uint32_t>();
     return {reinterpret_cast<const char*>(skip(size)), size};
   }

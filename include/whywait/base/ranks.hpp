@@ -3,12 +3,12 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -16,11 +16,11 @@ namespace base {
 
 /// A list of ranks: "rank 3", "ranks 0, 2 and 5-7", "ranks 1 and 2", "rank 2 and others"; a list of more than six ranges is
 /// a count, "12 ranks". Sorts `ranks` and removes repetitions. `others`: the list was truncated.
-[[gnu::cold]] inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others = false) {
+inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others = false) {
   base::small_stable_sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   if (ranks.empty()) return "some ranks";
-  std::vector<std::string> ranges;
+  base::vector<std::string> ranges;
   for (std::size_t i = 0; i < ranks.size();) {
     std::size_t j = i;
     while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;

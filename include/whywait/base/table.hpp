@@ -2,12 +2,12 @@
 #define WHYWAIT_BASE_TABLE_HPP
 
 #include <whywait/base/utf8.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -15,7 +15,7 @@ namespace base {
 
 /// Breaks a text at spaces into lines of at most `columns`; the first line begins with `first`, the others with `rest`. A
 /// word longer than a line gets its own line and is not cut. The result ends with a line feed.
-[[gnu::cold]] inline std::string wrap(std::string_view text, std::size_t columns, std::string_view first,
+inline std::string wrap(std::string_view text, std::size_t columns, std::string_view first,
                                       std::string_view rest) {
   std::string out;
   std::string line(first);
@@ -39,14 +39,14 @@ namespace base {
 
 /// One row of a table: label, amount and remark.
 struct table_row {
-  std::vector<std::string> label;  ///< its lines; the amount is printed beside the last one
+  base::vector<std::string> label;  ///< its lines; the amount is printed beside the last one
   std::string amount;
   std::string remark;
 };
 
 /// Lays out a table: labels, right-aligned amounts, and remarks, which move to a new line where they exceed `columns`.
 /// A label of more than `widest` columns moves its amount to the next line instead of widening the label column.
-[[gnu::cold]] inline std::string table(const std::vector<table_row>& rows, std::size_t columns, std::size_t indent,
+inline std::string table(const base::vector<table_row>& rows, std::size_t columns, std::size_t indent,
                          std::size_t widest) {
   std::size_t label_width = 0;
   std::size_t amount_width = 0;

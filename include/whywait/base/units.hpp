@@ -18,7 +18,7 @@ namespace base {
 inline double seconds_of(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
 
 /// A number with a fixed count of decimals. "unknown" for NaN and infinity.
-[[gnu::cold]] inline std::string fixed(double value, int decimals) {
+inline std::string fixed(double value, int decimals) {
   if (!std::isfinite(value)) return "unknown";
   char buffer[400];  // the longest double has 309 digits before its point
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
@@ -38,7 +38,7 @@ inline int decimals_for(double size, int digits) noexcept {
 }  // namespace detail
 
 /// A plain number with three significant digits; integers below 10^15 are exact: "1930", "18.9", "0.0012", "1.23e+20".
-[[gnu::cold]] inline std::string number(double value) {
+inline std::string number(double value) {
   const double size = std::fabs(value);
   if (size < 1e15 && value == std::floor(value)) return base::fixed(value, 0);
   if (size >= 1e15 || size < 1e-4) {
@@ -59,14 +59,14 @@ struct duration_scale {
   int decimals = 0;
 
   /// "18.9 s"; a negative duration keeps its minus sign.
-  [[gnu::cold]] std::string operator()(double seconds) const {
+  std::string operator()(double seconds) const {
     if (!std::isfinite(seconds)) return "unknown";
     return fixed(seconds * per_second, decimals) + " " + unit;
   }
 };
 
 /// The scale that shows `seconds` with `digits` (2 or 3) significant digits: ns, us, ms, s, and hours above 10^4 s.
-[[gnu::cold]] inline duration_scale scale_for(double seconds, int digits = 3) noexcept {
+inline duration_scale scale_for(double seconds, int digits = 3) noexcept {
   const double size = std::fabs(seconds);
   const double ulp = digits >= 3 ? 0.9995 : 0.995;  // 999.9 us rounds to 1 ms, not to 1000 us
   duration_scale scale;
@@ -90,7 +90,7 @@ inline std::string duration(double seconds, int digits = 3) { return scale_for(s
 
 namespace detail {
 
-[[gnu::cold]] inline std::string memory(double bytes) {
+inline std::string memory(double bytes) {
   if (std::fabs(bytes) < 1024) return base::number(bytes) + (bytes == 1 ? " byte" : " bytes");
   static const char* const units[] = {" KiB", " MiB", " GiB", " TiB"};
   std::size_t unit = 0;
@@ -108,7 +108,7 @@ std::string memory(Number bytes) {
 }
 
 /// A share of 1 in percent: "31 %", "3.1 %", "0.4 %", "under 0.1 %", "0 %"; with a minus sign below 0.
-[[gnu::cold]] inline std::string percent(double share) {
+inline std::string percent(double share) {
   const double value = share * 100;
   if (value < 0) return value > -0.05 ? "0 %" : "-" + base::percent(-share);
   if (value > 0 && value < 0.05) return "under 0.1 %";
@@ -116,7 +116,7 @@ std::string memory(Number bytes) {
 }
 
 /// "12,345", from ten million on "12.3 million", then "4.57 billion".
-[[gnu::cold]] inline std::string count(std::int64_t n) {
+inline std::string count(std::int64_t n) {
   if (n > -10000000 && n < 10000000) {
     std::string out = std::to_string(n);
     for (std::size_t at = out.size(); at > 3 + (n < 0 ? 1u : 0u);) out.insert(at -= 3, 1, ',');
@@ -128,7 +128,7 @@ std::string memory(Number bytes) {
 }
 
 /// "1 visit", "1,200 visits"; irregular plurals are given.
-[[gnu::cold]] inline std::string counted(std::int64_t n, const char* one, const char* many = nullptr) {
+inline std::string counted(std::int64_t n, const char* one, const char* many = nullptr) {
   std::string text = base::count(n) + " ";
   if (n == 1) return text + one;
   return many != nullptr ? text + many : text + one + "s";

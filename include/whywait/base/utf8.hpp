@@ -20,7 +20,7 @@ struct code_point {
 };
 
 /// Decodes the code point at `at`, which must be below text.size().
-[[gnu::cold]] inline code_point code_point_at(std::string_view text, std::size_t at) noexcept {
+inline code_point code_point_at(std::string_view text, std::size_t at) noexcept {
   constexpr code_point bad{0xfffd, 1};
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const unsigned first = byte(0);
@@ -38,7 +38,7 @@ struct code_point {
 }
 
 /// Code points of a text; an editor counts columns in this unit. O(n).
-[[gnu::cold]] inline std::size_t code_points(std::string_view text) noexcept {
+inline std::size_t code_points(std::string_view text) noexcept {
   std::size_t count = 0;
   for (std::size_t at = 0; at < text.size(); ++count) at += code_point_at(text, at).bytes;
   return count;
@@ -46,7 +46,7 @@ struct code_point {
 
 /// Terminal columns of a code point: 0 for combining marks, 2 for East Asian wide characters and emoji, else 1 (the
 /// coarse blocks of Unicode's EastAsianWidth; independent of the locale).
-[[gnu::cold]] inline std::size_t columns_of(std::uint32_t c) noexcept {
+inline std::size_t columns_of(std::uint32_t c) noexcept {
   const auto in = [c](std::uint32_t low, std::uint32_t high) { return c >= low && c <= high; };
   if (in(0x300, 0x36f) || in(0x200b, 0x200f) || in(0x20d0, 0x20ff) || in(0xfe00, 0xfe0f) || in(0xfe20, 0xfe2f))
     return 0;
@@ -58,7 +58,7 @@ struct code_point {
 }
 
 /// Terminal columns of a text. O(n).
-[[gnu::cold]] inline std::size_t display_width(std::string_view text) noexcept {
+inline std::size_t display_width(std::string_view text) noexcept {
   std::size_t width = 0;
   for (std::size_t i = 0; i < text.size();) {
     const code_point c = code_point_at(text, i);
@@ -70,7 +70,7 @@ struct code_point {
 
 /// A name or a source line of the user made safe for a terminal: tabs and line breaks become blanks, other control
 /// characters (escape sequences) and bytes that are not UTF-8 become '?'.
-[[gnu::cold]] inline std::string printable(std::string_view text) {
+inline std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
@@ -84,7 +84,7 @@ struct code_point {
 }
 
 /// Cuts a text to at most `width` columns by replacing its middle: "compute_int...ary_cells". Code points stay whole.
-[[gnu::cold]] inline std::string shorten_middle(std::string_view text, std::size_t width) {
+inline std::string shorten_middle(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width <= 3) return std::string(width, '.');
   const std::size_t tail = (width - 3) / 2;
@@ -107,17 +107,17 @@ struct code_point {
 }
 
 /// Pads with spaces on the right (text columns) or on the left (numbers) to `width` columns. Never cuts.
-[[gnu::cold]] inline std::string pad_right(std::string text, std::size_t width) {
+inline std::string pad_right(std::string text, std::size_t width) {
   const std::size_t used = display_width(text);
   return used < width ? text.append(width - used, ' ') : text;
 }
-[[gnu::cold]] inline std::string pad_left(std::string text, std::size_t width) {
+inline std::string pad_left(std::string text, std::size_t width) {
   const std::size_t used = display_width(text);
   return used < width ? std::string(width - used, ' ') + text : text;
 }
 
 /// Concatenates pieces of text. One call compiles to less code than a chain of `+`, each with its own unwinding.
-[[gnu::cold]] inline std::string joined(std::initializer_list<std::string_view> pieces) {
+inline std::string joined(std::initializer_list<std::string_view> pieces) {
   std::string out;
   for (const std::string_view piece : pieces) out += piece;
   return out;

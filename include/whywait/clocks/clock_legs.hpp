@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/prefetch.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_plan.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/history.hpp>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -48,7 +48,7 @@ class clock_legs {
   /// `asked`: clock_plan::number_of each block of the rank. `leaving`: node_map::leaving of each record, or null if the
   /// plan does not ask about nodes. `spends`: room. All for this call only.
   void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
-            const base::pod_vector<std::uint32_t>& asked, const std::vector<bool>* leaving,
+            const base::pod_vector<std::uint32_t>& asked, const base::vector<bool>* leaving,
             base::pod_vector<spend>& spends) {
     const std::size_t records = here.records.size();
     legs_.reserve(records + 1);
@@ -157,7 +157,7 @@ class clock_legs {
 
   // What the marks of some steps cost. A place that comes again at once (whywait::next) is counted without a reading, so
   // that no more visits were timed than the readings would have taken.
-  [[gnu::cold]] static double marks_ns(const explain::rank_history& rank, const explain::location_history& here, std::uint64_t first,
+  static double marks_ns(const explain::rank_history& rank, const explain::location_history& here, std::uint64_t first,
                          std::uint64_t end) noexcept {
     const core::mark_overhead& each = here.mark_overheads;
     double sum_ns = 0;

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/prefetch.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_legs.hpp>
 #include <whywait/clocks/clock_plan.hpp>
 #include <whywait/clocks/clock_result.hpp>
@@ -16,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -43,7 +43,7 @@ class clock_pass {
  public:
   /// `notes`: by location; the first pass puts what it finds where the waits were.
   clock_pass(const explain::rank_history& rank, need_book& needs, meeting_book& meetings,
-             std::vector<base::pod_vector<explain::wait_note>>& notes, clock_scratch& scratch)
+             base::vector<base::pod_vector<explain::wait_note>>& notes, clock_scratch& scratch)
       : rank_(&rank), own_rank_(rank.rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch),
         replies_(*scratch.memory), classes_(*scratch.memory) {}
 
@@ -60,8 +60,8 @@ class clock_pass {
     if (plan.asks()) {
       for (std::size_t b = 1; b < asked.size(); ++b) asked[b] = plan.number_of(rank_->blocks[b]);
     }
-    const std::vector<std::vector<bool>> leaving =
-        plan.asks_nodes() ? nodes.leaving(*rank_) : std::vector<std::vector<bool>>();
+    const base::vector<base::vector<bool>> leaving =
+        plan.asks_nodes() ? nodes.leaving(*rank_) : base::vector<base::vector<bool>>();
     lanes_.clear();
     lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
@@ -249,7 +249,7 @@ class clock_pass {
 
   // Would another message have been taken instead (overhead 3.3)? Of wildcards alike the one that was posted earlier
   // takes the message that comes earlier. MPI_Waitany takes the first that comes, of those that were posted by then.
-  [[gnu::cold]] static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, std::int64_t sent_ns) {
+  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, std::int64_t sent_ns) {
     if (need.any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
       if (sent_ns > l.chosen_ns) {
@@ -305,11 +305,11 @@ class clock_pass {
   std::int32_t own_rank_;
   need_book* book_;
   meeting_book* meetings_;
-  std::vector<base::pod_vector<explain::wait_note>>* notes_;
+  base::vector<base::pod_vector<explain::wait_note>>* notes_;
   clock_scratch* scratch_;
   const clock_plan* plan_ = nullptr;
   std::size_t clocks_ = 0, open_ = 0;
-  std::vector<lane> lanes_;
+  base::vector<lane> lanes_;
   base::pod_vector<meeting_book::reply> replies_;
   base::pod_vector<class_sum> classes_;
   clock_result result_;

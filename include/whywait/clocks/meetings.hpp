@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
 #include <whywait/explain/collectives.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -29,7 +29,7 @@ class meeting_book {
 
   /// Plans one instance, sorted by rank, when all have come. Contributors are to hear to whom they matter, and
   /// waiters that a stamp will come for their record.
-  [[gnu::cold]] void plan(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) {
+  void plan(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) {
     using core::call_role;
     if (count < 2) return;
     const call_role role = core::role_of(all[0].call);
@@ -203,7 +203,7 @@ class meeting_book {
   }
 
   // `by_rank`: a scan. `consumers_only`: not everybody needs the others.
-  [[gnu::cold]] void meet(const explain::participant* all, std::size_t count, base::pod_vector<std::uint32_t>& order, bool by_rank,
+  void meet(const explain::participant* all, std::size_t count, base::pod_vector<std::uint32_t>& order, bool by_rank,
                           bool consumers_only) {
     if (order.empty()) return;
     if (!by_rank) {
@@ -242,7 +242,7 @@ class meeting_book {
 
   std::int32_t own_rank_;
   base::memory_pool* memory_;
-  std::vector<meeting> meetings_;
+  base::vector<meeting> meetings_;
   base::pod_vector<instruction> instructions_;
   std::size_t open_ = 0;
 };

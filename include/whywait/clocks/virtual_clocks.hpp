@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
 #define WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stage.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/history.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -29,7 +29,7 @@ class clock_stages final : public explain::run_clocks {
   explain::rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
 
   // One pass backwards.
-  [[gnu::cold]] void charge_delays(explain::transport_calls& transport) override {
+  void charge_delays(explain::transport_calls& transport) override {
     transport.meet();  // nobody begins before all are through with the pass before
     transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).costs().advance(post); },
                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
@@ -41,12 +41,12 @@ class clock_stages final : public explain::run_clocks {
   }
 
   // One exchange, then as many forward passes and reductions as the questions need.
-  [[gnu::cold]] void turn(explain::transport_calls& transport, std::int64_t earliest_ns) override {
+  void turn(explain::transport_calls& transport, std::int64_t earliest_ns) override {
     transport.exchange([&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().ask(to, room); },
                        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                          at(i).needs().take_wishes(source, base::packet_reader(data, size));
                        });
-    std::vector<node_map> nodes(stages_.size());
+    base::vector<node_map> nodes(stages_.size());
     for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].add(stages_[i]->rank());
     transport.reduce([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], {}); },
                      [&](std::int32_t i, const unsigned char* data, std::size_t size) {
@@ -85,7 +85,7 @@ class clock_stages final : public explain::run_clocks {
   }
 
  private:
-  [[gnu::cold]] static base::packet packed(const node_map& nodes, const base::packet& more) {
+  static base::packet packed(const node_map& nodes, const base::packet& more) {
     base::packet out;
     nodes.write(out);
     out.insert(out.end(), more.begin(), more.end());
@@ -94,17 +94,17 @@ class clock_stages final : public explain::run_clocks {
   clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
 
   const explain::options* settings_;
-  std::vector<explain::what_if> questions_;
+  base::vector<explain::what_if> questions_;
   clock_scratch scratch_;
   cost_scratch cost_;
-  std::vector<std::unique_ptr<clock_stage>> stages_;
+  base::vector<std::unique_ptr<clock_stage>> stages_;
 };
 
 }  // namespace detail
 
 /// For `options::clocks`: the virtual clocks of an explanation. Compiling them takes 0.6 times as long as the rest of the
 /// engine, so only who includes this pays for them. Cost at run time: docs/explain.md. Throws std::bad_alloc.
-[[gnu::cold]] inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories, std::size_t count,
+inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories, std::size_t count,
                                                                 const explain::options& settings,
                                                                 base::memory_pool& memory) {
   return std::unique_ptr<explain::run_clocks>(new detail::clock_stages(histories, count, settings, memory));

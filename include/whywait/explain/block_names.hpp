@@ -13,7 +13,7 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-[[gnu::cold]] inline const char* name_of(block_kind k) noexcept {
+inline const char* name_of(block_kind k) noexcept {
   static const char* const names[] = {"region", "step", "waiting", "between", "call", "startup", "other"};
   return names[k <= block_kind::other ? static_cast<unsigned>(k) : static_cast<unsigned>(block_kind::other)];
 }
@@ -40,7 +40,7 @@ class block_names {
   const base::place* place(core::stable_key key) const noexcept { return known_.find(key); }
 
   /// `step`: the block is an untimed step unless the outcome gives it another meaning.
-  [[gnu::cold, gnu::noinline]] block_description describe(core::stable_key block, bool step = false) const {
+  [[gnu::noinline]] block_description describe(core::stable_key block, bool step = false) const {
     const std::uint32_t meaning = meanings_.find(block);
     block_meaning m{block, step ? block_kind::step : block_kind::region, block, 0};
     if (meaning != base::key_map::none) m = found_.meanings[meaning];
@@ -68,7 +68,7 @@ class block_names {
   }
 
  private:
-  [[gnu::cold]] std::string marked_name(core::stable_key key) const {
+  std::string marked_name(core::stable_key key) const {
     const base::place* const p = place(key);
     if (p != nullptr && !p->name.empty()) return p->name;
     if (p != nullptr && !p->region.empty()) return std::string(base::last_of(p->region));

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_CLASS_PACKET_HPP
 
 #include <whywait/base/packet.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/class_sums.hpp>
 #include <whywait/explain/merge_scratch.hpp>
@@ -9,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -59,8 +59,8 @@ class class_reader {
     std::memcpy(&t, terms_ + i * sizeof t, sizeof t);
     return t;
   }
-  void waiters(std::vector<location_share>& into) const { shares(into, 0, head_.waiters); }
-  void causers(std::vector<location_share>& into) const { shares(into, head_.waiters, head_.causers); }
+  void waiters(base::vector<location_share>& into) const { shares(into, 0, head_.waiters); }
+  void causers(base::vector<location_share>& into) const { shares(into, head_.waiters, head_.causers); }
   const unsigned char* bytes() const noexcept { return bytes_; }
   std::size_t size() const noexcept {
     return sizeof head_ + head_.terms * sizeof(packed_term) +
@@ -68,7 +68,7 @@ class class_reader {
   }
 
  private:
-  void shares(std::vector<location_share>& into, std::size_t first, std::size_t count) const {
+  void shares(base::vector<location_share>& into, std::size_t first, std::size_t count) const {
     into.resize(count);
     if (count != 0) std::memcpy(into.data(), shares_ + first * sizeof(location_share), count * sizeof(location_share));
   }
@@ -115,7 +115,7 @@ inline void join_class(base::packet& out, const class_reader& a, const class_rea
   for (; i != a.head().terms; ++i) put(out, a.term(i));
   for (; j != b.head().terms; ++j) put(out, b.term(j));
   head.terms = static_cast<std::uint32_t>((out.size() - at - sizeof head) / sizeof(packed_term));
-  std::vector<location_share>& more = scratch.shares;
+  base::vector<location_share>& more = scratch.shares;
   a.waiters(scratch.waiters);
   b.waiters(more);
   add_shares(scratch.waiters, more);

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_CLASS_SUMS_HPP
 #define WHYWAIT_EXPLAIN_CLASS_SUMS_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/explanation.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -114,7 +114,7 @@ struct class_sums {
 constexpr std::size_t most_shares = 64;
 
 /// Adds to a bounded list of locations.
-inline void add_share(std::vector<location_share>& list, const location_share& share, std::size_t limit = most_shares) {
+inline void add_share(base::vector<location_share>& list, const location_share& share, std::size_t limit = most_shares) {
   for (location_share& known : list) {
     if (known.rank == share.rank && known.thread == share.thread) {
       known.ns += share.ns;
@@ -129,7 +129,7 @@ inline void add_share(std::vector<location_share>& list, const location_share& s
 }
 
 /// The same with many: those of ranks above all that the list had are not searched for in it.
-inline void add_shares(std::vector<location_share>& list, const std::vector<location_share>& more) {
+inline void add_shares(base::vector<location_share>& list, const base::vector<location_share>& more) {
   std::int32_t greatest = -1;
   for (const location_share& known : list) greatest = std::max(greatest, known.rank);
   std::int64_t rest_ns = 0;

@@ -2,12 +2,12 @@
 #define WHYWAIT_EXPLAIN_CLOCKS_HPP
 
 #include <whywait/base/packet.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/transport_calls.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -72,7 +72,7 @@ class rank_clocks {
   /// Before the classes are summed; borrowed. `number`: of this rank in it.
   virtual void classes(merge_book& merging, std::size_t number) = 0;
   /// On rank 0: before the classes are presented, and after that.
-  virtual void report(outcome& result, std::vector<merged_class>& merged) = 0;
+  virtual void report(outcome& result, base::vector<merged_class>& merged) = 0;
   virtual void mark_savings(outcome& result) const = 0;
 };
 

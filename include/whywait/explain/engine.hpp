@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_ENGINE_HPP
 
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/arrivals.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/collective_book.hpp>
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -232,10 +232,10 @@ class rank_engine {
   outcome present_result() {
     if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged());
     detail::fold(memory_->sums, totals_);
-    std::vector<merged_class>& all = memory_->merged;
+    base::vector<merged_class>& all = memory_->merged;
     merge_book::fold(all, merging_->merged());
     outcome result = memory_->sums;
-    std::vector<merged_class> presented;
+    base::vector<merged_class> presented;
     if (rank_->continues) {
       presented = all;
     } else {
@@ -298,8 +298,8 @@ class rank_engine {
   std::size_t number_ = 0;  ///< in `merging_`
   base::pod_vector<reply> replies_;
   base::packet reply_bytes_;
-  std::vector<base::pod_vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
-  std::vector<block_meaning> meanings_;
+  base::vector<base::pod_vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
+  base::vector<block_meaning> meanings_;
   bool meant_ = false;
   outcome totals_;
 };

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_EXPLAIN_HPP
 #define WHYWAIT_EXPLAIN_EXPLAIN_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/engine.hpp>
 #include <whywait/explain/transport_calls.hpp>
 
@@ -10,7 +11,6 @@
 #include <memory>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -20,12 +20,12 @@ namespace detail {
 
 // Whether all ranks together have far more blocks and call sites than any of them. Then one numbering for all would make
 // the profile of each as long as what all others ran.
-[[gnu::cold]] inline bool little_in_common(const rank_history* histories, std::size_t count) {
+inline bool little_in_common(const rank_history* histories, std::size_t count) {
   base::key_map all;
   std::size_t most = 0;
   for (std::size_t i = 0; i != count; ++i) {
     std::size_t mine = 0;
-    const auto take = [&](const std::vector<core::stable_key>& keys) {
+    const auto take = [&](const base::vector<core::stable_key>& keys) {
       for (const core::stable_key key : keys) {
         if (key != 0) all.intern(key, 0);
       }
@@ -38,7 +38,7 @@ namespace detail {
   return all.size() > 2 * most + 64;
 }
 
-[[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
+inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
                                           const options& settings, epoch_memory* memories) {
   forward_scratch scratch;  // first: its memory pool outlives what takes from it
   const std::unique_ptr<run_clocks> clocks =
@@ -46,7 +46,7 @@ namespace detail {
   shape_leaders none;
   merge_book merging(settings, count, count == 0 ? none : memories[0].leaders, scratch.merging);
   rank_engine::scratch first_pass;
-  std::vector<rank_engine> engines;
+  base::vector<rank_engine> engines;
   engines.reserve(count);
   if (count > 1 && !histories[0].continued) memories[0].own_blocks = little_in_common(histories, count);
   for (std::size_t i = 0; i != count; ++i) {
@@ -138,7 +138,7 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
     throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
   }
   transport_calls_of<Transport> calls(transport);
-  std::vector<epoch_memory> memories(count);
+  base::vector<epoch_memory> memories(count);
   return detail::explain_over(calls, histories, count, settings, memories.data());
 }
 
@@ -162,7 +162,7 @@ outcome explain(Transport& transport, const rank_history& history, const options
 
 /// The same for all ranks of a simulation, in the order of their numbers.
 template <class Transport>
-outcome explain(Transport& transport, const std::vector<rank_history>& histories, const options& settings = {}) {
+outcome explain(Transport& transport, const base::vector<rank_history>& histories, const options& settings = {}) {
   return explain(transport, histories.data(), histories.size(), settings);
 }
 

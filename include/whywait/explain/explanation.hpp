@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_EXPLANATION_HPP
 #define WHYWAIT_EXPLAIN_EXPLANATION_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/clock_question.hpp>
 #include <whywait/explain/picture.hpp>
@@ -8,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -115,9 +115,9 @@ struct explanation {
   std::int64_t compensated_ns = 0; ///< what wait_ns would have been without measurement overhead (options::clocks)
   quality compensated_trust = quality::exact;
   std::int64_t saving_ns = 0;      ///< the run would be shorter by this if its first block were twice as fast
-  std::vector<residual_term> residual;   ///< largest |total_ns| first
-  std::vector<location_share> waiters;   ///< most first, bounded; the rest in rank -1
-  std::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
+  base::vector<residual_term> residual;   ///< largest |total_ns| first
+  base::vector<location_share> waiters;   ///< most first, bounded; the rest in rank -1
+  base::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
 };
 
 /// Of the blocks of the critical path, and of delay costs, this many are named; the others are added up.
@@ -141,7 +141,7 @@ struct delay_cost {
 /// Where the explained waits come from, in proportion. All short_ns, long_ns and nobody_ns together are all
 /// explained waits; so are direct, indirect and what was charged to nobody at once; so are propagating and terminal.
 struct delay_costs {
-  std::vector<delay_cost> blocks;   ///< most costly first
+  base::vector<delay_cost> blocks;   ///< most costly first
   std::int64_t direct_ns = 0;       ///< because the causer computed longer
   std::int64_t indirect_ns = 0;     ///< because the causer had waited itself
   std::int64_t propagating_ns = 0;  ///< waits that made others wait later
@@ -162,8 +162,8 @@ struct compensation {
 
 /// The outcome of one analysis, complete on rank 0, elsewhere empty but for the own totals.
 struct outcome {
-  std::vector<explanation> waits;          ///< most costly first
-  std::vector<block_meaning> meanings;     ///< of the derived block keys used in `waits`
+  base::vector<explanation> waits;          ///< most costly first
+  base::vector<block_meaning> meanings;     ///< of the derived block keys used in `waits`
   std::int64_t locations = 0;
   std::int64_t records = 0;
   std::int64_t waiting_ns = 0;             ///< sum of all waits
@@ -174,10 +174,10 @@ struct outcome {
   std::int64_t total_ns = 0;               ///< from the first begin to the last end (options::clocks; so all below)
   compensation without_overhead;
   efficiencies efficiency;
-  std::vector<critical_block> critical_path;  ///< largest first
+  base::vector<critical_block> critical_path;  ///< largest first
   delay_costs costs;
-  std::vector<what_if_answer> answers;     ///< to options::questions
-  std::vector<what_if_answer> savings;     ///< the most costly blocks twice as fast, largest saving first
+  base::vector<what_if_answer> answers;     ///< to options::questions
+  base::vector<what_if_answer> savings;     ///< the most costly blocks twice as fast, largest saving first
 };
 
 }  // namespace explain

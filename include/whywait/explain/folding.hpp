@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_FOLDING_HPP
 
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/merged_class.hpp>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -29,15 +29,15 @@ struct epoch_memory {
   bool own_blocks = false;  ///< in that memory: of each rank instead, because they have little in common
   class_book classes;
   shape_leaders leaders;              ///< of all ranks, in the memory of the first: by key, then by slot
-  std::vector<merged_class> merged;   ///< on rank 0: all waits so far
+  base::vector<merged_class> merged;   ///< on rank 0: all waits so far
   outcome sums;                       ///< on rank 0: all numbers so far
-  std::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
+  base::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
 };
 
 namespace detail {
 
 template <class Entry, class Key, class Add>
-[[gnu::cold]] void add_by(std::vector<Entry>& into, const std::vector<Entry>& from, Key key, Add add) {
+void add_by(base::vector<Entry>& into, const base::vector<Entry>& from, Key key, Add add) {
   for (const Entry& e : from) {
     std::size_t at = 0;
     while (at != into.size() && key(into[at]) != key(e)) ++at;
@@ -48,7 +48,7 @@ template <class Entry, class Key, class Add>
 
 // Times add up; shares of time are means over time. The longest useful time of the whole run is not known then, only
 // that of each epoch: imbalance that changes sides counts as imbalance.
-[[gnu::cold]] inline void fold_efficiency(outcome& run, const outcome& epoch) {
+inline void fold_efficiency(outcome& run, const outcome& epoch) {
   const auto before = static_cast<double>(run.total_ns), now = static_cast<double>(epoch.total_ns);
   if (now <= 0 || epoch.efficiency.parallel <= 0) return;
   if (before <= 0) {
@@ -81,7 +81,7 @@ template <class Entry, class Key, class Add>
 // In the functions below every member of a struct is named once: who adds one to the struct and not here does not get past
 // the compiler, so that nothing vanishes in silence from a run of several epochs.
 
-[[gnu::cold]] inline void fold(compensation& run, const compensation& epoch) {
+inline void fold(compensation& run, const compensation& epoch) {
   auto& [calibrated, total_ns, waiting_ns, overhead_ns, bound_ns, error_ns, inversions] = run;
   calibrated = calibrated || epoch.calibrated;
   total_ns += epoch.total_ns;
@@ -92,7 +92,7 @@ template <class Entry, class Key, class Add>
   inversions += epoch.inversions;
 }
 
-[[gnu::cold]] inline void fold(std::vector<critical_block>& run, const std::vector<critical_block>& epoch) {
+inline void fold(base::vector<critical_block>& run, const base::vector<critical_block>& epoch) {
   add_by(run, epoch, [](const critical_block& c) { return c.block; },
          [](critical_block& all, const critical_block& more) {
            auto& [block, ns, imbalance_ns, visits] = all;
@@ -106,7 +106,7 @@ template <class Entry, class Key, class Add>
   });
 }
 
-[[gnu::cold]] inline void fold(delay_costs& run, const delay_costs& epoch) {
+inline void fold(delay_costs& run, const delay_costs& epoch) {
   auto& [blocks, direct_ns, indirect_ns, propagating_ns, terminal_ns, nobody_ns] = run;
   add_by(blocks, epoch.blocks, [](const delay_cost& c) { return c.block; },
          [](delay_cost& all, const delay_cost& more) {
@@ -127,7 +127,7 @@ template <class Entry, class Key, class Add>
 }
 
 /// Adds an epoch to all before it; `waits` and `meanings` are made anew for each result.
-[[gnu::cold]] inline void fold(outcome& run, const outcome& epoch) {
+inline void fold(outcome& run, const outcome& epoch) {
   fold_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, total_ns,
          without_overhead, efficiency, critical_path, costs, answers, savings] = run;

@@ -3,6 +3,7 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/links.hpp>
@@ -14,7 +15,6 @@
 #include <memory>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -203,7 +203,7 @@ class forward_pass {
   }
 
   /// Afterwards, once: what the virtual clocks want to know about each location.
-  [[gnu::cold]] void report(rank_clocks& clocks) {
+  void report(rank_clocks& clocks) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
       explained_location what(scratch_->merging.memory);
       what.caused.reserve(lanes_[l].services.size());
@@ -251,7 +251,7 @@ class forward_pass {
     std::size_t passed = 0;                ///< arrivals before the services that are done
     const arrival* last = nullptr;         ///< the last of those that takes over a path
     base::key_map paths;  ///< record + 1 -> place of the path that is kept
-    std::vector<kept_path> places;
+    base::vector<kept_path> places;
     base::pod_vector<std::uint32_t> free;
   };
 
@@ -380,7 +380,7 @@ class forward_pass {
   block_table* blocks_;
   forward_scratch* scratch_;
   link_book links_;
-  std::vector<lane> lanes_;
+  base::vector<lane> lanes_;
   bool promising_ = false, ready_ = false;
 };
 

@@ -126,7 +126,7 @@ class leader_search {
     }
     return same;
   }
-  [[gnu::cold]] bool before_by_name(const candidate& a, const candidate& b) const {
+  bool before_by_name(const candidate& a, const candidate& b) const {
     if (alike(a, b)) return false;
     base::packet first, second;
     write(first, a);
@@ -135,7 +135,7 @@ class leader_search {
   }
 
   // As it travels; the shape is by name.
-  [[gnu::cold]] void write(base::packet& out, const candidate& c) const {
+  void write(base::packet& out, const candidate& c) const {
     base::pod_vector<shape_entry> named;
     named.reserve(c.size);
     for (const share* s = c.shape; s != c.shape + c.size; ++s) {
@@ -149,7 +149,7 @@ class leader_search {
   }
 
   // The first of an earlier epoch that covers it; with all slots taken that of the rest.
-  [[gnu::cold]] std::uint32_t slot_among_earlier(core::stable_key key, const candidate& c) const {
+  std::uint32_t slot_among_earlier(core::stable_key key, const candidate& c) const {
     base::packet named;
     write(named, c);
     const leader_reader mine(named.data(), named.size());
@@ -210,7 +210,7 @@ class leader_search {
     const double more = scratch_->distance(c.shape, c.size) - settings_->class_distance;
     return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
   }
-  [[gnu::cold]] bool near_by_name(const leader_reader& leader, const candidate& c) const {
+  bool near_by_name(const leader_reader& leader, const candidate& c) const {
     base::packet named;
     write(named, c);
     return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;

@@ -117,7 +117,7 @@ class location_path {
   }
 
   /// At the end, for the virtual clocks: the causal path profile, where its waits went.
-  [[gnu::cold]] void report(explained_location& into) {
+  void report(explained_location& into) {
     settle();
     into.arrivals = arrivals_;
     into.startup_ns = rank_->begin_ns - earliest_ns_;

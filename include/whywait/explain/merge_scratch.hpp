@@ -4,6 +4,7 @@
 #include <whywait/base/memory_pool.hpp>
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/class_sums.hpp>
 
@@ -11,7 +12,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -36,7 +36,7 @@ struct merge_scratch {
   base::pod_vector<placed_class> placed;
   base::pod_vector<term_sums> terms;      ///< by place of the block among all
   base::pod_vector<std::uint64_t> used;   ///< by place of the block, a bit: has it a term? all 0 between two calls
-  std::vector<location_share> waiters, causers, shares;
+  base::vector<location_share> waiters, causers, shares;
   base::packet joined;
 
   /// Total variation distance from a shape to that whose parts of 1 lie in `parts`, or are of blocks that are unknown here.

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_MERGED_CLASS_HPP
 #define WHYWAIT_EXPLAIN_MERGED_CLASS_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/class_sums.hpp>
 #include <whywait/explain/explanation.hpp>
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -32,7 +32,7 @@ struct merged_class {
 
   merged_class() = default;
   /// The one that `in` stands at.
-  [[gnu::cold]] explicit merged_class(const class_reader& in)
+  explicit merged_class(const class_reader& in)
       : key(in.head().key), slot(in.head().slot), sum(in.head().sums.whole()) {
     sum.residual.reserve(in.head().terms);
     for (std::uint32_t i = 0; i != in.head().terms; ++i) {
@@ -85,9 +85,9 @@ struct merged_class {
   }
 
   // Both by name. Mostly all blocks are known already; only the others have to be put in.
-  void add_residual(const std::vector<residual_term>& from) {
+  void add_residual(const base::vector<residual_term>& from) {
     const auto name = [](const residual_term& t) { return std::tie(t.block, t.within); };
-    std::vector<residual_term>& list = sum.residual;
+    base::vector<residual_term>& list = sum.residual;
     std::size_t at = 0, fresh = 0;
     for (const residual_term& t : from) {
       while (at != list.size() && name(list[at]) < name(t)) ++at;

@@ -4,6 +4,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/prefetch.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/leader_search.hpp>
@@ -18,7 +19,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -129,7 +129,7 @@ class merge_book {
     explain::join_classes(mine.sums, data, size, *scratch_);
   }
   /// On rank 0: all classes, by key and slot.
-  [[gnu::cold]] std::vector<merged_class>& merged() {
+  base::vector<merged_class>& merged() {
     part& mine = parts_[0];
     if (!mine.summed) sum(0, mine.sums);
     for (class_reader in(mine.sums.data(), mine.sums.size()); !in.done(); in.next()) merged_.emplace_back(in);
@@ -138,7 +138,7 @@ class merge_book {
   }
 
   /// The classes of an epoch, which are used up, to those of all before it; both by key and slot.
-  [[gnu::cold]] static void fold(std::vector<merged_class>& all, std::vector<merged_class>& epoch) {
+  static void fold(base::vector<merged_class>& all, base::vector<merged_class>& epoch) {
     if (all.empty()) return all.swap(epoch);
     const std::size_t known = all.size();
     std::size_t at = 0;
@@ -259,7 +259,7 @@ class merge_book {
   base::packet found_;                         ///< the leaders of all rounds
   base::pod_vector<std::size_t> ends_;  ///< of each round in found_
   name_order names_;
-  std::vector<merged_class> merged_;
+  base::vector<merged_class> merged_;
 };
 
 }  // namespace explain

@@ -23,7 +23,7 @@ namespace explain {
 class message_orders {
  public:
   /// The records of the next part, those that were carried over among them.
-  [[gnu::cold]] void take(const explain::rank_history& rank) {
+  void take(const explain::rank_history& rank) {
     // What a request or a probed message awaits is among the records again; what is not was given up.
     known_.erase(std::remove_if(known_.begin(), known_.end(), [](const message& m) { return m.over; }), known_.end());
     for (message& m : known_) m.over = !m.probed;

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_MESSAGES_HPP
 
 #include <whywait/base/packet.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/postings.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -138,7 +138,7 @@ class message_book {
   }
 
   /// The sender's side, if another epoch follows: from which of its messages on a channel has not been received.
-  [[gnu::cold]] void take_unmet(std::int32_t destination, base::packet_reader& in) {
+  void take_unmet(std::int32_t destination, base::packet_reader& in) {
     const auto tag = in.get<std::int32_t>();
     const auto id = in.get<core::stable_key>();
     const auto k = in.get<std::uint32_t>();
@@ -148,8 +148,8 @@ class message_book {
 
   /// After the exchange, if another epoch follows: the postings that it has to know of. What a call completed here,
   /// but nobody sent, stays unmatched.
-  [[gnu::cold]] std::vector<carried_posting> carried() {
-    std::vector<carried_posting> all;
+  base::vector<carried_posting> carried() {
+    base::vector<carried_posting> all;
     const auto carry = [&](record_place p, bool met) {
       if (!met || !is_over(p)) all.push_back({p.record, p.location, met});
     };
@@ -217,7 +217,7 @@ class message_book {
   }
 
   // What was matched in an earlier epoch and completed in this one: nobody waits for it any more.
-  [[gnu::cold]] void recall() {
+  void recall() {
     for (const record_place& p : posted_.met) {
       const core::sync_record& r = posted_.record(p);
       const record_place over = posted_.completion_of(p, r);

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_PRESENTATION_HPP
 
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/merged_class.hpp>
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -19,9 +19,9 @@ namespace explain {
 /// wait, and those below 1 % of it; what is dropped goes into unexplained_ns, so that the sum stays exact.
 /// Untimed steps stay if their counts differ by more than 1 %: 16 different pairs of counts, and of steps with the same
 /// pair (lines that run together) 16 each. O(t log t).
-[[gnu::cold]] inline void cut_residual(explanation& e, const options& settings) {
+inline void cut_residual(explanation& e, const options& settings) {
   const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
-  std::vector<residual_term> timed, steps;
+  base::vector<residual_term> timed, steps;
   for (const residual_term& t : e.residual) {
     if (t.within != 0) {
       const std::int64_t more = std::abs(t.causer_visits - t.waiter_visits);
@@ -67,7 +67,7 @@ namespace explain {
 }
 
 /// Most first, at most `limit`; the rest under rank -1.
-[[gnu::cold]] inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
+inline void bound_shares(base::vector<location_share>& list, std::size_t limit) {
   base::small_stable_sort(list, [](const location_share& a, const location_share& b) {
     if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
     return a.ns != b.ns ? a.ns > b.ns : std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
@@ -82,8 +82,8 @@ namespace explain {
 
 /// From the merged classes to what is reported, most costly first. Waits without a shape join the largest
 /// class of their key.
-[[gnu::cold]] inline std::vector<explanation> present(std::vector<merged_class>& merged, const options& settings) {
-  std::vector<explanation> result;
+inline base::vector<explanation> present(base::vector<merged_class>& merged, const options& settings) {
+  base::vector<explanation> result;
   const std::uint32_t shapeless = settings.classes_per_key + 1;
   for (std::size_t i = 0; i != merged.size();) {
     std::size_t j = i, largest = i;

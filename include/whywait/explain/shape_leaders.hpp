@@ -136,7 +136,7 @@ class shape_leaders {
     return n;
   }
   /// Others out of a packet, behind those of the same key that are here. Both by key.
-  [[gnu::cold]] void join(leader_reader more) {
+  void join(leader_reader more) {
     shape_leaders both;
     for (std::size_t i = 0; i != size() || !more.done();) {
       if (more.done() || (i != size() && heads_[i].key <= more.head().key)) {

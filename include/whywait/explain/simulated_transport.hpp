@@ -4,6 +4,7 @@
 #include <whywait/base/memory_pool.hpp>
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +12,6 @@
 #include <deque>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -81,7 +81,7 @@ class simulated_transport {
     queue turns;                                                   // blocks
     base::pod_vector<place> places(count);
     base::memory_pool memory;
-    std::vector<letter> letters;  // delivered when it is their receiver's turn: only then is its memory near
+    base::vector<letter> letters;  // delivered when it is their receiver's turn: only then is its memory near
     base::pod_vector<std::uint32_t> unused;
     const auto next_rank = [&places](std::uint32_t at) -> std::uint32_t& { return places[at].next; };
     const auto next_block = [&ready](std::uint32_t at) -> std::uint32_t& { return ready[at].next; };

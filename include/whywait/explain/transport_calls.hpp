@@ -72,7 +72,7 @@ class transport_calls_of final : public transport_calls {
  public:
   explicit transport_calls_of(Transport& transport) : transport_(&transport) {}
 
-  [[gnu::cold]] std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override {
+  std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override {
     return transport_->minimum(value);
   }
   void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) override {
@@ -86,8 +86,8 @@ class transport_calls_of final : public transport_calls {
                int steps) override {
     forward_near(*transport_, advance, receive, prefetch, steps);
   }
-  [[gnu::cold]] void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
-  [[gnu::cold]] void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
+  void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
+  void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
 
  private:
   // Only a transport that hosts many ranks knows which of them is next.

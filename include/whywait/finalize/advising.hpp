@@ -5,6 +5,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/finalize/mpi_transport.hpp>
@@ -20,7 +21,6 @@
 #include <exception>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -30,7 +30,7 @@ namespace finalize {
 
 /// What the ranks give to rules, on rank 0: up a tree, those of one call site added up on the way. Bounded: 64 MiB of own
 /// events in all (at least 1 KiB a rank; none without `with_events`), the 256 most costly call sites. Collective over the transport's ranks.
-[[gnu::cold]] inline rules::contribution gather_contributions(finalize::mpi_transport& transport,
+inline rules::contribution gather_contributions(finalize::mpi_transport& transport,
                                                               const explain::rank_history& own,
                                                               std::int64_t clock_error_ns, bool with_events = true) {
   constexpr std::size_t most_event_bytes = std::size_t(64) << 20, least_event_bytes = 1024, most_sites = 256;
@@ -54,7 +54,7 @@ namespace finalize {
 }
 
 /// Adds what an epoch has to what earlier ones had.
-[[gnu::cold]] inline void fold_uses(base::pod_vector<rules::site_use>& so_far, base::pod_vector<rules::site_use>& epoch) {
+inline void fold_uses(base::pod_vector<rules::site_use>& so_far, base::pod_vector<rules::site_use>& epoch) {
   constexpr std::size_t most_sites = 256;
   base::pod_vector<std::int64_t> ranks;  // of both, the more, not the sum
   for (std::size_t i = 0, j = 0; i < so_far.size() || j < epoch.size();) {
@@ -71,15 +71,15 @@ namespace finalize {
 }
 
 /// The call sites that rules want to name.
-[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const rules::contribution& all) {
-  std::vector<core::stable_key> keys;
+inline base::vector<core::stable_key> keys_of(const rules::contribution& all) {
+  base::vector<core::stable_key> keys;
   for (const rules::site_use& use : all.uses) keys.push_back(use.site);
   return keys;
 }
 
 namespace detail {
 
-[[gnu::cold]] inline void print_lines(const std::string& text) {
+inline void print_lines(const std::string& text) {
   std::fprintf(stderr, "%s%s", text.c_str(), text.empty() || text.back() == '\n' ? "" : "\n");
 }
 
@@ -87,7 +87,7 @@ namespace detail {
 
 /// What the rules say about a run: the built-in ones, those of the program and of the files that `wanted` (WHYWAIT_RULES)
 /// names. Mistakes in rules are printed, with `facts.warnings` saying so; they change nothing else. For rank 0.
-[[gnu::cold]] inline rules::evaluation advise(const char* wanted, const explain::outcome& found,
+inline rules::evaluation advise(const char* wanted, const explain::outcome& found,
                                               const base::names& names, rules::contribution&& all,
                                               report::run_facts& facts) {
   try {
@@ -101,7 +101,7 @@ namespace detail {
           rules::add_uses(store, all.uses, names, made);
           for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
         });
-    const std::vector<rules::diagnostic>& mistakes = known.log.list();
+    const base::vector<rules::diagnostic>& mistakes = known.log.list();
     for (const rules::diagnostic& mistake : mistakes) detail::print_lines(mistake.text());
     for (const std::string& message : said.messages) detail::print_lines(message);
     const std::size_t wrong = mistakes.size() + said.messages.size();

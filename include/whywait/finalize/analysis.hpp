@@ -2,6 +2,7 @@
 #define WHYWAIT_FINALIZE_ANALYSIS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/explain/outcome_keys.hpp>
 #include <whywait/finalize/advising.hpp>
@@ -24,7 +25,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -34,7 +34,7 @@ namespace finalize {
 
 /// What is said of the run so far: records -> explanation -> names -> rules -> report, the whole way of the data.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
-[[gnu::cold]] inline report::result analyse(mpi::state& process, epoch& now) {
+inline report::result analyse(mpi::state& process, epoch& now) {
   report::run_facts facts = gather_facts(process, now.records(), now.so_far().run, now.team());
   const data_so_far& data = now.so_far().data;
   if (data.not_analysed) facts.warnings.push_back(data_not_analysed);
@@ -42,7 +42,7 @@ namespace finalize {
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
   const base::pod_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
-  std::vector<core::stable_key> keys = keys_of(contributions);
+  base::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation said;
@@ -59,7 +59,7 @@ namespace finalize {
 
 /// What can be said although the analysis failed: the facts of the run, and what its earlier epochs explained. Complete on
 /// rank 0. Collective over `all`.
-[[gnu::cold]] inline report::result what_is_known(mpi::state& process, const finalize::team& all) {
+inline report::result what_is_known(mpi::state& process, const finalize::team& all) {
   explained_so_far& so_far = so_far_of(process);
   core::shared_clock clock;
   clock.origin = process.begin_ticks;
@@ -82,7 +82,7 @@ namespace finalize {
 }
 
 /// Hook of MPI_Finalize: explains, and prints and writes what the settings of rank 0 ask for.
-[[gnu::cold]] inline void at_finalize(mpi::state& process) {
+inline void at_finalize(mpi::state& process) {
   const core::settings& wanted = process.registry->config;
   const bool writes = wanted.report || wanted.output != nullptr;
   bool needed = false, known = false;

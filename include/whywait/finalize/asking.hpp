@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/finalize/process_names.hpp>
@@ -18,7 +19,6 @@
 #include <exception>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -30,15 +30,15 @@ namespace finalize {
 /// clocks of the explanation, which see the whole run on all ranks; it is they who answer, so that a question and the
 /// savings that the report prints by itself are one number. The others imagine another program: the log answers them.
 struct asked_questions {
-  std::vector<whatif::question> all;
-  std::vector<explain::what_if> clocks;  ///< for explain::options::questions; in each epoch the same ones
+  base::vector<whatif::question> all;
+  base::vector<explain::what_if> clocks;  ///< for explain::options::questions; in each epoch the same ones
   base::pod_vector<std::size_t> clock_of;  ///< of each of those: index in `all`
   base::pod_vector<bool> known;  ///< of each of those: whether it meant anything in any epoch
   bool read = false;
 
   /// What the clocks said, for `whatif::ask`.
-  [[gnu::cold]] std::vector<whatif::outside_answer> answers_in(const explain::outcome& found) const {
-    std::vector<whatif::outside_answer> out;
+  base::vector<whatif::outside_answer> answers_in(const explain::outcome& found) const {
+    base::vector<whatif::outside_answer> out;
     for (std::size_t i = 0; i != std::min(clock_of.size(), found.answers.size()); ++i)
       if (known[i]) out.push_back({clock_of[i], "clocks", static_cast<double>(found.total_ns) * 1e-9,
                      static_cast<double>(found.answers[i].total_ns) * 1e-9});
@@ -49,7 +49,7 @@ struct asked_questions {
 namespace detail {
 
 /// The questions that can be read, in their own notation; about the others one line each. On rank 0.
-[[gnu::cold]] inline std::string readable_questions(const char* text) {
+inline std::string readable_questions(const char* text) {
   std::string all, one;
   for (const char* at = text; at != nullptr; ++at) {
     if (*at != ';' && *at != '\0') {
@@ -79,7 +79,7 @@ struct meant_block {
 };
 
 /// What the blocks that any rank knows by the names in `asked` are called on all of them, sorted. Collective.
-[[gnu::cold]] inline base::pod_vector<meant_block> find_blocks(const std::vector<whatif::question>& asked,
+inline base::pod_vector<meant_block> find_blocks(const base::vector<whatif::question>& asked,
                                                                  const process_names& own, const finalize::team& all) {
   base::pod_vector<meant_block> mine;
   for (std::size_t q = 0; q != asked.size(); ++q)
@@ -104,7 +104,7 @@ struct meant_block {
 
 /// Reads the questions of rank 0 the first time, each that cannot be read gets one line; and looks, each time, which
 /// blocks of an epoch they mean. Costs one agreement if there are none. Collective.
-[[gnu::cold]] inline void ask_again(asked_questions& asked, const mpi::state& process, const process_names& own,
+inline void ask_again(asked_questions& asked, const mpi::state& process, const process_names& own,
                                     const finalize::team& all) {
   if (!asked.read) {
     std::string text;

@@ -2,6 +2,7 @@
 #define WHYWAIT_FINALIZE_DATA_ANALYSIS_HPP
 
 #include <whywait/base/places.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/data/marks/data_state.hpp>
@@ -13,7 +14,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -24,7 +24,7 @@ namespace finalize {
 class process_names;
 
 /// Names for keys, on rank 0; collective (gather_names).
-using name_gatherer = base::names (*)(std::vector<core::stable_key> keys, const process_names& own, const finalize::team& all);
+using name_gatherer = base::names (*)(base::vector<core::stable_key> keys, const process_names& own, const finalize::team& all);
 
 /// The analysis of registered data, of which <whywait/mpi.hpp> knows no more than this: it takes a compiler as long as half of
 /// the rest, and few programs register data. <whywait/communication.hpp> brings it. It lives as long as the run and goes on
@@ -44,7 +44,7 @@ class data_analysis {
   virtual void fold(bool lossy) = 0;
   /// What the report says of data of the run so far, on rank 0; null elsewhere. Collective. What limits it goes to `warnings`.
   virtual std::shared_ptr<const report::section> result(name_gatherer names, const process_names& history,
-                                                        std::vector<std::string>& warnings) = 0;
+                                                        base::vector<std::string>& warnings) = 0;
 };
 
 using data_analysis_maker = std::unique_ptr<data_analysis> (*)(mpi::state& process);
@@ -61,7 +61,7 @@ struct data_so_far {
 };
 
 /// Makes the analysis if some rank has registered an array by now, at the end of the epoch in which one did. Collective.
-[[gnu::cold]] inline void look_for_data(mpi::state& process, const finalize::team& all, data_so_far& data) {
+inline void look_for_data(mpi::state& process, const finalize::team& all, data_so_far& data) {
   if (data.analysis != nullptr || data.not_analysed) return;  // alike on all ranks
   const bool registered = data::state_of(*process.registry) != nullptr;
   int facts[] = {registered ? 1 : 0, detail::maker_of_data_analysis == nullptr ? 1 : 0};

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
 #include <whywait/coverage/names/code_blocks.hpp>
 #include <whywait/explain/explain.hpp>
@@ -28,7 +29,6 @@
 #include <new>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -41,7 +41,7 @@ namespace finalize {
 struct explained_so_far {
   explain::epoch_memory memory;
   base::pod_vector<rules::site_use> uses;    ///< on rank 0
-  std::vector<kept_picture> pictures;   ///< on rank 0
+  base::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: of all epochs that came to their end
   data_so_far data;
   asked_questions asked;
@@ -56,7 +56,7 @@ struct explained_so_far {
   std::uint32_t posted = 0;             ///< last ordinal
 };
 
-[[gnu::cold]] inline explained_so_far& so_far_of(mpi::state& process) {
+inline explained_so_far& so_far_of(mpi::state& process) {
   if (process.so_far == nullptr) process.so_far = new explained_so_far();
   return *static_cast<explained_so_far*>(process.so_far);
 }
@@ -65,7 +65,7 @@ struct explained_so_far {
 /// of the run. Collective over the process's tool communicator.
 class epoch {
  public:
-  [[gnu::cold]] epoch(mpi::state& process, const mpi::meeting_point* end)
+  epoch(mpi::state& process, const mpi::meeting_point* end)
       : process_(process), so_far_(so_far_of(process)), team_(process.tool_comm), transport_(team_) {
     team_.agree();  // what compares clocks is MPI alone
     all_ = collect(process, finish_clock(process));
@@ -93,7 +93,7 @@ class epoch {
   explained_so_far& so_far() noexcept { return so_far_; }
 
   /// Explains, and adds it to all before. On rank 0 the result is that of the run so far.
-  [[gnu::cold]] explain::outcome explain() {
+  explain::outcome explain() {
     explain::outcome found =
         explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
     gather_pictures(found, all_.history, process_.registry->config.path_order, team_);
@@ -103,7 +103,7 @@ class epoch {
     return found;
   }
   /// What rules read beside it.
-  [[gnu::cold]] rules::contribution contribute(bool with_events) {
+  rules::contribution contribute(bool with_events) {
     rules::contribution all =
         gather_contributions(transport_, all_.history, settings_.clock_error_ns, with_events);
     if (process_.rank == 0) fold_uses(so_far_.uses, all.uses);
@@ -117,7 +117,7 @@ class epoch {
   }
 
   /// The memory of the records is free again, but for what is under way. The program goes on when this returns.
-  [[gnu::cold]] void finish(mpi::thread_state& thread, const mpi::meeting_point& end) {
+  void finish(mpi::thread_state& thread, const mpi::meeting_point& end) {
     for (core::location_base* l = process_.registry->locations; l != nullptr; l = l->next) {
       const auto& location = *static_cast<record::location*>(l);
       auto* const of = static_cast<mpi::thread_state*>(__atomic_load_n(&location.extension[0], __ATOMIC_ACQUIRE));
@@ -262,7 +262,7 @@ class epoch {
 };
 
 /// Wildcards that MPI has matched but the program has not asked for yet: the order of messages depends on them.
-[[gnu::cold]] inline void resolve_wildcards(mpi::state& process) {
+inline void resolve_wildcards(mpi::state& process) {
   if (process.open_wildcards == 0) return;
   process.requests.each([&](mpi::pending& p) {
     if (p.record == nullptr || !p.wildcard || p.record->has(core::sync_flag::complete)) return;
@@ -282,7 +282,7 @@ class epoch {
 }
 
 /// Hook: in an operation at which all processes met, explains what was before.
-[[gnu::cold]] inline bool at_epoch(mpi::state& process, mpi::thread_state& thread,
+inline bool at_epoch(mpi::state& process, mpi::thread_state& thread,
                                    const mpi::meeting_point& end) {
   resolve_wildcards(process);
   together(process, "the analysis failed, later waits are not explained: ", [&](const finalize::team&) {

@@ -117,7 +117,7 @@ class mpi_transport {
   };
 
   // Compiled once for all exchanges.
-  [[gnu::cold]] void run_exchange(const void* both, void (*produce)(const void*, outbox&, std::size_t),
+  void run_exchange(const void* both, void (*produce)(const void*, outbox&, std::size_t),
                                   void (*consume)(const void*, std::int32_t, const unsigned char*, std::size_t)) const {
     const auto n = static_cast<std::size_t>(ranks_);
     const std::size_t room = std::max(static_cast<std::size_t>(team::round_bytes) / n, std::size_t{2048});
@@ -245,7 +245,7 @@ class mpi_transport {
   }
 
   // After a failure: no memory of ours may be needed.
-  [[gnu::cold]] void tell_all() noexcept {
+  void tell_all() noexcept {
     for (int to = 0; to < ranks_; ++to) {
       if (to == team_.rank()) continue;
       MPI_Request request = MPI_REQUEST_NULL;
@@ -254,7 +254,7 @@ class mpi_transport {
       ++sent_[static_cast<std::size_t>(to)];
     }
   }
-  [[gnu::cold]] void drop_all() noexcept {
+  void drop_all() noexcept {
     PMPI_Alltoall(sent_.data(), 1, MPI_UINT64_T, coming_.data(), 1, MPI_UINT64_T, comm_);
     for (int from = 0; from < ranks_; ++from)
       for (auto i = static_cast<std::size_t>(from); received_[i] < coming_[i]; ++received_[i]) {

@@ -4,6 +4,7 @@
 #include <whywait/base/packet.hpp>
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/team.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -25,7 +25,7 @@ namespace finalize {
 /// Names for keys, on rank 0. Each key is looked up by the lowest rank that knows it, in its own process (address
 /// space randomisation and different executables make that the only place). Collective; `keys`
 /// matter on rank 0.
-[[gnu::cold]] inline base::names gather_names(std::vector<core::stable_key> keys, const process_names& own,
+inline base::names gather_names(base::vector<core::stable_key> keys, const process_names& own,
                                                 const finalize::team& all) {
   all.share(keys);
 
@@ -33,7 +33,7 @@ namespace finalize {
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (own.knows(keys[i])) owner[i] = all.rank();
   all.all_reduce(owner.data(), static_cast<int>(owner.size()), MPI_INT, MPI_MIN);
-  std::vector<core::stable_key> mine;
+  base::vector<core::stable_key> mine;
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (owner[i] == all.rank()) mine.push_back(keys[i]);
   base::names names = own.names_of(mine);

@@ -17,7 +17,7 @@ namespace finalize {
 /// the same on all ranks. Made and freed collectively (about 0.1 ms on one machine).
 class node_team {
  public:
-  [[gnu::cold]] explicit node_team(const team& all) {
+  explicit node_team(const team& all) {
     all.agree();
     if (PMPI_Comm_split_type(all.comm(), MPI_COMM_TYPE_SHARED, all.rank(), MPI_INFO_NULL, &comm_) != MPI_SUCCESS)
       comm_ = MPI_COMM_NULL;
@@ -35,7 +35,7 @@ class node_team {
   const team& operator*() const noexcept { return *here_; }
 
  private:
-  [[gnu::cold]] void release() noexcept {
+  void release() noexcept {
     if (comm_ != MPI_COMM_NULL) PMPI_Comm_free(&comm_);
   }
 
@@ -45,7 +45,7 @@ class node_team {
 
 /// The machine that this rank runs on: the lowest rank of `all` that is there, too, so that it is numbered alike on all
 /// ranks. -1 on all of them if MPI cannot tell one of them. Collective over `all`.
-[[gnu::cold]] inline std::int32_t node_of(const team& all) {
+inline std::int32_t node_of(const team& all) {
   const node_team here(all);
   std::int32_t lowest = here ? all.rank() : -1;
   if (here) here->broadcast(&lowest, sizeof lowest);  // of the first there

@@ -2,6 +2,7 @@
 #define WHYWAIT_FINALIZE_OWN_COSTS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/overhead.hpp>
 #include <whywait/mpi/self_timing.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -22,14 +22,14 @@ namespace detail {
 // A reading takes time before and after the instant that it names; half of it is taken to be on either side. Of the
 // time between two of them the halves at the ends belong to it, but where one of the two is there only because the call
 // times itself.
-[[gnu::cold]] inline core::call_overhead cost_of(double before, double inside, double after, double reading, double error,
+inline core::call_overhead cost_of(double before, double inside, double after, double reading, double error,
                                                  double ns_per_tick) {
   const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
   return {ns(before - reading / 2), ns(inside - reading / 2), ns(reading / 2), ns(after - reading / 2), ns(error)};
 }
 
 // The kind of call whose way through the wrappers is most alike, among those that calibrate() tries.
-[[gnu::cold]] inline core::mpi_call like(core::mpi_call call) noexcept {
+inline core::mpi_call like(core::mpi_call call) noexcept {
   switch (core::role_of(call)) {
     case core::call_role::send: return core::mpi_call::Send;
     case core::call_role::receive:
@@ -47,7 +47,7 @@ namespace detail {
 }
 
 // The one with as many below it as above it, found by halving what it may be.
-[[gnu::cold]] inline std::uint32_t middle_of(const base::pod_vector<std::uint32_t>& values) noexcept {
+inline std::uint32_t middle_of(const base::pod_vector<std::uint32_t>& values) noexcept {
   std::uint32_t least = 0, most = ~std::uint32_t(0);
   while (least < most) {
     const std::uint32_t tried = least + (most - least) / 2;
@@ -66,7 +66,7 @@ constexpr std::uint32_t enough_timings = 4;
 
 /// What calls of one kind cost lately: the mean of its timings, those left out that took over three times as long as
 /// the middle one, for the thread was interrupted there; the error is half of the range of the middle half.
-[[gnu::cold]] inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, double ns_per_tick) {
+inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, double ns_per_tick) {
   mpi::own_ticks sorted[mpi::self_timing::kept];
   const std::uint32_t count = timed.size();
   if (count == 0) return {};
@@ -92,7 +92,7 @@ constexpr std::uint32_t enough_timings = 4;
 
 /// By how many ticks one reading of the clock takes longer lately than when it was calibrated. 0 unless that is at least
 /// twice or at most half as long: a reading among other things is a bit dearer than many in a row, which is no change.
-[[gnu::cold]] inline double slower_reading(const mpi::self_timing& timed, const mpi::calibration& quiet) {
+inline double slower_reading(const mpi::self_timing& timed, const mpi::calibration& quiet) {
   base::pod_vector<std::uint32_t> lately;
   std::uint32_t then = ~std::uint32_t(0);
   for (std::size_t c = 1; c < static_cast<std::size_t>(core::mpi_call::count_); ++c) {
@@ -107,9 +107,9 @@ constexpr std::uint32_t enough_timings = 4;
 
 /// What the calls of one thread cost, by core::mpi_call: its own timings where there are enough, else the calibration, with
 /// readings that take what they take lately.
-[[gnu::cold]] inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
+inline base::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
                                                                  double ns_per_tick) {
-  std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
+  base::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
   const double slower = slower_reading(timed, quiet);
   for (std::size_t c = 1; c < costs.size(); ++c) {
     const auto call = static_cast<core::mpi_call>(c);
@@ -127,7 +127,7 @@ constexpr std::uint32_t enough_timings = 4;
 }
 
 /// What the marks of one thread cost: the calibration, with readings (two a region) that take what they take lately.
-[[gnu::cold]] inline core::mark_overhead mark_costs(const mpi::self_timing& timed, const mpi::calibration& quiet, double ns_per_tick) {
+inline core::mark_overhead mark_costs(const mpi::self_timing& timed, const mpi::calibration& quiet, double ns_per_tick) {
   const double slower = slower_reading(timed, quiet);
   const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
   return {ns(quiet.region_ticks + 2 * slower), ns(quiet.step_ticks), quiet.mark_spread, ns(quiet.reading_ticks + slower)};

@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/code_source.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/site.hpp>
@@ -17,7 +18,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -31,7 +31,7 @@ class process_names {
  public:
   /// Fills the keys of `all.history` in. `sources`: code that the compiler counted or times, or null; `code`: its blocks,
   /// or null; `modules`: those of the process if it is not this one, or null. All must outlive this object, `all` too.
-  [[gnu::cold]] process_names(process_records& all, const core::site_table& sites, const core::code_source* sources = nullptr,
+  process_names(process_records& all, const core::site_table& sites, const core::code_source* sources = nullptr,
                               const coverage::code_blocks* code = nullptr, const report::module_list* modules = nullptr)
       : sites_(sites), code_(code), modules_(modules) {
     functions_.resize(sites_.size());
@@ -45,7 +45,7 @@ class process_names {
   }
 
   /// Places of those of `keys` that this process knows. Reads debug information: milliseconds.
-  [[gnu::cold]] base::names names_of(const std::vector<core::stable_key>& keys) const {
+  base::names names_of(const base::vector<core::stable_key>& keys) const {
     base::names found;
     report::symboliser symbols("libdw.so.1", modules_);
     for (core::stable_key key : keys) {
@@ -58,8 +58,8 @@ class process_names {
     return found;
   }
   /// The regions and steps that have this name. Reads debug information if the compiler made functions regions.
-  [[gnu::cold]] std::vector<core::stable_key> blocks_called(const std::string& name) const {
-    std::vector<core::stable_key> found;
+  base::vector<core::stable_key> blocks_called(const std::string& name) const {
+    base::vector<core::stable_key> found;
     report::symboliser symbols("libdw.so.1", modules_);
     for (std::uint32_t number = 1; number < sites_.size(); ++number)
       if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
@@ -75,12 +75,12 @@ class process_names {
     std::uint32_t number;                   // of the call site, or of the block
   };
 
-  [[gnu::cold]] void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key stays
+  void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key stays
     const auto fresh = static_cast<std::uint32_t>(meanings_.size());
     if (known_.intern(key, fresh) == fresh) meanings_.push_back(m);
   }
 
-  [[gnu::cold]] void add_blocks(core::rank_history& history) {
+  void add_blocks(core::rank_history& history) {
     history.blocks.resize(sites_.size());
     for (std::uint32_t number = 1; number < sites_.size(); ++number) {
       history.blocks[number] = sites_[number].key;
@@ -88,7 +88,7 @@ class process_names {
     }
   }
 
-  [[gnu::cold]] void add_calls(core::location_history& location, const mpi::call_site_table* sites) {
+  void add_calls(core::location_history& location, const mpi::call_site_table* sites) {
     if (sites == nullptr) {  // a thread that never called MPI synchronised with no other
       core::location_history none;
       none.thread = location.thread;
@@ -103,7 +103,7 @@ class process_names {
   }
 
   // Made of module and offset, of the call, and of the regions around it: the same on every rank.
-  [[gnu::cold]] core::stable_key key_of_call(const mpi::call_site_table& calls, std::uint32_t number) const {
+  core::stable_key key_of_call(const mpi::call_site_table& calls, std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
     const report::module_offset code =
         modules_ != nullptr ? modules_->offset_of(site.address) : report::module_offset_of(site.address);
@@ -114,7 +114,7 @@ class process_names {
     return key;
   }
 
-  [[gnu::cold]] base::place place_of_call(report::symboliser& symbols, const mpi::call_site_table& calls,
+  base::place place_of_call(report::symboliser& symbols, const mpi::call_site_table& calls,
                               std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
     std::string region;
@@ -126,13 +126,13 @@ class process_names {
   }
 
   // A function that the compiler made a region of is known by its address until somebody reads its name.
-  [[gnu::cold]] std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
+  std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
     if (number >= functions_.size() || functions_[number] == 0) return sites_[number].name;
     const report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
     return code.function.empty() ? std::string(sites_[number].name) : base::short_name(code.function);
   }
 
-  [[gnu::cold]] base::place place_of_block(report::symboliser& symbols, std::uint32_t number) const {
+  base::place place_of_block(report::symboliser& symbols, std::uint32_t number) const {
     const core::site_info& site = sites_[number];
     base::place p;
     p.name = site.name;

@@ -25,7 +25,7 @@ namespace finalize {
 
 namespace detail {
 
-[[gnu::cold]] inline std::string library_version() {
+inline std::string library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   PMPI_Get_library_version(text, &length);
@@ -37,7 +37,7 @@ namespace detail {
 }
 
 // The first mismatched pair of the lowest rank that has one, as a sentence.
-[[gnu::cold]] inline std::string first_mismatch(const mpi::state& process, const finalize::team& all) {
+inline std::string first_mismatch(const mpi::state& process, const finalize::team& all) {
   char text[300] = "";
   for (const core::location_base* l = process.registry->locations; l != nullptr; l = l->next) {
     const record::location& location = static_cast<const record::location&>(*l);
@@ -52,7 +52,7 @@ namespace detail {
 }  // namespace detail
 
 /// Receives from any source whose sender was answered next: who does what is decided by who asks first.
-[[gnu::cold]] inline std::uint64_t answered_first_comers(const core::location_history& l) {
+inline std::uint64_t answered_first_comers(const core::location_history& l) {
   std::uint64_t answered = 0;
   std::int32_t asked = -1;
   for (std::uint64_t i = 0; i < l.records.size(); ++i) {
@@ -74,7 +74,7 @@ struct run_so_far {
 
 /// Facts about the run that the explanation does not know: complete on rank 0. `before`: up to now, of this rank.
 /// Collective.
-[[gnu::cold]] inline report::run_facts gather_facts(const mpi::state& process,
+inline report::run_facts gather_facts(const mpi::state& process,
                                                     const process_records& all,
                                                     const run_so_far& before, const finalize::team& team) {
   struct {

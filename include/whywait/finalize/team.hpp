@@ -70,7 +70,7 @@ class team {
   }
 
   /// Nobody has failed; returns the largest of all words.
-  [[gnu::cold]] std::int64_t agree(std::int64_t word = 0) const {
+  std::int64_t agree(std::int64_t word = 0) const {
     const mpi::failure first = compare({}, &word);
     if (first) throw peer_failed(comm_, first);
     return word;
@@ -78,7 +78,7 @@ class team {
 
   /// The agreement itself: who has failed, the lowest rank if there are several; `word` becomes the largest of all. In
   /// signed numbers, for which MPICH 4.0 takes unsigned ones in MPI_MAX.
-  [[gnu::cold]] mpi::failure compare(const mpi::failure& mine, std::int64_t* word = nullptr) const noexcept {
+  mpi::failure compare(const mpi::failure& mine, std::int64_t* word = nullptr) const noexcept {
     const std::int64_t own[2] = {mine ? size_ - rank_ : 0, word != nullptr ? *word : 0};
     std::int64_t said[2] = {0, 0};
     if (size_ == 1) return mine;
@@ -104,13 +104,13 @@ class team {
   }
 
   /// MPI_Allreduce in place.
-  [[gnu::cold]] void all_reduce(void* values, int count, MPI_Datatype type, MPI_Op op) const {
+  void all_reduce(void* values, int count, MPI_Datatype type, MPI_Op op) const {
     agree();
     PMPI_Allreduce(MPI_IN_PLACE, values, count, type, op, comm_);
   }
 
   /// The bytes of `from` become those of all.
-  [[gnu::cold]] void broadcast(void* bytes, std::uint64_t size, int from = 0) const {
+  void broadcast(void* bytes, std::uint64_t size, int from = 0) const {
     agree();
     for (std::uint64_t done = 0; done < size; done += round_bytes)
       PMPI_Bcast(static_cast<unsigned char*>(bytes) + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE,
@@ -160,7 +160,7 @@ class team {
     (*static_cast<std::remove_reference_t<Take>*>(take))(data, size);
   }
 
-  [[gnu::cold]] void run_gather(const void* bytes, std::uint64_t size, const handler& all) const {
+  void run_gather(const void* bytes, std::uint64_t size, const handler& all) const {
     base::pod_vector<std::uint64_t> sizes(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
     receiving from(*this, all, rank_ == 0 && size_ > 1);
     agree();
@@ -170,7 +170,7 @@ class team {
     from.finish();
   }
 
-  [[gnu::cold]] void run_reduce(const handler& all) const {
+  void run_reduce(const handler& all) const {
     receiving from(*this, all, size_ > 1);
     agree();
     for (std::int64_t step = 1; step < size_; step *= 2) {

@@ -15,7 +15,7 @@ namespace finalize {
 /// one line, which begins with `consequence`, the first failure is kept in state::failed, and no further epoch begins.
 /// False then. Collective over the process's tool communicator.
 template <class Body>
-[[gnu::cold]] bool together(mpi::state& process, const char* consequence, Body&& body) {
+bool together(mpi::state& process, const char* consequence, Body&& body) {
   const finalize::team all(process.tool_comm);
   try {
     all.together([&] { body(all); });

@@ -43,11 +43,11 @@ class prediction_error : public std::runtime_error {
  public:
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
 
-  [[gnu::cold, gnu::noinline]] prediction_error(fault f, const std::string& message)
+  [[gnu::noinline]] prediction_error(fault f, const std::string& message)
       : std::runtime_error(number(f) + ": " + message), fault_(f) {}
 
   /// Adds the line of text and a caret under byte `column`.
-  [[gnu::cold, gnu::noinline]] prediction_error(fault f, const std::string& message, const std::string& text,
+  [[gnu::noinline]] prediction_error(fault f, const std::string& message, const std::string& text,
                                                 std::size_t column)
       : std::runtime_error(number(f) + ": " + message + "\n  " + text + "\n  " + std::string(column, ' ') + '^'),
         fault_(f),
@@ -57,7 +57,7 @@ class prediction_error : public std::runtime_error {
   std::size_t column() const noexcept { return column_; }
 
   /// "whywait-P003"
-  [[gnu::cold, gnu::noinline]] static std::string number(fault f) {
+  [[gnu::noinline]] static std::string number(fault f) {
     const int n = static_cast<int>(f);
     return std::string("whywait-P0") + (n < 10 ? "0" : "") + std::to_string(n);
   }

@@ -56,12 +56,12 @@ struct executable {
   }
 };
 
-[[gnu::cold]] inline executable& this_executable() noexcept {
+inline executable& this_executable() noexcept {
   static executable known;
   return known;
 }
 
-[[gnu::cold]] inline int find_executable(dl_phdr_info* module, std::size_t, void*) noexcept {
+inline int find_executable(dl_phdr_info* module, std::size_t, void*) noexcept {
   executable& e = this_executable();
   for (int i = 0; i < module->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = module->dlpi_phdr[i];
@@ -82,7 +82,7 @@ inline const char* name_of_end(mpi::end_reason reason, int signal) noexcept {
 }
 
 // "<prefix>.rank<n>.json" without allocation; false if it does not fit.
-[[gnu::cold]] inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std::size_t room) noexcept {
+inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std::size_t room) noexcept {
   char digits[12];
   char* begin = digits + sizeof digits - 1;
   *begin = '\0';
@@ -100,7 +100,7 @@ inline const char* name_of_end(mpi::end_reason reason, int signal) noexcept {
 }  // namespace detail
 
 /// Hook of MPI_Init: learns what a signal handler must know beforehand, and reports what earlier runs left behind.
-[[gnu::cold]] inline void at_start(mpi::state& process) {
+inline void at_start(mpi::state& process) {
   dl_iterate_phdr(&detail::find_executable, nullptr);
   const core::settings& wanted = process.registry->config;
   if (process.rank != 0 || wanted.crash == nullptr || (!wanted.report && wanted.output == nullptr)) return;
@@ -118,7 +118,7 @@ inline const char* name_of_end(mpi::end_reason reason, int signal) noexcept {
 
 /// Hook of an end without MPI_Finalize, or without an explanation: says and writes what this rank knows alone. Async-signal-safe: no
 /// allocation, no lock, at most one mmap.
-[[gnu::cold]] inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
+inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   const core::settings& wanted = process.registry->config;
   if (!wanted.report && wanted.output == nullptr) return;
   const std::uint64_t now = process.end_ticks;

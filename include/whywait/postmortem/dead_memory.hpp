@@ -29,10 +29,10 @@ class dead_memory {
  public:
   enum class state : std::uint8_t { readable, alive, gone, damaged };
 
-  [[gnu::cold]] explicit dead_memory(const std::string& path) : path_(path) { open(); }
+  explicit dead_memory(const std::string& path) : path_(path) { open(); }
   dead_memory(const dead_memory&) = delete;
   dead_memory& operator=(const dead_memory&) = delete;
-  [[gnu::cold]] ~dead_memory() {
+  ~dead_memory() {
     for (const std::uint64_t* const each : joined_) delete[] each;
     if (content_ != nullptr) ::munmap(content_, bytes_);
     if (file_ >= 0) ::close(file_);
@@ -46,7 +46,7 @@ class dead_memory {
 
   /// How many elements lie from `remote` on, at most.
   template <class T>
-  [[gnu::cold]] std::uint64_t room(const T* remote) const noexcept {
+  std::uint64_t room(const T* remote) const noexcept {
     const std::uint64_t from = address(remote);
     std::uint64_t end = from;
     for (std::size_t i = first_behind(from); i < extents_.size() && extents_[i].address <= end; ++i)
@@ -56,7 +56,7 @@ class dead_memory {
 
   /// The same memory here; null if not all of it is there or `remote` is no address of a T.
   template <class T>
-  [[gnu::cold]] const T* find(const T* remote, std::uint64_t count) const {
+  const T* find(const T* remote, std::uint64_t count) const {
     if (address(remote) % alignof(T) != 0 || count > bytes_ / sizeof(T)) return nullptr;
     return reinterpret_cast<const T*>(find_bytes(address(remote), count * sizeof(T)));
   }
@@ -66,7 +66,7 @@ class dead_memory {
   }
 
   /// A text; empty if it is not there or does not end.
-  [[gnu::cold]] const char* text(const char* remote) const {
+  const char* text(const char* remote) const {
     const std::size_t i = first_behind(address(remote));
     if (i == extents_.size()) return "";
     const std::uint64_t into = address(remote) - extents_[i].address;
@@ -80,7 +80,7 @@ class dead_memory {
     return reinterpret_cast<std::uintptr_t>(remote);
   }
 
-  [[gnu::cold]] void open() {
+  void open() {
     file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat facts {};
     if (file_ < 0 && errno == ENOENT) return fail(state::gone, "does not exist any more");
@@ -102,12 +102,12 @@ class dead_memory {
     state_ = state::readable;
   }
 
-  [[gnu::cold]] void fail(state s, const char* problem) noexcept {
+  void fail(state s, const char* problem) noexcept {
     state_ = s;
     problem_ = problem;
   }
 
-  [[gnu::cold]] void read_log() {
+  void read_log() {
     const core::kept_log* log = reinterpret_cast<const core::kept_log*>(content_ + offsetof(core::kept_header, log));
     std::uint64_t room = core::kept_header::extents, sum = 0;
     for (std::size_t pieces = 0; log != nullptr && pieces < most_logs; ++pieces) {
@@ -133,7 +133,7 @@ class dead_memory {
   }
 
   // Index of the extent that holds `address`; extents_.size() if none does.
-  [[gnu::cold]] std::size_t first_behind(std::uint64_t address) const noexcept {
+  std::size_t first_behind(std::uint64_t address) const noexcept {
     const auto after = std::upper_bound(extents_.begin(), extents_.end(), address,
                                         [](std::uint64_t a, const core::kept_extent& e) { return a < e.address; });
     if (after == extents_.begin()) return extents_.size();
@@ -141,7 +141,7 @@ class dead_memory {
     return address - extents_[i].address < extents_[i].bytes ? i : extents_.size();
   }
 
-  [[gnu::cold]] const char* find_bytes(std::uint64_t from, std::uint64_t bytes) const {
+  const char* find_bytes(std::uint64_t from, std::uint64_t bytes) const {
     const std::size_t i = first_behind(from);
     if (i == extents_.size() || bytes > room(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(from))))
       return nullptr;

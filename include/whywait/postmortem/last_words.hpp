@@ -57,21 +57,21 @@ class raw_writer {
   raw_writer(const raw_writer&) = delete;
   raw_writer& operator=(const raw_writer&) = delete;
 
-  [[gnu::cold]] raw_writer& operator<<(const char* text) noexcept {
+  raw_writer& operator<<(const char* text) noexcept {
     while (*text != '\0') put(*text++);
     return *this;
   }
   raw_writer& operator<<(std::uint64_t number) noexcept { return digits(number, 10); }
   raw_writer& hexadecimal(std::uint64_t number) noexcept { return digits(number, 16); }
   /// Nanoseconds as seconds: with all nine decimals, or with three.
-  [[gnu::cold]] raw_writer& seconds(std::uint64_t ns, bool all) noexcept {
+  raw_writer& seconds(std::uint64_t ns, bool all) noexcept {
     *this << ns / 1000000000u << ".";
     std::uint64_t rest = ns % 1000000000u;
     for (std::uint64_t unit = 100000000u; unit >= (all ? 1u : 1000000u); unit /= 10) put(static_cast<char>('0' + rest / unit % 10));
     return *this;
   }
   /// A JSON string; control characters and bytes above ASCII that a name may hold are replaced by '?'.
-  [[gnu::cold]] raw_writer& quoted(const char* text) noexcept {
+  raw_writer& quoted(const char* text) noexcept {
     put('"');
     for (; *text != '\0'; ++text) {
       if (*text == '"' || *text == '\\') put('\\');
@@ -81,7 +81,7 @@ class raw_writer {
     return *this;
   }
   bool good() const noexcept { return good_; }
-  [[gnu::cold]] void flush() noexcept {
+  void flush() noexcept {
     for (std::size_t done = 0; done < size_ && good_;) {
       const ssize_t wrote = ::write(file_, buffer_ + done, size_ - done);
       if (wrote > 0) done += static_cast<std::size_t>(wrote);
@@ -91,11 +91,11 @@ class raw_writer {
   }
 
  private:
-  [[gnu::cold]] void put(char c) noexcept {
+  void put(char c) noexcept {
     if (size_ == sizeof buffer_) flush();
     buffer_[size_++] = c;
   }
-  [[gnu::cold]] raw_writer& digits(std::uint64_t number, unsigned base) noexcept {
+  raw_writer& digits(std::uint64_t number, unsigned base) noexcept {
     char text[24];
     char* begin = text + sizeof text - 1;
     *begin = '\0';
@@ -110,7 +110,7 @@ class raw_writer {
   char buffer_[4096];
 };
 
-[[gnu::cold]] inline raw_writer& place_of(raw_writer& out, const last_call& c) noexcept {
+inline raw_writer& place_of(raw_writer& out, const last_call& c) noexcept {
   out << c.name << " (";
   if (c.module[0] != '\0') out << c.module << "+";
   return (out << "0x").hexadecimal(c.offset) << ")";
@@ -120,7 +120,7 @@ class raw_writer {
 
 /// Says on `file` (standard error) in at most three lines how the rank ended and where its time went.
 /// Async-signal-safe.
-[[gnu::cold]] inline void say(const last_words& w, int file) noexcept {
+inline void say(const last_words& w, int file) noexcept {
   detail::raw_writer out(file);
   out << "whywait: rank " << static_cast<std::uint64_t>(w.rank) << " of " << static_cast<std::uint64_t>(w.ranks)
       << " ended by " << w.reason << " after ";
@@ -141,7 +141,7 @@ class raw_writer {
 
 /// Writes what `say` says, and all of the totals, as JSON of the schema (run.partial, no waits, `calls` and
 /// `blocks` in their place). False, with errno, if the file cannot be written. Async-signal-safe.
-[[gnu::cold]] inline bool write_json(const last_words& w, const char* path) noexcept {
+inline bool write_json(const last_words& w, const char* path) noexcept {
   const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return false;
   bool good;

@@ -2,6 +2,7 @@
 #define WHYWAIT_POSTMORTEM_REPORT_LEFT_BEHIND_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/postmortem/dead_job.hpp>
 #include <whywait/report/json.hpp>
@@ -18,7 +19,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <dirent.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ struct left_behind_options {
 namespace postmortem {
 namespace detail {
 
-[[gnu::cold]] inline std::string time_text(std::uint64_t ns) {
+inline std::string time_text(std::uint64_t ns) {
   const std::time_t seconds = static_cast<std::time_t>(ns / 1000000000u);
   std::tm parts{};
   char text[32] = "";
@@ -49,7 +49,7 @@ namespace detail {
 }
 
 /// Says and writes what one job left.
-[[gnu::cold]] inline void report_job(dead_job& job, const left_behind_options& options, std::size_t number) {
+inline void report_job(dead_job& job, const left_behind_options& options, std::size_t number) {
   const core::kept_header first = job.processes().front()->header();
   const report::result result = job.report();
   if (options.text != nullptr) {
@@ -76,12 +76,12 @@ namespace detail {
 }
 
 // Files whose name is not complete yet belong to a process that is making one, or died while it did.
-[[gnu::cold]] inline void remove_unborn(const std::string& path, const std::string& name) {
+inline void remove_unborn(const std::string& path, const std::string& name) {
   const long pid = std::strtol(name.c_str() + std::string("whywait.pid").size(), nullptr, 10);
   if (pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) ::unlink(path.c_str());
 }
 
-[[gnu::cold]] inline bool ends_with(const std::string& text, const std::string& end) {
+inline bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
@@ -92,16 +92,16 @@ namespace detail {
 /// last, and if the files of all ranks are there, why they had waited. Jobs of which a process still runs are left
 /// alone; files that cannot be read give one line each. Needs no MPI. Returns how many jobs were reported. If two look
 /// at once, one of them finds nothing. Throws std::bad_alloc.
-[[gnu::cold]] inline int report_left_behind(const std::string& directory, const left_behind_options& options = {}) {
+inline int report_left_behind(const std::string& directory, const left_behind_options& options = {}) {
   DIR* const list = ::opendir(directory.c_str());
   if (list == nullptr) return 0;
   if (::flock(::dirfd(list), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return ::closedir(list), 0;
-  std::vector<std::string> names;
+  base::vector<std::string> names;
   while (const dirent* entry = ::readdir(list))
     if (std::string(entry->d_name).compare(0, 8, "whywait.") == 0) names.push_back(entry->d_name);
   base::small_stable_sort(names, [](const std::string& a, const std::string& b) { return a < b; });
 
-  std::vector<postmortem::dead_job> jobs;
+  base::vector<postmortem::dead_job> jobs;
   base::pod_vector<std::uint64_t> running;
   for (const std::string& name : names) {
     const std::string path = directory + "/" + name;

@@ -17,10 +17,10 @@ class name_resolver {
  public:
   name_resolver(const explain::outcome& found, const base::names& known) : names_(found, known) {}
 
-  [[gnu::cold]] base::place site(core::stable_key key) const { return copy_of(names_.place(key)); }
+  base::place site(core::stable_key key) const { return copy_of(names_.place(key)); }
 
   /// `within`: the region around an untimed step, else 0.
-  [[gnu::cold]] void describe(core::stable_key block, core::stable_key within, named_block& out) const {
+  void describe(core::stable_key block, core::stable_key within, named_block& out) const {
     const explain::block_description d = names_.describe(block, within != 0);
     out.kind = d.kind_name;
     out.block = words(d);
@@ -30,15 +30,15 @@ class name_resolver {
   }
 
   /// Describes the sum of all blocks that are not listed.
-  [[gnu::cold]] void rest(named_block& out) const {
+  void rest(named_block& out) const {
     out.kind = explain::name_of(explain::block_kind::other);
     out.block = explain::block_names::rest;
   }
 
  private:
-  [[gnu::cold]] static base::place copy_of(const base::place* p) { return p != nullptr ? *p : base::place{}; }
+  static base::place copy_of(const base::place* p) { return p != nullptr ? *p : base::place{}; }
 
-  [[gnu::cold]] static std::string words(const explain::block_description& d) {
+  static std::string words(const explain::block_description& d) {
     if (d.kind == explain::block_kind::call) return "inside " + call_text(copy_of(d.where));
     if (d.kind != explain::block_kind::between) return d.name;
     return "between " + (d.since_init ? std::string("MPI_Init") : call_text(copy_of(d.from), "at")) + " and " +

@@ -15,7 +15,7 @@ inline namespace v0 {
 namespace report {
 
 /// Serialises a name table for the rank that prints. The same table always gives the same bytes.
-[[gnu::cold]] inline base::packet pack(const base::names& all) {
+inline base::packet pack(const base::names& all) {
   base::packet out;
   for (const auto& [key, p] : all.entries()) {
     base::put(out, std::uint64_t{key});
@@ -28,7 +28,7 @@ namespace report {
 }
 
 /// Adds what `pack` wrote. Of a truncated packet it adds the complete entries and returns false.
-[[gnu::cold]] inline bool unpack(const unsigned char* data, std::size_t size, base::names& into) {
+inline bool unpack(const unsigned char* data, std::size_t size, base::names& into) {
   base::packet_reader from(data, size);
   try {
     while (!from.empty()) {

@@ -3,6 +3,7 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/extend.hpp>
 #include <whywait/rules/own_packet.hpp>
 #include <whywait/rules/traffic.hpp>
@@ -14,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -23,12 +23,12 @@ namespace rules {
 /// What ranks give to the one that runs the rules: what their call sites did, texts given to `add`, own events.
 struct contribution {
   base::pod_vector<site_use> uses;    ///< sorted by site, those of several ranks added up
-  std::vector<rule_text> texts;  ///< each once
-  std::vector<own_packet> events;
+  base::vector<rule_text> texts;  ///< each once
+  base::vector<own_packet> events;
   base::pod_vector<std::int32_t> ranks;  ///< of `events`
 
   /// Adds what ranks after these gave. Linear in both.
-  [[gnu::cold]] void merge(contribution&& others) {
+  void merge(contribution&& others) {
     merge_uses(uses, others.uses);
     for (rule_text& t : others.texts) {
       bool known = false;
@@ -41,7 +41,7 @@ struct contribution {
 };
 
 /// What one rank gives; of its own events at most `most_event_bytes`, the first ones.
-[[gnu::cold]] inline contribution contribution_of(const explain::rank_history& rank, std::size_t most_event_bytes) {
+inline contribution contribution_of(const explain::rank_history& rank, std::size_t most_event_bytes) {
   contribution out;
   out.uses = uses_of(rank);
   out.texts = added_texts();
@@ -54,7 +54,7 @@ struct contribution {
 }
 
 /// Serialises a contribution for another rank of the same job.
-[[gnu::cold]] inline base::packet pack(const contribution& c) {
+inline base::packet pack(const contribution& c) {
   base::packet out;
   base::put_all(out, c.uses);
   base::put(out, static_cast<std::uint32_t>(c.texts.size()));
@@ -70,7 +70,7 @@ struct contribution {
 }
 
 /// Reads what `pack` wrote; of a truncated packet what is complete.
-[[gnu::cold]] inline contribution unpack_contribution(const unsigned char* data, std::size_t size) {
+inline contribution unpack_contribution(const unsigned char* data, std::size_t size) {
   contribution out;
   base::packet_reader from(data, size);
   try {

@@ -6,6 +6,7 @@
 #include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/explain/block_names.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/calls.hpp>
 #include <whywait/rules/place_columns.hpp>
 
@@ -15,14 +16,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace rules {
 
 /// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks".
-[[gnu::cold]] inline std::string ranks_text(const std::vector<explain::location_share>& shares) {
+inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
   base::pod_vector<std::int32_t> ranks;
   bool others = false;
   for (const explain::location_share& s : shares) {
@@ -40,7 +40,7 @@ class fact_maker {
   fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const base::names& known, trouble& log)
       : store_(store), found_(found), ranks_(ranks), names_(found, known), feeder_(store, log) {}
 
-  [[gnu::cold]] void make() {
+  void make() {
     store_.location_time = seconds(found_.location_ns);
     row_writer(store_, "run")
         .set("ranks", ranks_)
@@ -64,7 +64,7 @@ class fact_maker {
   static double ratio(std::int64_t a, std::int64_t b) noexcept { return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0; }
 
   /// What a reader takes for one wait: explanations of it differ in their shape only.
-  [[gnu::cold]] static core::stable_key kind_of(const explain::explanation& e) noexcept {
+  static core::stable_key kind_of(const explain::explanation& e) noexcept {
     return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
   }
 
@@ -74,7 +74,7 @@ class fact_maker {
     const char* kind;
     std::string place;
   };
-  [[gnu::cold]] block_name name_of(const explain::residual_term& term) const {
+  block_name name_of(const explain::residual_term& term) const {
     const explain::block_description d = names_.describe(term.block, term.within != 0);
     block_name out{{}, d.kind_name, d.where != nullptr ? code_text(*d.where) : std::string()};
     if (d.kind == explain::block_kind::between)
@@ -87,17 +87,17 @@ class fact_maker {
   }
 
   /// Time per visit on the late side over that on the waiting side; 0 where one side did not run it.
-  [[gnu::cold]] static double speed_ratio(const explain::residual_term& t) noexcept {
+  static double speed_ratio(const explain::residual_term& t) noexcept {
     const bool work = t.causer_work > 0 && t.waiter_work > 0;
     const double late = ratio(t.causer_ns, work ? t.causer_work : t.causer_visits);
     const double waiting = ratio(t.waiter_ns, work ? t.waiter_work : t.waiter_visits);
     return late > 0 && waiting > 0 ? late / waiting : 0;
   }
-  [[gnu::cold]] static double each(const explain::residual_term& t) noexcept {
+  static double each(const explain::residual_term& t) noexcept {
     return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
   }
 
-  [[gnu::cold]] void wait(std::size_t index) {
+  void wait(std::size_t index) {
     const explain::explanation& e = found_.waits[index];
     const base::place* const operation = names_.place(e.operation);
     const base::place* const cause = names_.place(e.cause);
@@ -110,7 +110,7 @@ class fact_maker {
     for (const explain::residual_term& t : e.residual) terms.push_back(&t);
     base::small_stable_sort(terms, [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
     std::int64_t positive = 0, more = 0, slower = 0, transfer = 0, marked = 0;
-    std::vector<std::string> names, places;
+    base::vector<std::string> names, places;
     base::pod_vector<const char*> kinds;
     for (const explain::residual_term* t : terms) {
       block_name known = name_of(*t);
@@ -197,7 +197,7 @@ class fact_maker {
     calls(e, index, operation_action, cause_action, late_rank);
   }
 
-  [[gnu::cold]] double number_of(core::stable_key key) {
+  double number_of(core::stable_key key) {
     return key == 0 ? 0 : sites_.intern(key, static_cast<std::uint32_t>(sites_.size() + 1));
   }
 
@@ -207,7 +207,7 @@ class fact_maker {
 
  private:
   /// The mean instance of an explanation as two calls: the one that came late and the one that waited.
-  [[gnu::cold]] void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause, std::int32_t late_rank) {
+  void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause, std::int32_t late_rank) {
     using core::mpi_call;
     if (e.count <= 0) return;
     mpi_call waiting = mpi_call::Barrier, late = mpi_call::Barrier;
@@ -261,7 +261,7 @@ class fact_maker {
     feeder_.feed(late, l, cause, rooted || e.why == explain::pattern::late_sender || e.why == explain::pattern::late_receiver ? weight : 1);
     feeder_.feed(waiting, w, operation, weight);
   }
-  [[gnu::cold]] double text(const std::string& t) {
+  double text(const std::string& t) {
     const std::uint32_t number = store_.texts().intern(t);
     return number == text_pool::none ? 0 : number;
   }

@@ -3,6 +3,7 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/own_state.hpp>
 
@@ -14,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -32,12 +32,12 @@ namespace detail {
 /// The head of a packet: the own event types in the order of their numbers, the text of each "tolerance=number,
 /// reason=text", and how many events were dropped.
 struct own_packet_head {
-  std::vector<named_text> types;
+  base::vector<named_text> types;
   std::uint64_t dropped = 0;
   bool complete = true;  ///< false: the packet is truncated
 };
 
-[[gnu::cold]] inline own_packet_head read_head(base::packet_reader& from) {
+inline own_packet_head read_head(base::packet_reader& from) {
   own_packet_head out;
   if (from.empty()) return out;
   try {
@@ -53,7 +53,7 @@ struct own_packet_head {
 }
 
 /// Takes the next parameter off a shape; its type word is empty where there is none. False at the end.
-[[gnu::cold]] inline bool next_parameter(std::string_view& shape, std::string_view& name, std::string_view& word) noexcept {
+inline bool next_parameter(std::string_view& shape, std::string_view& name, std::string_view& word) noexcept {
   if (shape.empty()) return false;
   const std::size_t comma = std::min(shape.find(','), shape.size());
   const std::size_t equals = std::min(shape.find('='), comma);
@@ -68,7 +68,7 @@ struct own_packet_head {
 #ifndef WHYWAIT_DISABLE
 /// What this process recorded as own events, the first of them as far as `most` bytes go; what is left out counts as
 /// dropped. Empty if there is nothing. O(bytes).
-[[gnu::cold]] inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
+inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
   own_packet out;
   own_state* const state = the_own_state();
   if (state == nullptr) return out;
@@ -96,13 +96,13 @@ struct own_packet_head {
   return out;
 }
 #else
-[[gnu::cold]] inline own_packet pack_own_events(std::size_t = 0) { return {}; }
+inline own_packet pack_own_events(std::size_t = 0) { return {}; }
 #endif
 
 /// Declarations for the types of a packet.
-[[gnu::cold]] inline std::vector<own_declaration> own_declarations(const own_packet& packet) {
+inline base::vector<own_declaration> own_declarations(const own_packet& packet) {
   base::packet_reader from(packet.data(), packet.size());
-  std::vector<own_declaration> out;
+  base::vector<own_declaration> out;
   detail::own_packet_head head = detail::read_head(from);
   for (named_text& type : head.types) {
     std::string text = base::joined({"declare simple event ", type.name, "\n  parameters ( "});
@@ -116,13 +116,13 @@ struct own_packet_head {
 }
 
 /// How many events of a rank its packet lacks for want of room.
-[[gnu::cold]] inline std::uint64_t dropped_events(const own_packet& packet) {
+inline std::uint64_t dropped_events(const own_packet& packet) {
   base::packet_reader from(packet.data(), packet.size());
   return detail::read_head(from).dropped;
 }
 
 /// Adds the events of one rank to a store. Events that no rule uses are left out. False if the packet is truncated.
-[[gnu::cold]] inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_store& store) {
+inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_store& store) {
   base::packet_reader from(packet.data(), packet.size());
   const detail::own_packet_head head = detail::read_head(from);
   if (!head.complete) return false;

@@ -12,11 +12,11 @@ namespace rules {
 namespace detail {
 
 /// A call as advice names it: "MPI_Send (halo.cpp:131)"; "the call" if it is unknown.
-[[gnu::cold]] inline std::string call_of(const base::place* p) {
+inline std::string call_of(const base::place* p) {
   return p == nullptr || p->call.empty() ? "the call" : brief_call_text(*p);
 }
 
-[[gnu::cold]] inline action action_at(const base::place* p) {
+inline action action_at(const base::place* p) {
   if (p == nullptr) return {{}, {}, {}, 0, "a call at an unknown place"};
   return {base::printable(p->call), within_text(*p), base::printable(p->file), p->line, call_text(*p)};
 }

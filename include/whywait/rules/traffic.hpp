@@ -51,7 +51,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 
 /// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under its first
 /// applicable reason only, so that the three counts add up to at most its calls.
-[[gnu::cold]] inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
+inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
   base::pod_vector<site_use> sites;
   base::key_map numbers;
   const auto at = [&](core::stable_key site) -> site_use& {
@@ -108,7 +108,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 }
 
 /// Merges the uses of some ranks into those of others. Both are sorted by site; linear.
-[[gnu::cold]] inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<site_use>& from) {
+inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<site_use>& from) {
   const base::pod_vector<site_use> old = std::move(into);
   into.clear();
   into.reserve(old.size() + from.size());
@@ -140,7 +140,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 }
 
 /// Keeps the `most` call sites with the largest times, because each remaining one must be named.
-[[gnu::cold]] inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most) {
+inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most) {
   if (uses.size() <= most) return;
   base::pod_vector<std::int64_t> times;
   for (const site_use& u : uses) times.push_back(u.duration_ns + u.late_exit_ns);
@@ -154,7 +154,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 
 /// Adds `traffic`, `barrier_use` and `completion` facts; `facts` is the fact_maker of the same store and numbers call
 /// sites.
-[[gnu::cold]] inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const base::names& names, fact_maker& facts) {
+inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const base::names& names, fact_maker& facts) {
   for (const site_use& u : uses) {
     const base::place* const p = names.find(u.site);
     const std::uint32_t place = store.add_action(detail::action_at(p));

@@ -1,8 +1,9 @@
 #ifndef WHYWAIT_WHATIF_ANSWER_HPP
 #define WHYWAIT_WHATIF_ANSWER_HPP
 
+#include <whywait/base/vector.hpp>
+
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -19,11 +20,11 @@ struct engine_answer {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   engine_answer() = default;
-  [[gnu::cold, gnu::noinline]] engine_answer(const engine_answer&) = default;
-  [[gnu::cold, gnu::noinline]] engine_answer(engine_answer&&) = default;
-  [[gnu::cold, gnu::noinline]] engine_answer& operator=(const engine_answer&) = default;
-  [[gnu::cold, gnu::noinline]] engine_answer& operator=(engine_answer&&) = default;
-  [[gnu::cold, gnu::noinline]] ~engine_answer() = default;
+  [[gnu::noinline]] engine_answer(const engine_answer&) = default;
+  [[gnu::noinline]] engine_answer(engine_answer&&) = default;
+  [[gnu::noinline]] engine_answer& operator=(const engine_answer&) = default;
+  [[gnu::noinline]] engine_answer& operator=(engine_answer&&) = default;
+  [[gnu::noinline]] ~engine_answer() = default;
 };
 
 /// The answer to one question; one row of the report's "prediction".
@@ -39,16 +40,16 @@ struct answer {
   double baseline_error = 0.0;  ///< of `engine` on the unchanged program, relative
   double sampling = 0.0;        ///< half widths, relative: between two runs, and among the engines
   double spread = 0.0;
-  std::vector<engine_answer> engines;
-  std::vector<std::string> notes;  ///< assumptions and doubts, one sentence each
+  base::vector<engine_answer> engines;
+  base::vector<std::string> notes;  ///< assumptions and doubts, one sentence each
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   answer() = default;
-  [[gnu::cold, gnu::noinline]] answer(const answer&) = default;
-  [[gnu::cold, gnu::noinline]] answer(answer&&) = default;
-  [[gnu::cold, gnu::noinline]] answer& operator=(const answer&) = default;
-  [[gnu::cold, gnu::noinline]] answer& operator=(answer&&) = default;
-  [[gnu::cold, gnu::noinline]] ~answer() = default;
+  [[gnu::noinline]] answer(const answer&) = default;
+  [[gnu::noinline]] answer(answer&&) = default;
+  [[gnu::noinline]] answer& operator=(const answer&) = default;
+  [[gnu::noinline]] answer& operator=(answer&&) = default;
+  [[gnu::noinline]] ~answer() = default;
 };
 
 }  // namespace whatif

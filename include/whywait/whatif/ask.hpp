@@ -4,6 +4,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/whatif/answer.hpp>
 #include <whywait/whatif/change.hpp>
 #include <whywait/whatif/replay.hpp>
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -43,8 +43,8 @@ struct ask_options {
   double most_baseline_error = 0.1;  ///< an engine that misses the unchanged program by more is not used
   double most_spread = 0.25;         ///< engines that are further apart give no answer
   double resolution = 0.005;         ///< the interval is at least this wide on each side: clocks and sleep
-  std::vector<engine> engines = {};  ///< asked besides replay, algebra and chain
-  std::vector<outside_answer> outside = {};
+  base::vector<engine> engines = {};  ///< asked besides replay, algebra and chain
+  base::vector<outside_answer> outside = {};
 };
 
 namespace detail {
@@ -57,7 +57,7 @@ struct step_list {
 
 // Between collectives of all lines, by the collective that ends them; without enough of them between equal parts of the
 // activities (batch means). Every step may differ from others of its kind by chance only.
-[[gnu::cold]] inline step_list steps_of(const replayed& r) {
+inline step_list steps_of(const replayed& r) {
   step_list steps;
   const bool parts = r.step_end.size() < 8;
   const base::pod_vector<double>& ends = parts ? r.part_end : r.step_end;
@@ -72,7 +72,7 @@ struct step_list {
 
 /// 95 % half width, relative, of the difference between two runs of `all` seconds with such steps: steps resampled
 /// among their kind (Efron 1979) stand for one run; the other one varies as much, hence the root of 2.
-[[gnu::cold]] inline double run_to_run(const step_list& steps, double all, int resamples, std::uint64_t seed) {
+inline double run_to_run(const step_list& steps, double all, int resamples, std::uint64_t seed) {
   models::random_source random(seed);
   base::pod_vector<std::uint32_t> order(steps.seconds.size());
   for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
@@ -94,14 +94,14 @@ struct step_list {
 
 class questioner {
  public:
-  [[gnu::cold]] questioner(const models::run_log& log, const ask_options& options) : log_(log), options_(options) {
+  questioner(const models::run_log& log, const ask_options& options) : log_(log), options_(options) {
     before_ = replay(log);
     disturbed_ = before_.seconds > 0.0 ? 1.0 - replay(log, false).seconds / before_.seconds : 0.0;
     steps_ = find_supersteps(log);
     measured_ = log.measured_seconds > 0.0 ? log.measured_seconds : before_.seconds;
   }
 
-  [[gnu::cold]] answer ask(const question& q, std::size_t index) {
+  answer ask(const question& q, std::size_t index) {
     answer a;
     a.question = q.text();
     const outside_answer* outside = nullptr;
@@ -155,7 +155,7 @@ class questioner {
   }
 
  private:
-  [[gnu::cold]] static answer refuse(answer& a, const std::string& why) {
+  static answer refuse(answer& a, const std::string& why) {
     a.refusal = why;
     return a;
   }
@@ -165,7 +165,7 @@ class questioner {
     return e.engine == "replay" && than.engine != "replay";
   }
 
-  [[gnu::cold]] engine_answer finish(const answer& a, const std::string& engine, double baseline,
+  engine_answer finish(const answer& a, const std::string& engine, double baseline,
                                      double predicted) const {
     engine_answer e;
     e.engine = engine;
@@ -182,7 +182,7 @@ class questioner {
     return e;
   }
 
-  [[gnu::cold]] void by_replay(const question& q, const models::run_log& changed, answer& a) const {
+  void by_replay(const question& q, const models::run_log& changed, answer& a) const {
     const replayed after = replay(changed);
     double seconds = after.seconds;
     // other work is shuffled otherwise
@@ -210,7 +210,7 @@ class questioner {
     a.engines.push_back(finish(a, "replay", before_.seconds, seconds));
   }
 
-  [[gnu::cold]] void by_steps(const models::run_log& changed, answer& a) const {
+  void by_steps(const models::run_log& changed, answer& a) const {
     const superstep_model after = find_supersteps(changed);
     for (const bool exponential : {false, true}) {
       const char* const name = exponential ? "chain" : "algebra";
@@ -224,7 +224,7 @@ class questioner {
     }
   }
 
-  [[gnu::cold]] void by_engine(const engine& e, const models::run_log& changed, answer& a) const {
+  void by_engine(const engine& e, const models::run_log& changed, answer& a) const {
     double before = 0.0, after = 0.0;
     std::string why_not;
     try {
@@ -234,14 +234,14 @@ class questioner {
       a.engines.push_back(cannot(e.name, problem.what()));
     }
   }
-  [[gnu::cold]] static engine_answer cannot(const char* name, const std::string& why_not) {
+  static engine_answer cannot(const char* name, const std::string& why_not) {
     engine_answer e;
     e.engine = name;
     e.refusal = why_not;
     return e;
   }
 
-  [[gnu::cold]] void assumptions(const question& q, answer& a) const {
+  void assumptions(const question& q, answer& a) const {
     for (const question& also : q.also) assumptions(also, a);
     switch (q.what) {
       case question::kind::block:
@@ -280,10 +280,10 @@ class questioner {
 /// Answers questions to a log by replay, algebra and chain, whichever hold, each with its error on the unchanged
 /// program. A question that cannot be answered says why in `refusal`. Throws P022 for a log that contradicts
 /// itself. Time: some replays per question.
-[[gnu::cold]] inline std::vector<answer> ask(const models::run_log& log, const std::vector<question>& questions,
+inline base::vector<answer> ask(const models::run_log& log, const base::vector<question>& questions,
                                              const ask_options& options = {}) {
   detail::questioner asker(log, options);
-  std::vector<answer> result;
+  base::vector<answer> result;
   for (std::size_t i = 0; i != questions.size(); ++i) result.push_back(asker.ask(questions[i], i));
   return result;
 }

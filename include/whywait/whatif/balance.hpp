@@ -2,6 +2,7 @@
 #define WHYWAIT_WHATIF_BALANCE_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/transport_calls.hpp>
 #include <whywait/models/run_log.hpp>
 #include <whywait/whatif/serial_blocks.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -25,10 +25,10 @@ class balancer {
         unnamed_(log.blocks.size(), 0) {}
 
   /// Every line that has work of a kind does the mean of its total, spread over the line as it was.
-  [[gnu::cold]] void totals(models::run_log& into) const {
+  void totals(models::run_log& into) const {
     base::pod_vector<double> sum(kinds_, 0.0), mine;
     base::pod_vector<std::size_t> lines(kinds_, 0), instances;
-    const auto count = [&](const std::vector<models::activity>& line) {
+    const auto count = [&](const base::vector<models::activity>& line) {
       mine.assign(kinds_, 0.0);
       instances.assign(kinds_, 0);
       for (models::activity a : line)
@@ -57,11 +57,11 @@ class balancer {
 
   /// The k-th instances of a kind on all lines that have it do their mean each. False with a reason where lines have
   /// different numbers of them.
-  [[gnu::cold]] bool steps(models::run_log& into, std::string& why_not) {
-    std::vector<base::pod_vector<double>> sum(kinds_);
+  bool steps(models::run_log& into, std::string& why_not) {
+    base::vector<base::pod_vector<double>> sum(kinds_);
     base::pod_vector<std::size_t> at, lines, instances;
     const auto add = [&] {
-      sum = std::vector<base::pod_vector<double>>(kinds_);
+      sum = base::vector<base::pod_vector<double>>(kinds_);
       lines.assign(kinds_, 0);
       instances.assign(kinds_, 0);
       for (const auto& line : log_.lines) {
@@ -98,7 +98,7 @@ class balancer {
 
  private:
   /// Gives each part of an activity, by its kind, the seconds that becomes(kind, seconds) says.
-  [[gnu::cold]] void change(models::activity& a, explain::borrowed<double(std::size_t, double)> becomes) const {
+  void change(models::activity& a, explain::borrowed<double(std::size_t, double)> becomes) const {
     const auto apart = [this](const models::block_time& b) { return serial_[b.block] != 0 || unnamed_[b.block] == 0; };
     double rest = a.work_seconds;
     for (const models::block_time& b : a.blocks)

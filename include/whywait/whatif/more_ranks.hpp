@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/models/random.hpp>
 #include <whywait/models/run_log.hpp>
@@ -16,7 +17,6 @@
 #include <cstdlib>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -33,7 +33,7 @@ class rank_changer {
  public:
   rank_changer(const models::run_log& log, const question& q, std::uint64_t seed) : log_(log), q_(q), random_(seed) {}
 
-  [[gnu::cold]] bool apply(models::run_log& into, std::string& why_not) {
+  bool apply(models::run_log& into, std::string& why_not) {
     old_ = static_cast<std::uint32_t>(log_.lines.size());
     const double wanted = q_.factor * old_;
     if (!(wanted > 0.5 && wanted < 1e6) || std::fabs(wanted - std::round(wanted)) > 1e-3 * wanted)
@@ -72,7 +72,7 @@ class rank_changer {
     std::uint32_t pairs = 0;
   };
 
-  [[gnu::cold]] static bool no(std::string& why_not, const std::string& why) {
+  static bool no(std::string& why_not, const std::string& why) {
     why_not = why;
     return false;
   }
@@ -82,7 +82,7 @@ class rank_changer {
     return core::combine(log_.lines[m.from.line][m.from.index].label, log_.lines[m.to.line][m.to.index].label);
   }
 
-  [[gnu::cold]] bool find_pairs(std::string& why_not) {
+  bool find_pairs(std::string& why_not) {
     if (log_.messages.empty()) return true;
     if (old_ < 3) return no(why_not, "on fewer than 3 ranks a neighbour cannot be distinguished from a root");
     // what goes over each pair of sites: all to rank 0, rank 0 to all, or neighbours
@@ -143,13 +143,13 @@ class rank_changer {
     return few_directions(why_not);
   }
   // No pair of this way goes round the end.
-  [[gnu::cold]] bool one_sided(const way& w) const {
+  bool one_sided(const way& w) const {
     for (const pair_of_ranks& p : pairs_)
       if (&ways_[p.way] == &w && static_cast<int>(p.to) - static_cast<int>(p.from) != w.distance) return false;
     return true;
   }
   // Everybody with everybody over the same calls looks like neighbours at all distances.
-  [[gnu::cold]] bool few_directions(std::string& why_not) const {
+  bool few_directions(std::string& why_not) const {
     for (const way& w : ways_) {
       std::uint32_t pairs = 0;
       for (const way& other : ways_)
@@ -160,7 +160,7 @@ class rank_changer {
     return true;
   }
 
-  [[gnu::cold]] pair_of_ranks* pair(std::uint32_t way_number, std::uint32_t from, std::uint32_t to, bool make = false) {
+  pair_of_ranks* pair(std::uint32_t way_number, std::uint32_t from, std::uint32_t to, bool make = false) {
     const std::uint64_t key = core::combine(core::combine(way_number, from), to);
     const std::uint32_t found =
         make ? pairs_by_key_.intern(key, static_cast<std::uint32_t>(pairs_.size())) : pairs_by_key_.find(key);
@@ -175,7 +175,7 @@ class rank_changer {
     return &pairs_[found];
   }
 
-  [[gnu::cold]] bool roles(std::string& why_not) {
+  bool roles(std::string& why_not) {
     std::uint32_t border = 0;
     bool rooted = false;
     for (const way& w : ways_) {
@@ -201,7 +201,7 @@ class rank_changer {
   }
 
   // Rank 0 takes part in one exchange more with each further rank.
-  [[gnu::cold]] void insertions() {
+  void insertions() {
     for (const pair_of_ranks& p : pairs_) {
       const shape as = ways_[p.way].as;
       if ((as != shape::gather || p.from != old_ - 1) && (as != shape::scatter || p.to != old_ - 1)) continue;
@@ -246,14 +246,14 @@ class rank_changer {
     a.work_seconds = (a.work_seconds - serial) * by + (repeated ? 0.0 : serial);
   }
 
-  [[gnu::cold]] void lines(models::run_log& into) {
+  void lines(models::run_log& into) {
     if (new_ > old_) insertions();
     serial_ = serial_blocks(log_);
     const double part = q_.fixed_total ? static_cast<double>(old_) / new_ : 1.0;
     into.lines.resize(new_);
     for (std::uint32_t q = 0; q != new_; ++q) {
-      const std::vector<models::activity>& from = log_.lines[role_[q]];
-      std::vector<models::activity>& line = into.lines[q];
+      const base::vector<models::activity>& from = log_.lines[role_[q]];
+      base::vector<models::activity>& line = into.lines[q];
       line.reserve(from.size() + (q == 0 ? inserted_.size() * (new_ - old_) : 0));
       std::size_t next = 0;
       for (std::uint32_t i = 0; i != from.size(); ++i) {
@@ -266,7 +266,7 @@ class rank_changer {
       for (models::activity& a : line) share(a, part, first_[role_[q]] != q);
     }
   }
-  [[gnu::cold]] void shuffle(std::vector<models::activity>& line) {
+  void shuffle(base::vector<models::activity>& line) {
     base::pod_vector<std::uint32_t> order(line.size());
     for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
     base::small_stable_sort(order, [&line](std::uint32_t a, std::uint32_t b) { return line[a].label < line[b].label; });
@@ -278,7 +278,7 @@ class rank_changer {
     }
   }
 
-  [[gnu::cold]] bool messages(models::run_log& into, std::string& why_not) {
+  bool messages(models::run_log& into, std::string& why_not) {
     for (std::uint32_t n = 0; n != ways_.size(); ++n) {
       const way& w = ways_[n];
       for (std::uint32_t q = 0; q != new_; ++q) {
@@ -324,7 +324,7 @@ class rank_changer {
     return true;
   }
 
-  [[gnu::cold]] bool syncs(models::run_log& into, std::string& why_not) {
+  bool syncs(models::run_log& into, std::string& why_not) {
     base::pod_vector<std::uint32_t> where(old_);
     for (const models::sync_edge& s : log_.syncs) {
       models::sync_edge x;
@@ -333,9 +333,9 @@ class rank_changer {
       x.seconds = s.seconds;
       if (old_ > 1 && new_ > 1) x.seconds *= std::log2(static_cast<double>(new_)) / std::log2(static_cast<double>(old_));
       for (int side = 0; side != 2; ++side) {
-        const std::vector<models::place>& members = side == 0 ? s.in : s.out;
-        std::vector<models::place>& now = side == 0 ? x.in : x.out;
-        const std::vector<models::place>& others = side == 0 ? s.out : s.in;
+        const base::vector<models::place>& members = side == 0 ? s.in : s.out;
+        base::vector<models::place>& now = side == 0 ? x.in : x.out;
+        const base::vector<models::place>& others = side == 0 ? s.out : s.in;
         if (members.size() != old_ && (members.size() != 1 || others.size() != old_))
           return no(why_not, "collectives on a part of the ranks: the growth of the parts is unknown (" +
                                  log_.labels[s.label] + ")");

@@ -2,6 +2,7 @@
 #define WHYWAIT_WHATIF_QUESTION_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/models/error.hpp>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -26,10 +26,10 @@ struct question {
   double factor = 1.0;      ///< of block, network: how many times faster; infinity: no time. Of ranks: how many times as many
   bool fixed_total = true;  ///< of ranks: the whole work stays (strong scaling); else the work of each rank
   bool each_step = false;   ///< of balance: the ranks do equal work in every step, not only in all
-  std::vector<question> also = {};  ///< of block, network: others of these kinds, changed at the same time
+  base::vector<question> also = {};  ///< of block, network: others of these kinds, changed at the same time
 
   /// The question in its own notation, as `parse_questions` reads it.
-  [[gnu::cold]] std::string text() const {
+  std::string text() const {
     char number[32];
     if (!also.empty() || std::isinf(factor)) {
       std::snprintf(number, sizeof number, "=%g", 1.0 / factor);
@@ -59,13 +59,13 @@ struct question {
 
 namespace detail {
 
-[[gnu::cold, gnu::noinline]] inline models::prediction_error misread(const char* message, const std::string& text, std::size_t at) {
+[[gnu::noinline]] inline models::prediction_error misread(const char* message, const std::string& text, std::size_t at) {
   return models::prediction_error(models::fault::question, message, text, at);
 }
 inline bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n'; }
 
 /// "compute=0.5, network=0" in [at, end) of a text: one question with several changes.
-[[gnu::cold]] inline question parse_parts(const std::string& text, std::size_t at, std::size_t end) {
+inline question parse_parts(const std::string& text, std::size_t at, std::size_t end) {
   question all;
   for (bool first = true; at <= end; first = false) {
     const std::size_t comma = std::min(text.find(',', at), end);
@@ -115,8 +115,8 @@ inline bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n'; 
 ///     without MPI_Barrier           the collective of that name is not there
 ///
 /// `NAME=PART` is `block NAME x(1/PART)`. Throws P023 with the place.
-[[gnu::cold]] inline std::vector<question> parse_questions(const std::string& text) {
-  std::vector<question> result;
+inline base::vector<question> parse_questions(const std::string& text) {
+  base::vector<question> result;
   std::size_t at = 0;
   while (at <= text.size()) {
     std::size_t end = text.find(';', at);

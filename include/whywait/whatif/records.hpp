@@ -4,13 +4,13 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/models/run_log.hpp>
 #include <whywait/whatif/trace.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -21,9 +21,9 @@ namespace detail {
 // Part of every program that includes mpi.hpp: written for a short compile time.
 class log_joiner {
  public:
-  log_joiner(std::vector<traced_line> lines, const key_namer& name) : t_(std::move(lines)), name_(name) {}
+  log_joiner(base::vector<traced_line> lines, const key_namer& name) : t_(std::move(lines)), name_(name) {}
 
-  [[gnu::cold]] models::run_log join() {
+  models::run_log join() {
     sort_lines();
     for (std::uint32_t l = 0; l != t_.size(); ++l) add_line(l);
     match_messages();
@@ -51,7 +51,7 @@ class log_joiner {
   };
   static constexpr std::uint64_t receives = std::uint64_t(1) << 63;
 
-  [[gnu::cold]] void sort_lines() {
+  void sort_lines() {
     // threads that called nothing synchronised with nobody
     std::size_t kept = 0;
     for (std::size_t l = 0; l != t_.size(); ++l)
@@ -77,26 +77,26 @@ class log_joiner {
   }
 
   // The line of thread `thread` of the rank of line `l`.
-  [[gnu::cold]] std::uint32_t line_of(std::uint32_t l, std::uint32_t thread) const {
+  std::uint32_t line_of(std::uint32_t l, std::uint32_t thread) const {
     for (std::uint32_t other = 0; other != t_.size(); ++other)
       if (t_[other].rank == t_[l].rank && t_[other].thread == static_cast<std::int32_t>(thread)) return other;
     return l;
   }
 
-  [[gnu::cold]] std::uint32_t label_of(const traced_call& c) {
+  std::uint32_t label_of(const traced_call& c) {
     const std::uint32_t fresh = static_cast<std::uint32_t>(log_.labels.size());
     const std::uint32_t label = labels_.intern(core::combine(c.site, static_cast<std::uint64_t>(c.call) + 1), fresh);
     if (label == fresh) log_.labels.push_back(name_(c.site));
     return label;
   }
-  [[gnu::cold]] std::uint32_t block_of(core::stable_key key) {
+  std::uint32_t block_of(core::stable_key key) {
     const std::uint32_t fresh = static_cast<std::uint32_t>(log_.blocks.size());
     const std::uint32_t block = blocks_.intern(key, fresh);
     if (block == fresh) log_.blocks.push_back(name_(key));
     return block;
   }
 
-  [[gnu::cold]] void add_line(std::uint32_t l) {
+  void add_line(std::uint32_t l) {
     std::int64_t before = origin_, polls_since = -1;
     log_.lines[l].reserve(t_[l].calls.size() + 1);
     for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
@@ -129,7 +129,7 @@ class log_joiner {
   const traced_call& call(const models::place& p) const { return t_[p.line].calls[p.index]; }
 
   // The k-th send matches the k-th receive posted, per communicator, pair of ranks and tag.
-  [[gnu::cold]] void match_messages() {
+  void match_messages() {
     base::pod_vector<end_point> ends;
     for (std::uint32_t l = 0; l != t_.size(); ++l) {
       std::int32_t asked = -1;
@@ -168,14 +168,14 @@ class log_joiner {
   }
 
   // The call that completed what was posted at `p`; false if it is not in the log.
-  [[gnu::cold]] bool completed_at(const models::place& p, models::place& into) const {
+  bool completed_at(const models::place& p, models::place& into) const {
     const traced_call& c = call(p);
     into = {c.completed_by == static_cast<std::uint32_t>(t_[p.line].thread) ? p.line : line_of(p.line, c.completed_by),
             c.completion};
     return (c.flags & core::sync_flag::complete) != 0 && into.index < t_[into.line].calls.size();
   }
 
-  [[gnu::cold]] void add_message(const models::place& sent, const models::place& posted) {
+  void add_message(const models::place& sent, const models::place& posted) {
     models::message_edge m;
     m.from = sent;
     m.posted = posted;
@@ -188,7 +188,7 @@ class log_joiner {
 
   // From which size on do sends wait for late receivers? Then latency and time per byte where a receiver waited and the
   // whole way was seen: the median line through small and large messages. None takes longer than it took.
-  [[gnu::cold]] void fit_messages() {
+  void fit_messages() {
     const auto for_one = [](core::mpi_call c) { return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait; };
     double most_buffered = -1.0, least_waiting = 1e300, largest = 0.0;
     for (const models::message_edge& m : log_.messages) {
@@ -229,7 +229,7 @@ class log_joiner {
       m.seconds = std::min(took, latency + per_byte * m.bytes);
     }
   }
-  [[gnu::cold, gnu::noinline]] static double median(base::pod_vector<double>& v) {  // of at least one
+  [[gnu::noinline]] static double median(base::pod_vector<double>& v) {  // of at least one
     base::small_stable_sort(v);
     return v[v.size() / 2];
   }
@@ -240,7 +240,7 @@ class log_joiner {
   }
 
   // The k-th collective of a communicator on one rank belongs to the k-th on the others.
-  [[gnu::cold]] void match_collectives() {
+  void match_collectives() {
     base::pod_vector<end_point> ends;
     for (std::uint32_t l = 0; l != t_.size(); ++l) {
       base::key_map known;
@@ -285,7 +285,7 @@ class log_joiner {
     }
   }
 
-  [[gnu::cold]] void add_sync(const end_point* members, std::size_t n) {
+  void add_sync(const end_point* members, std::size_t n) {
     models::sync_edge s;
     const traced_call& any = call(members[0].where);
     const std::uint32_t fresh = static_cast<std::uint32_t>(log_.labels.size());
@@ -315,7 +315,7 @@ class log_joiner {
   }
 
   // What a call took after everything that it needed was there.
-  [[gnu::cold]] void attribute_calls() {
+  void attribute_calls() {
     base::pod_vector<std::int64_t> ready;
     base::pod_vector<std::size_t> first;  // by line, in `ready`
     for (const traced_line& line : t_) {
@@ -340,7 +340,7 @@ class log_joiner {
       }
     }
     // Who did not wait shows what a call takes when all is there; what others take more, they noticed late.
-    std::vector<base::pod_vector<double>> usual(log_.labels.size());
+    base::vector<base::pod_vector<double>> usual(log_.labels.size());
     for (const bool waited : {false, true})
       for (std::size_t l = 0; l != t_.size(); ++l)
         for (std::size_t i = 0; i != t_[l].calls.size(); ++i) {
@@ -361,7 +361,7 @@ class log_joiner {
         }
   }
 
-  std::vector<traced_line> t_;
+  base::vector<traced_line> t_;
   const key_namer& name_;
   models::run_log log_;
   std::int64_t origin_ = 0;
@@ -376,13 +376,13 @@ class log_joiner {
 /// order in the communicator, waiting taken out of the calls, message times fitted where a receiver waited; whether
 /// sends wait for their receivers is learnt from those that came late. What could not be matched is said in `doubts`.
 /// About 1 microsecond and 250 bytes per call.
-[[gnu::cold]] inline models::run_log join(std::vector<traced_line> lines, const key_namer& name) {
+inline models::run_log join(base::vector<traced_line> lines, const key_namer& name) {
   return detail::log_joiner(std::move(lines), name).join();
 }
 
 /// The same with anything that can be called with a key and returns a std::string.
 template <class Name>
-[[gnu::cold]] models::run_log join(std::vector<traced_line> lines, const Name& name) {
+models::run_log join(base::vector<traced_line> lines, const Name& name) {
   struct namer final : key_namer {
     explicit namer(const Name& n) : of(n) {}
     std::string operator()(core::stable_key key) const override { return of(key); }

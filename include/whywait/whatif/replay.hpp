@@ -3,12 +3,12 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/models/run_log.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -81,7 +81,7 @@ class player {
         syncs_(at_.size(), log.syncs.size() * log.lines.size()),
         lines_(log.lines.size()) {}
 
-  [[gnu::cold]] replayed play() {
+  replayed play() {
     expect();
     r_.part_end.assign(parts, 0.0);
     for (std::uint32_t l = 0; l != lines_.size(); ++l) {
@@ -119,7 +119,7 @@ class player {
     double time = 0.0;
   };
 
-  [[gnu::cold]] void expect() {
+  void expect() {
     for (std::uint32_t m = 0; m != log_.messages.size(); ++m) {
       const models::message_edge& x = log_.messages[m];
       messages_.add(at_(x.from), m);
@@ -152,14 +152,14 @@ class player {
     if (x.rendezvous) arrive(x.done, left_[m] + x.seconds);
   }
 
-  [[gnu::cold]] void begin_sync(std::uint32_t s, std::uint32_t l, double now) {
+  void begin_sync(std::uint32_t s, std::uint32_t l, double now) {
     const models::sync_edge& x = log_.syncs[s];
     if (!x.prefix) {
       sync_ready_[s] = std::max(sync_ready_[s], now);
       if (--sync_missing_[s] == 0) release(s);
       return;
     }
-    if (begun_.empty()) begun_ = std::vector<base::pod_vector<double>>(log_.syncs.size());
+    if (begun_.empty()) begun_ = base::vector<base::pod_vector<double>>(log_.syncs.size());
     base::pod_vector<double>& begun = begun_[s];
     begun.resize(x.in.size(), -1.0);
     for (std::size_t i = 0; i != x.in.size(); ++i)
@@ -181,7 +181,7 @@ class player {
 
   void go_on(std::uint32_t l) {
     cursor& c = lines_[l];
-    const std::vector<models::activity>& line = log_.lines[l];
+    const base::vector<models::activity>& line = log_.lines[l];
     while (c.next != line.size()) {
       const models::activity& a = line[c.next];
       const std::size_t n = at_(l, c.next);
@@ -220,7 +220,7 @@ class player {
   base::pod_vector<char> halves_;
   base::pod_vector<double> sync_ready_;
   base::pod_vector<std::size_t> sync_missing_;
-  std::vector<base::pod_vector<double>> begun_;  // of each scan: when its members began
+  base::vector<base::pod_vector<double>> begun_;  // of each scan: when its members began
   edge_lists messages_, syncs_;
   base::pod_vector<cursor> lines_;
   base::pod_vector<std::uint32_t> work_;
@@ -235,7 +235,7 @@ class player {
 /// has ended, a call ends when all that it needs is there. No assumption about distributions or independence. Time
 /// linear in the log. Throws P022, also if the log waits for itself. `late` false: every call notices at once that it can
 /// go on.
-[[gnu::cold]] inline replayed replay(const models::run_log& log, bool late = true) {
+inline replayed replay(const models::run_log& log, bool late = true) {
   log.check();
   return detail::player(log, late).play();
 }

@@ -13,7 +13,7 @@ namespace whatif {
 
 /// Which blocks are serial: of several ranks one does at least 99 % of their time (others may enter them, and find
 /// nothing to do). Neither balance nor more ranks share such work. O(length of the log).
-[[gnu::cold]] inline base::pod_vector<char> serial_blocks(const models::run_log& log) {
+inline base::pod_vector<char> serial_blocks(const models::run_log& log) {
   base::pod_vector<double> all(log.blocks.size(), 0.0), most(log.blocks.size(), 0.0), mine;
   for (const auto& line : log.lines) {
     mine.assign(log.blocks.size(), 0.0);

@@ -34,7 +34,7 @@ struct superstep_model {
 };
 
 /// Finds the steps. Not valid if lines meet in any other way: messages, collectives of some lines, or one-sided ones.
-[[gnu::cold]] inline superstep_model find_supersteps(const models::run_log& log) {
+inline superstep_model find_supersteps(const models::run_log& log) {
   superstep_model m;
   const std::size_t lines = m.lines = log.lines.size();
   if (lines == 0) m.why_not = "the log is empty";
@@ -107,7 +107,7 @@ struct superstep_model {
 namespace detail {
 
 /// P(T <= t) for a time of mean m and squared coefficient of variation cv2, gamma distributed.
-[[gnu::cold]] inline double below(double t, double m, double cv2) noexcept {
+inline double below(double t, double m, double cv2) noexcept {
   if (!(m > 0.0)) return 1.0;
   if (cv2 < 1e-4) return 0.5 * std::erfc((m - t) / (m * std::sqrt(2.0 * std::max(cv2, 1e-9))));
   return models::gamma_function(1.0 / cv2, t / (m * cv2));
@@ -115,7 +115,7 @@ namespace detail {
 
 /// Mean of the longest of independent gamma distributed times: the variance-aware parallel rule (docs/predict.md) where
 /// every task has a processor of its own. Integral of 1 - product of the distribution functions by Simpson's rule.
-[[gnu::cold]] inline double mean_of_longest(const base::pod_vector<double>& mean, const base::pod_vector<double>& cv2) noexcept {
+inline double mean_of_longest(const base::pod_vector<double>& mean, const base::pod_vector<double>& cv2) noexcept {
   double low = 0.0, high = 0.0;
   for (std::size_t i = 0; i != mean.size(); ++i) {
     const double deviation = mean[i] * std::sqrt(cv2[i]);
@@ -136,7 +136,7 @@ namespace detail {
 
 /// Sum over the steps of E[max over lines]. `exponential`: with exponential tasks instead of tasks of the variance that
 /// was seen, which is what the exact chain of such a step gives; false and a reason where that would mislead.
-[[gnu::cold]] inline bool by_steps(const superstep_model& m, bool exponential, double& seconds, std::string& why_not) {
+inline bool by_steps(const superstep_model& m, bool exponential, double& seconds, std::string& why_not) {
   seconds = 0.0;
   for (std::size_t i = 0; i != m.groups.size(); ++i) {
     const superstep_model::group& g = m.groups[i];

@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/models/error.hpp>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -53,9 +53,9 @@ struct traced_line {
 
 /// The part of one rank, from its records: of each location the first `most_calls` calls (80 bytes each, and 16 for
 /// each timed block between two) that ended before `until_ns` of the shared clock.
-[[gnu::cold]] inline std::vector<traced_line> trace(const explain::rank_history& h, std::size_t most_calls = 200000,
+inline base::vector<traced_line> trace(const explain::rank_history& h, std::size_t most_calls = 200000,
                                                     std::int64_t until_ns = INT64_MAX) {
-  std::vector<traced_line> result;
+  base::vector<traced_line> result;
   for (const explain::location_history& location : h.locations) {
     traced_line line;
     line.rank = h.rank;
@@ -109,7 +109,7 @@ struct traced_line {
 static_assert(sizeof(traced_call) == 80, "without holes: its bytes are sent");
 
 /// Serialises lines for a gather among processes of one build on machines of one kind.
-[[gnu::cold]] inline base::packet pack(const std::vector<traced_line>& lines) {
+inline base::packet pack(const base::vector<traced_line>& lines) {
   base::packet out;
   for (const traced_line& l : lines) {
     base::put(out, l.rank);
@@ -124,7 +124,7 @@ static_assert(sizeof(traced_call) == 80, "without holes: its bytes are sent");
 }
 
 /// Appends the lines of `pack`; the bytes of several ranks may be concatenated. Throws P022 for a damaged packet.
-[[gnu::cold]] inline void unpack(const unsigned char* data, std::size_t size, std::vector<traced_line>& into) {
+inline void unpack(const unsigned char* data, std::size_t size, base::vector<traced_line>& into) {
   base::packet_reader from(data, size);
   try {
     while (!from.empty()) {
@@ -144,9 +144,9 @@ static_assert(sizeof(traced_call) == 80, "without holes: its bytes are sent");
 }
 
 /// All blocks and call sites of the lines, each once: what `join` will ask the name of.
-[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const std::vector<traced_line>& lines) {
+inline base::vector<core::stable_key> keys_of(const base::vector<traced_line>& lines) {
   base::key_map seen;
-  std::vector<core::stable_key> keys;
+  base::vector<core::stable_key> keys;
   const auto add = [&](core::stable_key key) {
     const std::uint32_t fresh = static_cast<std::uint32_t>(keys.size());
     if (key != 0 && seen.intern(key, fresh) == fresh) keys.push_back(key);

@@ -3,12 +3,15 @@
 
     consume.py find_package|add_subdirectory|fetch_content|pkg_config|single_include|plain_compiler
                --build TREE --compiler C++ [--mpi-compiler MPICXX]
+    consume.py observed_find_package|observed_add_subdirectory|observed_fetch_content
+               --build TREE --compiler C++ --mpi-compiler MPICXX
 
 TREE is a configured build tree of whywait, from which `cmake --install` copies what a package would contain.
 """
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +35,18 @@ def version():
     return amalgamate.version()
 
 
+def check_observed(out):
+    """The observer was compiled once, and no other object has a wrapper."""
+    objects = list(out.rglob("*.o"))
+    observers = [path for path in objects if path.name == "observe.cpp.o"]
+    if len(observers) != 1:
+        sys.exit(f"FAILED: compiled {len(observers)} times: observe.cpp")
+    for path in objects:
+        symbols = run("nm", "--defined-only", path, stdout=subprocess.PIPE)
+        if ("MPI_Send" in symbols.split()) != (path == observers[0]):
+            sys.exit(f"FAILED: {path.name} has the wrappers, or the observer has none")
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("kind")
@@ -47,13 +62,25 @@ def main():
         consumers = directory / "consumers"
         shutil.copytree(HERE, consumers, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
         prefix, out = directory / "prefix", directory / "out"
-        if kind in ("find_package", "pkg_config", "single_include"):
+        how = kind.removeprefix("observed_")
+        if how in ("find_package", "pkg_config", "single_include"):
             run("cmake", "--install", options.build, "--prefix", prefix, stdout=subprocess.DEVNULL)
             if list(prefix.rglob("*.a")) or list(prefix.rglob("*.so")):
                 sys.exit("FAILED: a header-only package must install no library")
 
         programs = []
-        if kind in ("find_package", "add_subdirectory", "fetch_content"):
+        if kind.startswith("observed_"):
+            run("cmake", "-S", consumers / "observed", "-B", out, "-G", "Ninja", f"-DHOW={how}",
+                f"-DCMAKE_CXX_COMPILER={options.compiler}", f"-DWHYWAIT_VERSION={version()}",
+                f"-DWHYWAIT_SOURCE_DIR={ROOT}", f"-DFETCHCONTENT_SOURCE_DIR_WHYWAIT={ROOT}",
+                f"-DCMAKE_PREFIX_PATH={prefix}", f"-DMPI_CXX_COMPILER={mpi}",
+                # what is compiled differs only in where the headers are, so one kind does it in earnest
+                *([] if how == "find_package" else ["-DCMAKE_CXX_FLAGS=-DWHYWAIT_DISABLE"]))
+            run("cmake", "--build", out, "-j", "1")
+            if how == "find_package":
+                check_observed(out)
+            programs += [out / name for name in ("program", "c_program", "with_static", "with_shared")]
+        elif kind in ("find_package", "add_subdirectory", "fetch_content"):
             configure = ["cmake", "-S", consumers / kind, "-B", out, "-G", "Ninja",
                          f"-DCMAKE_CXX_COMPILER={options.compiler}", f"-DWHYWAIT_VERSION={version()}",
                          f"-DWHYWAIT_SOURCE_DIR={ROOT}", f"-DFETCHCONTENT_SOURCE_DIR_WHYWAIT={ROOT}",
@@ -91,6 +118,8 @@ def main():
             print(told)
             if program.name == "with_mpi" and ("whywait" in told) == (kind != "single_include"):
                 sys.exit("FAILED: the program with MPI printed no report, or one although it was switched off")
+            if kind.startswith("observed_") and bool(re.search(r"\b10[0-9] MPI calls seen", told)) != (how == "find_package"):
+                sys.exit("FAILED: 100 barriers were not seen, or although whywait was switched off")
         print(f"{len(programs)} programs built and run with {kind}")
 
 

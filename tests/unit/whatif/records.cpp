@@ -121,12 +121,12 @@ TEST_CASE("lines survive the way through bytes, damaged bytes are refused") {
   base::packet bytes = pack({lines[0]});
   const base::packet more = pack({lines[1]});
   bytes.insert(bytes.end(), more.begin(), more.end());
-  std::vector<traced_line> back;
+  base::vector<traced_line> back;
   unpack(bytes.data(), bytes.size(), back);
   REQUIRE(back.size() == 2);
   CHECK(near(replay(join(back, name)).seconds, replay(join(lines, name)).seconds));
   for (const std::size_t cut : {bytes.size() - 1, std::size_t(20), std::size_t(60)}) {
-    std::vector<traced_line> ignored;
+    base::vector<traced_line> ignored;
     CHECK(test::number_of_error([&] { unpack(bytes.data(), cut, ignored); }) == "whywait-P022");
   }
 }

@@ -3,6 +3,7 @@
 
 #include <whywait/base/cpp_name.hpp>
 #include <whywait/base/places.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <fnmatch.h>
 
@@ -10,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -21,7 +21,7 @@ namespace coverage {
 /// one of them must match. Without any, system headers (/usr/) are left out; whywait's own code always is.
 class code_filter {
  public:
-  [[gnu::cold]] explicit code_filter(std::string_view patterns = {}) {
+  explicit code_filter(std::string_view patterns = {}) {
     while (!patterns.empty()) {
       const std::string_view one = patterns.substr(0, patterns.find(','));
       patterns.remove_prefix(one.size() < patterns.size() ? one.size() + 1 : one.size());
@@ -32,7 +32,7 @@ class code_filter {
   }
 
   /// `function`: as written in the source, or any part of that.
-  [[gnu::cold]] bool keeps(const std::string& function, const std::string& file) const {
+  bool keeps(const std::string& function, const std::string& file) const {
     const std::string name = base::short_name(function);
     if (name.compare(0, 9, "whywait::") == 0 || name.compare(0, 4, "MPI_") == 0) return false;
     if (file.find("/whywait/") != std::string::npos && file.size() > 4 && file.compare(file.size() - 4, 4, ".hpp") == 0)
@@ -43,7 +43,7 @@ class code_filter {
   }
 
  private:
-  [[gnu::cold]] static bool matches(const std::vector<std::string>& patterns, const std::string& name, const std::string& file) {
+  static bool matches(const base::vector<std::string>& patterns, const std::string& name, const std::string& file) {
     const std::string base(base::last_of(file));
     for (const std::string& p : patterns)
       for (const std::string* text : {&name, &file, &base})
@@ -51,7 +51,7 @@ class code_filter {
     return false;
   }
 
-  std::vector<std::string> kept_, out_;
+  base::vector<std::string> kept_, out_;
 };
 
 }  // namespace coverage

@@ -4,13 +4,13 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -34,7 +34,7 @@ struct flow_graph {
     bool counted;
     bool fake;  ///< taken when a call does not return, or has not yet
   };
-  std::vector<block> blocks;
+  base::vector<block> blocks;
   base::pod_vector<arc> arcs;
 };
 
@@ -49,7 +49,7 @@ namespace detail {
 
 using number_list = base::pod_vector<std::uint32_t>;
 
-[[gnu::cold]] inline counter_form add(const counter_form& a, const counter_form& b, std::int64_t factor) {
+inline counter_form add(const counter_form& a, const counter_form& b, std::int64_t factor) {
   counter_form sum;
   const counter_term* i = a.begin();
   const counter_term* j = b.begin();
@@ -72,7 +72,7 @@ using number_list = base::pod_vector<std::uint32_t>;
 /// that have not returned leave over their fake arc, so this holds at every moment, inside of open functions too.
 class flow_solver {
  public:
-  [[gnu::cold]] explicit flow_solver(const flow_graph& flow)
+  explicit flow_solver(const flow_graph& flow)
       : in_(flow.blocks.size()), out_(flow.blocks.size()), forms_(flow.arcs.size()), counts_(flow.blocks.size()),
         known_(flow.arcs.size()), solved_(flow.blocks.size()) {
     std::uint32_t counter = 0;
@@ -110,7 +110,7 @@ class flow_solver {
  private:
   static constexpr std::uint32_t none = ~std::uint32_t(0);
 
-  [[gnu::cold]] std::uint32_t only_unknown(const number_list& arcs) const {
+  std::uint32_t only_unknown(const number_list& arcs) const {
     std::uint32_t found = none;
     for (const std::uint32_t a : arcs) {
       if (known_[a]) continue;
@@ -120,7 +120,7 @@ class flow_solver {
     return found;
   }
 
-  [[gnu::cold]] bool solve_block(std::uint32_t b) {
+  bool solve_block(std::uint32_t b) {
     for (const number_list* side : {&in_[b], &out_[b]}) {
       if ((side == &in_[b] && b == 0) || (side == &out_[b] && (b == 1 || side->empty()))) continue;
       bool all = true;  // nothing leads there: it never runs
@@ -132,15 +132,15 @@ class flow_solver {
     return false;
   }
 
-  std::vector<number_list> in_, out_;
-  std::vector<counter_form> forms_, counts_;
+  base::vector<number_list> in_, out_;
+  base::vector<counter_form> forms_, counts_;
   base::pod_vector<bool> known_, solved_;
 };
 
 /// How many loops each block is in: strongly connected parts, then those of the same without their head, and so on.
 class loop_depths {
  public:
-  [[gnu::cold]] explicit loop_depths(const flow_graph& flow) : flow_(flow), out_(flow.blocks.size()), depth(flow.blocks.size(), 0) {
+  explicit loop_depths(const flow_graph& flow) : flow_(flow), out_(flow.blocks.size()), depth(flow.blocks.size(), 0) {
     for (const flow_graph::arc& a : flow.arcs)
       if (!a.fake) out_[a.from].push_back(a.to);
     part_.assign(flow.blocks.size(), 1);
@@ -158,7 +158,7 @@ class loop_depths {
 
  private:
   // Tarjan's algorithm without recursion, on the blocks of one part.
-  [[gnu::cold]] void split(const number_list& members, number_list& work) {
+  void split(const number_list& members, number_list& work) {
     const std::uint32_t own = part_[members.front()];
     index_.assign(flow_.blocks.size(), 0);
     low_.assign(flow_.blocks.size(), 0);
@@ -220,14 +220,14 @@ class loop_depths {
   }
 
   // Where the loop is entered from outside; one of its blocks if it is not.
-  [[gnu::cold]] std::uint32_t head_of(std::uint32_t own, std::uint32_t any) const {
+  std::uint32_t head_of(std::uint32_t own, std::uint32_t any) const {
     for (const flow_graph::arc& a : flow_.arcs)
       if (!a.fake && part_[a.to] == own && part_[a.from] != own) return a.to;
     return any;
   }
 
   const flow_graph& flow_;
-  std::vector<number_list> out_;
+  base::vector<number_list> out_;
   number_list part_, index_, low_;
   base::pod_vector<bool> done_;
   std::uint32_t parts_ = 1;
@@ -240,7 +240,7 @@ class loop_depths {
 
 /// The lines of a function, those together that are always executed equally often, by first line. A line with several
 /// blocks counts as its innermost loop's body (a `for` counts its rounds), else as its first block. O(n * form).
-[[gnu::cold]] inline std::vector<line_group> lines_of(const flow_graph& flow) {
+inline base::vector<line_group> lines_of(const flow_graph& flow) {
   if (flow.blocks.size() < 2) return {};
   const detail::flow_solver solver(flow);
   const detail::number_list depth = detail::loop_depths(flow).depth;
@@ -261,7 +261,7 @@ class loop_depths {
   base::small_stable_sort(block_of, [](const line_block& a, const line_block& b) {
     return a.line != b.line ? a.line < b.line : a.block < b.block;
   });
-  std::vector<line_group> result;
+  base::vector<line_group> result;
   base::key_map numbers;  // of a form's hash: the group
   std::uint32_t before = base::key_map::none;
   int run = 0;  // the first line of the current run

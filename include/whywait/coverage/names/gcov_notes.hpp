@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_COVERAGE_NAMES_GCOV_NOTES_HPP
 #define WHYWAIT_COVERAGE_NAMES_GCOV_NOTES_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/coverage/names/flow_graph.hpp>
 
 #include <cstddef>
@@ -9,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -29,7 +29,7 @@ struct noted_function {
 /// clang, which writes the format of g++ 4.8.
 struct gcov_notes {
   std::uint32_t stamp = 0;
-  std::vector<noted_function> functions;
+  base::vector<noted_function> functions;
 };
 
 namespace detail {
@@ -39,7 +39,7 @@ class gcov_reader {
  public:
   explicit gcov_reader(std::string_view bytes) : bytes_(bytes) {}
 
-  [[gnu::cold, gnu::noinline]] std::uint32_t word() {
+  [[gnu::noinline]] std::uint32_t word() {
     std::uint32_t value = 0;
     if (at_ + sizeof value > bytes_.size()) {
       good = false;
@@ -50,7 +50,7 @@ class gcov_reader {
     at_ += sizeof value;
     return value;
   }
-  [[gnu::cold, gnu::noinline]] std::string text() {
+  [[gnu::noinline]] std::string text() {
     const std::size_t length = std::size_t(word()) * unit;
     if (length > bytes_.size() - at_) {
       good = false;
@@ -75,7 +75,7 @@ class gcov_reader {
 }  // namespace detail
 
 /// Reads a notes file. False, and why in `problem`, if it is none or of an unknown version. O(size).
-[[gnu::cold]] inline bool read_gcov_notes(std::string_view bytes, gcov_notes& into, std::string& problem) {
+inline bool read_gcov_notes(std::string_view bytes, gcov_notes& into, std::string& problem) {
   detail::gcov_reader in(bytes);
   if (in.word() != 0x67636e6f) {
     problem = "is no notes file";

@@ -1,0 +1,2 @@
+// The analysis of registered data, beside observe.cpp: whywait_observe(target DATA).
+#include <whywait/communication.hpp>
