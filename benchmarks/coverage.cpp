@@ -10,6 +10,7 @@
 #include "parts/coverage_kernel.hpp"
 
 #include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 #include <whywait/coverage/counters/arcs.hpp>
 #include <whywait/coverage/counters/block_counts.hpp>
 

@@ -22,6 +22,7 @@
 
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 
 #include <benchmark/benchmark.h>
 #include <boost/intrusive/set.hpp>

@@ -8,6 +8,7 @@
 // writes over and over 16 MiB.
 #include <whywait/record.hpp>
 #include <whywait/record/kept_details.hpp>
+#include <whywait/record/listen.hpp>
 
 #include "harness.hpp"
 
@@ -80,10 +81,10 @@ record::location* keeping(bool order, choice timeline) {
 // Runs the marks of this thread the slow way, into another location.
 template <void (*Run)(std::uint64_t)>
 void in(record::location* other, std::uint64_t times) {
-  record::path_head* const mine = record::detail::here;
-  record::detail::here = other->decoy;
+  record::path_head* const mine = record::detail::here();
+  record::detail::set_here(other->decoy);
   Run(times);
-  record::detail::here = mine;
+  record::detail::set_here(mine);
 }
 
 record::location *slow, *ordered, *timed;

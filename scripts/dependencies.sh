@@ -2,7 +2,7 @@
 # Makes sure that what whywait needs on Debian 12 is installed; sourced or run by examples/quickstart.sh and
 # tests/run.sh.
 #
-#   scripts/dependencies.sh quickstart    one MPI, a compiler, and what the examples need
+#   scripts/dependencies.sh quickstart    only what the examples need: one MPI, a compiler, Boost
 #   scripts/dependencies.sh tests         all that the tests need: both MPIs, both compilers
 #   scripts/dependencies.sh peers         other recorders, which benchmarks/compare.py compares ours with
 #
@@ -16,7 +16,7 @@ installed() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]
 }
 
-common=(g++ cmake ninja-build libboost1.81-dev doctest-dev libbenchmark-dev libdw1)
+common=(g++ cmake ninja-build libboost1.81-dev libdw1)
 case "$what" in
   quickstart)
     packages=("${common[@]}")
@@ -28,11 +28,12 @@ case "$what" in
     fi
     ;;
   tests)
-    packages=("${common[@]}" libopenmpi-dev openmpi-bin libmpich-dev mpich nlohmann-json3-dev libvalijson-dev
-              clang-16 libclang-rt-16-dev binutils pkg-config ccache python3 util-linux)
+    packages=("${common[@]}" libopenmpi-dev openmpi-bin libmpich-dev mpich doctest-dev libbenchmark-dev
+              nlohmann-json3-dev libvalijson-dev clang-16 libclang-rt-16-dev clang-format-16 binutils pkg-config ccache
+              python3 util-linux)
     ;;
   peers)
-    packages=("${common[@]}" clang-16 libclang-rt-16-dev liblttng-ust-dev lttng-tools babeltrace2 libmicroprofile-dev
+    packages=("${common[@]}" libbenchmark-dev clang-16 libclang-rt-16-dev liblttng-ust-dev lttng-tools babeltrace2 libmicroprofile-dev
               python3 procps)
     ;;
   *)

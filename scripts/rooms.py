@@ -60,8 +60,13 @@ ONLY_IMPLEMENTATION = {
     "whywait/mpi.hpp": "whywait/observer.hpp",
     "whywait/communication.hpp": "whywait/data/finalize/communication_analysis.hpp",
 }
-# The ones that single_include offers as one file.
-SINGLE_HEADERS = ["record.hpp", "data.hpp", "mpi.hpp", "communication.hpp", "whywait.hpp", "coverage.hpp", "left_behind.hpp"]
+# File of single_include -> umbrellas that it holds. None: all of the tree that no other entry and no test owns.
+SINGLE_HEADERS = {
+    "record.hpp": ["record.hpp", "data.hpp"],  # marks
+    "whywait.hpp": None,                       # the whole: observes MPI, explains, analyses data
+    "models.hpp": ["models.hpp"],
+}
+NOT_SINGLE = {"testing.hpp", "benchmark.hpp"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION_OPENS = re.compile(r"^\s*#\s*if")

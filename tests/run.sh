@@ -15,8 +15,9 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# -eq 0 ] || shift
 if [ "${#configurations[@]}" -eq 0 ]; then
-  # g++ and Open MPI with everything; then what differs: the other MPI, compiler and standard, sanitizers
-  configurations=(openmpi mpich clang asan tsan)
+  # g++ and Open MPI with everything; then what differs: the other MPI, the other compiler and standard, sanitizers over
+  # all rooms and MPI programs, the generated headers, and the corpora of the fuzz targets (CMakePresets.json says what)
+  configurations=(openmpi mpich clang asan tsan single fuzz)
 fi
 
 scripts/dependencies.sh tests

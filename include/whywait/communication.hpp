@@ -5,6 +5,8 @@
 /// its own: then the report says why data was sent, where it is and who shares it. Without it, and without registered
 /// data, nothing of that is compiled or run. Empty in the files of a target of whywait_observe(target DATA). It takes a compiler about as long again as half of <whywait/mpi.hpp>.
 
+#include <whywait/core/version.hpp>
+
 #ifndef WHYWAIT_OBSERVED_DATA
 #include <whywait/data/finalize/communication_analysis.hpp>
 #endif

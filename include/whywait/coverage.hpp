@@ -12,6 +12,8 @@
 ///
 /// docs/coverage.md.
 
+#include <whywait/core/version.hpp>
+
 #include <whywait/coverage/counters/attributes.hpp>
 #include <whywait/coverage/counters/callbacks.hpp>
 #include <whywait/coverage/counters/clang_counters.hpp>

@@ -15,6 +15,7 @@
 /// With WHYWAIT_DISABLE defined all of it is nothing. docs/data.md.
 
 #include <whywait/core/version.hpp>
+
 #include <whywait/data/marks/data_macros.hpp>
 #include <whywait/data/marks/data_marks.hpp>
 #include <whywait/data/marks/disabled_data_marks.hpp>

@@ -8,6 +8,8 @@
 /// The next MPI program that runs with the same setting does that by itself. Needs no MPI; link nothing.
 /// docs/record.md says what is found after which end.
 
+#include <whywait/core/version.hpp>
+
 #include <whywait/postmortem/report_left_behind.hpp>
 
 #ifdef WHYWAIT_DISABLE

@@ -9,6 +9,8 @@
 /// In CMake whywait_observe(target) compiles the implementation once per build tree. It defines WHYWAIT_OBSERVED, so that
 /// this header only declares what a program can call: marks, `mpi::explain` and its result, own rules and events.
 
+#include <whywait/core/version.hpp>
+
 #include <whywait/finalize/entry_points.hpp>
 #include <whywait/finalize/take_timelines.hpp>
 #include <whywait/record.hpp>

@@ -9,10 +9,13 @@
 /// The MPI wrappers (mpi/) call the end of the run (finalize/) and the crash reports (postmortem/) through the hooks
 /// that are installed here.
 
+#include <whywait/core/version.hpp>
+
 // The order matters: first the hot rooms, then the cold ones between cold_begin.hpp and cold_end.hpp.
 #include <whywait/mpi/wrappers.hpp>
 #include <whywait/record.hpp>
 #include <whywait/record/kept_details.hpp>
+#include <whywait/record/listen.hpp>
 
 #include <whywait/base/cold_begin.hpp>
 

@@ -14,6 +14,7 @@
 /// program) all of it is nothing. docs/record.md.
 
 #include <whywait/core/version.hpp>
+
 #include <whywait/record/disabled_marks.hpp>
 #include <whywait/record/mark_macros.hpp>
 #include <whywait/record/region.hpp>

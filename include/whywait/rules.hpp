@@ -2,6 +2,8 @@
 #define WHYWAIT_RULES_HPP
 
 // Rules: own events, own rules, and what rules say about a run. Needs no MPI. docs/rules.md
+#include <whywait/core/version.hpp>
+
 #include <whywait/rules/advice.hpp>
 #include <whywait/rules/composite.hpp>
 #include <whywait/rules/contribution.hpp>

@@ -5,6 +5,8 @@
 /// Questions to a recorded run: how long it would have taken with faster code, an even load or more ranks. No MPI.
 /// docs/whatif.md.
 
+#include <whywait/core/version.hpp>
+
 #include <whywait/whatif/answer.hpp>
 #include <whywait/whatif/ask.hpp>
 #include <whywait/whatif/balance.hpp>

@@ -3,6 +3,7 @@
 
     macros.py compiler [options ...]
 """
+import os
 import re
 
 import tools
@@ -16,8 +17,18 @@ PUBLIC = {"WHYWAIT_REGION", "WHYWAIT_BLOCK", "WHYWAIT_NEXT", "WHYWAIT_WORK", "WH
           "WHYWAIT_VERSION_MAJOR", "WHYWAIT_VERSION_MINOR", "WHYWAIT_VERSION_PATCH",
           # what the public macros expand to when they are used, so it cannot be undefined
           "WHYWAIT_DETAIL_JOIN", "WHYWAIT_DETAIL_JOIN2", "WHYWAIT_DETAIL_SITE",
+          "WHYWAIT_DETAIL_TEXT", "WHYWAIT_DETAIL_TEXT2",
           # documented switches of MPI's own header, which must be set before it
           "OMPI_SKIP_MPICXX", "MPICH_SKIP_MPICXX"}
+
+
+OWN = f"{rooms.TREE}/whywait/"  # where headers of whywait are included from; a folder's name alone says nothing
+
+
+def unquoted(name):
+    """The path in a line marker: compilers may write bytes that are not ASCII as octal escapes."""
+    raw = re.sub(rb'\\([0-7]{3}|.)', lambda m: bytes([int(m[1], 8)]) if len(m[1]) == 3 else m[1], os.fsencode(name))
+    return os.fsdecode(raw)
 
 
 def left_over(compiler, options, umbrella):
@@ -28,12 +39,12 @@ def left_over(compiler, options, umbrella):
         tools.end([messages], "")
     here, macros = "", {}
     for line in text.splitlines():
-        marker = re.match(r'^# \d+ "([^"]*)"', line)
+        marker = re.match(r'^# \d+ "((?:\\.|[^"\\])*)"', line)
         if marker:
-            here = marker[1]
+            here = unquoted(marker[1])
         define = re.match(r"^#define (\w+)", line)
-        if define and "/whywait/" in here:
-            macros[define[1]] = here.split("/whywait/", 1)[1]
+        if define and here.startswith(OWN):
+            macros[define[1]] = here[len(OWN):]
         undefine = re.match(r"^#undef (\w+)", line)
         if undefine:
             macros.pop(undefine[1], None)

@@ -14,6 +14,8 @@ struct counted_code {
   int (*skipped)(int n);                 // as `loop`, but with WHYWAIT_NO_COVERAGE
   int skipped_line;
   int (*catching)(int n);                // calls what calls itself n times, then throws
+  int (*in_folder)(int n);               // as `loop`, in a header in a user's folder called whywait
+  int in_folder_line;
 };
 
 const counted_code& in_program();

@@ -2,6 +2,7 @@
 #include "counted.hpp"
 
 #include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 #include <whywait/record/location.hpp>
 
 #include <doctest/doctest.h>

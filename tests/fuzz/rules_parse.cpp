@@ -1,8 +1,7 @@
 // Any bytes as a text of rules: no crash, no hang, no leak, and every message names a place in the text.
 //
-//     clang++-16 -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I include
-//         tests/fuzz/rules_parse.cpp -o rules_parse
-//     ./rules_parse -dict=tests/fuzz/rules.dict -max_len=8192 -timeout=20 tests/fuzz/corpus/rules
+// corpus: rules.corpus
+// options: -dict={source}/rules.dict -max_len=8192 -timeout=20
 #include <whywait/rules/compiler.hpp>
 
 #include <cstddef>

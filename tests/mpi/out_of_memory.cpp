@@ -1,6 +1,7 @@
 // ranks: 2 4
 // ranks of mpich: 2
 // timeout: 100
+// not: thread (it replaces operator new, as the library of ThreadSanitizer does)
 // with: observer_data
 // arguments: often
 // environment: WHYWAIT_PATH=order "WHYWAIT_WHATIF=block prepare x2; balance"
@@ -198,8 +199,9 @@ void often(unsigned seed, int programs) {
   if (rank == 0 && count(again(), "MPI calls seen") != 1) not_so("afterwards there is no report any more", "");
   else if (rank != 0) again();
   if (rank == 0)
-    std::printf("out_of_memory: seed %u, %ld allocations; in %d of %d analyses one failed: %d explained, %d only facts, %d last words\n",
-                seed, most, fired, programs, explained, known, alone);
+    std::printf("out_of_memory: seed %u, %ld allocations; in %d of %d analyses one failed: %d explained, %d only facts, %d last words; "
+                "%d needed no line\n",
+                seed, most, fired, programs, explained, known, alone, unsaid);
   if (fired < programs / 2) not_so("too few failures to say anything", "");
 }
 

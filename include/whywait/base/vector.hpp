@@ -63,7 +63,7 @@ class vector_memory {
 
 /// std::vector with a tenth of its functions per type of element: compile time and memory of the cold rooms follow their
 /// number (g++ 12, -O0, <whywait/mpi.hpp>: 10,200 functions instead of 18,200). The members are those of std::vector,
-/// iterators are pointers; moving an element must not throw. Copies from and to std::vector are implicit. pod_vector is
+/// iterators are pointers; moving an element must not throw. Conversions from and to std::vector copy, so they are explicit. pod_vector is
 /// cheaper still where elements are plain bytes.
 template <class T>
 class vector : private detail::vector_memory {
@@ -85,7 +85,7 @@ class vector : private detail::vector_memory {
   vector(Iterator first, Iterator last) : vector() {
     append(first, last);
   }
-  vector(const std::vector<T>& other) : vector(other.data(), other.data() + other.size()) {}
+  explicit vector(const std::vector<T>& other) : vector(other.data(), other.data() + other.size()) {}
   vector(const vector& other) : vector(other.begin(), other.end()) {}
   vector(vector&& other) noexcept : vector_memory(static_cast<vector_memory&&>(other)) {}
   vector& operator=(vector other) noexcept {
@@ -96,7 +96,7 @@ class vector : private detail::vector_memory {
     truncate(0);
     ::operator delete(data_);
   }
-  operator std::vector<T>() const { return std::vector<T>(begin(), end()); }
+  explicit operator std::vector<T>() const { return std::vector<T>(begin(), end()); }
 
   T* data() noexcept { return static_cast<T*>(data_); }
   const T* data() const noexcept { return static_cast<const T*>(data_); }

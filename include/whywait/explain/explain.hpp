@@ -11,6 +11,7 @@
 #include <memory>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -25,7 +26,7 @@ inline bool little_in_common(const rank_history* histories, std::size_t count) {
   std::size_t most = 0;
   for (std::size_t i = 0; i != count; ++i) {
     std::size_t mine = 0;
-    const auto take = [&](const base::vector<core::stable_key>& keys) {
+    const auto take = [&](const std::vector<core::stable_key>& keys) {
       for (const core::stable_key key : keys) {
         if (key != 0) all.intern(key, 0);
       }

@@ -1,7 +1,6 @@
 #ifndef WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 #define WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 
-#include <whywait/base/vector.hpp>
 #include <whywait/core/nearest.hpp>
 
 #include <algorithm>

@@ -86,6 +86,10 @@ inline void at_finalize(mpi::state& process) {
   const core::settings& wanted = process.registry->config;
   const bool writes = wanted.report || wanted.output != nullptr;
   bool needed = false, known = false;
+  const struct at_end {
+    mpi::state& process;
+    ~at_end() { free_so_far(process); }
+  } frees{process};
   report::result result;
   // rank 0 writes; the environment of others may differ
   if (!process.failed)

@@ -5,6 +5,7 @@
 #include <whywait/finalize/own_costs.hpp>
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/record/kept_details.hpp>
+#include <whywait/record/slow_path.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +51,8 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
     to.records = from.syncs.view();
     to.steps = from.steps.view();
     to.needs = from.needs.view();
+    if (!process.running && (base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0))
+      record::detail::count_open_begins(from);
     beside.mismatched_ends = from.mismatched_ends;
     if (record::kept_details* const more = record::kept_details::of(from)) {
       // the segment before the last record ends with the next event, which may never come

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -107,9 +108,9 @@ inline double slower_reading(const mpi::self_timing& timed, const mpi::calibrati
 
 /// What the calls of one thread cost, by core::mpi_call: its own timings where there are enough, else the calibration, with
 /// readings that take what they take lately.
-inline base::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
+inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
                                                                  double ns_per_tick) {
-  base::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
+  std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
   const double slower = slower_reading(timed, quiet);
   for (std::size_t c = 1; c < costs.size(); ++c) {
     const auto call = static_cast<core::mpi_call>(c);

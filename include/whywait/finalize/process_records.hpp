@@ -1,12 +1,12 @@
 #ifndef WHYWAIT_FINALIZE_PROCESS_RECORDS_HPP
 #define WHYWAIT_FINALIZE_PROCESS_RECORDS_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/core/rank_history.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/mpi/call_sites.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -27,7 +27,7 @@ struct thread_records {
 /// numbers of this process (blocks, call sites, code).
 struct process_records {
   core::rank_history history;
-  std::vector<thread_records> threads;  ///< by index of the location, as history.locations
+  base::vector<thread_records> threads;  ///< by index of the location, as history.locations
   std::uint64_t begin_ticks = 0;
   std::uint64_t end_ticks = 0;     ///< end of recording: before MPI_Finalize if memory ran out
   std::uint64_t last_ticks = 0;    ///< end of the run, or now: the end of what totals contain

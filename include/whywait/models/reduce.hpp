@@ -25,11 +25,12 @@ struct reduction {
 namespace detail {
 
 /// Replaces sequences, forks with their joins, choices with their merges, and loops, until nothing more is left to
-/// replace. A vertex is a segment with its E and D.
+/// replace. A vertex is a segment with its E and D. `Parallel` makes one segment of those of the branches of a fork.
+template <class Parallel>
 class graph_reducer {
  public:
-  graph_reducer(const control_graph& g, const std::vector<segment>& of_node, const machine& where, parallel_rule rule)
-      : where_(where), rule_(rule) {
+  graph_reducer(const control_graph& g, const std::vector<segment>& of_node, Parallel parallel_of)
+      : parallel_of_(std::move(parallel_of)) {
     boost::unordered_flat_map<std::string, std::uint32_t> index;
     for (std::uint32_t i = 0; i != g.nodes.size(); ++i) index.emplace(g.nodes[i].name, i);
     for (std::uint32_t i = 0; i != g.nodes.size(); ++i)
@@ -199,7 +200,7 @@ class graph_reducer {
       }
       for (const double w : weights) sum += w;
       for (double& w : weights) w /= sum;
-      v_[first].body = group.what == kind::all ? parallel(bodies, where_, rule_) : exclusive_or(bodies, weights);
+      v_[first].body = group.what == kind::all ? parallel_of_(bodies) : exclusive_or(bodies, weights);
       v_[first].branches.clear();
       if (group.what == kind::all) v_[first].branches = std::move(bodies);
       for (std::size_t m = 1; m != members.size(); ++m) v_[members[m]].live = false;
@@ -250,20 +251,26 @@ class graph_reducer {
     t = std::move(only);
   }
 
-  const machine& where_;
-  parallel_rule rule_;
+  Parallel parallel_of_;
   std::vector<vertex> v_;
   bool reducible_ = true;
 };
 
 }  // namespace detail
 
+/// Reduces a control graph by the segment algebra, with a rule of the caller for forks: `parallel_of(branches)` returns
+/// the segment of a `const std::vector<segment>&` that start together. Throws what `compile` and `parallel_of` throw.
+template <class Parallel>
+reduction reduce_with(const control_graph& g, const std::vector<segment>& of_node, Parallel parallel_of) {
+  if (of_node.size() != g.nodes.size()) throw prediction_error(fault::segment, "one segment per node is needed");
+  return detail::graph_reducer<Parallel>(g, of_node, std::move(parallel_of)).run();
+}
+
 /// Reduces a control graph by the segment algebra; `of_node[i]` describes node i (immediate nodes: an empty segment).
 /// Time: a few passes over the graph. Throws what `compile` throws.
 inline reduction reduce(const control_graph& g, const std::vector<segment>& of_node, const machine& where,
                         parallel_rule rule = parallel_rule::variance_aware) {
-  if (of_node.size() != g.nodes.size()) throw prediction_error(fault::segment, "one segment per node is needed");
-  return detail::graph_reducer(g, of_node, where, rule).run();
+  return reduce_with(g, of_node, [&](const std::vector<segment>& branches) { return parallel(branches, where, rule); });
 }
 
 /// The same with one exponential task of the machine per node.

@@ -5,6 +5,7 @@
 #include <whywait/mpi/calibration.hpp>
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/end_hooks.hpp>
+#include <whywait/record/listen.hpp>
 
 #include <new>
 #include <pthread.h>

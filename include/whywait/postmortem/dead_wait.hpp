@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -37,7 +38,7 @@ inline std::uint64_t leave_out_unfinished_collectives(
   std::uint64_t out = 0;
   for (const auto& p : processes) {
     // by number of the communicator; ids are apart, but for 0, which matches nothing
-    const base::vector<core::communicator>& comms = p->records().history.communicators;
+    const std::vector<core::communicator>& comms = p->records().history.communicators;
     base::pod_vector<std::uint64_t> complete, seen(comms.size());
     for (const core::communicator& c : comms) {
       std::uint64_t least = ~std::uint64_t(0);

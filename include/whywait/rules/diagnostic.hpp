@@ -132,7 +132,7 @@ class diagnostics {
     out.line = 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n'));
     out.column = 1 + base::code_points(text.substr(line_begin, begin - line_begin));
     out.message = base::printable(base::joined(message));
-    out.hint = hint;
+    out.hint = base::printable(hint);  // it may name something of the same text
     out.excerpt = excerpt(text, line_begin, line_end, begin, std::max<std::size_t>(where.end, begin + 1));
     list_.push_back(std::move(out));
   }
@@ -142,11 +142,11 @@ class diagnostics {
   }
 
   /// A message about a whole source, for example a file that cannot be read.
-  void report_whole(code number, const std::string& name, std::string message) {
+  void report_whole(code number, const std::string& name, const std::string& message) {
     diagnostic out;
     out.number = number;
     out.source = base::printable(name);
-    out.message = std::move(message);
+    out.message = base::printable(message);
     list_.push_back(std::move(out));
   }
 

@@ -12,6 +12,7 @@ import argparse
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,8 @@ ROOT = HERE.parent.parent.parent
 
 def run(*command, **more):
     print("$", *command, flush=True)
-    done = subprocess.run([str(word) for word in command], check=False, text=True, stdin=subprocess.DEVNULL, **more)
+    done = subprocess.run([str(word) for word in command], check=False, text=True, errors="surrogateescape",
+                          stdin=subprocess.DEVNULL, **more)
     if done.returncode != 0:
         sys.exit(f"FAILED: ended with {done.returncode}")
     return done.stdout
@@ -56,7 +58,8 @@ def main():
     options = options.parse_args()
     kind, mpi = options.kind, options.mpi_compiler
 
-    with tempfile.TemporaryDirectory() as name:
+    # blanks and letters beyond ASCII, as users have them
+    with tempfile.TemporaryDirectory(prefix="whywait consumer \u00fc ") as name:
         directory = pathlib.Path(name)
         # a copy of the sources elsewhere: nothing may depend on where it is or on the rest of the tree
         consumers = directory / "consumers"
@@ -99,7 +102,9 @@ def main():
             if run("pkg-config", "--modversion", "whywait", env=environment,
                    stdout=subprocess.PIPE).strip() != version():
                 sys.exit("FAILED: pkg-config tells another version")
-            flags = run("pkg-config", "--cflags", "--libs", "whywait", env=environment, stdout=subprocess.PIPE).split()
+            flags = run("pkg-config", "--cflags", "--libs", "whywait", env=environment, stdout=subprocess.PIPE)
+            # a shell reads them; pkg-config puts a backslash before each byte that is not ASCII
+            flags = [os.fsdecode(os.fsencode(flag)) for flag in shlex.split(flags)]
             run(options.compiler, "-std=c++17", consumers / "plain.cpp", *flags, "-o", directory / "plain")
             programs.append(directory / "plain")
         elif kind in ("single_include", "plain_compiler"):
@@ -108,7 +113,9 @@ def main():
             run(options.compiler, "-std=c++17", f"-I{include}", consumers / "plain.cpp", "-o", directory / "plain")
             programs.append(directory / "plain")
             if mpi and kind == "single_include":  # that the tree's mpi.hpp needs no more shows in every other test
-                run(mpi, "-std=c++17", f"-I{include}", consumers / "with_mpi.cpp", "-o", directory / "with_mpi")
+                program = consumers / "with_mpi.cpp"  # there one file holds the whole
+                program.write_text(program.read_text().replace("<whywait/mpi.hpp>", "<whywait/whywait.hpp>"))
+                run(mpi, "-std=c++17", f"-I{include}", program, "-o", directory / "with_mpi")
                 programs.append(directory / "with_mpi")
         else:
             sys.exit(f"unknown kind {kind}")

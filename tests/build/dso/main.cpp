@@ -2,6 +2,7 @@
 // where it is, on the calling thread's location, and on the number of a region, and the marks of each go the fast way; also
 // from a second thread, and when the plugin comes first.   main <plugin> [plugin-first]
 #include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -28,7 +29,7 @@ module_facts own_facts() {
   whywait::core::registry* const here = whywait::core::the_registry();
   return {here, whywait::record::this_location(),
           here->sites.intern(whywait::core::site_kind::region, "shared", "shared.cpp", 1),
-          whywait::record::detail::here->enters_fast()};
+          goes_fast()};
 }
 
 module_facts_function* plugin = nullptr;

@@ -1,6 +1,14 @@
 #ifndef WHYWAIT_TESTS_BUILD_DSO_MODULE_HPP
 #define WHYWAIT_TESTS_BUILD_DSO_MODULE_HPP
 
+#include <whywait/record/location.hpp>
+
+/// Whether the marks of this module take the fast path.
+static inline bool goes_fast() {
+  const whywait::record::path_head* const at = whywait::record::detail::here();
+  return at != nullptr && at->enters_fast();
+}
+
 // What each module of the process (executable, library, plugin) tells about itself.
 extern "C" {
 struct module_facts {

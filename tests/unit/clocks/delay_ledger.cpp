@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/delay_ledger.hpp>
 
 #include "delay_simulation.hpp"
@@ -160,7 +161,7 @@ TEST_CASE("C5: an overhead before everything, the same on all locations, changes
     p.keep_record();
     delay_ledger<> plain(3), shifted(3);
     const auto handles = p.fill(plain, [](ns v) { return v; });
-    std::vector<bool> begun(3, false);
+    whywait::base::vector<bool> begun(3, false);
     for (entry& e : p.log) {
       if (e.what != entry::call || begun[e.location]) continue;
       begun[e.location] = true;

@@ -1,9 +1,9 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/delay_rule.hpp>
 
 #include <doctest/doctest.h>
 
 #include <random>
-#include <vector>
 
 using namespace whywait::clocks;
 using time_ns = std::int64_t;
@@ -47,8 +47,8 @@ struct input {
   time_ns x, slack, cost;
 };
 
-std::vector<input> random_inputs(std::mt19937_64& random) {
-  std::vector<input> all(random() % 5);
+whywait::base::vector<input> random_inputs(std::mt19937_64& random) {
+  whywait::base::vector<input> all(random() % 5);
   for (input& i : all) {
     i = {static_cast<time_ns>(random() % 9000), static_cast<time_ns>(random() % 9000), static_cast<time_ns>(random() % 400)};
   }
@@ -148,7 +148,7 @@ TEST_CASE("a bank of clocks is as many rules at once") {
     clock_bank<4> own;
     for (std::size_t h = 0; h != 4; ++h) own[h] = static_cast<time_ns>(random() % 9000) - 1000;
     delay_rule<clock_bank<4>> together(own, w);
-    std::vector<delay_rule<>> apart;
+    whywait::base::vector<delay_rule<>> apart;
     for (std::size_t h = 0; h != 4; ++h) apart.emplace_back(own[h], w);
     for (int k = 0; k != 3; ++k) {
       clock_bank<4> x, cost;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_TESTS_UNIT_CLOCKS_DELAY_SIMULATION_HPP
 #define WHYWAIT_TESTS_UNIT_CLOCKS_DELAY_SIMULATION_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/delay_ledger.hpp>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <map>
 #include <random>
 #include <utility>
-#include <vector>
 
 // A plain simulator of random programs with every class of operation, which can be run with measurement overhead
 // and without it. It knows absolute times only: no delays, no slack, no ledger. The run with overhead also writes
@@ -39,7 +39,7 @@ struct entry {
   int to = 0, from = 0;  ///< numbers of calls, of junctions as -1 - number
   bool from_end = false;
   ns stamp = 0, cost = 0, other_stamp = 0;
-  std::vector<int> calls;
+  whywait::base::vector<int> calls;
 };
 
 class program {
@@ -76,10 +76,10 @@ class program {
 
   /// Fills a ledger from what was recorded; `as(ns)` makes a delay of an overhead.
   template <class Delay, class As>
-  std::vector<typename delay_ledger<Delay>::handle> fill(delay_ledger<Delay>& books, As&& as) const {
+  whywait::base::vector<typename delay_ledger<Delay>::handle> fill(delay_ledger<Delay>& books, As&& as) const {
     using ledger = delay_ledger<Delay>;
-    std::vector<typename ledger::handle> handles;
-    std::vector<typename ledger::event> junctions;
+    whywait::base::vector<typename ledger::handle> handles;
+    whywait::base::vector<typename ledger::event> junctions;
     const auto event = [&](int number, bool end) {
       if (number < 0) return junctions[static_cast<std::size_t>(-1 - number)];
       const auto& h = handles[static_cast<std::size_t>(number)];
@@ -97,7 +97,7 @@ class program {
           books.needs(event(e.to, true), event(e.from, e.from_end), e.stamp, as(e.cost));
           break;
         case entry::synchronise: {
-          std::vector<typename ledger::handle> all;
+          whywait::base::vector<typename ledger::handle> all;
           for (const int c : e.calls) all.push_back(handles[static_cast<std::size_t>(c)]);
           books.synchronise(all.data(), all.size());
           break;
@@ -124,10 +124,10 @@ class program {
 
   int ranks() const { return ranks_; }
 
-  std::vector<entry> log;              ///< of the run with overhead
-  std::vector<instant> ends;           ///< of the last run, per rank
-  std::vector<ns> waits;               ///< of the last run, per call
-  std::vector<std::pair<instant, instant>> calls;  ///< begin and end of every call of the last run
+  whywait::base::vector<entry> log;              ///< of the run with overhead
+  whywait::base::vector<instant> ends;           ///< of the last run, per rank
+  whywait::base::vector<ns> waits;               ///< of the last run, per call
+  whywait::base::vector<std::pair<instant, instant>> calls;  ///< begin and end of every call of the last run
   std::map<int, bool> inverted;        ///< calls of the last run that would have decided otherwise
 
  private:
@@ -140,9 +140,9 @@ class program {
   };
   struct operation {
     kind what = send;
-    std::vector<int> ranks;
-    std::vector<load> loads;
-    std::vector<int> messages;
+    whywait::base::vector<int> ranks;
+    whywait::base::vector<load> loads;
+    whywait::base::vector<int> messages;
     int id = 0, taken = -1;
     ns bytes = 0;
   };
@@ -158,7 +158,7 @@ class program {
   load work() { return {pick(0, 4000), chance(70) ? pick(0, 1500) : 0, chance(30) ? pick(1, 60) : 0}; }
   instant& at(int rank) { return now_[static_cast<std::size_t>(rank)]; }
 
-  operation& push(kind what, std::vector<int> members) {
+  operation& push(kind what, whywait::base::vector<int> members) {
     operation o;
     o.what = what;
     o.ranks = std::move(members);
@@ -166,8 +166,8 @@ class program {
     operations_.push_back(o);
     return operations_.back();
   }
-  std::vector<int> group() {
-    std::vector<int> g;
+  whywait::base::vector<int> group() {
+    whywait::base::vector<int> g;
     for (int r = 0; r != ranks_; ++r) {
       if (chance(70)) g.push_back(r);
     }
@@ -177,7 +177,7 @@ class program {
 
   // What was begun is finished later, in any order; one global order of all operations cannot deadlock.
   void later_on(operation o) { pending_.push_back(std::move(o)); }
-  operation made(kind what, std::vector<int> members, int id) {
+  operation made(kind what, whywait::base::vector<int> members, int id) {
     push(what, std::move(members)).id = id;
     operation o = operations_.back();
     operations_.pop_back();
@@ -247,7 +247,7 @@ class program {
         break;
       }
       case 8: {
-        const std::vector<int> members = group();
+        const whywait::base::vector<int> members = group();
         for (const int m : members) push(start, {m}).id = id;
         for (const int m : members) later_on(made(finish, {m}, id));
         break;
@@ -319,7 +319,7 @@ class program {
     e.cost = cost;
     log.push_back(e);
   }
-  void together(entry::what_t what, std::vector<int> which) {
+  void together(entry::what_t what, whywait::base::vector<int> which) {
     if (!measured_) return;
     entry e;
     e.what = what;
@@ -354,7 +354,7 @@ class program {
     };
     const bool joint = o.what == rendezvous || o.what == synchronise || o.what == broadcast || o.what == reduce ||
                        o.what == scan;
-    std::vector<instant> begins;
+    whywait::base::vector<instant> begins;
     if (joint) {
       each([&](std::size_t, int rank, const load& x) { compute(rank, x); });
       each([&](std::size_t, int rank, const load&) { begins.push_back(at(rank)); });
@@ -441,7 +441,7 @@ class program {
       case synchronise: {
         instant last = begins[0];
         for (const instant& b : begins) last = later(last, b);
-        std::vector<int> all;
+        whywait::base::vector<int> all;
         each([&](std::size_t i, int rank, const load& x) { all.push_back(call(rank, begins[i], last, x, 2000)); });
         together(entry::synchronise, all);
         break;
@@ -449,7 +449,7 @@ class program {
       case broadcast:
       case reduce:
       case scan: {
-        std::vector<int> all;
+        whywait::base::vector<int> all;
         each([&](std::size_t i, int rank, const load& x) {
           instant ready = begins[i];
           const auto one = [&](std::size_t j) { ready = later(ready, begins[j] + latency_); };
@@ -539,7 +539,7 @@ class program {
     needs(s.junction, q.call, q.at.t);
   }
   struct beginning {
-    std::vector<std::pair<int, ns>> calls;
+    whywait::base::vector<std::pair<int, ns>> calls;
     instant last;
     int junction = 0;
   };
@@ -552,11 +552,11 @@ class program {
   int ranks_, ids_ = 0, junctions_ = 0;
   ns latency_ = 0, message_cost_ = 0;
   bool progress_ = true, measured_ = true;
-  std::vector<operation> operations_, pending_;
-  std::vector<load> ends_;
-  std::vector<ns> measured_ends_;
-  std::vector<instant> now_;
-  std::vector<ns> before_;
+  whywait::base::vector<operation> operations_, pending_;
+  whywait::base::vector<load> ends_;
+  whywait::base::vector<ns> measured_ends_;
+  whywait::base::vector<instant> now_;
+  whywait::base::vector<ns> before_;
   std::map<int, sent_message> sent_;
   std::map<std::pair<int, bool>, posted> posted_;
   std::map<int, beginning> begun_;

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/explain.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
 
@@ -5,7 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include <vector>
 
 using namespace histories;
 
@@ -16,7 +16,7 @@ struct expected {
 };
 
 // Every rank ends with its last call, or where `ends` says.
-explain::outcome explained(run& r, const std::vector<std::int64_t>& ends) {
+explain::outcome explained(run& r, const whywait::base::vector<std::int64_t>& ends) {
   for (int i = 0; i != r.ranks(); ++i) r[i].end_ns = ends[static_cast<std::size_t>(i)];
   explain::options settings = run::exact();
   settings.clocks = &clocks::virtual_clocks;
@@ -183,7 +183,7 @@ TEST_CASE("calibrated constants count as overhead: before, inside and after the 
   r[0].end_ns = 300;
   explain::options settings = run::exact();
   settings.clocks = &clocks::virtual_clocks;
-  std::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
+  whywait::base::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
   each[static_cast<std::size_t>(mpi_call::Test)] = {5, 3, 1, 3, 6};
   r[0].locations[0].call_overheads = each;
   const auto out = r.explain(settings);
@@ -301,7 +301,7 @@ TEST_CASE("what marks cost is counted from their visits, but not more than their
 
 TEST_CASE("errors of constants add up along the worst path, and waiting does not forget them") {
   run r(2);
-  std::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
+  whywait::base::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
   for (core::call_overhead& c : each) c = {2, 0, 0, 0, 1};
   for (int i = 0; i != 2; ++i) r[i].locations[0].call_overheads = each;
   for (int k = 0; k != 5; ++k) r[0].call(mpi_call::Test, static_cast<std::uint64_t>(10 + 10 * k), static_cast<std::uint64_t>(11 + 10 * k));

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/explain.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
 
@@ -11,7 +12,7 @@ using explain::what_if;
 
 namespace {
 
-explain::options with_clocks(std::vector<what_if> questions = {}) {
+explain::options with_clocks(whywait::base::vector<what_if> questions = {}) {
   explain::options settings = run::exact();
   settings.clocks = &clocks::virtual_clocks;
   settings.questions = std::move(questions);
@@ -90,14 +91,14 @@ TEST_CASE("so does compensation of what wrappers and marks cost: before, inside 
 }
 
 TEST_CASE("what-if answers are what the changed program does, to the nanosecond") {
-  const std::vector<std::pair<std::string, double>> asked = {{"block0", 0.5}, {"block1", 0}, {"block2", 2.5}};
+  const whywait::base::vector<std::pair<std::string, double>> asked = {{"block0", 0.5}, {"block1", 0}, {"block2", 2.5}};
   int saved = 0;
   for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
     CAPTURE(seed);
     const reference::shape shape = random_shape(seed);
     reference::program measured(seed, shape);
-    std::vector<what_if> questions;
-    std::vector<std::int64_t> truth;
+    whywait::base::vector<what_if> questions;
+    whywait::base::vector<std::int64_t> truth;
     for (const auto& a : asked) {
       questions.push_back(question(a.first, a.second));
       reference::shape other = shape;
@@ -129,7 +130,7 @@ TEST_CASE("what-if answers are what the changed program does, to the nanosecond"
 TEST_CASE("more questions than clocks take more passes, with the same answers") {
   const reference::shape shape = random_shape(5);
   reference::program program(5, shape);
-  std::vector<what_if> questions;
+  whywait::base::vector<what_if> questions;
   for (int k = 0; k != 40; ++k) questions.push_back(question("block" + std::to_string(k % 5), 0.02 * k));
   const auto all = program.histories().explain(with_clocks(questions));
   REQUIRE(all.answers.size() == 40);

@@ -38,7 +38,7 @@ TEST_CASE("a process has one registry, and it knows its process") {
 
 TEST_CASE("modules find the registry through the notes of the program") {
   detail::registry_search search;
-  dl_iterate_phdr(&detail::registry_search::visit, &search);
+  search.run();
   CHECK(search.found == the_registry());
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("threads that look for the registry at once make one") {
   registry* const mine = the_registry();
   CHECK(in_child([&] {
     alarm(20);
-    whywait_v0_registry_slot = nullptr;  // as at the start of a program; only in the child
+    whywait_v0_module.shared = nullptr;  // as at the start of a program; only in the child
     bool go = false;
     std::vector<registry*> found(4);
     std::vector<std::thread> threads;

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/coverage/names/flow_graph.hpp>
 
 #include <doctest/doctest.h>
@@ -5,7 +6,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <random>
-#include <vector>
 
 namespace coverage = whywait::coverage;
 
@@ -15,7 +15,7 @@ using coverage::counter_form;
 using coverage::flow_graph;
 using coverage::line_group;
 
-std::int64_t value(const counter_form& form, const std::vector<std::int64_t>& counters) {
+std::int64_t value(const counter_form& form, const whywait::base::vector<std::int64_t>& counters) {
   std::int64_t sum = 0;
   for (const auto& [counter, factor] : form) sum += factor * counters[counter];
   return sum;
@@ -37,7 +37,7 @@ flow_graph loop() {
 }  // namespace
 
 TEST_CASE("a loop counts its rounds, and what is around it counts calls") {
-  const std::vector<line_group> lines = coverage::lines_of(loop());
+  const whywait::base::vector<line_group> lines = coverage::lines_of(loop());
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].first_line == 1);
   CHECK_FALSE(lines[0].loop);
@@ -52,7 +52,7 @@ TEST_CASE("lines that run equally often are one group, named by their longest ru
   flow_graph f = loop();
   f.blocks[2].lines = {1};
   f.blocks[5].lines = {4, 5, 6};
-  const std::vector<line_group> lines = coverage::lines_of(f);
+  const whywait::base::vector<line_group> lines = coverage::lines_of(f);
   REQUIRE(lines.size() == 2);
   CHECK(lines[1].first_line == 4);
   CHECK(lines[1].last_line == 6);
@@ -65,7 +65,7 @@ TEST_CASE("a call that has not returned leaves over its fake arc") {
   f.blocks[2].lines = {1};
   f.blocks[3].lines = {2};
   f.arcs = {{0, 2, true, false}, {2, 3, true, false}, {2, 1, false, true}, {3, 1, false, false}};
-  const std::vector<line_group> lines = coverage::lines_of(f);
+  const whywait::base::vector<line_group> lines = coverage::lines_of(f);
   REQUIRE(lines.size() == 2);
   CHECK(value(lines[0].visits, {5, 4}) == 5);
   CHECK(value(lines[1].visits, {5, 4}) == 4);
@@ -99,7 +99,7 @@ TEST_CASE("random flow graphs: every block's form gives what a random walk did")
       for (std::uint32_t more = random() % 3; more != 0; --more) add(b, 2 + random() % (n - 2));
     }
     // a spanning tree, with the arc from exit to entry in it, needs no counters
-    std::vector<std::uint32_t> group(n);
+    whywait::base::vector<std::uint32_t> group(n);
     for (std::uint32_t b = 0; b != n; ++b) group[b] = b;
     const auto join = [&](std::uint32_t a, std::uint32_t b) {
       if (group[a] == group[b]) return false;
@@ -113,12 +113,12 @@ TEST_CASE("random flow graphs: every block's form gives what a random walk did")
     for (flow_graph::arc& a : f.arcs)
       if (a.counted && join(a.from, a.to)) a.counted = false;
 
-    std::vector<std::int64_t> visits(n), taken(f.arcs.size());
+    whywait::base::vector<std::int64_t> visits(n), taken(f.arcs.size());
     for (int walk = 0; walk < 5; ++walk) {
       std::uint32_t at = 0;
       for (int step = 0; at != 1; ++step) {
         ++visits[at];
-        std::vector<std::uint32_t> out;
+        whywait::base::vector<std::uint32_t> out;
         for (std::uint32_t a = 0; a != f.arcs.size(); ++a)
           if (f.arcs[a].from == at) out.push_back(a);
         const std::uint32_t way = step > 200 ? out[0] : out[random() % out.size()];
@@ -127,7 +127,7 @@ TEST_CASE("random flow graphs: every block's form gives what a random walk did")
       }
       ++visits[1];
     }
-    std::vector<std::int64_t> counters;
+    whywait::base::vector<std::int64_t> counters;
     for (std::size_t a = 0; a != f.arcs.size(); ++a)
       if (f.arcs[a].counted) counters.push_back(taken[a]);
     const coverage::detail::flow_solver solver(f);

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/access_pattern.hpp>
 
 #include <doctest/doctest.h>
@@ -6,7 +7,6 @@
 #include <deque>
 #include <random>
 #include <set>
-#include <vector>
 
 namespace data = whywait::data;
 
@@ -34,7 +34,7 @@ struct dealt {
   }
 };
 
-data::access_pattern line(std::uint64_t n, const data::dimension_map& schedule, std::vector<std::int64_t> offsets) {
+data::access_pattern line(std::uint64_t n, const data::dimension_map& schedule, whywait::base::vector<std::int64_t> offsets) {
   const data::index_space space{{n}};
   return dealt(space, data::distribution({schedule}), static_cast<std::int32_t>(schedule.parts),
                [&](std::uint64_t i, auto&& touch) {
@@ -119,14 +119,14 @@ TEST_CASE("in random loops the function that is found touches exactly what was t
     const bool flat = pick(0, 1) == 0;
     const data::index_space space = flat ? data::index_space{{pick(20, 120)}} : data::index_space{{pick(6, 14), pick(6, 14)}};
     const std::uint64_t parts = pick(1, 4);
-    std::vector<data::dimension_map> maps;
+    whywait::base::vector<data::dimension_map> maps;
     for (std::size_t d = 0; d != space.extent.size(); ++d) {
       const std::uint64_t n = space.extent[d];
       maps.push_back(d != 0 ? data::dimension_map{n, 1, n, {}} : pick(0, 1) == 0 ? data::block_map(n, parts) : data::cyclic_map(n, parts, pick(1, 3)));
     }
-    std::set<std::vector<std::int64_t>> offsets;
+    std::set<whywait::base::vector<std::int64_t>> offsets;
     for (std::uint64_t n = pick(1, 4); n != 0; --n) {
-      std::vector<std::int64_t> o;
+      whywait::base::vector<std::int64_t> o;
       for (std::size_t d = 0; d != space.extent.size(); ++d) o.push_back(static_cast<std::int64_t>(pick(0, 4)) - 2);
       offsets.insert(o);
     }

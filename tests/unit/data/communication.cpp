@@ -1,5 +1,6 @@
 #include "ranks.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data/report/communication_assemble.hpp>
 #include <whywait/data/report/communication_text.hpp>
 
@@ -7,7 +8,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 using namespace ranks;
 namespace base = whywait::base;
@@ -88,7 +88,7 @@ data::communication columns_of_rows() {
 data::communication counters(std::uint64_t lines = 1, std::uint64_t most_granules = 4096) {
   program p(1);
   const auto sum = p.object("sum", {8 * lines}, 8);
-  std::vector<std::vector<core::data_record>> records(2);
+  whywait::base::vector<whywait::base::vector<core::data_record>> records(2);
   std::uint64_t time = 0;
   const auto add = [&](std::size_t t, core::data_op op, const char* where, std::uint64_t begin, std::uint64_t end) -> core::data_record& {
     core::data_record r;
@@ -232,7 +232,7 @@ TEST_CASE("keys to name are those of arrays, calls, producers, loops and synchro
   data::sharing_report shared;
   shared.nodes.resize(2);
   shared.nodes[1] = {key("relax"), key("swept"), {key("sum")}};
-  const std::vector<core::stable_key> keys = data::keys_of(all, placed, {&shared});
+  const whywait::base::vector<core::stable_key> keys = data::keys_of(all, placed, {&shared});
   for (const char* name : {"u", "halo.send", "halo.receive", "relax", "swept", "sum"}) {
     CHECK_MESSAGE(std::count(keys.begin(), keys.end(), key(name)) == 1, name);
   }

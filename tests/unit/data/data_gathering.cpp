@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/data/marks/gathering.hpp>
 
 #include <doctest/doctest.h>
@@ -5,7 +6,6 @@
 #include <cstdint>
 #include <random>
 #include <set>
-#include <vector>
 
 using namespace whywait::data;
 namespace core = whywait::core;
@@ -39,7 +39,7 @@ TEST_CASE("equal pieces at one distance are one record, however many") {
 
 TEST_CASE("what touches is one piece; what does not rise begins anew") {
   gathering g;
-  std::vector<std::uint64_t> told;
+  whywait::base::vector<std::uint64_t> told;
   const auto emit = [&](std::uint64_t begin, std::uint64_t end, std::uint64_t, std::uint32_t) {
     told.push_back(begin);
     told.push_back(end);
@@ -49,7 +49,7 @@ TEST_CASE("what touches is one piece; what does not rise begins anew") {
   g.add(32, 40, emit);
   g.add(4, 12, emit);
   g.take(emit);
-  CHECK(told == std::vector<std::uint64_t>{0, 24, 32, 40, 4, 12});
+  CHECK(told == whywait::base::vector<std::uint64_t>{0, 24, 32, 40, 4, 12});
 }
 
 TEST_CASE("what was added is what comes out, each byte once") {

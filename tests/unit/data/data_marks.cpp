@@ -1,5 +1,6 @@
 #include "../record/recorded.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
 
@@ -11,7 +12,6 @@
 #include <string>
 #include <thread>
 #include <tuple>
-#include <vector>
 
 namespace core = whywait::core;
 using core::data_op;
@@ -30,9 +30,9 @@ class since {
     thread_->flush();
     first_ = thread_->records.size();
   }
-  std::vector<data_record> all() const {
+  whywait::base::vector<data_record> all() const {
     thread_->flush();
-    std::vector<data_record> list;
+    whywait::base::vector<data_record> list;
     for (std::uint64_t i = first_; i != thread_->records.size(); ++i) list.push_back(thread_->records[i]);
     return list;
   }
@@ -55,7 +55,7 @@ class byte_set {
   friend bool operator==(const byte_set& a, const byte_set& b) { return a.has_ == b.has_; }  // neither ends with 0
 
  private:
-  std::vector<char> has_;
+  whywait::base::vector<char> has_;
 };
 
 void put(byte_set& all, const data_record& r) {
@@ -75,7 +75,7 @@ TEST_CASE("a loop leaves one record for each range") {
   WHYWAIT_ITERATIONS("sweep", 1, 9);
   WHYWAIT_ITERATIONS("sweep", 0, 100, 8, 2);
   WHYWAIT_ITERATIONS("sweep", range(&u[2][0], 20));
-  const std::vector<data_record> r = here.all();
+  const whywait::base::vector<data_record> r = here.all();
   REQUIRE(r.size() == 6);
   CHECK((r[0].op == data_op::read && r[0].begin == 0 && r[0].end == 1600 && r[0].stride == 0));
   CHECK((r[1].op == data_op::read && r[1].begin == 24 && r[1].end == 24 + 9 * 160 + 8 && r[1].stride == 160 && r[1].piece == 8));
@@ -103,7 +103,7 @@ TEST_CASE("the region of that name is the block, if it is the innermost") {
     WHYWAIT_READS("", range(a, 4));
     WHYWAIT_READS("other", range(a, 4));
   }
-  const std::vector<data_record> r = here.all();
+  const whywait::base::vector<data_record> r = here.all();
   REQUIRE(r.size() == 3);
   CHECK(r[0].site == region);
   CHECK(r[1].site == region);
@@ -149,7 +149,7 @@ TEST_CASE("packing names what the buffer carries, piece by piece in order") {
   WHYWAIT_UNPACKS(out + 10, &u[0][0], box({0, 2}, {1, 3}));
   static double elsewhere[2];
   WHYWAIT_PACKS(out, elsewhere, 1);  // in no array: counted, nothing else
-  const std::vector<data_record> r = here.all();
+  const whywait::base::vector<data_record> r = here.all();
   REQUIRE(r.size() == 4);
   CHECK((r[0].op == data_op::copy_from && r[0].begin == 32 && r[0].stride == 40 && r[0].piece == 8));
   CHECK((r[1].op == data_op::copy_to && r[1].object == buffer.number() && r[1].begin == 8 && r[1].end == 56));
@@ -179,7 +179,7 @@ TEST_CASE("marks of synchronisation name the thing, barriers count their turns")
   WHYWAIT_SYNC("lock");
   WHYWAIT_SYNC_ALL("step");
   WHYWAIT_SYNC_ALL("step");
-  const std::vector<data_record> r = here.all();
+  const whywait::base::vector<data_record> r = here.all();
   REQUIRE(r.size() == 4);
   CHECK(r[0].op == data_op::synchronise);
   CHECK(r[0].object == r[1].object);
@@ -341,7 +341,7 @@ TEST_CASE("an array that ends is not recorded any more, what was touched before 
   }
   const array_view<int> v(a, 100);
   v[4] = 1;
-  const std::vector<data_record> r = here.all();
+  const whywait::base::vector<data_record> r = here.all();
   REQUIRE(r.size() == 1);
   CHECK((r[0].object == number && r[0].begin == 12 && r[0].end == 16));
 }

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/data/marks/objects.hpp>
 
 #include <doctest/doctest.h>
@@ -6,7 +7,6 @@
 #include <memory>
 #include <random>
 #include <thread>
-#include <vector>
 
 using namespace whywait::data;
 namespace core = whywait::core;
@@ -83,7 +83,7 @@ TEST_CASE("arrays that come, go and overlap are found as in a plain list, the ne
       std::uint32_t number;
       std::uint64_t begin, end;
     };
-    std::vector<known> plain;  // in the order of registration
+    whywait::base::vector<known> plain;  // in the order of registration
     for (int step = 0; step != 3000; ++step) {
       if (plain.empty() || number(0, 99) < 52) {
         const std::uint64_t begin = 1000 + number(0, spread), size = number(1, 60);
@@ -122,8 +122,8 @@ TEST_CASE("threads that look while arrays come and go see each that stays, and n
   arrays a;
   for (std::uint64_t i = 1; i != 40; ++i) a.all->add(1, at(i * 1000), shape_of(i, 100));  // these stay
   bool stop = false;
-  std::vector<std::uint64_t> wrong(2), looks(2);
-  std::vector<std::thread> readers;
+  whywait::base::vector<std::uint64_t> wrong(2), looks(2);
+  whywait::base::vector<std::thread> readers;
   for (std::size_t t = 0; t != 2; ++t)
     readers.emplace_back([&, t] {
       for (std::uint64_t i = 1; !__atomic_load_n(&stop, __ATOMIC_RELAXED) || looks[t] < 1000; i = i % 39 + 1, ++looks[t]) {

@@ -1,5 +1,6 @@
 #include "../record/recorded.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
 
@@ -14,7 +15,6 @@
 #include <thread>
 #include <tuple>
 #include <unistd.h>
-#include <vector>
 
 namespace core = whywait::core;
 namespace data = whywait::data;
@@ -82,8 +82,8 @@ TEST_CASE("accesses of 1 to 64 bytes anywhere are exact, across ends of tiles an
       std::uint64_t base = 0;
       std::uint32_t object = 0;
     };
-    std::vector<piece> whose(size);
-    std::vector<std::unique_ptr<whywait::registered_array>> arrays;
+    whywait::base::vector<piece> whose(size);
+    whywait::base::vector<std::unique_ptr<whywait::registered_array>> arrays;
     for (std::size_t i = number(0, 12); i != 0; --i) {
       const std::size_t begin = number(0, size - 2), end = number(begin + 1, std::min(size, begin + number(1, size)));
       arrays.emplace_back(new whywait::registered_array("tiled", memory + begin, whywait::shape(end - begin)));
@@ -187,7 +187,7 @@ TEST_CASE("random places of an array that needs more tiles than there may be are
   const unsigned seed = 8;
   CAPTURE(seed);
   std::mt19937 random(seed);
-  std::vector<std::uint64_t> plain, found;
+  whywait::base::vector<std::uint64_t> plain, found;
   for (int i = 0; i != 30000; ++i) {
     const std::size_t at = random() % size;
     data::touch(way::read, base + at);
@@ -201,7 +201,7 @@ TEST_CASE("random places of an array that needs more tiles than there may be are
     for (std::uint64_t p = r.begin; p < r.end; p += r.stride != 0 ? r.stride : r.end - r.begin)
       for (std::uint64_t b = p; b < p + (r.stride != 0 ? r.piece : r.end - r.begin); b += 8) found.push_back(b);
   }
-  const auto tidy = [](std::vector<std::uint64_t>& list) {
+  const auto tidy = [](whywait::base::vector<std::uint64_t>& list) {
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
   };
@@ -266,8 +266,8 @@ TEST_CASE("threads record the same array apart, while others register beside it"
       std::this_thread::yield();
     }
   });
-  std::vector<std::thread> threads;
-  std::vector<touched> plain(3), found(3);
+  whywait::base::vector<std::thread> threads;
+  whywait::base::vector<touched> plain(3), found(3);
   for (unsigned n = 0; n != 3; ++n)
     threads.emplace_back([&, n] {
       const std::uint64_t before = begin_here();

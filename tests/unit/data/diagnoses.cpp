@@ -1,5 +1,6 @@
 #include "ranks.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/diagnoses.hpp>
 
 #include <doctest/doctest.h>
@@ -29,8 +30,8 @@ class names final : public data::naming {
   }
 };
 
-std::vector<data::communication_finding> found(program& p, communication_problem which) {
-  std::vector<data::communication_finding> out;
+whywait::base::vector<data::communication_finding> found(program& p, communication_problem which) {
+  whywait::base::vector<data::communication_finding> out;
   for (auto& f : data::diagnose(p.classify(), names())) {
     if (f.problem == which) out.push_back(f);
   }
@@ -69,7 +70,7 @@ TEST_CASE("everybody's data going round the ring is an allgather by hand") {
   program p(6);
   const auto u = p.object("u", {60});
   for (std::uint64_t step = 0; step != 5; ++step) {
-    std::vector<std::uint32_t> order;
+    whywait::base::vector<std::uint32_t> order;
     const auto part = [&](int rank) {
       const std::uint64_t at = (static_cast<std::uint64_t>(rank) + 6 - step) % 6 * 10;
       return data::region{at, at + 10, 0, 0};

@@ -1,9 +1,9 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/ownership.hpp>
 
 #include <doctest/doctest.h>
 
 #include <random>
-#include <vector>
 
 namespace data = whywait::data;
 using data::origin;
@@ -15,7 +15,7 @@ TEST_CASE("intervals hold what a state for every byte holds") {
     std::mt19937_64 random(seed);
     const auto pick = [&random](std::uint64_t low, std::uint64_t high) { return std::uniform_int_distribution<std::uint64_t>(low, high)(random); };
     data::ownership o(100);
-    std::vector<data::byte_state> plain(100);
+    whywait::base::vector<data::byte_state> plain(100);
     for (std::uint32_t step = 1; step != 60; ++step) {
       data::region r{pick(0, 60), pick(61, 100), 0, 0};
       whywait::core::byte_list::piece pieces[40];

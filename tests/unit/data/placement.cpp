@@ -1,5 +1,6 @@
 #include "ranks.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/examine.hpp>
 
 #include <doctest/doctest.h>
@@ -14,7 +15,7 @@ struct table_row {
   double identity, stencil;
 };
 
-double share(const table_row& row, const std::vector<std::vector<std::int64_t>>& offsets) {
+double share(const table_row& row, const whywait::base::vector<whywait::base::vector<std::int64_t>>& offsets) {
   data::access_pattern f;
   f.kind = data::access_kind::offsets;
   f.offsets = offsets;
@@ -91,13 +92,13 @@ TEST_CASE("what cannot become better by a tenth is left alone") {
 
 TEST_CASE("a schedule that suits one array is not advised if another array pays for it") {
   const auto loop = [](unsigned against) {
-    std::vector<data::placed_array> arrays;
+    whywait::base::vector<data::placed_array> arrays;
     const data::index_space space{{64}};
     for (unsigned a = 0; a != 1 + against; ++a) {
       arrays.push_back({a + 1, space, 8, data::distribution({a == 0 ? data::block_map(64, 4) : data::cyclic_map(64, 4)}), 1});
     }
-    const std::vector<data::placed_loop> loops = {{9, space, data::distribution({data::cyclic_map(64, 4)}), 1}};
-    std::vector<data::array_use> uses;
+    const whywait::base::vector<data::placed_loop> loops = {{9, space, data::distribution({data::cyclic_map(64, 4)}), 1}};
+    whywait::base::vector<data::array_use> uses;
     for (std::size_t a = 0; a != arrays.size(); ++a) {
       data::array_use u;
       u.array = a;

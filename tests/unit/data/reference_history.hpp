@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_TESTS_UNIT_DATA_REFERENCE_HISTORY_HPP
 #define WHYWAIT_TESTS_UNIT_DATA_REFERENCE_HISTORY_HPP
 
+#include <whywait/base/vector.hpp>
+
 #include "ranks.hpp"
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 // Random programs, with the whole history of every single byte of every rank kept as it happens, in one global order: no
 // intervals, no stamps, no numbers of classes, no tokens, no transport.
@@ -18,7 +19,7 @@ using namespace ranks;
 
 /// A class as text: the base of the transfer, of the one before it, ..., and what the chain ends with.
 struct text_chain {
-  std::vector<std::string> base;
+  whywait::base::vector<std::string> base;
   std::string end;
 
   bool relay() const { return base.size() > 1 || end == "deep"; }
@@ -65,7 +66,7 @@ class world {
  public:
   world(std::uint64_t seed, int ranks, int steps) : made(ranks), random_(seed), ranks_(ranks), memory_(static_cast<std::size_t>(ranks)) {
     for (int o = 0; o != 3; ++o) made.object(object_name(o), {bytes}, 1, o == 2);
-    for (auto& m : memory_) m.assign(3, std::vector<byte>(bytes));
+    for (auto& m : memory_) m.assign(3, whywait::base::vector<byte>(bytes));
     for (int i = 0; i != steps; ++i) step();
     while (!under_way_.empty()) complete(pick(under_way_.size()));
   }
@@ -99,9 +100,9 @@ class world {
     bool unchanged;
     std::int64_t fan_out;
     std::uint64_t length;
-    std::vector<int> versions;
+    whywait::base::vector<int> versions;
   };
-  using part = std::vector<std::uint64_t>;  ///< positions
+  using part = whywait::base::vector<std::uint64_t>;  ///< positions
 
   static std::string object_name(int o) { return o == 2 ? "buffer" : o == 1 ? "v" : "u"; }
   std::size_t pick(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
@@ -271,10 +272,10 @@ class world {
 
   std::mt19937_64 random_;
   int ranks_;
-  std::vector<std::vector<std::vector<byte>>> memory_;
-  std::vector<message> under_way_;
-  std::map<std::tuple<int, int, part, int>, std::vector<int>> sent_;
-  std::map<std::tuple<int, int, part>, std::pair<std::vector<int>, std::set<int>>> receivers_;
+  whywait::base::vector<whywait::base::vector<whywait::base::vector<byte>>> memory_;
+  whywait::base::vector<message> under_way_;
+  std::map<std::tuple<int, int, part, int>, whywait::base::vector<int>> sent_;
+  std::map<std::tuple<int, int, part>, std::pair<whywait::base::vector<int>, std::set<int>>> receivers_;
   std::map<std::tuple<int, int, part, int>, int> received_;
   std::map<std::pair<int, std::string>, std::pair<std::int64_t, std::int64_t>> arrived_;
   int version_ = 0;

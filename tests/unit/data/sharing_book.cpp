@@ -1,5 +1,6 @@
 #include "ranks.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/sharing_book.hpp>
 
 #include <doctest/doctest.h>
@@ -60,8 +61,8 @@ struct threads {
 
   program p;
   std::uint32_t u, order = 0;
-  std::vector<std::vector<core::data_record>> records;
-  std::vector<const core::data_record*> chunks;
+  whywait::base::vector<whywait::base::vector<core::data_record>> records;
+  whywait::base::vector<const core::data_record*> chunks;
   data::sharing_options options;
   std::uint64_t time = 0;
 };
@@ -155,7 +156,7 @@ TEST_CASE("a border row between two threads is a graph of two nodes with its fre
     const auto* to = node(r, e.to);
     if (to->request != key("halo")) continue;
     CHECK(node(r, e.from)->request == key("relax"));
-    CHECK(to->writes == std::vector<core::stable_key>{key("relax")});
+    CHECK(to->writes == whywait::base::vector<core::stable_key>{key("relax")});
     if (to->invalidation == key("after relax")) again += e.count;
   }
   CHECK(again == 9);
@@ -235,11 +236,11 @@ struct event {
 
 class slow {
  public:
-  slow(const std::vector<event>& all, std::size_t threads, std::uint64_t granule_bytes) : all_(all), threads_(threads), size_(granule_bytes) {
-    std::vector<std::uint32_t> epoch(threads, 0);
+  slow(const whywait::base::vector<event>& all, std::size_t threads, std::uint64_t granule_bytes) : all_(all), threads_(threads), size_(granule_bytes) {
+    whywait::base::vector<std::uint32_t> epoch(threads, 0);
     std::map<std::uint32_t, std::uint32_t> thing;
     std::map<std::uint32_t, std::uint32_t> arrived;          // barrier order -> largest epoch
-    std::vector<std::uint32_t> waits(threads, 0);
+    whywait::base::vector<std::uint32_t> waits(threads, 0);
     for (event& e : all_) {
       if (waits[e.thread] != 0) {
         epoch[e.thread] = std::max(epoch[e.thread], arrived[waits[e.thread]] + 1);
@@ -261,7 +262,7 @@ class slow {
     const auto cached = reached_.find(a);
     if (cached != reached_.end()) return cached->second.count(b) != 0;
     std::set<std::size_t>& reached = reached_[a];
-    std::vector<std::size_t> open = {a};
+    whywait::base::vector<std::size_t> open = {a};
     // From an event on: everything later of its thread; from a synchronisation to those it releases.
     while (!open.empty()) {
       const std::size_t at = open.back();
@@ -302,10 +303,10 @@ class slow {
   }
 
   // How often a miss (request, invalidation, writes) followed on writes at another, for one granule.
-  std::map<std::string, std::int64_t> edges(std::uint64_t g, const std::vector<core::stable_key>& sites) const {
+  std::map<std::string, std::int64_t> edges(std::uint64_t g, const whywait::base::vector<core::stable_key>& sites) const {
     std::map<std::string, std::int64_t> out;
-    std::vector<int> last(threads_, -1);
-    std::vector<std::string> at(threads_), node_of(all_.size());
+    whywait::base::vector<int> last(threads_, -1);
+    whywait::base::vector<std::string> at(threads_), node_of(all_.size());
     for (std::size_t i = 0; i != all_.size(); ++i) {
       const event& e = all_[i];
       if (e.r.op == core::data_op::synchronise || !touches(e, g)) continue;
@@ -414,7 +415,7 @@ class slow {
  private:
   bool touches(const event& e, std::uint64_t g) const { return e.r.begin < (g + 1) * size_ && e.r.end > g * size_; }
 
-  std::vector<event> all_;
+  whywait::base::vector<event> all_;
   std::size_t threads_;
   std::uint64_t size_;
   mutable std::map<std::size_t, std::set<std::size_t>> reached_;
@@ -442,7 +443,7 @@ TEST_CASE("in random programs patterns and misses are those of the whole history
       else if (what < 7 && (style != 2 || who == 0)) t.write(who, "w" + std::to_string(pick(0, 1)), begin, end, flags);
       else if (style != 1 || only == 2) t.read(who, "r" + std::to_string(pick(0, 1)), begin, end);
     }
-    std::vector<event> all;
+    whywait::base::vector<event> all;
     for (std::size_t k = 0; k != count; ++k) {
       for (const auto& r : t.records[k]) all.push_back({k, r});
     }

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/sharing_merge.hpp>
 #include <whywait/core/stable_key.hpp>
 
@@ -6,14 +7,13 @@
 #include <cstdint>
 #include <random>
 #include <utility>
-#include <vector>
 
 namespace data = whywait::data;
 namespace core = whywait::core;
 
 namespace {
 
-data::sharing_node node(core::stable_key request, core::stable_key invalidation, std::vector<core::stable_key> writes) {
+data::sharing_node node(core::stable_key request, core::stable_key invalidation, whywait::base::vector<core::stable_key> writes) {
   data::sharing_node n;
   n.request = request;
   n.invalidation = invalidation;
@@ -101,7 +101,7 @@ TEST_CASE("no miss is lost or made by merging many random reports in any order")
   CAPTURE(seed);
   std::mt19937 random(seed);
   for (int round = 0; round != 50; ++round) {
-    std::vector<data::sharing_report> all;
+    whywait::base::vector<data::sharing_report> all;
     std::int64_t misses = 0;
     std::uint64_t granules = 0;
     for (int i = 0; i != 6; ++i) {

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/arrivals.hpp>
 
 #include "histories.hpp"
@@ -277,7 +278,7 @@ TEST_CASE("the remote group of an intercommunicator is translated to world ranks
     inter.inter = true;
     inter.size = i == 0 ? 2 : 1;
     inter.rank = i == 2 ? 1 : 0;
-    inter.world = i == 0 ? std::vector<std::int32_t>{1, 2} : std::vector<std::int32_t>{0};
+    inter.world = i == 0 ? whywait::base::vector<std::int32_t>{1, 2} : whywait::base::vector<std::int32_t>{0};
     r[i].communicators.push_back(inter);
   }
   r[2].send(6, 7, 0).comm = 1;

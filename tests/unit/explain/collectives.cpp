@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/collectives.hpp>
 
 #include "histories.hpp"
@@ -11,12 +12,12 @@ namespace {
 
 struct operation {
   explain::outcome out;
-  std::vector<std::int64_t> waits;
+  whywait::base::vector<std::int64_t> waits;
 };
 
 // One operation on four ranks, with the arrivals and leaves of the oracle.
-operation oracle(mpi_call call, int root, std::vector<std::uint64_t> enter = {10, 14, 12, 20},
-                 std::vector<std::uint64_t> leave = {21, 21, 22, 21}) {
+operation oracle(mpi_call call, int root, whywait::base::vector<std::uint64_t> enter = {10, 14, 12, 20},
+                 whywait::base::vector<std::uint64_t> leave = {21, 21, 22, 21}) {
   run r(4);
   for (int i = 0; i != 4; ++i) {
     const auto k = static_cast<std::size_t>(i);
@@ -32,7 +33,7 @@ operation oracle(mpi_call call, int root, std::vector<std::uint64_t> enter = {10
   return o;
 }
 
-using waits_ns = std::vector<std::int64_t>;
+using waits_ns = whywait::base::vector<std::int64_t>;
 
 }  // namespace
 

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/engine.hpp>
 
 #include "reference_simulation.hpp"
@@ -117,7 +118,7 @@ TEST_CASE("on 1,500 random programs every wait and its explanation are those of 
 namespace {
 
 // The same run with the ranks renumbered: rank r becomes order[r].
-std::deque<rank_data> renumbered(run& r, const std::vector<int>& order) {
+std::deque<rank_data> renumbered(run& r, const whywait::base::vector<int>& order) {
   std::deque<rank_data> result;
   for (int i = 0; i != r.ranks(); ++i) {
     const int old = static_cast<int>(std::find(order.begin(), order.end(), i) - order.begin());
@@ -139,7 +140,7 @@ std::deque<rank_data> renumbered(run& r, const std::vector<int>& order) {
 }
 
 explain::outcome explained(std::deque<rank_data>& data, notebook* notes = nullptr) {
-  std::vector<explain::rank_history> all;
+  whywait::base::vector<explain::rank_history> all;
   for (rank_data& d : data) all.push_back(d.view(static_cast<int>(data.size())));
   explain::simulated_transport transport(static_cast<std::int32_t>(data.size()));
   explain::options settings = run::exact();
@@ -148,9 +149,9 @@ explain::outcome explained(std::deque<rank_data>& data, notebook* notes = nullpt
 }
 
 // Everything but the numbers of the ranks, which are translated back.
-std::string words(const explain::outcome& out, const std::vector<int>& order) {
+std::string words(const explain::outcome& out, const whywait::base::vector<int>& order) {
   std::ostringstream s;
-  const auto shares = [&](std::vector<explain::location_share> list) {
+  const auto shares = [&](whywait::base::vector<explain::location_share> list) {
     for (auto& l : list) l.rank = static_cast<int>(std::find(order.begin(), order.end(), l.rank) - order.begin());
     std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
     for (const auto& l : list) s << " " << l.rank << ":" << l.ns;
@@ -197,9 +198,9 @@ std::int64_t largest_change(run& r, const notebook& before, const notebook& afte
 TEST_CASE("renumbering the ranks changes nothing but the numbers") {
   for (std::uint64_t seed = 1; seed <= programs(200); ++seed) {
     reference::program truth(seed, shape_of(seed));
-    std::vector<int> order;
+    whywait::base::vector<int> order;
     for (int i = 0; i != truth.histories().ranks(); ++i) order.push_back(i);
-    const std::vector<int> same = order;
+    const whywait::base::vector<int> same = order;
     std::mt19937_64 random(seed);
     std::shuffle(order.begin(), order.end(), random);
     std::deque<rank_data> other = renumbered(truth.histories(), order);
@@ -241,7 +242,7 @@ TEST_CASE("clocks with another origin, rate and drift are corrected by their map
   for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
     reference::program truth(seed, shape_of(seed));
     run& r = truth.histories();
-    std::vector<int> order;
+    whywait::base::vector<int> order;
     for (int i = 0; i != r.ranks(); ++i) order.push_back(i);
     const std::string expected = words(r.explain(), order);
     const notebook before = r.notes;

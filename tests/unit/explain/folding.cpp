@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/folding.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
 
@@ -25,7 +26,7 @@ class cutter {
     carried_.resize(ranks);
     from_.resize(ranks, 0);
     for (std::size_t i = 0; i != ranks; ++i) begin_ns_.push_back(of(i).begin_ns);
-    std::vector<std::vector<std::uint32_t>> found(ranks);
+    whywait::base::vector<whywait::base::vector<std::uint32_t>> found(ranks);
     for (std::size_t i = 0; i != ranks; ++i) {
       const auto& records = of(i).locations[0].records;
       for (std::uint32_t k = 0; k != records.size(); ++k) {
@@ -33,7 +34,7 @@ class cutter {
       }
     }
     for (std::size_t n = 0; n != found[0].size(); ++n) {
-      std::vector<std::uint32_t> at;
+      whywait::base::vector<std::uint32_t> at;
       for (std::size_t i = 0; i != ranks; ++i) at.push_back(found[i].at(n));
       cuts_.push_back(at);
     }
@@ -50,14 +51,14 @@ class cutter {
  private:
   rank_data& of(std::size_t i) { return whole_[static_cast<int>(i)]; }
 
-  explain::outcome epoch(const std::vector<std::uint32_t>* until) {
+  explain::outcome epoch(const whywait::base::vector<std::uint32_t>* until) {
     const std::size_t ranks = memories_.size();
     std::deque<rank_data> pieces;
-    std::vector<std::vector<std::uint32_t>> origin(ranks);
+    whywait::base::vector<whywait::base::vector<std::uint32_t>> origin(ranks);
     std::int64_t end_ns = 0;
     for (std::size_t i = 0; until != nullptr && i != ranks; ++i)
       end_ns = std::max(end_ns, static_cast<std::int64_t>(of(i).locations[0].records[(*until)[i]].begin));
-    std::vector<explain::rank_history> views;
+    whywait::base::vector<explain::rank_history> views;
     for (std::size_t i = 0; i != ranks; ++i) {
       pieces.push_back(of(i));
       rank_data& d = pieces.back();
@@ -136,17 +137,17 @@ class cutter {
 
   run& whole_;
   explain::options settings_;
-  std::vector<explain::epoch_memory> memories_;
-  std::vector<std::vector<std::uint32_t>> cuts_;
-  std::vector<std::vector<std::pair<std::uint32_t, bool>>> carried_;  ///< record of the run, whether it is met
-  std::vector<std::uint32_t> from_;
-  std::vector<std::int64_t> begin_ns_;
+  whywait::base::vector<explain::epoch_memory> memories_;
+  whywait::base::vector<whywait::base::vector<std::uint32_t>> cuts_;
+  whywait::base::vector<whywait::base::vector<std::pair<std::uint32_t, bool>>> carried_;  ///< record of the run, whether it is met
+  whywait::base::vector<std::uint32_t> from_;
+  whywait::base::vector<std::int64_t> begin_ns_;
 };
 
 // All that is said of the waits. The order in which late senders' messages were received is not followed across cuts.
 std::string words(const explain::outcome& out) {
   std::ostringstream s;
-  const auto shares = [&](const std::vector<explain::location_share>& list) {
+  const auto shares = [&](const whywait::base::vector<explain::location_share>& list) {
     for (const auto& l : list) s << " " << l.rank << ":" << l.ns;
   };
   s << out.waiting_ns << " " << out.records << " " << out.location_ns << " " << out.longest_ns << " "

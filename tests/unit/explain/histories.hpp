@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_TESTS_UNIT_EXPLAIN_HISTORIES_HPP
 #define WHYWAIT_TESTS_UNIT_EXPLAIN_HISTORIES_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/explain.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 
@@ -9,7 +10,6 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 // Histories written by hand (or by the reference simulation): one location per rank unless told otherwise.
 namespace histories {
@@ -20,12 +20,12 @@ using core::sync_record;
 namespace flag = core::sync_flag;
 
 struct location_data {
-  std::vector<sync_record> records;
-  std::vector<core::path_step> steps;
-  std::vector<std::int32_t> needs;
-  std::vector<core::stable_key> sites;
+  whywait::base::vector<sync_record> records;
+  whywait::base::vector<core::path_step> steps;
+  whywait::base::vector<std::int32_t> needs;
+  whywait::base::vector<core::stable_key> sites;
   std::uint64_t dropped = 0;
-  std::vector<core::call_overhead> call_overheads;
+  whywait::base::vector<core::call_overhead> call_overheads;
   core::mark_overhead mark_overheads{};
   const sync_record* records_chunk = nullptr;
   const core::path_step* steps_chunk = nullptr;
@@ -164,9 +164,9 @@ class rank_data {
 
   core::shared_clock clock;
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::vector<location_data> locations;
-  std::vector<explain::communicator> communicators;
-  std::vector<core::stable_key> blocks;
+  whywait::base::vector<location_data> locations;
+  whywait::base::vector<explain::communicator> communicators;
+  whywait::base::vector<core::stable_key> blocks;
   explain::counted_code code;
 
  private:
@@ -205,8 +205,8 @@ class notebook : public explain::observer {
     return sum;
   }
 
-  std::vector<explain::wait_instance> waits;
-  std::vector<explain::path_instance> paths;
+  whywait::base::vector<explain::wait_instance> waits;
+  whywait::base::vector<explain::path_instance> paths;
 };
 
 /// All ranks of a small run.
@@ -218,15 +218,15 @@ class run {
   rank_data& operator[](int rank) { return data_[static_cast<std::size_t>(rank)]; }
   int ranks() const { return static_cast<int>(data_.size()); }
 
-  std::vector<explain::rank_history> views() {
-    std::vector<explain::rank_history> result;
+  whywait::base::vector<explain::rank_history> views() {
+    whywait::base::vector<explain::rank_history> result;
     for (rank_data& d : data_) result.push_back(d.view(ranks()));
     return result;
   }
 
   explain::outcome explain(explain::options settings = exact()) {
     settings.watch = &notes;
-    const std::vector<explain::rank_history> all = views();
+    const whywait::base::vector<explain::rank_history> all = views();
     explain::simulated_transport transport(ranks());
     return whywait::explain::explain(transport, all, settings);
   }
@@ -243,17 +243,17 @@ class run {
   std::deque<rank_data> data_;
 };
 
-inline const explain::residual_term* term(const std::vector<explain::residual_term>& terms, core::stable_key block) {
+inline const explain::residual_term* term(const whywait::base::vector<explain::residual_term>& terms, core::stable_key block) {
   for (const auto& t : terms) {
     if (t.block == block) return &t;
   }
   return nullptr;
 }
-inline std::int64_t total(const std::vector<explain::residual_term>& terms, const std::string& block) {
+inline std::int64_t total(const whywait::base::vector<explain::residual_term>& terms, const std::string& block) {
   const auto* t = term(terms, core::key_of(block.c_str()));
   return t == nullptr ? 0 : t->total_ns;
 }
-inline std::int64_t sum(const std::vector<explain::residual_term>& terms) {
+inline std::int64_t sum(const whywait::base::vector<explain::residual_term>& terms) {
   std::int64_t result = 0;
   for (const auto& t : terms) result += t.total_ns;
   return result;

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/interval_diff.hpp>
 
 #include <doctest/doctest.h>
@@ -10,7 +11,7 @@ using namespace whywait::explain;
 
 namespace {
 
-const interval_diff<std::string>::term& find(const std::vector<interval_diff<std::string>::term>& terms,
+const interval_diff<std::string>::term& find(const whywait::base::vector<interval_diff<std::string>::term>& terms,
                                              const char* block) {
   for (const auto& t : terms) {
     if (t.block == block) return t;

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/message_orders.hpp>
 
 #include <doctest/doctest.h>
@@ -8,7 +9,6 @@
 #include <map>
 #include <random>
 #include <utility>
-#include <vector>
 
 namespace {
 
@@ -63,7 +63,7 @@ class process {
         records_[r.record].tag = r.tag;
       }
     }
-    std::vector<sync_record> all(records_.begin(), records_.end());
+    whywait::base::vector<sync_record> all(records_.begin(), records_.end());
     const sync_record* chunk = all.data();
     part.locations[0].records = {&chunk, 63, all.size()};
     orders_.take(part);
@@ -74,7 +74,7 @@ class process {
     sends_.clear();
     before_ = last_;
     std::deque<sync_record> kept;
-    std::vector<receive> still;
+    whywait::base::vector<receive> still;
     for (receive r : open_) {
       if (r.probed) {  // of a probe nothing is kept
         r.record = none;
@@ -155,7 +155,7 @@ class process {
     truth_[r.posting] = m.number;
   }
   void complete() {
-    std::vector<std::size_t> ready;
+    whywait::base::vector<std::size_t> ready;
     for (std::size_t i = 0; i != open_.size(); ++i) {
       if (open_[i].matched != 0) ready.push_back(i);
     }
@@ -186,11 +186,11 @@ class process {
   std::mt19937_64 random_;
   message_orders orders_;
   std::deque<sync_record> records_;                     // of this part
-  std::vector<receive> open_;
-  std::vector<message> unexpected_;
+  whywait::base::vector<receive> open_;
+  whywait::base::vector<message> unexpected_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::uint32_t> sent_, arrived_;
   std::map<std::uint32_t, std::uint32_t> truth_;        // by posting
-  std::vector<std::uint32_t> completed_, sends_;        // in this part
+  whywait::base::vector<std::uint32_t> completed_, sends_;        // in this part
   std::uint32_t last_ = 0, before_ = 0, collectives_ = 0;
 };
 
@@ -214,7 +214,7 @@ TEST_CASE("in 500 random programs, cut anywhere, each message has the number tha
 }
 
 TEST_CASE("orders that begin anew count what was not received yet, on both sides") {
-  const auto take = [](message_orders& orders, std::vector<sync_record> records, std::uint32_t before) {
+  const auto take = [](message_orders& orders, whywait::base::vector<sync_record> records, std::uint32_t before) {
     explain::rank_history part;
     part.communicators.push_back({7, 2, 0, false, {}});
     part.posted_before = before;

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/path_profile.hpp>
 
 #include <doctest/doctest.h>
@@ -5,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 using namespace whywait::base;
 using namespace whywait::explain;
@@ -43,7 +43,7 @@ TEST_CASE("only the 16 most recent alignments are kept") {
 
 TEST_CASE("alignments keep their profiles when others come and when profiles grow") {
   alignments a;
-  std::vector<path_profile> kept;
+  whywait::base::vector<path_profile> kept;
   std::uint64_t random = 3;
   for (std::size_t i = 0; i != 40; ++i) {
     path_profile p(1 + i);  // each has one block more than the one before

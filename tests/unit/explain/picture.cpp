@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/core/path_folder.hpp>
 #include <whywait/explain/engine.hpp>
 #include <whywait/explain/path_between.hpp>
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
 using namespace histories;
 
@@ -41,8 +41,8 @@ class ordered {
 
  private:
   core::path_folder folder_;
-  std::vector<core::order_node> nodes_;
-  std::vector<core::order_segment> segments_;
+  whywait::base::vector<core::order_node> nodes_;
+  whywait::base::vector<core::order_segment> segments_;
   const core::order_node* chunk_ = nullptr;
   const core::order_segment* segment_chunk_ = nullptr;
 };
@@ -54,7 +54,7 @@ std::string name_of(core::stable_key key) {
 }
 
 // "compute:50 2x(pack:3 MPI_Send:1)"
-std::string text(const std::vector<explain::picture_node>& nodes, std::size_t first, std::size_t last) {
+std::string text(const whywait::base::vector<explain::picture_node>& nodes, std::size_t first, std::size_t last) {
   std::string out;
   for (std::size_t at = first; at != last; at += nodes[at].body + 1) {
     const explain::picture_node& n = nodes[at];
@@ -231,6 +231,6 @@ TEST_CASE("of each class the longest wait is known: who, at which call, and sinc
   CHECK(longest.causer_record == 3);
   CHECK(longest.since_ns == 2 * 510 + 500);  // the third send began: the receiver waited for it
   // so the interval of each side is the one round since
-  const std::vector<explain::rank_history> ranks = r.views();
+  const whywait::base::vector<explain::rank_history> ranks = r.views();
   CHECK(text(explain::path_between(ranks[0], 0, longest.since_ns, 3)) == "unordered(compute:900):900");
 }

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/presentation.hpp>
 
 #include "histories.hpp"
@@ -8,7 +9,7 @@ using namespace histories;
 
 namespace {
 
-explain::explanation with(std::vector<std::int64_t> totals) {
+explain::explanation with(whywait::base::vector<std::int64_t> totals) {
   explain::explanation e;
   core::stable_key key = 0;
   for (const std::int64_t t : totals) {
@@ -41,7 +42,7 @@ TEST_CASE("terms that matter stay, negative ones as well") {
 }
 
 TEST_CASE("terms under one percent are never shown, however many") {
-  std::vector<std::int64_t> totals = {900};
+  whywait::base::vector<std::int64_t> totals = {900};
   for (int i = 0; i != 25; ++i) totals.push_back(4);
   explain::explanation e = with(totals);
   explain::cut_residual(e, {});
@@ -59,7 +60,7 @@ TEST_CASE("what was unexplained before does not widen the cut") {
 }
 
 TEST_CASE("lists of locations are bounded, most first, and keep their sum") {
-  std::vector<explain::location_share> list;
+  whywait::base::vector<explain::location_share> list;
   for (int i = 0; i != 20; ++i) explain::add_share(list, {i, 0, 100 + i}, 18);
   explain::bound_shares(list, 16);
   REQUIRE(list.size() == 17);

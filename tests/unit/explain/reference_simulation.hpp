@@ -3,6 +3,7 @@
 
 #include "histories.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/blocks.hpp>
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// So many random programs; under AddressSanitizer, where each costs ten times as much, a fifth of them.
 inline std::uint64_t programs(std::uint64_t wanted) {
@@ -104,7 +104,7 @@ class program {
   }
 
   run& histories() { return data_; }
-  const std::vector<true_wait>& waits() const { return waits_; }
+  const whywait::base::vector<true_wait>& waits() const { return waits_; }
   /// From the first begin to the last end.
   std::int64_t total() const {
     std::int64_t latest = 0;
@@ -176,18 +176,18 @@ class program {
 
   struct state {
     std::int64_t begin = 0, now = 0;
-    std::vector<op> ops;
+    whywait::base::vector<op> ops;
     std::size_t next = 0;
     bool blocked = false, leaving = false;
     std::int64_t enter = 0, over = 0, overhead = 0;
-    std::vector<std::size_t> completed;  ///< requests that the current call completes
+    whywait::base::vector<std::size_t> completed;  ///< requests that the current call completes
     std::uint32_t record = 0;            ///< of the current call
-    std::vector<request> requests;
-    std::vector<std::size_t> current;                     ///< requests of the current call
-    std::vector<std::size_t> posted;                      ///< by this rank, not yet completed
-    std::vector<std::pair<int, std::size_t>> unexpected;  ///< (sender, its request), in order of sending
-    std::vector<std::size_t> receives;                    ///< posted and not yet met, in order
-    std::vector<piece> pieces;
+    whywait::base::vector<request> requests;
+    whywait::base::vector<std::size_t> current;                     ///< requests of the current call
+    whywait::base::vector<std::size_t> posted;                      ///< by this rank, not yet completed
+    whywait::base::vector<std::pair<int, std::size_t>> unexpected;  ///< (sender, its request), in order of sending
+    whywait::base::vector<std::size_t> receives;                    ///< posted and not yet met, in order
+    whywait::base::vector<piece> pieces;
     std::map<std::uint32_t, std::size_t> positions;
     core::stable_key previous_site = 0;
     std::map<int, int> turns;  ///< group -> collectives begun
@@ -238,7 +238,7 @@ class program {
   state& rank(int i) { return ranks_[static_cast<std::size_t>(i)]; }
 
   void add_group(int g) {
-    std::vector<int> members;
+    whywait::base::vector<int> members;
     for (int i = 0; i != shape_.ranks; ++i) {
       if (chance(60)) members.push_back(i);
     }
@@ -263,7 +263,7 @@ class program {
     return rank(r).ops.back();
   }
 
-  void receive_apart(std::vector<std::pair<int, int>>& apart) {
+  void receive_apart(whywait::base::vector<std::pair<int, int>>& apart) {
     op& q = push(apart.front().second, chance(50) ? recv : irecv);
     q.peer = apart.front().first;
     q.tag = 7;
@@ -272,7 +272,7 @@ class program {
 
   // One global order of events, appended to the ranks involved: such a program cannot deadlock.
   void generate() {
-    std::vector<std::pair<int, int>> apart;
+    whywait::base::vector<std::pair<int, int>> apart;
     for (int e = 0; e != shape_.events; ++e) {
       const int a = static_cast<int>(pick(0, shape_.ranks - 1));
       int b = static_cast<int>(pick(0, shape_.ranks - 2));
@@ -554,7 +554,7 @@ class program {
     const op o = r.ops[r.next];
     if (o.what == collective) return leave_collective(i, o);
     std::int64_t ready = r.enter;
-    std::vector<std::size_t> completed = r.current;
+    whywait::base::vector<std::size_t> completed = r.current;
     if (o.what == probe) {
       const auto seen =
           std::find_if(r.unexpected.begin(), r.unexpected.end(), [&](const std::pair<int, std::size_t>& m) {
@@ -607,7 +607,7 @@ class program {
       if (best == nullptr || m.met > best->met || (m.met == best->met && m.met_rank < best->met_rank)) best = &m;
     }
     for (const std::size_t q : r.completed) {
-      std::vector<std::size_t>& p = r.posted;
+      whywait::base::vector<std::size_t>& p = r.posted;
       p.erase(std::remove(p.begin(), p.end(), q), p.end());
       if (o.what == wait_some || o.what == wait_all || o.what == wait_any) data_[i].completes(r.requests[q].record);
     }
@@ -624,7 +624,7 @@ class program {
     meeting& m = meetings_[{o.group, r.turns[o.group]}];
     const auto& members = groups_[static_cast<std::size_t>(o.group)];
     const core::call_role role = core::role_of(o.call);
-    std::vector<int> needed;
+    whywait::base::vector<int> needed;
     explain::pattern why = explain::pattern::wait_at_nxn;
     m.all = false;
     for (const int q : members) {
@@ -740,14 +740,14 @@ class program {
   std::mt19937_64 random_;
   shape shape_;
   run data_;
-  std::vector<state> ranks_;
-  std::vector<std::vector<int>> groups_;
+  whywait::base::vector<state> ranks_;
+  whywait::base::vector<whywait::base::vector<int>> groups_;
   std::map<std::pair<int, int>, std::uint32_t> group_index_;
   std::map<std::pair<int, int>, meeting> meetings_;
-  std::vector<true_wait> waits_;
+  whywait::base::vector<true_wait> waits_;
   std::map<std::size_t, profile> explained_;
   std::int64_t earliest_ = 0, blocked_ns_ = 0, overhead_ns_ = 0;
-  std::vector<std::mt19937_64> durations_;
+  whywait::base::vector<std::mt19937_64> durations_;
 };
 
 }  // namespace reference

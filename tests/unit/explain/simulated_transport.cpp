@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 
 #include "reference_simulation.hpp"
@@ -13,7 +14,7 @@ using whywait::explain::simulated_transport;
 TEST_CASE("an exchange brings every packet to its rank, until nobody has anything to say") {
   const std::int32_t ranks = 5;
   simulated_transport t(ranks);
-  std::vector<int> got(ranks, 0), said(ranks, 0);
+  whywait::base::vector<int> got(ranks, 0), said(ranks, 0);
   t.exchange(
       [&](std::int32_t i, auto&& to, std::size_t room) {
         CHECK(room > 0);
@@ -27,13 +28,13 @@ TEST_CASE("an exchange brings every packet to its rank, until nobody has anythin
         CHECK(source >= i);
         ++got[static_cast<std::size_t>(i)];
       });
-  CHECK(got == std::vector<int>{10, 8, 6, 4, 2});
-  CHECK(said == std::vector<int>{3, 3, 3, 3, 3});
+  CHECK(got == whywait::base::vector<int>{10, 8, 6, 4, 2});
+  CHECK(said == whywait::base::vector<int>{3, 3, 3, 3, 3});
 }
 
 TEST_CASE("what was heard in an exchange may be answered in its next round") {
   simulated_transport t(2);
-  std::vector<int> next{7, 0};
+  whywait::base::vector<int> next{7, 0};
   int heard = 0;
   t.exchange(
       [&](std::int32_t i, auto&& to, std::size_t) {
@@ -51,7 +52,7 @@ TEST_CASE("what was heard in an exchange may be answered in its next round") {
 TEST_CASE("a reduction reaches rank 0 from every rank once") {
   for (std::int32_t ranks = 1; ranks != 18; ++ranks) {
     simulated_transport t(ranks);
-    std::vector<int> sum(static_cast<std::size_t>(ranks));
+    whywait::base::vector<int> sum(static_cast<std::size_t>(ranks));
     std::iota(sum.begin(), sum.end(), 1);
     t.reduce(
         [&](std::int32_t i) {
@@ -92,7 +93,7 @@ TEST_CASE("no clock error whatever makes the ranks wait for each other in a circ
 
 TEST_CASE("the number of histories must be that of the hosted ranks") {
   simulated_transport t(2);
-  std::vector<whywait::explain::rank_history> one(1);
+  whywait::base::vector<whywait::explain::rank_history> one(1);
   CHECK_THROWS_AS(whywait::explain::explain(t, one), std::invalid_argument);
 }
 
@@ -140,7 +141,7 @@ TEST_CASE("the result does not depend on how much fits into the packets of an ex
 TEST_CASE("before a rank advances its memory is asked for, step by step, and then its letters come in their order") {
   constexpr int ranks = 150, steps = 3, rounds = 4;  // more than two blocks
   simulated_transport t(ranks);
-  std::vector<int> asked(ranks, 0), sent(ranks, 0), heard(ranks, 0);
+  whywait::base::vector<int> asked(ranks, 0), sent(ranks, 0), heard(ranks, 0);
   std::uint64_t random = 7;
   t.forward(
       [&](std::int32_t i, auto&& post) {

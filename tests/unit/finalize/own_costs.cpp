@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/finalize/own_costs.hpp>
 
 #include <doctest/doctest.h>
@@ -6,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <random>
-#include <vector>
 
 using namespace whywait;
 using namespace whywait::finalize;
@@ -55,7 +55,7 @@ TEST_CASE("the mean of noisy timings is found, and the error is half of the rang
   std::mt19937 random(3);
   for (int round = 0; round != 200; ++round) {
     const auto timings = std::make_unique<self_timing>();
-    std::vector<std::uint64_t> sums;
+    whywait::base::vector<std::uint64_t> sums;
     double mean = 0;
     for (std::uint32_t i = 0; i < self_timing::kept; ++i) {
       const auto before = static_cast<std::uint32_t>(50 + random() % 50), after = static_cast<std::uint32_t>(60 + random() % 30);
@@ -78,7 +78,7 @@ TEST_CASE("calls that did not time themselves cost what the calibration of the m
   for (const mpi_call c : tried) quiet->calls[static_cast<std::size_t>(c)] = {100 + static_cast<std::uint32_t>(c), 0, 0, 0};
   for (std::uint64_t i = 0; i < enough_timings; ++i) timings->note(mpi_call::Ssend, 5, 0, 0, 0);
   for (std::uint64_t i = 0; i + 1 < enough_timings; ++i) timings->note(mpi_call::Bsend, 5, 0, 0, 0);
-  const std::vector<core::call_overhead> costs = call_costs(*timings, *quiet, 1);
+  const whywait::base::vector<core::call_overhead> costs = call_costs(*timings, *quiet, 1);
   const auto before = [&](mpi_call c) { return costs[static_cast<std::size_t>(c)].before_ns; };
   const auto of = [](mpi_call c) { return 100 + static_cast<double>(c); };
   REQUIRE(costs.size() == static_cast<std::size_t>(mpi_call::count_));

@@ -1,3 +1,5 @@
+#include <whywait/base/vector.hpp>
+
 #include "kept_program.hpp"
 
 #include <fcntl.h>
@@ -49,7 +51,7 @@ TEST_CASE("what is no file of whywait is refused with one line each") {
   CHECK(lines_of(said) == 3);
   CHECK(said.find("whywait.a.kept is too short") != std::string::npos);
   CHECK(said.find("whywait.c.kept was not written by whywait") != std::string::npos);
-  CHECK(here.files() == std::vector<std::string>{"other.kept"});
+  CHECK(here.files() == whywait::base::vector<std::string>{"other.kept"});
 }
 
 TEST_CASE("a file of another version is named and stays") {
@@ -76,11 +78,11 @@ TEST_CASE("a reader of damaged files never fails, and says what it cannot read i
   run("rank", whole.path, "0");
   run("rank", whole.path, "1");
   run("SIGKILL", whole.path);
-  std::vector<std::string> names = whole.files(), contents;
+  whywait::base::vector<std::string> names = whole.files(), contents;
   REQUIRE(names.size() == 3);
   for (const std::string& name : names) contents.push_back(read_all(whole.path + "/" + name));
   // where something stands: bits of empty pages are no damage
-  std::vector<std::vector<std::size_t>> used(contents.size());
+  whywait::base::vector<whywait::base::vector<std::size_t>> used(contents.size());
   for (std::size_t f = 0; f < contents.size(); ++f)
     for (std::size_t i = 0; i < contents[f].size(); ++i)
       if (contents[f][i] != 0) used[f].push_back(i);

@@ -1,3 +1,5 @@
+#include <whywait/base/vector.hpp>
+
 #include "kept_program.hpp"
 #include "scenarios.hpp"
 
@@ -78,7 +80,7 @@ TEST_CASE("the report of a process without MPI names its open regions and its pl
   options.output = here.path + "/out";
   CHECK(report_left_behind(here.path, options) == 1);
   CHECK(report_left_behind(here.path, options) == 0);
-  CHECK(here.files() == std::vector<std::string>{"out.json"});
+  CHECK(here.files() == whywait::base::vector<std::string>{"out.json"});
   std::rewind(text);
   char buffer[4096] = "";
   CHECK(std::fread(buffer, 1, sizeof buffer - 1, text) > 0);
@@ -96,11 +98,11 @@ TEST_CASE("a process that runs is left alone, also while others in its folder ar
   folder here;
   const pid_t alive = start("stays", here.path);
   const auto has_its_name = [&] {  // first it is called otherwise
-    const std::vector<std::string> names = here.files();
+    const whywait::base::vector<std::string> names = here.files();
     return names.size() == 1 && names[0].find(".kept") != std::string::npos;
   };
   while (!has_its_name() && waitpid(alive, nullptr, WNOHANG) == 0) usleep(10'000);
-  const std::vector<std::string> before = here.files();
+  const whywait::base::vector<std::string> before = here.files();
   REQUIRE(before.size() == 1);
   run("SIGKILL", here.path);
   left_behind_options options;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_TESTS_UNIT_POSTMORTEM_KEPT_PROGRAM_HPP
 #define WHYWAIT_TESTS_UNIT_POSTMORTEM_KEPT_PROGRAM_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/left_behind.hpp>
 
 #include <doctest/doctest.h>
@@ -16,14 +17,14 @@
 #include <iterator>
 #include <memory>
 #include <string>
-#include <vector>
 
 /// An empty folder that disappears with its content.
 struct folder {
   folder() {
     char name[] = "/tmp/whywait_test_XXXXXX";
-    REQUIRE(mkdtemp(name) != nullptr);
-    path = name;
+    const char* const made = mkdtemp(name);
+    REQUIRE(made != nullptr);
+    path = made;
   }
   ~folder() {
     for (const std::string& name : files()) unlink((path + "/" + name).c_str());
@@ -31,8 +32,8 @@ struct folder {
   }
   folder(const folder&) = delete;
   folder& operator=(const folder&) = delete;
-  std::vector<std::string> files() const {
-    std::vector<std::string> found;
+  whywait::base::vector<std::string> files() const {
+    whywait::base::vector<std::string> found;
     DIR* const list = opendir(path.c_str());
     while (const dirent* entry = readdir(list))
       if (entry->d_name[0] != '.') found.push_back(entry->d_name);
@@ -68,7 +69,7 @@ inline int run(const char* name, const std::string& directory, const char* argum
 
 /// The one process that left something.
 inline std::unique_ptr<whywait::postmortem::dead_process> only(const folder& where) {
-  const std::vector<std::string> files = where.files();
+  const whywait::base::vector<std::string> files = where.files();
   REQUIRE(files.size() == 1);
   auto file = std::make_unique<whywait::postmortem::dead_memory>(where.path + "/" + files[0]);
   REQUIRE(file->readable() == whywait::postmortem::dead_memory::state::readable);

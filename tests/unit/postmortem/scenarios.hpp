@@ -3,6 +3,7 @@
 
 // Programs that end in every way, run as processes of their own: kept_program.hpp starts them. For one file.
 #include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 #include <whywait/mpi/kept_facts.hpp>
 
 #include <sys/wait.h>

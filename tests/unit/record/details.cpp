@@ -140,7 +140,7 @@ TEST_CASE("all kinds of marks are kept in their order, and counted as without") 
     }  // ends what was begun, too: counted as a mismatch
     synchronise();
     site told(site_kind::step, "told");
-    for (int i = 0; i < 2; ++i) record::append(told.id());
+    for (int i = 0; i < 2; ++i) record::append(record::detail::number_of(told));
     synchronise();
     CHECK(record::keeps_order());
     const std::vector<std::string> found = orders();

@@ -144,7 +144,7 @@ TEST_CASE("a handler that interrupts the list of blocks leaves what it counted t
     visit(often);
     std::uint64_t of_seldom = 0, of_often = 0;
     here.path.close(core::cycle_clock::now(), [&](const core::path_step& step) {
-      (step.block == seldom.id() ? of_seldom : of_often) += step.visits;
+      (step.block == record::detail::number_of(seldom) ? of_seldom : of_often) += step.visits;
     });
     CHECK(of_seldom == 2);
     CHECK(of_often == 2);
@@ -216,7 +216,7 @@ TEST_CASE("with another clock every mark goes the slow way and records the same"
         whywait::end("slow begin");
         const recorded all;
         const std::uint64_t took = core::cycle_clock::now() - begin;
-        right = record::detail::here == all.here().decoy && all.visits("slow outer") == 1 &&
+        right = record::detail::here() == all.here().decoy && all.visits("slow outer") == 1 &&
                 all.visits("slow step") == 10 && all.visits("slow next") == 10 && all.work("slow next") == 20 &&
                 all.visits("slow inner") == 10 && all.visits("slow phase") == 1 && all.visits("slow begin") == 1 &&
                 all.ticks("slow outer") + all.ticks("slow next") + all.ticks("slow inner") > 0 &&

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_TESTS_UNIT_RECORD_RECORDED_HPP
 #define WHYWAIT_TESTS_UNIT_RECORD_RECORDED_HPP
 
+#include <whywait/record/listen.hpp>
 #include <whywait/record/totals.hpp>
 
 #include <doctest/doctest.h>

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "recorded.hpp"
 
@@ -65,6 +66,47 @@ TEST_CASE("a name known only at run time may change or vanish after begin") {
     whywait::end(again.c_str());
     CHECK(recorded().visits(again.c_str()) == 1);
     CHECK(recorded().here().mismatched_ends == 0);
+  });
+}
+
+TEST_CASE("a begin that has no end when the run ends is counted once, with its name") {
+  on_new_thread([] {
+    whywait::record::location& here = *whywait::record::this_location();
+    whywait::begin("ended");
+    whywait::begin("never ended", "loop.cpp", 7);
+    whywait::region scope("a scope");
+    whywait::record::detail::count_open_begins(here);
+    CHECK(here.mismatched_ends == 2);
+    whywait::record::detail::count_open_begins(here);
+    CHECK(here.mismatched_ends == 2);
+    CHECK(here.first_mismatch.what == mismatch::fault::never_ended);
+    CHECK(first_mismatch().find("whywait::begin(\"ended\") at region.cpp:") == 0);
+    CHECK(first_mismatch().find(" has no whywait::end") != std::string::npos);
+  });
+  on_new_thread([] {
+    whywait::begin("paired");
+    whywait::end("paired");
+    whywait::region scope("at the level of paired");
+    whywait::record::detail::count_open_begins(*whywait::record::this_location());
+    CHECK(recorded().here().mismatched_ends == 0);
+  });
+}
+
+TEST_CASE("a name may be any text with a size, and is cut at 500 characters") {
+  on_new_thread([] {
+    const std::string text = "sized|behind", long_text(600, 'x');
+    const std::string_view name = std::string_view(text).substr(0, 5);
+    { whywait::region r(name); }
+    whywait::begin(name);
+    whywait::end(name);
+    whywait::visit(std::string("sized"));
+    { whywait::waiting w(long_text); }
+    whywait::begin(long_text);
+    whywait::end(long_text);
+    const recorded all;
+    CHECK(all.visits("sized") == 3);
+    CHECK(all.visits(long_text.substr(0, 500).c_str()) == 2);
+    CHECK(all.here().mismatched_ends == 0);
   });
 }
 

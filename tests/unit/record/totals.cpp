@@ -29,7 +29,7 @@ struct counted {
 };
 
 counted of(const record::totals& totals, site& place) {
-  const record::site_total& t = totals[place.id()];
+  const record::site_total& t = totals[record::detail::number_of(place)];
   return {t.visits, t.ticks, t.work};
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("running time counts up to the given moment, and to the end for a thre
   std::uint64_t begun = 0;
   std::thread([&] {
     location = record::this_location();
-    location->path.enter(place.id(), core::cycle_clock::now());  // never left
+    location->path.enter(record::detail::number_of(place), core::cycle_clock::now());  // never left
     begun = core::cycle_clock::now();
     record::totals totals;
     REQUIRE(totals.open());
@@ -102,17 +102,17 @@ TEST_CASE("an array of the caller's is enough; sites beyond it are left out") {
   std::thread([] {
     static site place(site_kind::region, "totals in an array");
     { region r(place); }
-    const std::uint32_t size = place.id() + 1;
+    const std::uint32_t size = record::detail::number_of(place) + 1;
     const auto entries = std::make_unique<record::site_total[]>(size);
     record::totals totals;
     totals.use(entries.get(), size);
     totals.add(*record::this_location(), 0);
     CHECK(totals.size() == size);
-    CHECK(entries[place.id()].visits == 1);
-    const auto fewer = std::make_unique<record::site_total[]>(place.id());
-    totals.use(fewer.get(), place.id());
+    CHECK(entries[record::detail::number_of(place)].visits == 1);
+    const auto fewer = std::make_unique<record::site_total[]>(record::detail::number_of(place));
+    totals.use(fewer.get(), record::detail::number_of(place));
     totals.add(*record::this_location(), 0);  // AddressSanitizer sees a write beyond the end
-    for (std::uint32_t i = 0; i < place.id(); ++i) CHECK(fewer[i].visits == 0);
+    for (std::uint32_t i = 0; i < record::detail::number_of(place); ++i) CHECK(fewer[i].visits == 0);
     totals.release();
   }).join();
 }

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/report/text.hpp>
 #include <whywait/rules/advice.hpp>
 #include <whywait/rules/extend.hpp>
@@ -55,7 +56,7 @@ TEST_CASE("what the rule of a pattern says stands at its waits, with the calls t
   CHECK(has(w.advice[0].description, "ranks 1-7 waited for rank 0"));
   CHECK(w.advice[0].saving_seconds == 17.2);
   CHECK(w.advice[0].seconds == 18.9);
-  CHECK(w.advice[0].actions == std::vector<std::string>{"MPI_Send in exchange (halo.cpp:131)", "MPI_Recv in exchange (halo.cpp:142)"});
+  CHECK(w.advice[0].actions == whywait::base::vector<std::string>{"MPI_Send in exchange (halo.cpp:131)", "MPI_Recv in exchange (halo.cpp:142)"});
 }
 
 TEST_CASE("every pattern has advice that names the user's block and is bounded by the wait") {
@@ -142,7 +143,7 @@ TEST_CASE("shapes of one wait matter together, and their advice is added up") {
   b.residual[0].waiter_ns = 400000000;
   const report::result r = reported(outcome({a, b, late_sender()}), names(), facts());
   REQUIRE(r.waits.size() == 3);
-  const std::vector<report::wait_group> groups = report::group_shapes(r.waits);
+  const whywait::base::vector<report::wait_group> groups = report::group_shapes(r.waits);
   REQUIRE(groups.size() == 2);
   REQUIRE(groups[1].sum.advice.size() == 2);
   CHECK(groups[1].sum.advice[0].problem == "uneven_work");

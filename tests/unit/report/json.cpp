@@ -3,6 +3,7 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data/report/communication_section.hpp>
 #include <whywait/report/json.hpp>
 
@@ -27,7 +28,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 using namespace sample;
 using nlohmann::json;
@@ -110,7 +110,7 @@ data::communication about_data() {
 
 /// A result that uses every field at least once.
 report::result everything() {
-  std::vector<explain::explanation> waits;
+  whywait::base::vector<explain::explanation> waits;
   for (unsigned i = 0; i < static_cast<unsigned>(explain::pattern::count_); ++i) {
     explain::explanation e = late_sender();
     e.why = static_cast<explain::pattern>(i);
@@ -237,7 +237,7 @@ TEST_CASE("an empty report satisfies the schema and has all sections") {
 TEST_CASE("the schema rejects what is broken") {
   const json good = json::parse(report::json_of(everything()));
   REQUIRE(complaints(good) == "");
-  const std::vector<std::pair<const char*, std::function<void(json&)>>> damages = {
+  const whywait::base::vector<std::pair<const char*, std::function<void(json&)>>> damages = {
       {"another schema", [](json& d) { d["schema"] = "whywait/2"; }},
       {"no run", [](json& d) { d.erase("run"); }},
       {"no waits", [](json& d) { d.erase("waits"); }},

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/picture_rows.hpp>
 #include <whywait/report/text.hpp>
@@ -13,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 using namespace sample;
 using explain::picture_node;
@@ -64,8 +64,8 @@ std::string as_text(const report::picture& p, std::size_t columns = 80) {
   return report::picture_text(p, columns, "    ");
 }
 
-std::vector<std::string> lines_of(const std::string& all) {
-  std::vector<std::string> lines;
+whywait::base::vector<std::string> lines_of(const std::string& all) {
+  whywait::base::vector<std::string> lines;
   for (std::size_t at = 0; at < all.size();) {
     const std::size_t end = all.find('\n', at);
     lines.push_back(all.substr(at, end - at));
@@ -118,7 +118,7 @@ TEST_CASE("what is alike is folded, with its time, and what differs stands insid
   };
   for (explain::picture_side* side : {&both.waiter, &both.causer}) {
     const bool late = side == &both.causer;
-    std::vector<picture_node>& n = side->nodes;
+    whywait::base::vector<picture_node>& n = side->nodes;
     for (core::stable_key k = 100; k < 107; ++k) n.push_back(timed(k, ms));
     n.push_back(node(ran::loop, 0, late ? 80 * ms : 40 * ms, 10, 4));
     n.push_back(timed(compute, late ? 60 * ms : 20 * ms, 2));
@@ -155,7 +155,7 @@ TEST_CASE("a long picture stays within 20 lines and 100 columns, and shows what 
     p.cut = round % 2 == 0;
     for (const std::size_t columns : {std::size_t(60), std::size_t(80), std::size_t(100), std::size_t(200)}) {
       const std::string all = as_text(p, columns);
-      const std::vector<std::string> lines = lines_of(all);
+      const whywait::base::vector<std::string> lines = lines_of(all);
       CHECK(lines.size() <= 20);
       for (const std::string& line : lines)
         CHECK(base::display_width(line) <= std::max<std::size_t>(std::min<std::size_t>(columns, 100), 76));
@@ -170,7 +170,7 @@ TEST_CASE("alignment keeps every row of both sides in its order") {
   std::mt19937 random(seed);
   for (int round = 0; round < 300; ++round) {
     explain::wait_picture both;
-    std::vector<std::int64_t> left, right;
+    whywait::base::vector<std::int64_t> left, right;
     for (explain::picture_side* side : {&both.waiter, &both.causer})
       for (std::size_t i = random() % 40; i != 0; --i)
         side->nodes.push_back(node(ran::step, 1 + random() % 6, 0, static_cast<std::uint32_t>(1 + random() % 3)));
@@ -184,7 +184,7 @@ TEST_CASE("alignment keeps every row of both sides in its order") {
     // longest common subsequence of the places, the plain way
     const auto& a = both.waiter.nodes;
     const auto& b = both.causer.nodes;
-    std::vector<std::vector<std::size_t>> lcs(a.size() + 1, std::vector<std::size_t>(b.size() + 1, 0));
+    whywait::base::vector<whywait::base::vector<std::size_t>> lcs(a.size() + 1, whywait::base::vector<std::size_t>(b.size() + 1, 0));
     for (std::size_t i = a.size(); i-- != 0;)
       for (std::size_t j = b.size(); j-- != 0;)
         lcs[i][j] = a[i].key == b[j].key ? lcs[i + 1][j + 1] + 1 : std::max(lcs[i + 1][j], lcs[i][j + 1]);

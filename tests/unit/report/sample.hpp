@@ -1,12 +1,12 @@
 #ifndef WHYWAIT_TESTS_UNIT_REPORT_SAMPLE_HPP
 #define WHYWAIT_TESTS_UNIT_REPORT_SAMPLE_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/report/assemble.hpp>
 
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 // Hand-written outcomes for the tests of the report. The main one is the example of the design.
 namespace sample {
@@ -112,7 +112,7 @@ inline explain::explanation late_sender() {
   return e;
 }
 
-inline explain::outcome outcome(std::vector<explain::explanation> waits, std::int64_t locations = 8,
+inline explain::outcome outcome(whywait::base::vector<explain::explanation> waits, std::int64_t locations = 8,
                                 std::int64_t longest_ns = 12400000000) {
   explain::outcome o;
   o.locations = locations;

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/report/text.hpp>
 
 #include <doctest/doctest.h>
@@ -16,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 using namespace sample;
 
@@ -324,7 +324,7 @@ TEST_CASE("no MPI calls seen is loud and claims no balance") {
 }
 
 TEST_CASE("at most six waits are shown, the rest is one line with its sum") {
-  std::vector<explain::explanation> many;
+  whywait::base::vector<explain::explanation> many;
   for (int i = 0; i < 18; ++i) {
     explain::explanation e = late_sender();
     e.wait_ns = second;
@@ -502,7 +502,7 @@ TEST_CASE("shapes of one wait are added up for the reader, and the sum still add
   second_shape.unexplained_ns = 0;
   const report::result r = reported(outcome({first, second_shape}), names(), facts());
   REQUIRE(r.waits.size() == 2);
-  const std::vector<report::wait_group> groups = report::group_shapes(r.waits);
+  const whywait::base::vector<report::wait_group> groups = report::group_shapes(r.waits);
   REQUIRE(groups.size() == 1);
   CHECK(groups[0].shapes == 2);
   CHECK(groups[0].sum.count == first.count + 7);

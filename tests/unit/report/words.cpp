@@ -1,10 +1,10 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/report/words.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 using namespace whywait::base;
 using namespace whywait::report;
@@ -22,8 +22,8 @@ residual_entry entry(std::int64_t late, std::int64_t waiting, double visits_seco
   return r;
 }
 
-std::string ranks(std::vector<int> list) {
-  std::vector<location_seconds> out;
+std::string ranks(whywait::base::vector<int> list) {
+  whywait::base::vector<location_seconds> out;
   for (const int rank : list) out.push_back({rank, 0, 1.0});
   return words_for(out).text;
 }

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/contribution.hpp>
 
 #include <doctest/doctest.h>
@@ -7,7 +8,6 @@
 #include <random>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace base = whywait::base;
 namespace rules = whywait::rules;
@@ -34,9 +34,9 @@ TEST_CASE("what ranks give arrives as it was, whatever tree it comes through") {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const std::size_t ranks = 1 + random() % 9;
-    std::vector<rules::contribution> all(ranks);
+    whywait::base::vector<rules::contribution> all(ranks);
     std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>> sums;  // the plain reference
-    std::vector<std::string> texts, packets;
+    whywait::base::vector<std::string> texts, packets;
     for (std::size_t r = 0; r < ranks; ++r) {
       for (std::uint64_t site = 1; site < 20; ++site) {
         if (random() % 2 == 0) continue;

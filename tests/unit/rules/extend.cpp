@@ -1,5 +1,6 @@
 #include "sample.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/composite.hpp>
 #include <whywait/rules/own_event.hpp>
 
@@ -9,13 +10,12 @@
 #include <cstdlib>
 #include <string>
 #include <unistd.h>
-#include <vector>
 
 namespace {
 
 namespace rules = sample::rules;
 
-rules::evaluation with_own(const rules::knowledge& known, const std::vector<rules::own_packet>& packets) {
+rules::evaluation with_own(const rules::knowledge& known, const whywait::base::vector<rules::own_packet>& packets) {
   return rules::evaluate(known, sample::outcome({}), 4, sample::names(), [&](rules::event_store& store, rules::trouble&, auto&) {
     for (std::size_t rank = 0; rank < packets.size(); ++rank) CHECK(rules::add_own_events(packets[rank], static_cast<std::int64_t>(rank), store));
   });

@@ -1,3 +1,5 @@
+#include <whywait/base/vector.hpp>
+
 #include "sample.hpp"
 
 #include <doctest/doctest.h>
@@ -9,7 +11,6 @@
 #include <sstream>
 #include <string>
 #include <utility>
-#include <vector>
 
 // One scenario for each problem of the built-in knowledge: where it fires, and how little must change that it does not.
 // What a user sees stands in docs/rules/<problem>.md and is compared word for word.
@@ -71,8 +72,8 @@ void block_fact(rules::event_store& store, const char* name, double ratio, int l
       .set("late_rank", late_rank).set("duration", 0.5).set("slower", 0.5).set("late_duration", 1.0).set("ratio", ratio).set("ranks", 4);
 }
 
-std::vector<scenario> scenarios() {
-  std::vector<scenario> all;
+whywait::base::vector<scenario> scenarios() {
+  whywait::base::vector<scenario> all;
   // Every built-in pattern of the design is a rule.
   for (const char* pattern : {"late_sender", "late_receiver", "wait_at_barrier", "wait_at_nxn", "late_broadcast", "early_reduce",
                               "early_scan", "wait_at_create", "wait_at_fence", "late_post", "early_wait", "late_complete",

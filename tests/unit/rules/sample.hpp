@@ -1,13 +1,13 @@
 #ifndef WHYWAIT_TESTS_UNIT_RULES_SAMPLE_HPP
 #define WHYWAIT_TESTS_UNIT_RULES_SAMPLE_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/advice.hpp>
 #include <whywait/rules/extend.hpp>
 
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 // Hand-written outcomes and shorthands for the tests of the rules.
 namespace sample {
@@ -78,7 +78,7 @@ inline explain::residual_term term(core::stable_key block, std::int64_t more_ms,
 }
 
 /// Ranks 1 to 3 wait for rank 0; the residual makes up the wait.
-inline explain::explanation wait(explain::pattern why, key operation, key cause, std::vector<explain::residual_term> residual,
+inline explain::explanation wait(explain::pattern why, key operation, key cause, whywait::base::vector<explain::residual_term> residual,
                                  std::int64_t unexplained_ms = 0) {
   explain::explanation e;
   e.why = why;
@@ -96,7 +96,7 @@ inline explain::explanation wait(explain::pattern why, key operation, key cause,
 }
 
 /// Four ranks, 10 s each.
-inline explain::outcome outcome(std::vector<explain::explanation> waits) {
+inline explain::outcome outcome(whywait::base::vector<explain::explanation> waits) {
   explain::outcome o;
   o.locations = 4;
   o.longest_ns = 10000 * ms;
@@ -126,7 +126,7 @@ rules::evaluation evaluate_with(const explain::outcome& o, const Fill& fill, con
   return rules::evaluate(k, o, 4, names(), [&](rules::event_store& store, rules::trouble&, auto& facts) { fill(store, facts); });
 }
 
-inline const rules::finding* find(const std::vector<rules::finding>& list, const std::string& problem) {
+inline const rules::finding* find(const whywait::base::vector<rules::finding>& list, const std::string& problem) {
   for (const rules::finding& f : list)
     if (f.problem == problem) return &f;
   return nullptr;

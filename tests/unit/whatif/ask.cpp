@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/whatif/ask.hpp>
 
 #include "../models/support.hpp"
@@ -35,7 +36,7 @@ struct imagined {
     run_log log;
     const std::uint32_t step = log.label("step"), exchange = log.label("exchange"), sync = log.label("MPI_Barrier");
     const std::uint32_t c = log.block("compute"), p = log.block("pack");
-    std::vector<place> sent(ranks);
+    whywait::base::vector<place> sent(ranks);
     for (std::uint32_t i = 0; i != steps; ++i) {
       sync_edge s{sync, {}, {}, collective};
       for (std::uint32_t r = 0; r != ranks; ++r) {
@@ -165,7 +166,7 @@ TEST_CASE("the engines that do not hold say why") {
 
 TEST_CASE("questions about what is not there are refused with the reason") {
   const run_log log = imagined().run(5);
-  const std::vector<answer> a =
+  const whywait::base::vector<answer> a =
       ask(log, {about(question::kind::block, 2.0, "nowhere"), about(question::kind::without, 1.0, "MPI_Bcast"),
                 about(question::kind::ranks, 1.3)});
   for (const answer& x : a) {
@@ -186,11 +187,11 @@ TEST_CASE("a run that the model does not reproduce gets no answer") {
 
 TEST_CASE("who saw the run itself is preferred, held against replay, and may have seen more of it") {
   run_log log = imagined().run(5);
-  const std::vector<question> asked = parse_questions("balance; block compute x2");
+  const whywait::base::vector<question> asked = parse_questions("balance; block compute x2");
   const answer by_replay = ask(log, asked)[1];
   ask_options o;
   o.outside = {{1, "clocks", log.measured_seconds, by_replay.seconds * 1.1}};
-  const std::vector<answer> a = ask(log, asked, o);
+  const whywait::base::vector<answer> a = ask(log, asked, o);
   CHECK(a[0].engine == "replay");
   CHECK(a[1].engine == "clocks");
   CHECK(near(a[1].seconds, by_replay.seconds * 1.1));
@@ -215,7 +216,7 @@ TEST_CASE("several changes at once are more than each of them") {
   imagined now;
   now.cv = 0.05;
   const run_log log = now.run(5);
-  const std::vector<answer> a = ask(log, parse_questions("compute=0.5; pack=0; compute=0.5,pack=0,network=0; block pack x2"));
+  const whywait::base::vector<answer> a = ask(log, parse_questions("compute=0.5; pack=0; compute=0.5,pack=0,network=0; block pack x2"));
   for (const answer& x : a) REQUIRE_MESSAGE(x.answered, x.refusal);
   CHECK(a[2].question == "compute=0.5,pack=0,network=0");
   CHECK(a[0].question == "block compute x2");
@@ -239,7 +240,7 @@ TEST_CASE("alternating load is left alone by balance and evened out by balance s
     }
     log.syncs.push_back(s);
   }
-  const std::vector<answer> a = ask(log, parse_questions("balance; balance steps"));
+  const whywait::base::vector<answer> a = ask(log, parse_questions("balance; balance steps"));
   REQUIRE(a[0].answered);
   REQUIRE(a[1].answered);
   CHECK(near(a[0].measured_seconds, 60.0));

@@ -1,10 +1,10 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/whatif/balance.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 using namespace whywait::models;
 using namespace whywait::whatif;
@@ -12,14 +12,14 @@ using namespace whywait::whatif;
 namespace {
 
 // Two labels and three blocks: 0 compute, 1 prepare, 2 sometimes.
-run_log lines_of(std::vector<std::vector<activity>> lines) {
+run_log lines_of(whywait::base::vector<whywait::base::vector<activity>> lines) {
   run_log log;
   log.labels = {"MPI_Send", "MPI_Recv"};
   log.blocks = {"compute", "prepare", "sometimes"};
   log.lines = std::move(lines);
   return log;
 }
-activity part(std::uint32_t label, double work, std::vector<block_time> blocks) {
+activity part(std::uint32_t label, double work, whywait::base::vector<block_time> blocks) {
   activity a;
   a.label = label;
   a.work_seconds = work;

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/whatif/ask.hpp>
 
 #include "../models/support.hpp"
@@ -48,7 +49,7 @@ void pipeline(written& p) {
 /// Both neighbours in a ring, then rank 0 takes something from everybody, one after the other.
 void ring_and_root(written& p) {
   for (int round = 0; round != 5; ++round) {
-    std::vector<place> sent(p.ranks), got(p.ranks);
+    whywait::base::vector<place> sent(p.ranks), got(p.ranks);
     for (std::uint32_t r = 0; r != p.ranks; ++r) sent[r] = p.step(r, "send", p.work);
     for (std::uint32_t r = 0; r != p.ranks; ++r) got[r] = p.step(r, "wait", 0.0);
     for (std::uint32_t r = 0; r != p.ranks; ++r)
@@ -121,7 +122,7 @@ TEST_CASE("messages that are not understood are refused with their call") {
   CHECK(refusal(written_for(8, 1.0, ring_and_root), "ranks x0.5").find("rank 0") != std::string::npos);
   const auto among = [](std::uint32_t ranks, const std::function<bool(std::uint32_t, std::uint32_t)>& talk) {
     written p{ranks};
-    std::vector<place> sent(ranks), got(ranks);
+    whywait::base::vector<place> sent(ranks), got(ranks);
     for (std::uint32_t r = 0; r != ranks; ++r) sent[r] = p.step(r, "send in exchange", 1.0);
     for (std::uint32_t r = 0; r != ranks; ++r) got[r] = p.step(r, "wait", 0.0);
     for (std::uint32_t a = 0; a != ranks; ++a)

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/whatif/ask.hpp>
 #include <whywait/whatif/records.hpp>
 
@@ -57,9 +58,9 @@ struct written_rank {
     return h;
   }
   explain::rank_history h;
-  std::vector<core::sync_record> records;
-  std::vector<core::path_step> steps;
-  std::vector<core::stable_key> sites;
+  whywait::base::vector<core::sync_record> records;
+  whywait::base::vector<core::path_step> steps;
+  whywait::base::vector<core::stable_key> sites;
   const core::sync_record* record_chunk = nullptr;
   const core::path_step* step_chunk = nullptr;
 };
@@ -68,7 +69,7 @@ std::string name(core::stable_key k) { return k == core::key_of("compute") ? "co
 
 /// `n` rounds: rank 0 computes 2 s and sends, rank 1 computes 1 s and receives 0.1 s after the sending; then a barrier
 /// of 0.05 s, in which rank 0 waits for rank 1.
-std::vector<traced_line> two_ranks(int n) {
+whywait::base::vector<traced_line> two_ranks(int n) {
   written_rank a(0), b(1);
   double t = 0.0;
   for (int i = 0; i != n; ++i) {
@@ -86,7 +87,7 @@ std::vector<traced_line> two_ranks(int n) {
     b.call(core::mpi_call::Barrier, t + 2.5, t + 2.55, 0.4);
     t += 2.55;
   }
-  std::vector<traced_line> lines = trace(a.history(t)), other = trace(b.history(t));
+  whywait::base::vector<traced_line> lines = trace(a.history(t)), other = trace(b.history(t));
   lines.insert(lines.end(), other.begin(), other.end());
   return lines;
 }
@@ -117,7 +118,7 @@ TEST_CASE("a question to the records: the sender's block twice as fast") {
 }
 
 TEST_CASE("lines survive the way through bytes, damaged bytes are refused") {
-  const std::vector<traced_line> lines = two_ranks(3);
+  const base::vector<traced_line> lines = two_ranks(3);
   base::packet bytes = pack({lines[0]});
   const base::packet more = pack({lines[1]});
   bytes.insert(bytes.end(), more.begin(), more.end());
@@ -132,7 +133,7 @@ TEST_CASE("lines survive the way through bytes, damaged bytes are refused") {
 }
 
 TEST_CASE("what cannot be matched is said") {
-  std::vector<traced_line> lines = two_ranks(3);
+  whywait::base::vector<traced_line> lines = two_ranks(3);
   lines[0].calls.pop_back();
   lines[0].dropped = 1;
   lines[1].calls[0].tag = 9;
@@ -145,7 +146,7 @@ TEST_CASE("what cannot be matched is said") {
 TEST_CASE("only so many calls are kept") {
   written_rank a(0);
   for (int i = 0; i != 10; ++i) a.call(core::mpi_call::Iprobe, i, i + 0.1, 0.5);
-  const std::vector<traced_line> lines = trace(a.history(10.0), 4);
+  const whywait::base::vector<traced_line> lines = trace(a.history(10.0), 4);
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].calls.size() == 4);
   CHECK(lines[0].dropped == 6);
@@ -171,7 +172,7 @@ TEST_CASE("whether sends wait for receivers is learnt from receivers that came l
     r.completion = static_cast<std::uint32_t>(i);
     t += 2.1;
   }
-  std::vector<traced_line> lines = trace(a.history(t)), other = trace(b.history(t));
+  whywait::base::vector<traced_line> lines = trace(a.history(t)), other = trace(b.history(t));
   lines.insert(lines.end(), other.begin(), other.end());
   const run_log log = join(lines, name);
   REQUIRE(log.messages.size() == 4);
@@ -180,7 +181,7 @@ TEST_CASE("whether sends wait for receivers is learnt from receivers that came l
 }
 
 TEST_CASE("who answers whoever asks first, and who polls, is not asked what if") {
-  std::vector<traced_line> lines = two_ranks(3);
+  whywait::base::vector<traced_line> lines = two_ranks(3);
   for (traced_call& c : lines[1].calls)
     if ((c.flags & core::sync_flag::posts_receive) != 0) {
       c.flags |= core::sync_flag::any_source;
@@ -201,7 +202,7 @@ TEST_CASE("who answers whoever asks first, and who polls, is not asked what if")
 TEST_CASE("calls after a common time are left out") {
   written_rank a(0);
   for (int i = 0; i != 10; ++i) a.call(core::mpi_call::Barrier, i + 0.5, i + 0.9, 0.5);
-  const std::vector<traced_line> lines = trace(a.history(10.0), 100, static_cast<std::int64_t>(3.95 * second));
+  const whywait::base::vector<traced_line> lines = trace(a.history(10.0), 100, static_cast<std::int64_t>(3.95 * second));
   CHECK(lines[0].calls.size() == 4);
   CHECK(lines[0].dropped == 6);
   CHECK(near(join(lines, name).measured_seconds, 3.95));

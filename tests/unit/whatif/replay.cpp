@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/whatif/replay.hpp>
 
 #include "../models/support.hpp"
@@ -89,7 +90,7 @@ TEST_CASE("the call that completes a send without blocking waits for the receive
 }
 
 TEST_CASE("in a scan everybody waits for those before, in whatever order they come") {
-  for (const auto& work : {std::vector<double>{1, 2, 3}, {3, 2, 1}, {2, 3, 1}, {1, 3, 2}}) {
+  for (const auto& work : {whywait::base::vector<double>{1, 2, 3}, {3, 2, 1}, {2, 3, 1}, {1, 3, 2}}) {
     run_log log;
     const std::uint32_t code = log.label("code"), scan = log.label("MPI_Scan");
     sync_edge s{scan, {}, {}, 0.5, true};

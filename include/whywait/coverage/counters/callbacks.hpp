@@ -115,7 +115,7 @@ WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline
     here.ordered = record::keeps_order();
     if (source == nullptr || !here.counts.open(source->count, here.ordered)) return false;  // silent for good
     here.base = source->base;
-  } else if (record::detail::is_off(record::detail::here)) {
+  } else if (record::is_off()) {
     return false;
   }
   here.silent = false;

@@ -4,6 +4,7 @@
 #include <whywait/base/cpp_name.hpp>
 #include <whywait/base/places.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/coverage/names/own_headers.hpp>
 
 #include <fnmatch.h>
 
@@ -21,7 +22,7 @@ namespace coverage {
 /// one of them must match. Without any, system headers (/usr/) are left out; whywait's own code always is.
 class code_filter {
  public:
-  explicit code_filter(std::string_view patterns = {}) {
+  explicit code_filter(std::string_view patterns = {}, own_headers own = own_headers()) : own_(std::move(own)) {
     while (!patterns.empty()) {
       const std::string_view one = patterns.substr(0, patterns.find(','));
       patterns.remove_prefix(one.size() < patterns.size() ? one.size() + 1 : one.size());
@@ -35,8 +36,7 @@ class code_filter {
   bool keeps(const std::string& function, const std::string& file) const {
     const std::string name = base::short_name(function);
     if (name.compare(0, 9, "whywait::") == 0 || name.compare(0, 4, "MPI_") == 0) return false;
-    if (file.find("/whywait/") != std::string::npos && file.size() > 4 && file.compare(file.size() - 4, 4, ".hpp") == 0)
-      return false;
+    if (own_.contain(file)) return false;
     if (matches(out_, name, file)) return false;
     if (!kept_.empty()) return matches(kept_, name, file);
     return file.compare(0, 5, "/usr/") != 0;
@@ -51,6 +51,7 @@ class code_filter {
     return false;
   }
 
+  own_headers own_;
   base::vector<std::string> kept_, out_;
 };
 

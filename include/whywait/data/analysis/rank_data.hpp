@@ -8,6 +8,7 @@
 #include <whywait/explain/history.hpp>
 
 #include <cstdint>
+#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -33,7 +34,7 @@ struct rank_data {
   std::int32_t ranks = 1;
   base::vector<core::data_object> objects;      ///< meaning of data_record::object; [0] is unused
   base::vector<core::stable_key> sites;         ///< meaning of data_record::site
-  base::vector<explain::communicator> groups;   ///< meaning of data_record::group
+  std::vector<explain::communicator> groups;   ///< meaning of data_record::group
   base::vector<location_data> locations;
 };
 

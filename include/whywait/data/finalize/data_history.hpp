@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -146,7 +147,7 @@ class data_history {
     return r.op == core::data_op::send || r.op == core::data_op::receive || r.has(core::data_flag::collective);
   }
   void settle(core::data_record& r, base::pod_vector<std::uint32_t>& numbers,
-              const base::vector<core::stable_key>& call_sites, const base::vector<core::stable_key>& blocks) {
+              const std::vector<core::stable_key>& call_sites, const std::vector<core::stable_key>& blocks) {
     const bool copy = r.op == core::data_op::copy_from || r.op == core::data_op::copy_to, of_call = is_of_call(r);
     r.site = of_call ? number_of(numbers, call_sites, r.site) : number_of(blocks_, blocks, r.site);
     if (!of_call || copy || (r.order = orders_[r.order]) != 0) return;
@@ -154,7 +155,7 @@ class data_history {
     ++unordered_;
   }
   // From a number in the process (or of the location) to that in `sites`; 0: not given yet.
-  std::uint32_t number_of(base::pod_vector<std::uint32_t>& numbers, const base::vector<core::stable_key>& keys, std::uint32_t site) {
+  std::uint32_t number_of(base::pod_vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& keys, std::uint32_t site) {
     if (site >= numbers.size() || site >= keys.size()) return ~std::uint32_t{0};
     if (numbers[site] != 0) return numbers[site];
     const auto fresh = static_cast<std::uint32_t>(all_.sites.size());

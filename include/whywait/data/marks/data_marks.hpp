@@ -28,7 +28,10 @@ namespace data {
 inline uint32_t number_of(record::location& at, const loop& l) noexcept {
   const uint32_t inside = at.path.innermost();
   if (l.name == nullptr || *l.name == '\0') return inside;
-  if (inside != 0 && strcmp(core::the_registry()->sites[inside].name, l.name) == 0) return inside;
+  const core::site_table& sites = core::the_registry()->sites;
+  while (inside >= sites.size()) {
+  }  // another thread may have numbered the region: once size() counts its entry, the entry is visible here
+  if (inside != 0 && strcmp(sites[inside].name, l.name) == 0) return inside;
   return record::detail::number_of(at, site_kind::step, l.name, l.file, 0);
 }
 

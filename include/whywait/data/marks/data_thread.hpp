@@ -207,7 +207,7 @@ __attribute__((noinline)) inline void touch_elsewhere(access how, const void* po
 __attribute__((always_inline)) inline data_thread* this_thread() noexcept {
   data_thread* const known = detail::here;
   if (__builtin_expect(known != nullptr, 1)) return known;
-  return record::detail::is_off(record::detail::here) ? nullptr : detail::find_thread();
+  return record::detail::here_offset() == 0 ? nullptr : detail::find_thread();
 }
 
 /// One access to a T: about 1 ns for types of 1, 2, 4, 8 or more eights of bytes, others 10 ns; the first one in 4 KiB since
@@ -216,7 +216,7 @@ template <class T>
 __attribute__((always_inline)) inline void touch(access how, const T* pointer) noexcept {
   data_thread* const known = detail::here;
   if (__builtin_expect(known == nullptr, 0)) {
-    if (record::detail::is_off(record::detail::here)) return;
+    if (record::detail::here_offset() == 0) return;
   } else if (__builtin_expect(known->touch_known(how, pointer), 1)) {
     return;
   }
