@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace whywait::models;
   using namespace whywait::whatif;
   if (size < 8) return 0;
-  std::vector<traced_line> lines(1u + data[0] % 5);
+  whywait::base::vector<traced_line> lines(1u + data[0] % 5);
   for (std::size_t l = 0; l != lines.size(); ++l) {
     lines[l].rank = static_cast<std::int32_t>(data[1] % 7 == 0 ? l / 2 : l);
     lines[l].thread = static_cast<std::int32_t>(data[1] % 7 == 0 ? l % 2 : 0);

@@ -17,7 +17,7 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// "late sender" for "late_sender"; words the schema does not know stay as they are.
+/// "late sender" for "late_sender". Unknown patterns are only freed of underscores.
 inline std::string pattern_words(std::string pattern) {
   if (pattern == "wait_at_nxn") return "wait at all-to-all";
   if (pattern == "wait_at_create") return "wait at communicator creation";
@@ -25,20 +25,20 @@ inline std::string pattern_words(std::string pattern) {
   return pattern;
 }
 
-/// How much of a run is explained of which a part was not seen: "10.2 ms (0.4 %) is", "nothing is".
+/// The explained part of a partly recorded run: "10.2 ms (0.4 %) is", "nothing is".
 inline std::string explained_words(const run_facts& run) {
   if (run.location_seconds <= 0) return "nothing is";
   return base::duration(run.seconds - run.unseen_seconds) + " (" + base::percent(1 - run.unseen_seconds / run.seconds) + ") is";
 }
 
-/// In place of "nothing worth changing" where most waits, perhaps, were in what was not seen. `share`: of waiting.
+/// Replaces "nothing worth changing" if most waits may be in the part that was not recorded. `share`: of waiting.
 inline std::string hardly_seen(const run_facts& run, double share) {
   if (run.location_seconds <= 0) return "The waits of this run are not explained.";
   return base::percent(share) + " of the rank time that is explained is waiting (" + base::duration(run.waiting_seconds) +
          "); the other " + base::duration(run.unseen_seconds) + " of the run were not recorded.";
 }
 
-/// What ran in that time: "compute (a.cpp:3) 1.9 s (190 visits), ...". Empty if nothing was marked.
+/// Blocks that ran in the unrecorded part: "compute (a.cpp:3) 1.90 s (190 visits), ...". Empty without marks.
 inline std::string unseen_words(const base::vector<place_total>& all) {
   constexpr std::size_t most = 3;
   std::string text;
@@ -50,7 +50,7 @@ inline std::string unseen_words(const base::vector<place_total>& all) {
   return text;
 }
 
-/// What a quality means for the reader; empty for "exact".
+/// A quality in words; empty for "exact".
 inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: only a bound is known for a part of it";
   if (quality == "order_suspect") return "uncertain: some messages could not be assigned to their receives";
@@ -59,11 +59,11 @@ inline std::string quality_words(const std::string& quality) {
   return {};
 }
 
-/// Ranks of a list as ranges, "0-3, 5 and 7", and how many there are. Many ranges become a number: "12 ranks".
+/// The ranks of a list and their text (base::rank_list).
 struct rank_words {
   std::string text;                 ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
-  base::pod_vector<std::int32_t> ranks;  ///< sorted, without repetition
-  bool others = false;              ///< the list was bounded: more took part
+  base::pod_vector<std::int32_t> ranks;  ///< sorted, each once
+  bool others = false;              ///< the list was truncated
 };
 
 inline rank_words words_for(const base::vector<location_seconds>& list, std::size_t first = 0,
@@ -106,7 +106,7 @@ inline std::string who_waited(const wait_entry& w) {
 
 namespace detail {
 
-/// Visits of an untimed block on both sides: "4.0x as often: 4000 visits instead of 1000".
+/// Visits of an untimed block on both sides: "4.0x as often: 4,000 visits instead of 1,000".
 inline std::string step_words(std::int64_t late, std::int64_t waiting) {
   if (waiting <= 0) return "only the late side ran it: " + base::counted(late, "visit");
   if (late <= 0) return "only the waiting side ran it: " + base::counted(waiting, "visit");
@@ -117,8 +117,9 @@ inline std::string step_words(std::int64_t late, std::int64_t waiting) {
 
 }  // namespace detail
 
-/// What distinguishes the late side in one block: "same visits, each 1.9 ms slower", "1200 more visits",
-/// "only the late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. Time per visit from the split of definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
+/// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
+/// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. Time per visit from the split of
+/// definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
 inline std::string remark(const residual_entry& r) {
   std::string out;
   const bool work = r.causer_work > 0 && r.waiter_work > 0;

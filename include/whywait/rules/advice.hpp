@@ -17,7 +17,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// One line for a finding that belongs to no single wait: what it is, where, what to do.
+/// One line for a finding that belongs to no single wait: description, advice and places.
 inline std::string text_of(const finding& f) {
   std::string out = f.description;
   if (!f.advice.empty()) out += (out.empty() ? "" : " ") + f.advice;
@@ -42,7 +42,7 @@ inline bool names(std::string_view list, std::string_view name) {
 }
 
 inline std::string text_of(const knowledge& known, const trouble::entry& t) {
-  diagnostics one;  // a copy of the source, so that the message gets its line and caret
+  diagnostics one;  // holds a copy of the source, so that the message shows the line with a caret
   const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
   one.report(t.number, {source, t.where.begin, t.where.end},
              {t.message, "; the affected events were skipped", t.times > 1 ? ", " + std::to_string(t.times) + " times" : std::string()});
@@ -51,8 +51,8 @@ inline std::string text_of(const knowledge& known, const trouble::entry& t) {
 
 }  // namespace detail
 
-/// Runs all rules on the outcome of an analysis. `more(store, log, facts)` may add events before the rules run: own events,
-/// recorded calls, facts of other rooms. Linear in waits and events; throws std::bad_alloc.
+/// Runs all rules on the outcome of an analysis. `more(store, log, facts)` may add events before the rules run: own
+/// events, recorded calls, facts of other rooms. Linear in waits and events; throws std::bad_alloc.
 template <class More>
 evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const base::names& names, const More& more) {
   event_store store(known);
@@ -70,7 +70,7 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
       continue;
     }
     wait_advice& w = out.waits[static_cast<std::size_t>(f.wait)];
-    // The rule that makes a pattern a finding is the problem declared for the event type of the pattern's name.
+    // A pattern is known if a problem is declared for the event type of its name.
     if (known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why)) w.known = true;
     if (f.matters) w.list.push_back(std::move(f));
   }

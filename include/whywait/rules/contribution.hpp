@@ -20,14 +20,14 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What ranks give to the one that runs the rules: what their call sites did, texts given to `add`, own events.
+/// Input of the rules from some ranks: uses of call sites, texts given to `add`, own events.
 struct contribution {
-  base::pod_vector<site_use> uses;    ///< sorted by site, those of several ranks added up
+  base::pod_vector<site_use> uses;    ///< sorted by site, summed over ranks
   base::vector<rule_text> texts;  ///< each once
   base::vector<own_packet> events;
-  base::pod_vector<std::int32_t> ranks;  ///< of `events`
+  base::pod_vector<std::int32_t> ranks;  ///< the rank of each element of `events`
 
-  /// Adds what ranks after these gave. Linear in both.
+  /// Merges the contribution of higher ranks. Linear in both.
   void merge(contribution&& others) {
     merge_uses(uses, others.uses);
     for (rule_text& t : others.texts) {
@@ -40,7 +40,7 @@ struct contribution {
   }
 };
 
-/// What one rank gives; of its own events at most `most_event_bytes`, the first ones.
+/// The contribution of one rank, with the first `most_event_bytes` of its own events.
 inline contribution contribution_of(const explain::rank_history& rank, std::size_t most_event_bytes) {
   contribution out;
   out.uses = uses_of(rank);
@@ -69,7 +69,7 @@ inline base::packet pack(const contribution& c) {
   return out;
 }
 
-/// Reads what `pack` wrote; of a truncated packet what is complete.
+/// Reads what `pack` wrote; of a truncated packet the complete parts.
 inline contribution unpack_contribution(const unsigned char* data, std::size_t size) {
   contribution out;
   base::packet_reader from(data, size);

@@ -32,9 +32,9 @@ inline std::string ranks_text(const base::vector<explain::location_share>& share
   return base::rank_list(ranks, others);
 }
 
-/// Turns the outcome of an analysis into facts: one `run`, a `wait` for each explanation (numbered as in the outcome), a
-/// `block` for each of its residual terms; and for tracing rules the calls of each explanation's mean instance, with the
-/// count as weight, so that rules over sends, receives and collective calls see a whole run in a few rows.
+/// Converts the outcome of an analysis to facts: one `run`, a `wait` per explanation (numbered as in the outcome) and a
+/// `block` per residual term. Tracing rules receive the calls of the mean instance of each explanation, with the count
+/// as weight, so that rules over sends, receives and collectives see a whole run in a few rows.
 class fact_maker {
  public:
   fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const base::names& known, trouble& log)
@@ -63,12 +63,12 @@ class fact_maker {
   static double seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
   static double ratio(std::int64_t a, std::int64_t b) noexcept { return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0; }
 
-  /// What a reader takes for one wait: explanations of it differ in their shape only.
+  /// The key of a wait for readers; its explanations differ only in their shape.
   static core::stable_key kind_of(const explain::explanation& e) noexcept {
     return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
   }
 
-  /// A block as a sentence names it, with names of at most 48 columns.
+  /// A block in the words of a sentence; names have at most 48 columns.
   struct block_name {
     std::string text;
     const char* kind;
@@ -86,7 +86,7 @@ class fact_maker {
     return out;
   }
 
-  /// Time per visit on the late side over that on the waiting side; 0 where one side did not run it.
+  /// Ratio of the time per visit on the late and the waiting side; 0 if one side did not run the block.
   static double speed_ratio(const explain::residual_term& t) noexcept {
     const bool work = t.causer_work > 0 && t.waiter_work > 0;
     const double late = ratio(t.causer_ns, work ? t.causer_work : t.causer_visits);
@@ -125,8 +125,8 @@ class fact_maker {
       if (kind == "call") transfer += t->total_ns;
       if (kind == "waiting") marked += t->total_ns;
     }
-    // Blocks of the program's own are named until they hold three quarters of what made the late side late, two at most: more
-    // is no advice. Nobody can move code out of an MPI call: where the late side was mostly in one, no block is named.
+    // At most two blocks are named, until they cover three quarters of the delay; more names would not be advice. Code
+    // cannot be moved out of an MPI call, so no block is named if the late side was mostly inside one.
     std::string blocks;
     std::int64_t named = 0;
     int used = 0;
@@ -162,7 +162,8 @@ class fact_maker {
     w.set("operation_site", number_of(e.operation)).set("cause_site", number_of(e.cause)).set("same_site", e.operation == e.cause);
     w.set("nonblocking", operation_call.compare(0, 8, "MPI_Wait") == 0);
     w.set("blocks", blocks).set("blocks_duration", seconds(std::min(named, e.wait_ns))).set("blocks_count", used);
-    // What a change of the named blocks can save; without a named block, what has no cause in the program's own code.
+    // The saving by a change of the named blocks; without named blocks the time without a cause in the program's own
+    // code.
     w.set("avoidable", used > 0 ? seconds(std::min(named, e.wait_ns)) : seconds(e.unexplained_ns + transfer));
     w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
     w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
@@ -202,11 +203,11 @@ class fact_maker {
   }
 
  public:
-  /// The number that stands for a call site in facts (`operation_site`, `barrier_use.site`).
+  /// The number of a call site in facts (`operation_site`, `barrier_use.site`).
   double site_number(core::stable_key key) { return number_of(key); }
 
  private:
-  /// The mean instance of an explanation as two calls: the one that came late and the one that waited.
+  /// Feeds the mean instance of an explanation as two calls, the late one and the waiting one.
   void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause, std::int32_t late_rank) {
     using core::mpi_call;
     if (e.count <= 0) return;
@@ -230,7 +231,7 @@ class fact_maker {
     call_values w, l;
     for (call_values* c : {&w, &l}) {
       call_values& v = *c;
-      v[call_field::communicator] = -1;  // none of the program's: calls of explanations never join with recorded ones
+      v[call_field::communicator] = -1;  // joins with no recorded call
       v[call_field::ordinal] = v[call_field::instance] = static_cast<double>(index) + 1;
       v[call_field::tag] = 0;
       v[call_field::root] = root;
@@ -271,9 +272,9 @@ class fact_maker {
   std::int64_t ranks_;
   explain::block_names names_;
   call_feeder feeder_;
-  base::key_map sites_;                ///< the number of each call site
-  base::key_map kinds_;                ///< numbers in all_shapes_
-  base::pod_vector<std::int64_t> all_shapes_;  ///< ns of all waits of a kind
+  base::key_map sites_;                ///< number of each call site
+  base::key_map kinds_;                ///< indices in all_shapes_
+  base::pod_vector<std::int64_t> all_shapes_;  ///< time of all waits of one kind
 };
 
 }  // namespace rules

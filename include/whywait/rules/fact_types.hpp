@@ -14,7 +14,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// The words with which parameters of own events are declared, and the fact tables below are written.
+/// The type words in declarations of own events and in the fact tables below.
 inline type type_of_word(std::string_view word) noexcept {
   if (word == "number") return type::number();
   if (word == "seconds") return type::duration();
@@ -70,7 +70,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
   return rows;
 }
 
-// What a tracing rule may use of a call; `out:` begins what is known only at its end.
+// Parameters of a call for tracing rules; those after `out:` are known only at its end.
 inline const char* call_row() noexcept {
   return "text: function region file; seconds: start_time; bytes: bytes;"
          "number: line rank thread peer source destination root tag communicator size ordinal instance;"

@@ -30,7 +30,7 @@ class join_index {
     for (std::size_t k = 0; plain_ && k < keys_; ++k) columns_.push_back(step.own[k].steps[0].column);
     if (!plain_) values_.resize(table.rows * keys_);
 
-    // Programs name rows by member; only this member's is read here.
+    // Programs address rows by member; only the row of this member is read.
     base::pod_vector<const double*> rows(step.member + 1, nullptr);
     double found[most_keys];
     for (std::uint32_t row = table.rows; row-- > 0;) {

@@ -20,11 +20,11 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Own events and their types of one rank, as bytes to send to the rank that runs the rules: count and list of the types,
-/// how many events were dropped, the events, each with its size before it.
+/// Own events of one rank, serialised for the rank that evaluates the rules: the types, the number of dropped events,
+/// and the events, each preceded by its size.
 using own_packet = base::packet;
 
-/// The types inside a packet, as declarations: "declare simple event solver_restart parameters (residual = number);".
+/// A type of a packet as a declaration: "declare simple event solver_restart parameters (residual = number);".
 using own_declaration = named_text;
 
 namespace detail {
@@ -52,7 +52,7 @@ inline own_packet_head read_head(base::packet_reader& from) {
   return out;
 }
 
-/// Takes the next parameter off a shape; its type word is empty where there is none. False at the end.
+/// Removes the next parameter from a shape; a missing type word is empty. False at the end.
 inline bool next_parameter(std::string_view& shape, std::string_view& name, std::string_view& word) noexcept {
   if (shape.empty()) return false;
   const std::size_t comma = std::min(shape.find(','), shape.size());
@@ -66,8 +66,8 @@ inline bool next_parameter(std::string_view& shape, std::string_view& name, std:
 }  // namespace detail
 
 #ifndef WHYWAIT_DISABLE
-/// What this process recorded as own events, the first of them as far as `most` bytes go; what is left out counts as
-/// dropped. Empty if there is nothing. O(bytes).
+/// The first `most` bytes of the own events of this process; further events count as dropped. Empty without events.
+/// O(bytes).
 inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
   own_packet out;
   own_state* const state = the_own_state();
@@ -115,7 +115,7 @@ inline base::vector<own_declaration> own_declarations(const own_packet& packet) 
   return out;
 }
 
-/// How many events of a rank its packet lacks for want of room.
+/// Number of events that were dropped before packing.
 inline std::uint64_t dropped_events(const own_packet& packet) {
   base::packet_reader from(packet.data(), packet.size());
   return detail::read_head(from).dropped;

@@ -10,7 +10,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// How a template shows a value of this type that is not a text.
+/// Formats a value that is not a text for a template.
 inline std::string value_text(double value, type what) {
   if (what.is(type::kind::boolean)) return value != 0 ? "yes" : "no";
   if (what.seconds == 1 && what.bytes == 0) return base::duration(value);
