@@ -4,10 +4,10 @@
 /// Include this in one file of an MPI program (in more it does no harm), compile with -I include, link
 /// nothing: from then on every MPI call of the program and of its libraries is observed, and MPI_Finalize
 /// explains on standard error why the program waited. WHYWAIT_OUTPUT=prefix also writes prefix.json.
-/// docs/configuration.md has the settings; WHYWAIT_ENABLE=0 at run time or -DWHYWAIT_DISABLE switch it off.
+/// docs/reference/settings.md has the settings; WHYWAIT_ENABLE=0 at run time or -DWHYWAIT_DISABLE switch it off.
 ///
-/// In CMake whywait_observe(target) compiles the implementation once per build tree. It defines WHYWAIT_OBSERVED, so that
-/// this header only declares what a program can call: marks, `mpi::explain` and its result, own rules and events.
+/// In CMake whywait_observe(target) compiles the implementation once per build tree. It defines WHYWAIT_OBSERVED, so
+/// that this header only declares what a program can call: marks, `mpi::explain` and its result, own rules and events.
 
 #include <whywait/core/version.hpp>
 

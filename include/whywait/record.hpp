@@ -11,7 +11,7 @@
 ///     }
 ///
 /// Without macros: whywait::region, waiting, begin, end, visit, work. With WHYWAIT_DISABLE defined (in the whole
-/// program) all of it is nothing. docs/record.md.
+/// program) all of it is nothing. docs/reference/marks.md.
 
 #include <whywait/core/version.hpp>
 

@@ -9,7 +9,7 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// What can be wrong with a model. The numbers are stable; docs/predict.md has a line for each.
+/// What can be wrong with a model. The numbers are stable; docs/reference/errors.md has a line for each.
 enum class fault : int {
   syntax = 1,             ///< an expression does not parse
   weight = 2,             ///< a weight is not a number from 0 to 1

@@ -17,7 +17,7 @@ namespace models {
 
 /// How two segments in parallel are combined.
 enum class parallel_rule {
-  variance_aware,  ///< gamma distributed times; the default, see docs/predict.md
+  variance_aware,  ///< gamma distributed times; the default, see docs/internals/models.md
   fluid            ///< the report's 5.4: both flow evenly, the one that is first on the average is first always
 };
 

@@ -313,7 +313,7 @@ class chain_solver {
 
 }  // namespace detail
 
-/// Mean, variance, tasks, parallelism and all derivatives of a chain on a machine (section 1.5 of docs/predict.md):
+/// Mean, variance, tasks, parallelism and all derivatives of a chain on a machine (docs/method.md 5.5):
 /// one forward and one backward solve of the absorbing chain. Throws P014 to P016. Time: linear in the arcs without
 /// loops (about 10 ns per arc); with loops times the number of states to which the loop leads back.
 inline solution solve(const chain& c, const chain_rates& rates, const solve_options& options = {}) {

@@ -9,6 +9,7 @@
 #include <whywait/record/location.hpp>
 #include <whywait/record/totals.hpp>
 #include <whywait/report/code_place.hpp>
+#include <whywait/report/settings_help.hpp>
 #include <whywait/report/thread_end.hpp>
 
 #include <cerrno>
@@ -103,6 +104,7 @@ inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std:
 inline void at_start(mpi::state& process) {
   dl_iterate_phdr(&detail::find_executable, nullptr);
   const core::settings& wanted = process.registry->config;
+  if (process.rank == 0 && wanted.help) report::print_settings(stderr);
   if (process.rank != 0 || wanted.crash == nullptr || (!wanted.report && wanted.output == nullptr)) return;
   try {
     left_behind_options options;
@@ -116,8 +118,8 @@ inline void at_start(mpi::state& process) {
   }
 }
 
-/// Hook of an end without MPI_Finalize, or without an explanation: says and writes what this rank knows alone. Async-signal-safe: no
-/// allocation, no lock, at most one mmap.
+/// Hook of an end without MPI_Finalize, or without an explanation: says and writes what this rank knows alone.
+/// Async-signal-safe: no allocation, no lock, at most one mmap.
 inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   const core::settings& wanted = process.registry->config;
   if (!wanted.report && wanted.output == nullptr) return;

@@ -18,7 +18,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Errors in rules. The numbers are stable and documented in docs/rules.md.
+/// Errors in rules. The numbers are stable and documented in docs/reference/errors.md.
 enum class code : int {
   bad_character = 1,      ///< an unexpected character, or bytes that are not UTF-8
   open_string = 2,        ///< an unterminated string

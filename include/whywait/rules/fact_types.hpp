@@ -32,7 +32,8 @@ struct fact_row {
   bool single;
 };
 
-// docs/rules.md explains each parameter. Durations are sums over all merged waits unless the name says otherwise.
+// docs/reference/rules.md explains each parameter. Durations are sums over all merged waits unless the name says
+// otherwise.
 inline const fact_row* fact_rows(std::size_t& count) noexcept {
   static constexpr fact_row rows[] = {
       {"run",

@@ -11,9 +11,9 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Parses the declarations of one source (grammar: docs/rules.md; origin: figures 4 to 6 of the Performance Expert
-/// paper). After an error it continues at the next parameter, member or declaration, so that one run reports several
-/// errors. O(n). Not thread safe.
+/// Parses the declarations of one source (grammar: docs/reference/rules.md; origin: figures 4 to 6 of the Performance
+/// Expert paper). After an error it continues at the next parameter, member or declaration, so that one run reports
+/// several errors. O(n). Not thread safe.
 class parser : private expression_parser {
  public:
   parser(diagnostics& log, syntax& out, std::uint32_t source) : expression_parser(log, out, source) {}

@@ -166,3 +166,36 @@ TEST_CASE("a timeline has a policy, a size and perhaps blocks") {
     CHECK(refused() == std::vector<std::string>{std::string("WHYWAIT_TIMELINE=") + bad});
   }
 }
+
+TEST_CASE("the table names each variable once, and its default is what the parser takes without it") {
+  std::vector<std::string> names;
+  whywait::core::each_setting([&](const setting& each) {
+    for (const std::string& name : names) CHECK(name != each.name);
+    names.push_back(each.name);
+    const settings without = settings::from_environment();
+    const environment e{{each.name, each.fallback}};
+    CHECK(refused().empty());
+    const settings with = settings::from_environment();
+    CHECK(with.help == without.help);
+    CHECK(with.enable == without.enable);
+    CHECK(with.report == without.report);
+    CHECK(with.clock == without.clock);
+    CHECK(with.memory_bytes == without.memory_bytes);
+    CHECK(with.path_order == without.path_order);
+    CHECK(with.timeline == without.timeline);
+    CHECK(with.output == without.output);
+  });
+  CHECK(names.size() == 12);
+}
+
+TEST_CASE("a value that is not understood is reported with what the table says") {
+  const environment e{{"WHYWAIT_HELP", "please"}};
+  std::string expected;
+  settings::from_environment([&](const bad_setting& bad) { expected = bad.expected; });
+  CHECK(expected == "0 or 1");
+}
+
+TEST_CASE("WHYWAIT_HELP=1 asks for the table") {
+  const environment e{{"WHYWAIT_HELP", "1"}};
+  CHECK(settings::from_environment().help);
+}

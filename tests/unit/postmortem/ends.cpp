@@ -139,7 +139,7 @@ TEST_CASE("two ranks that were killed are explained like two that came to their 
   CHECK(result.last_words[0].call.call == "MPI_Barrier");
   CHECK(result.last_words[0].since_seconds == doctest::Approx(0.022));
   CHECK(result.last_words[0].whom == "with 2 ranks");                      // rank 1 has been there and left
-  CHECK(result.last_words[1].whom == "with 2 ranks: missing was rank 0");  // at the next one
+  CHECK(result.last_words[1].whom == "with 2 ranks; rank 0 is missing");  // at the next one
   bool said = false;
   for (const std::string& w : result.run.warnings)
     said = said || w == "1 collective call is not explained: not all ranks had left it";

@@ -60,7 +60,7 @@ struct written_rank {
   explain::rank_history h;
   whywait::base::vector<core::sync_record> records;
   whywait::base::vector<core::path_step> steps;
-  whywait::base::vector<core::stable_key> sites;
+  std::vector<core::stable_key> sites;
   const core::sync_record* record_chunk = nullptr;
   const core::path_step* step_chunk = nullptr;
 };
