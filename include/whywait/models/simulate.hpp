@@ -314,8 +314,8 @@ class detailed_simulator {
 
 }  // namespace detail
 
-/// Simulates a program on the detailed machine: the arbiter of the approximations (docs/internals/models.md says which).
-/// Tasks that are enabled at one instant arrive in the order of the E expression, tasks of the start in theirs.
+/// Simulates a program on the detailed machine: the arbiter of the approximations (docs/internals/models.md says
+/// which). Tasks that are enabled at one instant arrive in the order of the E expression, tasks of the start in theirs.
 /// Several million services per second. Throws P015, P016, P021.
 inline simulation simulate(const program& p, const detailed_machine& m, const simulation_options& options = {}) {
   m.check();

@@ -115,8 +115,9 @@ inline double below(double t, double m, double cv2) noexcept {
   return models::gamma_function(1.0 / cv2, t / (m * cv2));
 }
 
-/// Mean of the longest of independent gamma distributed times: the variance-aware parallel rule (docs/internals/models.md) where
-/// every task has a processor of its own. Integral of 1 - product of the distribution functions by Simpson's rule.
+/// Mean of the longest of independent gamma distributed times: the variance-aware parallel rule
+/// (docs/internals/models.md) where every task has a processor of its own. Integral of 1 - product of the distribution
+/// functions by Simpson's rule.
 inline double mean_of_longest(const base::pod_vector<double>& mean, const base::pod_vector<double>& cv2) noexcept {
   double low = 0.0, high = 0.0;
   for (std::size_t i = 0; i != mean.size(); ++i) {
