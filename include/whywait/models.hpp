@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_MODELS_HPP
 #define WHYWAIT_MODELS_HPP
 
-/// \file
-/// Models of parallel programs: the methodology of Kapelnikov, Muntz and Ercegovac (UCLA CSD-870038, 1987) with exact Markov
-/// chains, segment algebra, queueing networks and simulation. Usable alone: no MPI, no recording. docs/internals/models.md.
+/// \file Models of parallel programs: the methodology of Kapelnikov, Muntz and Ercegovac (UCLA CSD-870038, 1987) with
+/// exact Markov chains, segment algebra, queueing networks and simulation. Usable alone: no MPI, no recording.
+/// docs/internals/models.md.
 
 #include <whywait/core/version.hpp>
 

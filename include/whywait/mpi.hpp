@@ -6,8 +6,8 @@
 /// explains on standard error why the program waited. WHYWAIT_OUTPUT=prefix also writes prefix.json.
 /// docs/reference/settings.md has the settings; WHYWAIT_ENABLE=0 at run time or -DWHYWAIT_DISABLE switch it off.
 ///
-/// In CMake whywait_observe(target) compiles the implementation once per build tree. It defines WHYWAIT_OBSERVED, so that
-/// this header only declares what a program can call: marks, `mpi::explain` and its result, own rules and events.
+/// In CMake whywait_observe(target) compiles the implementation once per build tree. It defines WHYWAIT_OBSERVED, so
+/// that this header only declares what a program can call: marks, `mpi::explain` and its result, own rules and events.
 
 #include <whywait/core/version.hpp>
 

@@ -19,9 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (d.line == 0 || d.column == 0 || d.message.empty() || d.excerpt.find('^') == std::string::npos) std::abort();
     const std::string text = d.text();
     for (std::size_t at = 0; at < text.size();) {
-      const std::size_t bytes = whywait::base::utf8_length(text, at);
-      if (bytes == 0) std::abort();  // terminal output must be UTF-8 for any input
-      at += bytes;
+      const whywait::base::code_point point = whywait::base::code_point_at(text, at);
+      if (!point.valid()) std::abort();  // messages must be UTF-8 for any input
+      at += point.bytes;
     }
   }
   return 0;

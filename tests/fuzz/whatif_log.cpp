@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace whywait::models;
   using namespace whywait::whatif;
   if (size < 8) return 0;
-  std::vector<traced_line> lines(1u + data[0] % 5);
+  whywait::base::vector<traced_line> lines(1u + data[0] % 5);
   for (std::size_t l = 0; l != lines.size(); ++l) {
     lines[l].rank = static_cast<std::int32_t>(data[1] % 7 == 0 ? l / 2 : l);
     lines[l].thread = static_cast<std::int32_t>(data[1] % 7 == 0 ? l % 2 : 0);
@@ -47,13 +47,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (traced_line& l : lines) l.end_ns = now;
   auto bytes = pack(lines);
-  std::vector<traced_line> back;
-  unpack(bytes, back);
+  whywait::base::vector<traced_line> back;
+  unpack(bytes.data(), bytes.size(), back);
   if (back.size() != lines.size()) std::abort();
-  if (!bytes.empty()) bytes[data[2] % bytes.size()] ^= static_cast<char>(data[3]);
+  if (!bytes.empty()) bytes[data[2] % bytes.size()] ^= data[3];
   try {
-    std::vector<traced_line> damaged;
-    unpack(bytes, damaged);
+    whywait::base::vector<traced_line> damaged;
+    unpack(bytes.data(), bytes.size(), damaged);
   } catch (const prediction_error&) {
   }
   try {

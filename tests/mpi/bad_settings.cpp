@@ -2,8 +2,8 @@
 // timeout: 60
 // environment: WHYWAIT_MEMORY=lots WHYWAIT_REPROT=none
 // with: observer
-// stderr ~ whywait: WHYWAIT_MEMORY=lots is not understood
-// stderr ~ whywait: WHYWAIT_REPROT is not a setting
+// stderr ~ whywait: invalid setting WHYWAIT_MEMORY=lots; the default is used; expected
+// stderr ~ whywait: unknown setting WHYWAIT_REPROT is ignored
 // stderr ~ whywait · 2 ranks
 #include <mpi.h>
 

@@ -2,7 +2,7 @@
 // with: observer_data
 // environment: WHYWAIT_OUTPUT=out
 // stderr ~ ^     1 `u` \(part\): [\d.]+ KiB in (34|68) messages
-// stderr !~ found no memory|left out|could not be followed
+// stderr !~ buffer was full|ignored|not followed
 // stdout ~ ^done$
 // json out.json
 //

@@ -1,8 +1,8 @@
 // ranks: 2
 // with: observer
 // environment: WHYWAIT_OUTPUT=out WHYWAIT_MEMORY=1M
-// stderr ~ ^    warning: data was registered, but nothing is said about it: #include\n\s+<whywait/communication\.hpp> in one file
-// stderr !~ where data is|found no memory|used up
+// stderr ~ ^    warning: data was registered but is not analysed; include\s+<whywait/communication\.hpp>\s+beside\s+<whywait/mpi\.hpp>\s+in\s+one\s+file
+// stderr !~ where data is|buffer was full
 // file out.json ~ "communication_classes": \[\],\s+"distributions": \[\],\s+"sharing": \[\]
 // file out.json ~ "epochs": ([5-9]|\d\d)
 // json out.json

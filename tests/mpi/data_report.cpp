@@ -3,7 +3,7 @@
 // environment: WHYWAIT_OUTPUT=out
 // stderr ~ ^    where data is, and who needs it$
 // stderr ~ loop `sum` runs cyclic over `u`, which is block-distributed: (50|75) % of\s+accesses\s+are\s+remote; a block schedule makes it 0 %
-// stderr ~ ^    who shares memory$
+// stderr ~ ^    shared memory$
 // stderr ~ `counters`: false sharing in {ranks} pieces
 // stderr ~ R count \(data_report\.cpp:\d+\) · I counted \(data_report\.cpp:\d+\) · W\s+count \(data_report\.cpp:\d+\)
 // stderr ~ written by threads 0 and 1

@@ -1,7 +1,7 @@
 // ranks: 2 4
 // with: observer_data
 // environment: WHYWAIT_OUTPUT=out
-// stderr ~ ^    who shares memory$
+// stderr ~ ^    shared memory$
 // stderr ~ `slots`: false sharing in 1 piece
 // stderr ~ R count\s+\(data_windows\.cpp\) · I MPI_Barrier in rounds\s+\(data_windows\.cpp:\d+\) · W\s+count\s+\(data_windows\.cpp\)
 // stderr ~ written\s+by\s+ranks\s+0( and |-)\d

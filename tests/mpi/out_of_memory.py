@@ -36,7 +36,7 @@ def run(folder, program, launcher, ranks, arguments, memory):
         sys.exit(f"{what}: a line about a rank that did not fail\n{done.stderr}")
     # a failure after the text report is complete affects the JSON file only, and the line must report that
     said = any("bad_alloc" in line for line in done.stderr.splitlines() if not line.startswith("whywait: "))
-    if first and report and not said and "whywait: no JSON file: rank " not in done.stderr:
+    if first and report and not said and "whywait: cannot write the JSON file: rank " not in done.stderr:
         sys.exit(f"{what}: the report does not say why it is short\n{done.stderr}")
     allocations = {int(rank): int(n) for rank, n in re.findall(r"^rank (\d+): (\d+) allocations$", done.stdout, re.M)}
     if len(allocations) != ranks:
@@ -48,7 +48,7 @@ def run(folder, program, launcher, ranks, arguments, memory):
 def how_many_epochs(text):
     """The number of epochs of a run that is explained only up to some point."""
     epochs = re.search(r"in (\d+)\s+epochs", text)
-    return int(epochs[1]) if epochs and "only up to here" in text and "of which nothing" not in text else 0
+    return int(epochs[1]) if epochs and "the analysis failed, later waits are not explained" in text and "of which nothing" not in text else 0
 
 
 def main():

@@ -6,13 +6,13 @@
 // stderr ~ did you mean duration
 // stderr ~ ^broken\.rules:\d+:\d+: whywait-R010: expected
 // stderr ~ ^missing\.rules: whywait-R070: cannot be read: No such file or directory
-// stderr ~ ^broken\.rules:6:\d+: whywait-R060: this divides by zero; what it concerns was skipped, \d times$
+// stderr ~ ^broken\.rules:6:\d+: whywait-R060: this divides by zero; the affected events were skipped, \d times$
 // stderr !~ R060[^$]*R060
 // stderr ~ ^  divides +for wait \(broken\.rules\)$
 // stderr ~ ^  late_sender +for late_sender \(built-in/messages\)$
 // stderr ~ ^ \d  late sender
 // stderr ~ try: call MPI_Send
-// stderr ~ warning: 4 mistakes in rules
+// stderr ~ warning: 4 errors in rules
 // json out.json
 //
 // Rank 0 prints each error in rules once, with its position. Errors affect neither the run nor the rest of the report.

@@ -4,7 +4,7 @@
 // stderr ~ ^whywait · 2 ranks · .* of rank time is waiting
 // stderr !~ late sender
 // stderr ~ ^ \d  wait at barrier
-// stderr ~ ^    \d+ waits? not described by any rule: [\d.]+ m?s \(\d+ % of the waiting\)$
+// stderr ~ ^    [\d,]+ waits? not described by any rule: [\d.]+ m?s \(\d+ % of the waiting\)$
 // stderr !~ whywait-R
 // json out.json
 // file out.json ~ "undescribed_waits": ?1[,}]

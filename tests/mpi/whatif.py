@@ -103,7 +103,7 @@ def main():
     failures, inside, answered, errors, unchanged = [], 0, 0, [], []
     if "whatif" in programs and not options.only:
         failures += says("block compute x2; ranks x2 bad; balance; block unknown x2",
-                         "whywait: WHYWAIT_WHATIF: whywait-P023: expected ';' or the end\n   ranks x2 bad\n            ^\n",
+                         "whywait: question of WHYWAIT_WHATIF skipped: whywait-P023: expected ';' or the end\n   ranks x2 bad\n            ^\n",
                          "\n      block compute x2: ", "\n      balance: ",
                          "block unknown x2: no answer: no time was recorded for a block 'unknown'")
         failures += says("bad", "whywait-P023")

@@ -12,7 +12,7 @@ namespace whywait {
 inline namespace v0 {
 namespace base {
 
-/// The name as written in the source for a mangled one (Itanium ABI), anything else unchanged. Allocates.
+/// Demangles a name (Itanium ABI); any other text is returned unchanged. Allocates.
 inline std::string demangle(const char* name) {
   if (name == nullptr) return {};
   int status = 0;
@@ -24,7 +24,7 @@ inline std::string demangle(const char* name) {
 
 namespace detail {
 
-/// Where the operator's own symbol ends if `name` has "operator" as a word at `at`, else 0: "operator<<", "operator()".
+/// End of an operator name such as "operator<<" or "operator()" if `name` has one at `at`, else 0.
 inline std::size_t operator_end(std::string_view name, std::size_t at) noexcept {
   constexpr std::string_view word = "operator";
   const auto letter = [](char c) {
@@ -42,7 +42,7 @@ inline std::size_t operator_end(std::string_view name, std::size_t at) noexcept 
   return end;
 }
 
-/// The end of the bracket that opens at `at` (one past its partner), or the end of the text.
+/// One past the bracket that closes the one at `at`, or the end of the text.
 inline std::size_t past_bracket(std::string_view name, std::size_t at) noexcept {
   int depth = 0;
   for (std::size_t i = at; i < name.size(); ++i) {
@@ -60,7 +60,7 @@ inline std::size_t past_bracket(std::string_view name, std::size_t at) noexcept 
 
 }  // namespace detail
 
-/// A C++ function name for a text: without return type, parameters and template arguments:
+/// Shortens a C++ function name by its return type, parameters and template arguments:
 /// "void app::solver<double, std::array<int, 3> >::step(int)" becomes "app::solver<...>::step". O(n).
 inline std::string short_name(std::string_view name) {
   constexpr std::string_view anonymous = "(anonymous namespace)";
@@ -72,7 +72,7 @@ inline std::string short_name(std::string_view name) {
       i = end;
       if (i < name.size() && name[i] == ' ') {  // "operator new", conversions, "operator< <int>"
         ++i;
-        if (i < name.size() && name[i] != '<') out += '\1';  // kept as a space below, no return type ends here
+        if (i < name.size() && name[i] != '<') out += '\1';  // restored as a space below; it does not end a return type
       }
       continue;
     }
@@ -87,10 +87,10 @@ inline std::string short_name(std::string_view name) {
       i = detail::past_bracket(name, i);
     } else if (name[i] == '(') {
       const std::size_t end = detail::past_bracket(name, i);
-      if (name.substr(end, 2) != "::") break;  // the parameters: what follows is const, noexcept, [clone]
-      i = end;                                 // a local entity's function: "f(int)::g"
+      if (name.substr(end, 2) != "::") break;  // parameters, perhaps followed by const, noexcept or [clone]
+      i = end;                                 // function of a local entity: "f(int)::g"
     } else if (name[i] == ' ') {
-      out.clear();  // what came before was the return type
+      out.clear();  // the text so far was the return type
       ++i;
     } else if (name[i] == '[') {
       break;  // "[clone .cold]", "[abi:cxx11]"

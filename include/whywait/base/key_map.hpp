@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/prefetch.hpp>
+#include <whywait/core/stable_key.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +12,8 @@ namespace whywait {
 inline namespace v0 {
 namespace base {
 
-/// From a 64-bit key to a dense number: open addressing, linear probing, grows, never erases. Key 0 is
-/// reserved. A look-up costs one or two cache lines; not thread safe; throws std::bad_alloc.
+/// Maps 64-bit keys to 32-bit numbers: open addressing with linear probing. The hash table of the cold storey. Key 0 is
+/// reserved. A lookup costs one or two cache lines. Not thread safe; throws std::bad_alloc.
 class key_map {
  public:
   static constexpr std::uint32_t none = 0xffffffffu;
@@ -42,7 +43,7 @@ class key_map {
     }
   }
 
-  /// Forgets `key`, if it is there.
+  /// Removes `key` if it is present.
   void erase(std::uint64_t key) noexcept {
     if (slots_.empty()) return;
     const std::size_t mask = slots_.size() - 1;
@@ -50,7 +51,7 @@ class key_map {
     for (; slots_[at].key != key; at = (at + 1) & mask) {
       if (slots_[at].key == 0) return;
     }
-    // Who stands behind and is not yet at its own place moves up.
+    // Later keys of the same probe sequence move up.
     for (std::size_t i = (at + 1) & mask; slots_[i].key != 0; i = (i + 1) & mask) {
       if (((i - start(slots_[i].key)) & mask) < ((i - at) & mask)) continue;
       slots_[at] = slots_[i];
@@ -70,7 +71,7 @@ class key_map {
   };
 
   std::size_t start(std::uint64_t key) const noexcept {
-    return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 20) & (slots_.size() - 1);
+    return static_cast<std::size_t>(core::spread(key) >> 20) & (slots_.size() - 1);
   }
 
   void grow() {

@@ -8,16 +8,17 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 #include <type_traits>
 
 namespace whywait {
 inline namespace v0 {
 namespace base {
 
-/// What travels between ranks. All ranks of a run share one architecture, so plain values are copied as they are.
+/// Serialised data for another rank. All ranks of a run share one architecture, so plain values are copied bytewise.
 using packet = base::pod_vector<unsigned char>;
 
-/// What a packet of the first exchanges holds next; a std::uint32_t before each part.
+/// Tags of the parts of a packet of the first exchanges; each part begins with its tag as a std::uint32_t.
 namespace packet_part {
 enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, unmet };
 }
@@ -26,7 +27,7 @@ enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, u
   throw std::out_of_range("whywait-X001: truncated packet");
 }
 
-// At least 256 bytes at once: most packets hold several small values, and would be copied at each doubling.
+// The first allocation has 256 bytes: most packets hold several small values, and each doubling copies them.
 [[gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
   out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
 }
@@ -51,6 +52,12 @@ void put_all(packet& out, const List& values) {
   base::put_bytes(out, values.data(), values.size() * sizeof(typename List::value_type));
 }
 
+/// Appends a text, with its length.
+[[gnu::noinline]] inline void put_text(packet& out, std::string_view text) {
+  put(out, static_cast<std::uint32_t>(text.size()));
+  base::put_bytes(out, text.data(), text.size());
+}
+
 /// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
 class packet_reader {
  public:
@@ -66,7 +73,7 @@ class packet_reader {
     return value;
   }
 
-  /// Steps over `size` bytes and returns where they begin.
+  /// Skips `size` bytes and returns a pointer to them.
   const unsigned char* skip(std::size_t size) {
     if (static_cast<std::size_t>(end_ - at_) < size) base::truncated();
     const unsigned char* here = at_;
@@ -74,11 +81,17 @@ class packet_reader {
     return here;
   }
 
-  /// How many elements of `size` bytes the list has that begins here; as many are left.
+  /// Reads the length of a list of elements of `size` bytes and checks that the packet has as many.
   std::size_t get_count(std::size_t size) {
     const auto count = get<std::uint64_t>();
     if (count > static_cast<std::size_t>(end_ - at_) / size) base::truncated();
     return static_cast<std::size_t>(count);
+  }
+
+  /// Reads a text that put_text wrote. Points into the packet.
+  [[gnu::noinline]] std::string_view text() {
+    const auto size = get<std::uint32_t>();
+    return {reinterpret_cast<const char*>(skip(size)), size};
   }
 
   bool empty() const noexcept { return at_ == end_; }
@@ -90,7 +103,7 @@ class packet_reader {
   const unsigned char* end_;
 };
 
-/// Reads a list that put_all put, over what `values` holds.
+/// Reads a list that put_all wrote and replaces `values` by it.
 template <class List>
 void get_all(packet_reader& in, List& values) {
   constexpr std::size_t each = sizeof(typename List::value_type);

@@ -20,21 +20,21 @@ namespace whywait {
 inline namespace v0 {
 namespace base {
 
-/// Where something is in the program. Of a call site: `call`, the regions around it and the code address. Of a region
-/// or step: `name`, its kind and the regions around it. Whatever is not known is empty or 0.
+/// A place in the program. A call site has `call`, the enclosing regions and the code address. A region or step has
+/// `name`, its kind and the enclosing regions. Unknown members are empty or 0.
 struct place {
   std::string call;    ///< "MPI_Recv"; empty for regions and steps
-  std::string name;    ///< of a region or step: its own name
-  std::string kind;    ///< of a region or step: "region", "step", "waiting"
-  std::string region;  ///< path of enclosing regions, "main/exchange"
-  std::string file;    ///< as the compiler was given it
+  std::string name;    ///< name of a region or step
+  std::string kind;    ///< kind of a region or step: "region", "step", "waiting"
+  std::string region;  ///< path of the enclosing regions, "main/exchange"
+  std::string file;    ///< path as it was given to the compiler
   int line = 0;
-  int last_line = 0;         ///< of a block that is a range of lines, else 0
-  std::string function;      ///< demangled, complete
+  int last_line = 0;         ///< last line of a block that spans several lines, else 0
+  std::string function;      ///< complete demangled name
   std::string module;        ///< base name of the executable or library
   std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
   place() = default;
   [[gnu::noinline]] place(const place&) = default;
   [[gnu::noinline]] place(place&&) = default;
@@ -48,14 +48,14 @@ struct place {
   }
 };
 
-/// "exchange" of "main/exchange".
+/// The last part of a path, "exchange" of "main/exchange".
 inline std::string_view last_of(std::string_view path) noexcept {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-/// Key -> place, gathered from all ranks. Which rank named a key does not matter: the richer place wins, then the one
-/// that sorts first, so the result does not depend on the order of `add`.
+/// Maps keys to places, gathered from all ranks. If several ranks name a key, the more complete place wins, then the
+/// one that sorts first; the result does not depend on the order of `add`.
 class names {
  public:
   struct entry {
@@ -64,7 +64,7 @@ class names {
     bool operator==(const entry& o) const noexcept { return key == o.key && where == o.where; }
   };
 
-  /// O(1) on average. The key 0 names nothing.
+  /// Adds a place in O(1) on average. The key 0 is ignored.
   void add(core::stable_key key, place where) {
     if (key == 0) return;
     const auto fresh = static_cast<std::uint32_t>(table_.size());
@@ -76,7 +76,7 @@ class names {
     for (const entry& e : others.table_) add(e.key, e.where);
   }
 
-  /// The place of a key, or null. Valid until something is added.
+  /// The place of a key, or null. The pointer is valid until the next `add`.
   const place* find(core::stable_key key) const noexcept {
     const std::uint32_t found = numbers_.find(key);
     return found == base::key_map::none ? nullptr : &table_[found].where;
@@ -109,11 +109,11 @@ class names {
     return a.offset < b.offset;
   }
 
-  base::key_map numbers_;  // in table_
+  base::key_map numbers_;  // indices in table_
   base::vector<entry> table_;
 };
 
-/// Code location in a text: "halo.cpp:142", "halo.cpp:142-150", without debug information "app+0x1234", else "".
+/// Code location of a place: "halo.cpp:142", "halo.cpp:142-150", "app+0x1234" without debug information, else "".
 inline std::string code_text(const place& p) {
   if (!p.file.empty()) {
     std::string text = printable(last_of(p.file));
@@ -127,12 +127,23 @@ inline std::string code_text(const place& p) {
   return printable(p.module) + "+0x" + std::string(digits, end.ptr);
 }
 
-/// A call site: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them. What is long loses
-/// its middle to fit `width` columns; the call and the file name are never cut.
+/// The innermost region around a place, else its function by its short name, else "".
+inline std::string within_text(const place& p) {
+  return printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));
+}
+
+/// A call site by its code location: "MPI_Recv (halo.cpp:142)".
+inline std::string brief_call_text(const place& p) {
+  const std::string code = code_text(p);
+  return printable(p.call) + (code.empty() ? "" : " (" + code + ")");
+}
+
+/// A call site with its region: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them.
+/// The region is shortened to fit `width` columns; the call and the file name are never cut.
 inline std::string call_text(const place& p, std::string_view joint = "in",
                                            std::size_t width = std::size_t(-1)) {
   std::string out = p.call.empty() ? "a call" : printable(p.call);
-  std::string within = printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));
+  std::string within = within_text(p);
   std::string code = code_text(p);
   if (!code.empty()) code = " (" + code + ")";
   if (within.empty() && code.empty()) return out + " at an unknown place";

@@ -15,7 +15,7 @@ namespace base {
 
 namespace detail {
 
-/// All of a pod_vector that does not depend on its elements but on their size: compiled once.
+/// The part of pod_vector that depends on the element size only; compiled once for all element types.
 class plain_memory {
  protected:
   plain_memory() noexcept = default;
@@ -32,9 +32,10 @@ class plain_memory {
     other.data_ = data, other.size_ = size, other.capacity_ = capacity, other.pool_ = pool;
   }
 
-  /// Room for exactly `count` elements; what is there stays.
+  /// Reallocates to a capacity of exactly `count` elements and keeps the elements.
   [[gnu::noinline]] void move_to(size_t count, size_t element) {
-    // More than 2^32 - 1 is what nobody has: the system throws its std::bad_alloc, also for who compiles without exceptions.
+    // Requests above 2^32 - 1 elements go to `operator new`, which throws std::bad_alloc even in code compiled without
+    // exceptions.
     const size_t bytes = count > UINT32_MAX ? size_t{PTRDIFF_MAX} : count * element;
     void* const fresh = pool_ != nullptr ? pool_->take(bytes) : ::operator new(bytes);
     if (size_ != 0) memcpy(fresh, data_, size_ * element);
@@ -42,19 +43,19 @@ class plain_memory {
     data_ = fresh;
     capacity_ = static_cast<uint32_t>(count);
   }
-  /// Room for `more` elements behind those that are there, and for as many again.
+  /// Grows the capacity for `more` further elements and doubles it.
   [[gnu::noinline]] void grow(size_t more, size_t element) {
     const size_t least = size_ + more, doubled = size_t{2} * capacity_, first = element < 16 ? 64 / element : 4;
     const size_t most = doubled > UINT32_MAX && least <= UINT32_MAX ? size_t{UINT32_MAX} : doubled;
     move_to(least > most ? (least > first ? least : first) : most, element);
   }
-  /// The elements from `from` on to `to`; the room is there.
+  /// Moves the elements from index `from` on to index `to`; the capacity must suffice.
   void shift(size_t to, size_t from, size_t element) noexcept {
     char* const begin = static_cast<char*>(data_);
     if (size_ != from) memmove(begin + to * element, begin + from * element, (size_ - from) * element);
     size_ = static_cast<uint32_t>(size_ + to - from);
   }
-  // Out of line: every list has an end, and few ends are hot.
+  // Out of line: every list is destroyed, and few destructions are hot.
   [[gnu::noinline]] void give_back(size_t element) noexcept {
     if (data_ == nullptr) return;
     if (pool_ != nullptr) return pool_->give(data_, capacity_ * element);
@@ -68,10 +69,10 @@ class plain_memory {
 
 }  // namespace detail
 
-/// std::vector for elements that are plain bytes (trivially copyable), for where the time to compile matters: each type
-/// costs a quarter of what it costs in std::vector (g++ 12, -O2; an eighth at -O0), for what moves memory is compiled once.
-/// Members as those of std::vector, iterators are pointers; fewer than 2^32 elements, std::bad_alloc beyond. With a
-/// `memory_pool`, borrowed, it takes its memory from there; copies do not, what is moved or swapped takes its pool along.
+/// A std::vector for trivially copyable elements that compiles faster: an element type costs a quarter of the time of
+/// std::vector (g++ 12, -O2; an eighth at -O0), because the code that moves memory is compiled once. Iterators are
+/// pointers. At most 2^32 - 1 elements; beyond that std::bad_alloc. With a borrowed `memory_pool` it allocates there;
+/// copies do not use the pool, moves and swaps take the pool along.
 template <class T>
 class pod_vector : private detail::plain_memory {
   static_assert(__is_trivially_copyable(T), "elements are moved as bytes");
@@ -102,7 +103,7 @@ class pod_vector : private detail::plain_memory {
     exchange(gone);
     return *this;
   }
-  // Else it is one more function for each type.
+  // Inline, because it would be one more function per type.
   [[gnu::always_inline]] ~pod_vector() { give_back(sizeof(T)); }
 
   T* data() noexcept { return static_cast<T*>(data_); }
@@ -125,7 +126,7 @@ class pod_vector : private detail::plain_memory {
     if (count > capacity_) move_to(count, sizeof(T));
   }
   void push_back(const T& value) {
-    const T copy = value;  // it may be one of the elements
+    const T copy = value;  // `value` may be an element of this vector
     if (size_ == capacity_) grow(1, sizeof(T));
     ::new (static_cast<void*>(data() + size_)) T(copy);
     ++size_;
@@ -138,7 +139,7 @@ class pod_vector : private detail::plain_memory {
   }
   void pop_back() noexcept { --size_; }
   void clear() noexcept { size_ = 0; }
-  /// Gives its memory back and keeps its pool.
+  /// Frees the memory and keeps the pool.
   void release() noexcept {
     give_back(sizeof(T));
     data_ = nullptr;
@@ -148,7 +149,7 @@ class pod_vector : private detail::plain_memory {
   void resize(size_t count, const T& value) {
     const T copy = value;
     if (count > capacity_) grow(count - size_, sizeof(T));
-    T* const end = data() + count;  // where nothing else can be written, bytes become a memset
+    T* const end = data() + count;  // a local, so that the loop over bytes becomes a memset
     for (T* to = data() + size_; to < end; ++to) ::new (static_cast<void*>(to)) T(copy);
     size_ = static_cast<uint32_t>(count);
   }
@@ -157,12 +158,12 @@ class pod_vector : private detail::plain_memory {
     clear();
     resize(count, copy);
   }
-  /// `first` to `last` must not be its own elements.
+  /// The range must not be part of this vector.
   void assign(const T* first, const T* last) {
     clear();
     append(first, static_cast<size_t>(last - first));
   }
-  /// Behind the others; must not be its own elements.
+  /// Appends elements, which must not be part of this vector.
   void append(const T* first, size_t count) {
     if (count == 0) return;
     if (count > capacity_ - size_) size_ == 0 ? reserve(count) : grow(count, sizeof(T));
@@ -176,7 +177,7 @@ class pod_vector : private detail::plain_memory {
     shift(at + 1, at, sizeof(T));
     return ::new (static_cast<void*>(data() + at)) T(copy);
   }
-  /// `first` to `last` must not be its own elements.
+  /// The range must not be part of this vector.
   T* insert(const T* before, const T* first, const T* last) {
     const auto at = static_cast<size_t>(before - data()), count = static_cast<size_t>(last - first);
     if (count > capacity_ - size_) grow(count, sizeof(T));
@@ -190,7 +191,7 @@ class pod_vector : private detail::plain_memory {
     return data() + at;
   }
   T* erase(const T* at) noexcept { return erase(at, at + 1); }
-  /// An empty one with the same pool.
+  /// An empty vector with the same pool.
   pod_vector sibling() const noexcept { return pool_ != nullptr ? pod_vector(*pool_) : pod_vector(); }
   void swap(pod_vector& other) noexcept { exchange(other); }
 

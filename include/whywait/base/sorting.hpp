@@ -23,7 +23,7 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
   return true;
 }
 
-// Bottom-up merge sort, compiled once for all lists; std::stable_sort is 2 to 10 KB of code for each of them.
+// Bottom-up merge sort, compiled once for all lists; std::stable_sort costs 2 to 10 KB of code per list type.
 [[gnu::noinline]] inline void sort_numbers(base::pod_vector<std::uint32_t>& numbers, number_before before,
                                                       const void* context) {
   const std::size_t n = numbers.size();
@@ -33,7 +33,7 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
       const std::size_t middle = begin + width < n ? begin + width : n;
       const std::size_t end = middle + width < n ? middle + width : n;
       std::size_t a = begin, b = middle;
-      if (middle == end || !before(context, numbers[middle], numbers[middle - 1])) b = end;  // in order already
+      if (middle == end || !before(context, numbers[middle], numbers[middle - 1])) b = end;  // already in order
       for (std::size_t to = begin; to != end; ++to) {
         const bool second = b != end && (a == middle || before(context, numbers[b], numbers[a]));
         other[to] = numbers[second ? b++ : a++];
@@ -43,14 +43,14 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
   }
 }
 
-// All of a sort that does not depend on what is sorted.
+// The part of a sort that does not depend on the element type.
 [[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before,
                                                    const void* context, number_swap swap) {
   if (in_order(size, before, context)) return;
   base::pod_vector<std::uint32_t> order(size);
   for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
   sort_numbers(order, before, context);
-  // Each cycle of the permutation is moved round once: what stood at its begin goes along to its end.
+  // Each cycle of the permutation is rotated once; the first element of a cycle is carried along to its end.
   for (std::uint32_t i = 0; i != size; ++i) {
     std::uint32_t to = i;
     for (std::uint32_t from = order[to]; from != i; from = order[to]) {
@@ -69,9 +69,9 @@ void swap_numbers(void* list, std::uint32_t a, std::uint32_t b) {
 
 }  // namespace detail
 
-/// Sorts a list by `before`, equal elements stay in their order: std::stable_sort for where compile time matters
-/// more than time. O(n log n) comparisons through a pointer, at most one swap for each element, 8 bytes each of memory;
-/// fewer than 2^32 elements. Throws std::bad_alloc; then, and if `before` throws, the list is as it was.
+/// Stable sort by `before` for lists where compile time matters more than run time. O(n log n) comparisons through a
+/// pointer, at most one swap and 8 bytes of memory per element; fewer than 2^32 elements. Throws std::bad_alloc. If it
+/// or `before` throws, the list is unchanged.
 template <class T, class Before>
 void small_stable_sort(T* list, std::size_t size, Before before) {
   struct both {
@@ -90,14 +90,14 @@ void small_stable_sort(List& list, Before before) {
   small_stable_sort(list.data(), list.size(), before);
 }
 
-/// The same by operator<.
+/// Stable sort by operator<.
 template <class List>
 void small_stable_sort(List& list) {
   using element = typename List::value_type;
   small_stable_sort(list, [](const element& a, const element& b) { return a < b; });
 }
 
-/// The same where time matters and lists are short mostly: up to 32 elements are sorted at once, each by insertion.
+/// Stable sort for mostly short lists where run time matters: up to 32 elements are sorted by insertion.
 template <class List, class Before>
 void sort_short(List& list, Before before) {
   if (list.size() > 32) return small_stable_sort(list, before);

@@ -102,8 +102,9 @@ class clock_stages final : public explain::run_clocks {
 
 }  // namespace detail
 
-/// For `options::clocks`: the virtual clocks of an explanation. Compiling them takes 0.6 times as long as the rest of the
-/// engine, so only who includes this pays for them. Cost at run time: docs/internals/clocks.md. Throws std::bad_alloc.
+/// For `options::clocks`: the virtual clocks of an explanation. Compiling them takes 0.6 times as long as the rest of
+/// the engine, so only who includes this pays for them. Cost at run time: docs/internals/clocks.md. Throws
+/// std::bad_alloc.
 inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories, std::size_t count,
                                                                 const explain::options& settings,
                                                                 base::memory_pool& memory) {

@@ -242,12 +242,12 @@ class kept_file {
   [[gnu::cold]] void stop(int error) noexcept {
     if (header_->stopped != 0) return;
     __atomic_store_n(&header_->stopped, static_cast<uint32_t>(error != 0 ? error : ENOSPC), __ATOMIC_RELEASE);
-    warn("no more is kept in ", name_, " for the case of a crash: ", strerror(error));
+    warn("cannot extend ", name_, ": ", strerror(error), "; later events are not kept for a crash report");
   }
 
   [[gnu::cold]] bool refuse(const char* directory, bool speaks) noexcept {
     if (speaks)
-      warn("WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for the case of a crash");
+      warn("cannot write to WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for a crash report");
     return false;
   }
   [[gnu::cold]] bool give_up(const char* temporary, const char* directory, bool speaks) noexcept {

@@ -13,8 +13,8 @@ struct setting {
   const char* text;      ///< one line
 };
 
-/// Calls use(setting) for each variable, in the order of the help text. The table is a function, because a static array of an
-/// inline function is unique in the process and keeps libraries from being unloaded.
+/// Calls use(setting) for each variable, in the order of the help text. The table is a function, because a static array
+/// of an inline function is unique in the process and keeps libraries from being unloaded.
 template <class Use>
 [[gnu::cold]] void each_setting(Use&& use) {
   use(setting{"WHYWAIT_HELP", "0 or 1", "0", "1: print this table at MPI_Init"});

@@ -22,9 +22,9 @@ struct bad_setting {
   /// One line on standard error. Any thread.
   [[gnu::cold]] void warn() const noexcept {
     if (expected != nullptr)
-      core::warn(name, "=", value, " is not understood (expected ", expected, "); the default holds");
+      core::warn("invalid setting ", name, "=", value, "; the default is used; expected ", expected);
     else
-      core::warn(name, " is not a setting of whywait; it has no effect");
+      core::warn("unknown setting ", name, " is ignored; WHYWAIT_HELP=1 lists all settings");
   }
 };
 

@@ -11,9 +11,13 @@ namespace core {
 /// Never an address (those differ per process), never 0.
 using stable_key = uint64_t;
 
+/// Multiplicative hash (Fibonacci hashing): the upper bits depend on all bits of `x`. Hash tables take their index from
+/// the upper bits.
+__attribute__((always_inline)) constexpr uint64_t spread(uint64_t x) noexcept { return x * 0x9e3779b97f4a7c15u; }
+
 /// Mixes two keys, order matters (the finaliser of splitmix64).
 constexpr stable_key combine(stable_key first, stable_key second) noexcept {
-  uint64_t x = first * 0x9e3779b97f4a7c15u + second + 0x632be59bd9b4e019u;
+  uint64_t x = spread(first) + second + 0x632be59bd9b4e019u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   x ^= x >> 31;

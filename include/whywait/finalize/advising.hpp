@@ -81,42 +81,6 @@ inline base::vector<core::stable_key> keys_of(const rules::contribution& all) {
 
 namespace detail {
 
-/// Converts places to the form that rules use, with short function names.
-class rule_places {
- public:
-  explicit rule_places(const base::names& known) : known_(known) {}
-  rule_places(const rule_places&) = delete;
-  rule_places& operator=(const rule_places&) = delete;
-  ~rule_places() {
-    for (const rules::place* p : made_) delete p;
-  }
-
-  const rules::place* operator()(core::stable_key key) const {
-    const base::place* const from = known_.find(key);
-    if (from == nullptr) return nullptr;
-    const std::uint32_t fresh = static_cast<std::uint32_t>(made_.size()), number = numbers_.intern(key, fresh);
-    if (number == fresh) {
-      made_.push_back(nullptr);
-      rules::place& to = *(made_.back() = new rules::place);
-      to.call = from->call;
-      to.name = from->name;
-      to.kind = from->kind;
-      to.region = from->region;
-      to.file = from->file;
-      to.line = from->line;
-      to.function = base::short_name(from->function);
-      to.module = from->module;
-      to.offset = from->offset;
-    }
-    return made_[number];
-  }
-
- private:
-  const base::names& known_;
-  mutable base::key_map numbers_;                     // index in made_
-  mutable base::pod_vector<rules::place*> made_;
-};
-
 inline void print_lines(const std::string& text) {
   std::fprintf(stderr, "%s%s", text.c_str(), text.empty() || text.back() == '\n' ? "" : "\n");
 }
@@ -134,10 +98,9 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     if (setting.list) detail::print_lines(rules::list_text(known));
     std::uint64_t dropped = 0;
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
-    const detail::rule_places find(names);
     rules::evaluation evaluated =
-        rules::evaluate(known, found, facts.ranks, find, [&](rules::event_store& store, rules::trouble&, auto& made) {
-          rules::add_uses(store, all.uses, find, made);
+        rules::evaluate(known, found, facts.ranks, names, [&](rules::event_store& store, rules::trouble&, auto& made) {
+          rules::add_uses(store, all.uses, names, made);
           for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
         });
     const base::vector<rules::diagnostic>& errors = known.log.list();
@@ -145,13 +108,14 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     for (const std::string& message : evaluated.messages) detail::print_lines(message);
     const std::size_t count = errors.size() + evaluated.messages.size();
     if (count != 0)
-      facts.warnings.push_back(std::to_string(count) + (count == 1 ? " mistake" : " mistakes") +
-                               " in rules, told on standard error; what is concerned was left out");
+      facts.warnings.push_back(base::counted(static_cast<std::int64_t>(count), "error") +
+                               " in rules, printed on standard error; the affected rules were skipped");
     if (dropped != 0)
-      facts.warnings.push_back(std::to_string(dropped) + " own events were dropped for lack of room: rules did not see them");
+      facts.warnings.push_back(base::counted(static_cast<std::int64_t>(dropped), "own event was", "own events were") +
+                               " dropped because the event buffer was full; rules do not see them");
     return evaluated;
   } catch (const std::exception& problem) {
-    facts.warnings.push_back(std::string("no advice: ") + problem.what());
+    facts.warnings.push_back(std::string("the rules failed (") + problem.what() + "); the report has no advice");
     return {};
   }
 }

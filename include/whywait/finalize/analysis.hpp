@@ -72,9 +72,8 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
   const base::names names = gather_names(keys_to_name(so_far.found), own, all);
   if (process.rank != 0) return {};
   facts.unseen_seconds = std::max(facts.seconds - static_cast<double>(so_far.found.longest_ns) * 1e-9, 0.0);
-  facts.warnings.push_back(std::string("the analysis failed (") + process.failed.text + "): " +
-                           (so_far.found.records == 0 ? "why the ranks waited is not explained"
-                                                      : "later waits are not explained"));
+  facts.warnings.push_back(std::string("the analysis failed (") + process.failed.text + "); " +
+                           (so_far.found.records == 0 ? "waits are not explained" : "later waits are not explained"));
   rules::contribution uses;
   uses.uses = so_far.uses;
   const rules::evaluation advice =
@@ -94,14 +93,14 @@ inline void at_finalize(mpi::state& process) {
   report::result result;
   // Rank 0 decides, because the environment may differ between ranks.
   if (!process.failed)
-    known = together(process, "why the program waited is not explained: ", [&](const finalize::team& all) {
+    known = together(process, "the analysis failed, waits are not explained: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && (writes || rules::rules_setting::parse(wanted.rules).list)) != 0;
       if (!needed) return;
       epoch last(process, nullptr);
       result = analyse(process, last);
     });
   if (!known)
-    known = together(process, "no report: ", [&](const finalize::team& all) {
+    known = together(process, "cannot write the report: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && writes) != 0;
       if (needed) result = partial_result(process, all);
     });
@@ -112,11 +111,11 @@ inline void at_finalize(mpi::state& process) {
     reported = known && wanted.report;
     if (known && wanted.output != nullptr) {
       const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
-      if (!problem.empty()) core::warn(problem.c_str());
+      if (!problem.empty()) core::warn(problem.c_str(), wanted.report ? "; the text report is complete" : "; the result is lost");
       reported = true;
     }
   } catch (const std::exception& problem) {
-    core::warn(reported ? "no JSON file: " : "no report: ", "rank 0: ", problem.what());
+    core::warn(reported ? "cannot write the JSON file: " : "cannot write the report: ", "rank 0: ", problem.what());
   }
   // The last resort is the local summary of this rank, which needs no memory.
   if (!reported && process.hook.on_end != nullptr)

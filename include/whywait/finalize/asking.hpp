@@ -60,7 +60,7 @@ inline std::string readable_questions(const char* text) {
     try {
       for (const whatif::question& q : whatif::parse_questions(one)) all += q.text() + ";";
     } catch (const std::exception& problem) {
-      core::warn("WHYWAIT_WHATIF: ", problem.what());
+      core::warn("question of WHYWAIT_WHATIF skipped: ", problem.what());
     }
     one.clear();
     if (*at == '\0') break;

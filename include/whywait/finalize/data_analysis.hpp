@@ -75,8 +75,8 @@ inline void create_data_analysis(mpi::state& process, const finalize::team& all,
 
 /// Warning in the report of a run with registered data but without the analysis.
 constexpr const char* data_not_analysed =
-    "data was registered, but nothing is said about it: #include <whywait/communication.hpp> in one file of the program, "
-    "beside <whywait/mpi.hpp>";
+    "data was registered but is not analysed; include <whywait/communication.hpp> beside <whywait/mpi.hpp> in one file of "
+    "the program";
 
 }  // namespace finalize
 }  // namespace v0

@@ -24,7 +24,7 @@ report::result explain(MPI_Comm comm);
 template <class Communicator>
 report::result explain(const Communicator&) {
   report::result nothing;
-  nothing.run.warnings.push_back("whywait is switched off (WHYWAIT_DISABLE): no result");
+  nothing.run.warnings.push_back("whywait is disabled (WHYWAIT_DISABLE); no result");
   return nothing;
 }
 

@@ -297,7 +297,7 @@ inline void resolve_wildcards(mpi::state& process) {
 inline bool at_epoch(mpi::state& process, mpi::thread_state& thread,
                                    const mpi::meeting_point& end) {
   resolve_wildcards(process);
-  together(process, "the run is explained only up to here: ", [&](const finalize::team&) {
+  together(process, "the analysis failed, later waits are not explained: ", [&](const finalize::team&) {
     epoch now(process, &end);
     explain::outcome found = now.explain();
     now.contribute(false);

@@ -26,15 +26,15 @@ __attribute__((weak, noinline, visibility("default"))) report::result explain(MP
     return nothing;
   };
   mpi::state* const process = mpi::the_state();
-  if (process == nullptr || !process->running) return refuse("nothing is recorded: no result");
+  if (process == nullptr || !process->running) return refuse("nothing is recorded; no result");
   int likeness = MPI_UNEQUAL;
   PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness);
   if (likeness == MPI_UNEQUAL) {
-    core::warn("whywait::mpi::explain needs a communicator of all ranks");
-    return refuse("mpi::explain was given a communicator that does not hold all ranks: no result");
+    core::warn("mpi::explain needs a communicator with all ranks of MPI_COMM_WORLD; no result");
+    return refuse("mpi::explain needs a communicator with all ranks of MPI_COMM_WORLD; no result");
   }
   mpi::call here(core::mpi_call::Barrier, {__builtin_return_address(0), __builtin_frame_address(0)});
-  if (!here) return refuse("mpi::explain was called inside an MPI call: no result");
+  if (!here) return refuse("mpi::explain was called inside an MPI call; no result");
   here.begin();
   here.about(mpi::bits_of(MPI_COMM_WORLD), -1, -1);
   const std::uint32_t posting = process->take_posting();
@@ -46,12 +46,12 @@ __attribute__((weak, noinline, visibility("default"))) report::result explain(MP
     r->comm = 0;
     here.finish();
   }
-  if (several != 0) return refuse("several threads call MPI: no result before MPI_Finalize");
+  if (several != 0) return refuse("several threads call MPI; no result before MPI_Finalize");
   if (process->failed) return refuse(process->failed.text);
   const mpi::meeting_point end{here.begun_at(), here.begun_at() + here.duration(), here.site()};
   report::result result;
   resolve_wildcards(*process);
-  const bool explained = together(*process, "no result: ", [&](const finalize::team&) {
+  const bool explained = together(*process, "mpi::explain failed, no result: ", [&](const finalize::team&) {
     process->schedule.end();
     epoch now(*process, &end);
     result = analyse(*process, now);

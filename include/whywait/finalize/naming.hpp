@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_FINALIZE_NAMING_HPP
 #define WHYWAIT_FINALIZE_NAMING_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
@@ -37,9 +38,9 @@ inline base::names gather_names(base::vector<core::stable_key> keys, const proce
     if (owner[i] == all.rank()) mine.push_back(keys[i]);
   base::names names = own.names_of(mine);
 
-  const std::string packed = all.rank() != 0 && !mine.empty() ? report::pack(names) : std::string();
+  const base::packet packed = all.rank() != 0 && !mine.empty() ? report::pack(names) : base::packet();
   all.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) {
-    report::unpack({reinterpret_cast<const char*>(data), size}, names);
+    report::unpack(data, size, names);
   });
   return names;
 }

@@ -56,7 +56,7 @@ inline bool gather_lines(const explain::rank_history& own, const finalize::team&
     }
     all.all_reduce(&until, 1, MPI_INT64_T, MPI_MIN);
   }
-  base::pod_vector<char> packed;
+  base::packet packed;
   bool good = true;
   try {
     base::vector<whatif::traced_line> mine = whatif::trace(own, SIZE_MAX, until);
@@ -69,10 +69,7 @@ inline bool gather_lines(const explain::rank_history& own, const finalize::team&
   }
   // Agree that all ranks can send before any of them sends.
   if (all.lowest_of(!good) >= 0) return false;
-  all.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) {
-    const char* const bytes = reinterpret_cast<const char*>(data);
-    whatif::unpack(base::pod_vector<char>(bytes, bytes + size), lines);
-  });
+  all.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) { whatif::unpack(data, size, lines); });
   return true;
 }
 
@@ -105,20 +102,20 @@ inline void answer_questions(const mpi::state& process, const process_names& his
   const base::names names = gather_names(whatif::keys_of(calls.lines), history, all);
   if (process.rank != 0) return;
   try {
-    if (!calls.gathered) throw models::prediction_error(models::fault::log, "a rank has no memory to send its calls");
+    if (!calls.gathered) throw models::prediction_error(models::fault::log, "a rank ran out of memory before it sent its calls");
     const models::run_log log = whatif::join(std::move(calls.lines), static_cast<const whatif::key_namer&>(detail::label_namer(names)));
     whatif::ask_options options;
     options.outside = asked.answers_in(found);
     into.prediction.answers = whatif::ask(log, asked.all, options);
     for (whatif::answer& a : into.prediction.answers)
       if (!calls.all_of_them && a.engine == "clocks")
-        a.notes.push_back("this answer is about the whole run, which took " + base::duration(a.measured_seconds));
+        a.notes.push_back("this answer covers the whole run of " + base::duration(a.measured_seconds));
     for (const whatif::answer& a : into.prediction.answers)
       if (!a.engines.empty()) into.prediction.unchanged_error = a.engines.front().baseline_error;
     into.prediction.measured_seconds = log.measured_seconds;
     into.prediction.whole_run = calls.all_of_them;
   } catch (const std::exception& problem) {
-    core::warn("no answer to WHYWAIT_WHATIF: ", problem.what());
+    core::warn("cannot answer WHYWAIT_WHATIF: ", problem.what(), "; the rest of the report is complete");
   }
 }
 

@@ -49,11 +49,6 @@ inline std::string first_mismatch(const mpi::state& process, const finalize::tea
   return text;
 }
 
-// Formats a size as in the setting, such as "64M".
-inline std::string bytes_text(std::uint64_t bytes) {
-  return bytes % (1u << 20) == 0 ? std::to_string(bytes >> 20) + "M" : std::to_string(bytes);
-}
-
 }  // namespace detail
 
 /// Counts receives from any source after which this rank next sent to that source. In such a protocol the first request
@@ -123,24 +118,21 @@ inline report::run_facts gather_facts(const mpi::state& process,
       facts.settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   if (counts.full != 0)
-    facts.warnings.push_back("the memory for records was used up on " + std::to_string(counts.full) + " of " +
-                             std::to_string(process.size) + " ranks, first after " +
-                             base::duration(full_ns[0] * 1e-9) +
-                             (full_ns[1] < 1 ? ": later waits are not explained"
-                                             : ": waits from then until all ranks met are not explained") +
-                             "; give more than WHYWAIT_MEMORY=" +
-                             detail::bytes_text(process.registry->config.memory_bytes) +
-                             (counts.several != 0 ? ", for where several threads call MPI memory is used but once" : ""));
+    facts.warnings.push_back("the record buffer was full on " + base::count(static_cast<std::int64_t>(counts.full)) + " of " +
+                             base::counted(process.size, "rank") + ", first after " + base::duration(full_ns[0] * 1e-9) +
+                             (full_ns[1] < 1 ? "; later waits are not explained"
+                                             : "; waits from then until the next meeting of all ranks are not explained") +
+                             "; increase WHYWAIT_MEMORY (now " + base::memory(process.registry->config.memory_bytes) + ")" +
+                             (counts.several != 0 ? ": while several threads call MPI the buffer cannot be reused" : ""));
   if (counts.unordered != 0)
-    facts.warnings.push_back("the memory for the order of paths (WHYWAIT_PATH=order) was used up: " +
+    facts.warnings.push_back("the path-order buffer (WHYWAIT_PATH=order) was full; for " +
                              base::counted(static_cast<std::int64_t>(counts.unordered), "interval") +
-                             " between MPI calls have counts only; give more than WHYWAIT_MEMORY=" +
-                             detail::bytes_text(process.registry->config.memory_bytes));
+                             " between MPI calls only counts are known; increase WHYWAIT_MEMORY (now " +
+                             base::memory(process.registry->config.memory_bytes) + ")");
   const std::string mismatch = detail::first_mismatch(process, team);
   if (counts.mismatches != 0)
-    facts.warnings.push_back(std::to_string(counts.mismatches) +
-                             (counts.mismatches == 1 ? " region does" : " regions do") +
-                             " not begin and end in pairs; the first: " + mismatch);
+    facts.warnings.push_back(base::counted(static_cast<std::int64_t>(counts.mismatches), "region does", "regions do") +
+                             " not begin and end in pairs; their times are unreliable; the first: " + mismatch);
   return facts;
 }
 

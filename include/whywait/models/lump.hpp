@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_MODELS_LUMP_HPP
 #define WHYWAIT_MODELS_LUMP_HPP
 
+#include <whywait/core/stable_key.hpp>
 #include <whywait/models/chain.hpp>
 
 #include <algorithm>
@@ -76,7 +77,7 @@ class lumper {
     const partition& ends = final_blocks ? next : p;
     for (const std::uint32_t s : order) {
       std::vector<item> now = signature(s, ends);
-      std::uint64_t h = p.block[s] * 0x9e3779b97f4a7c15u;
+      std::uint64_t h = core::spread(p.block[s]);
       for (const item& i : now) {
         const std::uint64_t parts[3] = {std::get<0>(i), std::get<1>(i), static_cast<std::uint64_t>(std::get<2>(i))};
         h = (h ^ hash_units(parts, 3)) * 0xff51afd7ed558ccdu;

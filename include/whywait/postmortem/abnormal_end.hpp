@@ -116,7 +116,7 @@ inline void at_start(mpi::state& process) {
     const std::size_t slash = own.rfind('/');
     report_left_behind(slash != std::string::npos ? own.substr(0, slash) : wanted.crash, options);
   } catch (const std::exception& problem) {
-    core::warn("what is left in ", wanted.crash, " cannot be reported: ", problem.what());
+    core::warn("cannot report the files that earlier runs left in ", wanted.crash, ": ", problem.what());
   }
 }
 
@@ -196,7 +196,7 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   if (wanted.output == nullptr) return;
   char path[4096];
   if (!detail::file_of_rank(wanted.output, process.rank, path, sizeof path) || !write_json(words, path))
-    core::warn("cannot write ", wanted.output, ".rank*.json: ", errno == ENOENT ? "no such folder" : "see errno");
+    core::warn("cannot write ", wanted.output, ".rank*.json: ", errno == ENOENT ? "no such folder" : errno == EACCES ? "permission denied" : errno == ENOSPC ? "no space left" : "the file system refused it");
 }
 
 }  // namespace postmortem

@@ -50,17 +50,17 @@ class dead_job {
     if (is_complete()) {
       const std::uint64_t left_out = leave_out_unfinished_collectives(processes_);
       if (left_out != 0)
-        facts.warnings.push_back(std::to_string(left_out) +
-                                 " calls of collective operations that not all ranks had left are not explained");
+        facts.warnings.push_back(base::counted(static_cast<std::int64_t>(left_out), "collective call is", "collective calls are") +
+                                 " not explained: not all ranks had left it");
       try {
         result = explained(facts);
         explained_ = true;
       } catch (const std::exception& problem) {
-        facts.warnings.push_back(std::string("no explanation: ") + problem.what());
+        facts.warnings.push_back(std::string("waits are not explained: ") + problem.what());
       }
     } else if (processes_.front()->header().job != 0) {
-      facts.warnings.push_back("no explanation: the records of " + std::to_string(processes_.size()) + " of " +
-                               std::to_string(facts.ranks) + " ranks were found");
+      facts.warnings.push_back("waits are not explained: only " + base::count(static_cast<std::int64_t>(processes_.size())) + " of " +
+                               base::counted(facts.ranks, "rank") + " left their records");
     }
     if (!explained_) result.run = std::move(facts);
     result.last_words = std::move(last_words);
@@ -124,12 +124,12 @@ class dead_job {
       stopped += p->header().stopped != 0 ? 1 : 0;
     }
     facts.mpi_calls = static_cast<std::int64_t>(calls);
-    if (torn != 0) facts.warnings.push_back(std::to_string(torn) + " events had only begun to be written");
+    if (torn != 0) facts.warnings.push_back(base::counted(static_cast<std::int64_t>(torn), "event is", "events are") + " incomplete and ignored: the process ended while it wrote");
     if (cut != 0)
-      facts.warnings.push_back(std::to_string(cut) + " events were not kept or are damaged: what followed is missing");
+      facts.warnings.push_back(base::counted(static_cast<std::int64_t>(cut), "event is", "events are") + " missing or damaged; later events of the same threads are missing");
     if (stopped != 0)
-      facts.warnings.push_back("there was no space to keep everything on " + std::to_string(stopped) + " of " +
-                               std::to_string(facts.ranks) + " ranks");
+      facts.warnings.push_back("no space was left in the folder of WHYWAIT_CRASH on " + base::count(static_cast<std::int64_t>(stopped)) + " of " +
+                               base::counted(facts.ranks, "rank") + "; later events of these ranks are missing");
     return facts;
   }
 
@@ -194,7 +194,7 @@ class dead_job {
   }
 
   static std::string how_it_ended(const dead_process& p, const dead_thread& t) {
-    if (t.where.finished != 0) return "thread had ended";
+    if (t.where.finished != 0) return "thread finished";
     switch (p.header().end) {
       case core::kept_end::abort:
         return "MPI_Abort";

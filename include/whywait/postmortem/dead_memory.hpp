@@ -83,11 +83,11 @@ class dead_memory {
   void open() {
     file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat facts {};
-    if (file_ < 0 && errno == ENOENT) return fail(state::gone, "is gone");
+    if (file_ < 0 && errno == ENOENT) return fail(state::gone, "does not exist any more");
     if (file_ < 0 || ::fstat(file_, &facts) != 0) return fail(state::damaged, "cannot be read");
-    if (!S_ISREG(facts.st_mode)) return fail(state::damaged, "is no file");
-    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) return fail(state::alive, "belongs to a process that runs");
-    if (::fstat(file_, &facts) != 0 || facts.st_nlink == 0) return fail(state::gone, "is gone");
+    if (!S_ISREG(facts.st_mode)) return fail(state::damaged, "is not a regular file");
+    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) return fail(state::alive, "belongs to a running process");
+    if (::fstat(file_, &facts) != 0 || facts.st_nlink == 0) return fail(state::gone, "does not exist any more");
     bytes_ = static_cast<std::uint64_t>(facts.st_size);
     if (bytes_ < sizeof(core::kept_header)) return fail(state::damaged, "is too short");
     // The mapping is private and writable, so that readers can mark records without changing the file.

@@ -108,11 +108,11 @@ class dead_process {
   void read() {
     const core::kept_header& h = header();
     const core::registry* const remote = file_->find_at<core::registry>(h.registry);
-    if (remote == nullptr) return fail("ended before it recorded anything");
+    if (remote == nullptr) return fail("holds no records: the process ended before its first event");
     if (h.layout[0] != core::layout_of<core::registry>() ||
         (h.layout[1] != 0 && h.layout[1] != core::layout_of<record::location>()) ||
         (h.layout[2] != 0 && h.layout[2] != mpi::layout_of_facts()))
-      return fail("was written by another version of whywait and cannot be read by this one", true);
+      return fail("was written by another version of whywait; read it with that version", true);
     std::memcpy(static_cast<void*>(&sites_), &remote->sites, sizeof sites_);
     sites_.adopt(*file_, infos_);
     read_modules();
@@ -204,7 +204,7 @@ class dead_process {
       addresses_[index] = addresses[i];
     }
     for (std::unique_ptr<dead_thread>& t : threads_)  // a hole where the list was damaged
-      if (t == nullptr) return threads_.clear(), fail("is damaged: its threads cannot be told apart");
+      if (t == nullptr) return threads_.clear(), fail("is damaged: its list of threads is inconsistent");
     records_.history.locations.resize(threads_.size());
     records_.threads.resize(threads_.size());
     for (std::size_t i = 0; i < threads_.size(); ++i) {

@@ -2,7 +2,9 @@
 #define WHYWAIT_POSTMORTEM_DEAD_WAIT_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/explain/collective_book.hpp>
@@ -105,7 +107,7 @@ class dead_wait {
     if (peer < 0) return "any rank";
     const std::int32_t world = comm != nullptr ? detail::world_rank(*comm, peer) : -1;
     if (world >= 0) return "rank " + std::to_string(world);
-    return "peer " + std::to_string(peer) + " of a communicator that is not known";
+    return "peer " + std::to_string(peer) + " of an unknown communicator";
   }
   static std::string with_tag(std::string text, std::int32_t tag) {
     return tag >= 0 ? text + " (tag " + std::to_string(tag) + ")" : text;
@@ -143,18 +145,18 @@ class dead_wait {
     const core::communicator* const comm = communicator(process_.communicator_of(open_.comm));
     if (comm == nullptr) return {};
     const std::uint64_t ordinal = process_.collectives_left(comm->id);
-    std::string missing;
-    std::size_t count = 0;
+    base::pod_vector<std::int32_t> missing;
     for (const auto& other : all_) {
       bool member = false;
       for (std::int32_t i = 0; i < comm->size && !member; ++i)
         member = detail::world_rank(*comm, i) == other->records().history.rank;
       if (!member || comm->inter || has_arrived(*other, comm->id, ordinal)) continue;
-      if (count++ < 8) missing += (missing.empty() ? "" : ", ") + std::to_string(other->records().history.rank);
+      missing.push_back(other->records().history.rank);
     }
-    const std::string of = "with " + std::to_string(comm->size) + " ranks";
-    if (count == 0) return of;
-    return of + (count == 1 ? ": missing was rank " : ": missing were ranks ") + missing + (count > 8 ? ", ..." : "");
+    const std::string of = "with " + base::counted(comm->size, "rank");
+    if (missing.empty()) return of;
+    const std::string list = base::rank_list(missing);
+    return of + "; " + list + (missing.size() == 1 ? " is missing" : " are missing");
   }
   static bool has_arrived(const dead_process& other, core::stable_key id, std::uint64_t ordinal) {
     if (other.collectives_left(id) != ordinal) return other.collectives_left(id) > ordinal;

@@ -128,10 +128,10 @@ inline void print(const last_words& w, int file) noexcept {
       << " ended by " << w.reason << " after ";
   out.seconds(w.ns, false) << " s";
   if (w.inside != nullptr) {
-    detail::place_of(out << ", ", *w.inside) << " not back for ";
+    detail::place_of(out << ", in ", *w.inside) << " for ";
     out.seconds(w.inside->ns, false) << " s";
   }
-  out << "\n         partial report: this rank alone, so no causes; ";
+  out << "\n         partial report of this rank, without causes: ";
   out.seconds(w.mpi_ns, false) << " s in " << w.mpi_calls << " MPI calls\n";
   const char* before = "         most time: ";
   for (std::size_t i = 0; i < w.call_count && i < 2; ++i, before = ", ")

@@ -57,12 +57,12 @@ inline void report_job(dead_job& job, const left_behind_options& options, std::s
     const std::size_t slash = program.rfind('/');
     std::string text = "whywait: " + base::printable(program.substr(slash == std::string::npos ? 0 : slash + 1)) +
                        ", started " + time_text(first.started_ns) + " on " + base::printable(first.host) +
-                       ", did not come to its end";
+                       ", did not finish";
     if (first.job != 0)
       text += " (" + std::to_string(job.processes().size()) + " of " + std::to_string(result.run.ranks) +
               " ranks left their records)";
     text +=
-        ". What " + std::string(first.job != 0 ? "each" : "it") + " did last:\n" + report::text_of(result.last_words);
+        std::string(first.job != 0 ? ". Last activity of each rank" : ". Its last activity") + ":\n" + report::text_of(result.last_words);
     if (!job.explained())
       for (const std::string& w : result.run.warnings) text += "  " + w + "\n";
     std::fputs(text.c_str(), options.text);
@@ -111,7 +111,7 @@ inline int report_left_behind(const std::string& directory, const left_behind_op
     if (file->readable() == postmortem::dead_memory::state::alive && name.compare(0, 11, "whywait.job") == 0)
       running.push_back(std::strtoull(name.c_str() + 11, nullptr, 16));
     if (file->readable() == postmortem::dead_memory::state::damaged) {
-      core::warn(path.c_str(), " ", file->problem(), options.remove ? "; it is removed" : "");
+      core::warn(path.c_str(), " ", file->problem(), options.remove ? "; it is removed" : "; it is skipped");
       if (options.remove) ::unlink(path.c_str());
     }
     if (file->readable() != postmortem::dead_memory::state::readable) continue;
@@ -135,7 +135,7 @@ inline int report_left_behind(const std::string& directory, const left_behind_op
     try {
       postmortem::detail::report_job(job, options, reported);
     } catch (const std::exception& problem) {
-      core::warn("what a program left in ", directory.c_str(), " cannot be reported: ", problem.what());
+      core::warn("cannot report the files of a program in ", directory.c_str(), ": ", problem.what());
     }
     ++reported;
     for (const auto& p : job.processes())

@@ -57,9 +57,9 @@ inline base::vector<advice_entry> advice_of(const base::vector<rules::finding>& 
 
 }  // namespace detail
 
-/// From the outcome of an analysis, and what rules said about it, to the report. A wait that no rule describes is not
-/// listed, only its time is told. Where an outcome does not keep the sum (residual + unexplained = wait), the difference
-/// goes into the remainder, so that a reader can always add up. Cost O(size of the outcome).
+/// Builds the report from the outcome of an analysis and the findings of the rules. A wait that no rule describes is
+/// not listed; only its time is reported. If an outcome violates residual + unexplained = wait, the difference goes
+/// into the remainder, so that the numbers of a report always add up. O(size of the outcome).
 inline result assemble(const explain::outcome& found, const base::names& known, run_facts facts,
                                      const rules::evaluation& said = {}) {
   result out;

@@ -10,15 +10,15 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// A code address as something that is the same on every rank although each rank loads its libraries elsewhere.
+/// A code address in a form that is the same on every rank, although each rank loads its libraries at other addresses.
 struct module_offset {
-  const char* module = "";  ///< base name of the executable or library; lives as long as it stays loaded
-  uint64_t offset = 0;      ///< in the module's own numbering: what objdump shows and `addr2line -e module` takes
+  const char* module = "";  ///< base name of the executable or library; valid while it stays loaded
+  uint64_t offset = 0;      ///< address in the file, as objdump prints it and `addr2line -e module` expects it
 };
 
-/// Module and offset of an address; empty and the bare address for code that belongs to no file (just-in-time code).
-/// Needs no debug information, allocates nothing; about 0.3 us (takes the loader's lock: not from a signal handler).
-/// Two libraries with the same base name in different folders are not told apart.
+/// Module and offset of an address; for code without a file (just-in-time code) an empty name and the address itself.
+/// Needs no debug information and does not allocate. Costs about 0.3 us and takes the loader's lock, so signal handlers
+/// must not call it. Two libraries with the same base name in different folders are not distinguished.
 inline module_offset module_offset_of(const void* address) noexcept {
   Dl_info info{};
   struct link_map* map = nullptr;

@@ -16,11 +16,11 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// The waits of one pattern at one operation because of one cause, all their shapes together.
+/// All waits of one pattern with one operation and one cause; the sum over their shapes.
 struct wait_group {
   wait_entry sum;
-  std::size_t shapes = 1;     ///< classes of explanations that were added up
-  double largest_seconds = 0; ///< of them, the most costly
+  std::size_t shapes = 1;     ///< number of classes of explanations in the sum
+  double largest_seconds = 0; ///< time of the most costly class
 };
 
 namespace detail {
@@ -58,9 +58,9 @@ inline void add_advice(base::vector<advice_entry>& advice, const base::vector<ad
     std::size_t same = 0;
     while (same != advice.size() && advice[same].problem != m.problem) ++same;
     if (same != advice.size()) {
-      advice[same].saving_seconds += m.saving_seconds;  // the words are those of the most costly shape
+      advice[same].saving_seconds += m.saving_seconds;  // the text stays that of the most costly shape
       advice[same].seconds += m.seconds;
-    } else if (m.problem != pattern || advice.empty()) {  // else a special advice stands for that of the pattern
+    } else if (m.problem != pattern || advice.empty()) {  // a special advice replaces that of the pattern
       advice.push_back(advice_entry(m));
     }
   }
@@ -72,8 +72,8 @@ inline int rank_of_quality(const std::string& quality) noexcept {
 
 }  // namespace detail
 
-/// Adds up what differs in its shape only, for readers: one entry for each (pattern, operation, cause), most
-/// costly first, its terms too; terms below 1 % of the sum go into its remainder. The sum property is kept.
+/// Merges waits that differ only in their shape: one entry per (pattern, operation, cause). Entries and their terms are
+/// sorted by cost; terms below 1 % of the sum go into the remainder. The sum of each entry is preserved.
 inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& waits) {
   base::vector<wait_group> groups;
   for (const wait_entry& w : waits) {
@@ -119,7 +119,7 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
     base::small_stable_sort(sum.causers, more);
     base::vector<advice_entry> advice;
     for (advice_entry& a : sum.advice)
-      if (g.shapes == 1 || a.problem == sum.pattern || a.seconds >= 0.1 * sum.seconds)  // else of a small shape only
+      if (g.shapes == 1 || a.problem == sum.pattern || a.seconds >= 0.1 * sum.seconds)  // not from a small shape
         advice.push_back(std::move(a));
     sum.advice = std::move(advice);
     base::small_stable_sort(sum.advice, [](const advice_entry& a, const advice_entry& b) {

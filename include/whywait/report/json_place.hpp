@@ -9,7 +9,7 @@ inline namespace v0 {
 namespace report {
 namespace detail {
 
-/// The members of a place that are known; the stable four of a call site are always there.
+/// Writes the known members of a place; the four stable members of a call site are always written.
 template <class Writer>
 void write_place_members(Writer& out, const base::place& p, bool is_call) {
   if (is_call) out.member("call", p.call);
@@ -26,7 +26,7 @@ void write_place(Writer& out, const char* name, const base::place& p) {
   out.end_object();
 }
 
-/// Begins an object with the members that name a block.
+/// Opens an object and writes the members that name a block.
 template <class Writer>
 void write_block(Writer& out, const named_block& b) {
   out.begin_object().member("block", b.block).member("kind", b.kind);

@@ -17,9 +17,9 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// Writes JSON (RFC 8259) as it comes; keeps nothing but the nesting. `Sink` is called with (const char*, size_t).
-/// Text is UTF-8: bytes that are not become U+FFFD. Numbers are the shortest that read back to the same double; NaN and
-/// infinity, which JSON does not have, become null. Independent of the locale.
+/// A streaming JSON writer (RFC 8259) that stores only the nesting. `Sink` is called with (const char*, size_t). Text
+/// is UTF-8; invalid bytes become U+FFFD. Numbers have the fewest digits that read back to the same double; NaN and
+/// infinity become null. Independent of the locale.
 template <class Sink>
 class json_writer {
  public:
@@ -30,7 +30,7 @@ class json_writer {
   json_writer& begin_array() { return open('['); }
   json_writer& end_array() { return close(']'); }
 
-  /// The name of the next member; only directly inside of an object.
+  /// Writes the name of the next member; valid only directly inside an object.
   json_writer& key(std::string_view name) {
     separate();
     quote(name);
@@ -66,13 +66,13 @@ class json_writer {
     return *this;
   }
 
-  /// key and value in one.
+  /// Writes a name and its value.
   template <class Value>
   json_writer& member(std::string_view name, const Value& v) {
     return key(name).value(v);
   }
 
-  /// True when every object and array that was opened is closed again.
+  /// Whether all objects and arrays are closed.
   bool complete() const noexcept { return members_.empty() && started_; }
 
  private:
@@ -109,7 +109,7 @@ class json_writer {
   void quote(std::string_view text) {
     static constexpr char hex[] = "0123456789abcdef";
     raw("\"");
-    std::size_t done = 0;  // text before it has been written
+    std::size_t done = 0;  // the text before this index is written
     for (std::size_t i = 0; i < text.size();) {
       const base::code_point c = base::code_point_at(text, i);
       const bool invalid = c.value == 0xfffd && c.bytes == 1;
@@ -139,7 +139,7 @@ class json_writer {
   }
 
   Sink sink_;
-  base::pod_vector<std::size_t> members_;  ///< members written so far of each open object or array
+  base::pod_vector<std::size_t> members_;  ///< number of members written to each open object or array
   bool after_key_ = false;
   bool started_ = false;
 };

@@ -16,7 +16,7 @@ inline namespace v0 {
 namespace report {
 namespace detail {
 
-/// How much shorter the run would be if `block` took half the time; nothing if that was not asked.
+/// Time that the run would save if `block` took half the time; empty if the question was not asked.
 inline std::optional<double> saving_of(const explain::outcome& found, core::stable_key block) {
   for (const explain::what_if_answer& a : found.savings)
     if (a.question.changes[0].block == block) return base::seconds_of(a.saving_ns);
@@ -75,7 +75,7 @@ inline void list_delay_costs(const explain::delay_costs& costs, const name_resol
   e.long_seconds = base::seconds_of(others.long_ns);
 }
 
-/// What the virtual clocks of an outcome say, in seconds and names.
+/// The results of the virtual clocks of an outcome, with seconds and names.
 inline run_ledger ledger_of(const explain::outcome& found, const name_resolver& resolve) {
   run_ledger out;
   out.seconds = base::seconds_of(found.total_ns);

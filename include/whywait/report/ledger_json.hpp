@@ -9,7 +9,7 @@ inline namespace v0 {
 namespace report {
 namespace detail {
 
-/// The members critical_path, efficiency, overhead, delay_costs and delay_sums; empty without clocks.
+/// Writes the members critical_path, efficiency, overhead, delay_costs and delay_sums; empty without clocks.
 template <class Writer>
 void write_ledger(Writer& out, const run_ledger& r) {
   out.key("critical_path").begin_array();

@@ -26,7 +26,7 @@ inline std::string efficiency_text(const explain::efficiencies& e) {
          base::percent(e.transfer) + nodes(e.transfer_in_nodes, e.transfer_between_nodes);
 }
 
-/// What measuring did to the run; empty where nobody knows what calls cost.
+/// The cost of measuring; empty if the cost of calls was not calibrated.
 inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;
   if (!o.calibrated || !(r.seconds > 0)) return {};
@@ -42,7 +42,7 @@ inline std::string overhead_text(const run_ledger& r) {
   return text;
 }
 
-/// Blocks to which a proportional division (Scalasca's) charges another share of the waiting than the explanations do.
+/// Blocks whose share of the waiting differs between Scalasca's proportional delay costs and the explanations.
 inline std::string delay_text(const run_ledger& r, const base::vector<wait_entry>& waits) {
   double all = 0;
   for (const delay_entry& d : r.delay_costs) all += d.short_seconds + d.long_seconds;
@@ -64,8 +64,8 @@ inline std::string delay_text(const run_ledger& r, const base::vector<wait_entry
   return "the same waiting by proportion (delay costs): " + list;
 }
 
-/// The blocks that make the run as long as it is: time in them, what of it is more than the mean of all, and how much
-/// shorter the run were if they took half the time. Empty without clocks.
+/// The blocks of the critical path: their time, the part above the mean of all locations, and the saving if they took
+/// half the time. Empty without clocks.
 inline std::string critical_path_text(const run_ledger& r, std::size_t columns) {
   constexpr std::size_t most_blocks = 5, label_columns = 34;
   const std::string margin(4, ' '), deeper(6, ' ');

@@ -21,23 +21,22 @@ inline std::int64_t more_visits(const residual_entry& r) noexcept {
   return r.causer_visits > r.waiter_visits ? r.causer_visits - r.waiter_visits : r.waiter_visits - r.causer_visits;
 }
 
-// Lines of code that the compiler counts, not a marked step.
+// Whether an entry stands for lines that the compiler counts, not for a marked step.
 inline bool is_lines(const residual_entry& r) noexcept {
   return r.kind == "step" && r.where.line > 0 && r.where.last_line >= r.where.line;
 }
 
-// A loop's test runs once more than its body, each time that the loop is entered.
+// The condition of a loop runs once more than its body each time the loop is entered.
 inline bool nearly(std::int64_t a, std::int64_t b) noexcept {
   return std::max(a, b) - std::min(a, b) <= std::max(a, b) / 100;
 }
 
 }  // namespace detail
 
-/// Lines that the compiler counted, brought to what a reader can follow: of several blocks on one line the one that
-/// differs most, and lines of a function that both sides ran equally often become one range, if what lies between
-/// them did not run differently. Marked steps stay as they are. Steps end up behind the timed blocks, those that
-/// differ most first. `roughly`: counts that are equal but for 1 % may become one range, too, with the smaller counts.
-/// O(n log n).
+/// Merges lines that the compiler counted. Of several blocks on one line the one with the largest difference remains.
+/// Lines of a function with equal counts on both sides become one range, unless a line between them has other counts.
+/// `roughly` also merges counts that differ by at most 1 % and keeps the smaller ones. Marked steps are unchanged.
+/// Steps come after the timed blocks, sorted by difference. O(n log n).
 inline void merge_lines(base::vector<residual_entry>& residual, bool roughly) {
   base::vector<residual_entry> lines, others;
   for (residual_entry& r : residual) (detail::is_lines(r) ? lines : others).push_back(std::move(r));

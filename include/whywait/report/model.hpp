@@ -19,82 +19,82 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// Facts about the run, free of MPI. The umbrella fills those of the first group before `assemble`, which fills the
-/// second from the outcome.
+/// Facts about the run, independent of MPI. The caller sets the first group; `assemble` sets the second from the
+/// outcome.
 struct run_facts {
   std::int64_t ranks = 1;
-  std::string mpi;                  ///< version of the MPI library in its own words
+  std::string mpi;                  ///< version text of the MPI library
   std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
-  std::int64_t dropped_events = 0;  ///< records lost for lack of memory
-  std::int64_t epochs = 1;          ///< parts in which the run was explained, for lack of memory or by wish
-  std::int64_t first_comers = 0;    ///< answers to whoever asked first: at another speed others would have got them
-  std::string clock;                ///< "tsc", "clock_gettime": what the times were read from
+  std::int64_t dropped_events = 0;  ///< records dropped because the buffer was full
+  std::int64_t epochs = 1;          ///< number of epochs that were explained separately
+  std::int64_t first_comers = 0;    ///< wildcard receives served in order of arrival
+  std::string clock;                ///< source of time stamps: "tsc", "clock_gettime"
   double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
-  bool partial = false;             ///< the program did not come to its end: only a part is known
+  bool partial = false;             ///< the program did not finish; the report covers only a part
   base::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
   base::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
 
   std::int64_t locations = 0;         ///< threads of ranks that recorded
-  double seconds = 0;                 ///< of the longest location; what the umbrella says, if that is more than was recorded
-  double unseen_seconds = 0;          ///< part of that about which nothing below is: memory had ended, the analysis failed
+  double seconds = 0;                 ///< duration of the longest location, or the caller's value if that is larger
+  double unseen_seconds = 0;          ///< part of `seconds` without records: the buffer was full or the analysis failed
   double location_seconds = 0;        ///< sum of recorded time over the locations ("rank time")
   double waiting_seconds = 0;         ///< sum of all waits
-  double unexplained_seconds = 0;     ///< waiting without a cause: remainders of the waits listed, waits too short to list
-  double undescribed_seconds = 0;     ///< waits that no rule describes: their rule was removed. Not listed
+  double unexplained_seconds = 0;     ///< remainders of listed waits, and waits too short to list
+  double undescribed_seconds = 0;     ///< time of waits without a rule, which are not listed
   std::int64_t undescribed_waits = 0;
   std::int64_t unmatched = 0;         ///< messages without a partner
-  std::int64_t clock_violations = 0;  ///< causes that came after their wait had ended
+  std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
 };
 
-/// Time that one location waited, or made others wait. rank -1: all locations that are not listed.
+/// Time that one location waited or made others wait. Rank -1 stands for all locations that are not listed.
 struct location_seconds {
   std::int32_t rank = 0;
   std::int32_t thread = 0;
   double seconds = 0;
 };
 
-/// One block of an explanation: what the late side ran more (or less, negative) than the waiting side.
+/// One block of an explanation: the additional time of the late side relative to the waiting side; may be negative.
 struct residual_entry : named_block {
   double seconds = 0;            ///< visits_seconds + speed_seconds
-  double visits_seconds = 0;     ///< because it was entered more or fewer times, or on one side only
-  double speed_seconds = 0;      ///< because each visit took longer or shorter
-  double inherited_seconds = 0;  ///< part executed by ranks for which the late one had itself waited
+  double visits_seconds = 0;     ///< part caused by a different number of visits
+  double speed_seconds = 0;      ///< part caused by slower or faster visits
+  double inherited_seconds = 0;  ///< part executed by ranks for which the late rank had waited
   std::int64_t causer_visits = 0, waiter_visits = 0;
   std::int64_t causer_work = 0, waiter_work = 0;
   double causer_seconds = 0, waiter_seconds = 0;
 };
 
-/// A problem that a rule found: what to do about it, and an upper bound of what that may save.
+/// A problem that a rule found, with advice and an upper bound of the saving.
 struct advice_entry {
-  std::string problem;      ///< the name its rule gives it: "late_sender"
-  std::string text;         ///< what to do
+  std::string problem;      ///< name given by the rule: "late_sender"
+  std::string text;         ///< the advice
   double saving_seconds = 0;
-  std::string description;  ///< what is wrong
-  double seconds = 0;       ///< what it costs, as its rule says
-  base::vector<std::string> actions = {};  ///< the calls or blocks that led to it: "MPI_Send in calculate (jacobi.cpp:96)"
+  std::string description;  ///< description of the problem
+  double seconds = 0;       ///< cost according to the rule
+  base::vector<std::string> actions = {};  ///< calls or blocks that cause it: "MPI_Send in calculate (jacobi.cpp:96)"
 };
 
 /// One side of a row of a picture.
 struct picture_cell {
-  std::int64_t count = 1;   ///< visits in a row, in each round of the loops around it
-  double seconds = 0;       ///< of all of them, with what is inside
-  bool continued = false;   ///< it had begun before
-  bool unfinished = false;  ///< it went on afterwards
+  std::int64_t count = 1;   ///< consecutive visits in each iteration of the enclosing loops
+  double seconds = 0;       ///< inclusive time of all visits
+  bool continued = false;   ///< it began before the picture
+  bool unfinished = false;  ///< it ended after the picture
 };
 
-/// A row of a picture: what both sides ran at this place, or one of them.
+/// A row of a picture: what one or both sides ran at this place.
 struct picture_row {
   std::string kind;  ///< loop, region, waiting, step, call, unmarked, unordered (explain::ran)
-  std::string name;  ///< of a region or step
+  std::string name;  ///< name of a region or step
   base::place where;
-  std::int64_t depth = 0;  ///< how many loops and regions are around it
+  std::int64_t depth = 0;  ///< number of enclosing loops and regions
   std::optional<picture_cell> waiter, causer;
 };
 
 /// The longest wait of an entry, side by side: what the waiter and the causer ran since both were last in step.
 struct picture {
   location_seconds waiter, causer;  ///< seconds: how long the waiter waited, how long the causer took
-  bool cut = false;                 ///< the beginning, or an order, was not kept
+  bool cut = false;                 ///< the begin or the order was not recorded
   base::vector<picture_row> rows;
 };
 
@@ -109,19 +109,19 @@ struct wait_entry {
   bool wrong_order = false;  ///< some of the messages were received in another order than they were sent
   std::int64_t wrong_order_count = 0;
   double wrong_order_seconds = 0;
-  base::place operation;                                 ///< the call that waited
-  base::place cause;                                     ///< the call that came late
-  std::optional<double> compensated_seconds;       ///< without the cost of measuring; nothing: not computed
-  std::string compensated_quality;                 ///< how sure that is; empty: not computed
-  std::optional<double> saving_seconds;            ///< the run is shorter by this if its first block takes half the time
-  double unexplained_seconds = 0;                  ///< remainder; holds the terms that were too small to list
+  base::place operation;                                 ///< the waiting call
+  base::place cause;                                     ///< the late call
+  std::optional<double> compensated_seconds;       ///< time without the cost of measuring; empty: not computed
+  std::string compensated_quality;                 ///< quality of compensated_seconds; empty: not computed
+  std::optional<double> saving_seconds;            ///< saving of the run if the first block takes half the time
+  double unexplained_seconds = 0;                  ///< remainder, including the terms too small to list
   double indirect_seconds = 0;                     ///< sum of the inherited parts
   base::vector<residual_entry> residual;            ///< largest first
   base::vector<location_seconds> waiters, causers;  ///< most first
   base::vector<advice_entry> advice;
-  std::optional<picture> longest;                  ///< with WHYWAIT_PATH=order, of the most costly waits
+  std::optional<picture> longest;                  ///< the longest wait, with WHYWAIT_PATH=order
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
   wait_entry() = default;
   [[gnu::noinline]] wait_entry(const wait_entry&) = default;
   [[gnu::noinline]] wait_entry(wait_entry&&) = default;
@@ -132,22 +132,22 @@ struct wait_entry {
 
 /// The answers to WHYWAIT_WHATIF.
 struct prediction_section {
-  double measured_seconds = 0;  ///< of the run, or of the part of it that was asked about
+  double measured_seconds = 0;  ///< duration of the run or of the predicted part
   bool whole_run = true;
-  std::optional<double> unchanged_error;  ///< of the replay of the unchanged run, relative; nothing: not replayed
+  std::optional<double> unchanged_error;  ///< relative error of the replay of the unchanged run; empty: not replayed
   base::vector<whatif::answer> answers;
 };
 
-/// Everything a report says; docs/schema.json is its written form. Sections without content are written empty.
+/// The contents of a report; docs/schema.json describes its JSON form. Sections without content are written empty.
 struct result {
   run_facts run;
   base::vector<wait_entry> waits;  ///< most costly first
-  base::vector<advice_entry> problems;  ///< those that belong to no single wait; most saving first
+  base::vector<advice_entry> problems;  ///< problems that belong to no single wait, largest saving first
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
-  std::shared_ptr<const section> communication;  ///< a communication_section, of a program that registered data; else null
+  std::shared_ptr<const section> communication;  ///< a communication_section if the program registered data, else null
   prediction_section prediction;
-  base::vector<place_total> unseen;  ///< what ran while memory had ended (run.unseen_seconds), most time first; else empty
-  base::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty
+  base::vector<place_total> unseen;  ///< blocks that ran while the buffer was full (run.unseen_seconds), largest first
+  base::vector<thread_end> last_words;  ///< last activity of each thread of a program that did not finish
 };
 
 }  // namespace report

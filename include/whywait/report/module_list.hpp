@@ -12,21 +12,21 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// An executable or library as a process had loaded it.
+/// An executable or library as a process loaded it.
 struct loaded_module {
   std::string path;
-  std::uint64_t base = 0;            ///< added to the addresses in the file
-  std::uint64_t begin = 0, end = 0;  ///< its code
-  bool file_is_same = false;         ///< the file at `path` is still the one that was loaded: its names hold
+  std::uint64_t base = 0;            ///< load address minus address in the file
+  std::uint64_t begin = 0, end = 0;  ///< address range of the code
+  bool file_is_same = false;         ///< the file at `path` is unchanged since it was loaded, so its symbols are valid
 };
 
-/// The modules of a process that is not this one: what module_offset_of asks the loader for in this process.
+/// The modules of another process; module_offset_of reads those of this process from the loader.
 class module_list {
  public:
   void add(loaded_module m) { modules_.push_back(std::move(m)); }
   const base::vector<loaded_module>& all() const noexcept { return modules_; }
 
-  /// Module and offset of an address of that process; O(modules). Valid as long as the list does not change.
+  /// Module and offset of an address of that process. O(modules). Valid until the list changes.
   module_offset offset_of(const void* address) const noexcept {
     const std::uint64_t at = reinterpret_cast<std::uintptr_t>(address);
     module_offset out;

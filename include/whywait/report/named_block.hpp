@@ -14,15 +14,15 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// A block of code as a reader knows it.
+/// A block of code with its name and place.
 struct named_block {
   std::string kind;    ///< region, step, waiting, between, call, startup, other
   std::string block;   ///< name, or for derived blocks a phrase: "between MPI_Waitall at step (halo.cpp:20) and ..."
-  std::string within;  ///< of an untimed step: the region around it
-  base::place where;         ///< of the block; of a derived block the call site at its end
-  std::optional<base::place> from;  ///< between: the call site at its begin (nothing: since MPI_Init)
+  std::string within;  ///< region around an untimed step
+  base::place where;         ///< place of the block; of a derived block the call site at its end
+  std::optional<base::place> from;  ///< between: the call site at its begin (empty: MPI_Init)
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
   named_block() = default;
   [[gnu::noinline]] named_block(const named_block&) = default;
   [[gnu::noinline]] named_block(named_block&&) = default;
@@ -31,7 +31,7 @@ struct named_block {
   [[gnu::noinline]] ~named_block() = default;
 };
 
-/// Lines that name a block, in at most `columns` where that is possible without cutting the file name, else `room`.
+/// Lines that name a block. They have at most `columns` if the file name fits, otherwise at most `room`.
 inline base::vector<std::string> label_of(const named_block& b, std::size_t columns, std::size_t room) {
   if (b.kind == "between") {
     const std::string begin = b.from ? call_text(*b.from, "in", room - 8) : "MPI_Init";

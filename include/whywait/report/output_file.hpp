@@ -17,10 +17,10 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// A file that appears complete or not at all: what is written goes to a new file beside it that takes its name at
-/// `commit` (rename(2) is atomic), so a full disk or a crash never costs an older result. A destination that is no
-/// regular file (a pipe, /dev/stdout) is written directly; a symbolic link stays one. Not thread safe; never throws but
-/// for memory. Errors are kept: write on, and ask `commit`.
+/// A file that appears complete or not at all: data goes to a temporary file beside it, which `commit` renames
+/// (rename(2) is atomic), so a full disk or a crash never destroys an older result. A destination that is not a regular
+/// file (a pipe, /dev/stdout) is written directly; a symbolic link stays one. Not thread safe; throws only
+/// std::bad_alloc. Write errors are stored and reported by `commit`.
 class output_file {
  public:
   explicit output_file(std::string path) : path_(std::move(path)), target_(path_) {
@@ -35,7 +35,7 @@ class output_file {
       if (descriptor_ < 0) error_ = errno;
       return;
     }
-    if (exists && ::access(path_.c_str(), W_OK) != 0) {  // the user protected it: renaming over it would not ask
+    if (exists && ::access(path_.c_str(), W_OK) != 0) {  // a write-protected file: rename would replace it all the same
       error_ = errno;
       return;
     }
@@ -67,7 +67,8 @@ class output_file {
     if (buffer_.size() >= 65536) flush();
   }
 
-  /// Gives the file its name. Empty on success, else one line: "cannot write out.json: No space left on device".
+  /// Renames the file. Returns an empty text on success, else for example "cannot write out.json: No space left on
+  /// device".
   std::string commit() {
     flush();
     if (descriptor_ >= 0 && ::close(descriptor_) != 0 && error_ == 0) error_ = errno;

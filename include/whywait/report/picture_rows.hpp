@@ -24,23 +24,23 @@ inline const char* name_of(explain::ran what) noexcept {
 
 namespace detail {
 
-/// A node of one side with its depth, in the order of the page.
+/// A node of one side with its depth, in page order.
 struct side_row {
   const explain::picture_node* node;
   std::int64_t depth;
   bool same_place(const side_row& o) const noexcept {
     return depth == o.depth && node->what == o.node->what && node->key == o.node->key;
   }
-  /// How well two rows of one place fit: what they are counts more than how often, loops count least.
+  /// Weight of a match of two rows: their identity counts more than their visits, loops count least.
   int likeness(const side_row& o) const noexcept {
     return (node->what == explain::ran::loop ? 2 : 6) + (node->count == o.node->count ? 1 : 0);
   }
 };
 
-/// The page of one side, at most `most` rows: of a longer one the end. `cut` becomes true then.
+/// The page of one side; of more than `most` rows it keeps the end and sets `cut`.
 inline base::pod_vector<side_row> rows_of(const explain::picture_side& side, std::size_t most, bool& cut) {
   base::pod_vector<side_row> rows;
-  base::pod_vector<std::size_t> ends;  // of the nodes around
+  base::pod_vector<std::size_t> ends;  // ends of the enclosing nodes
   for (std::size_t i = 0; i != side.nodes.size(); ++i) {
     while (!ends.empty() && ends.back() <= i) ends.pop_back();
     rows.push_back({&side.nodes[i], static_cast<std::int64_t>(ends.size())});
@@ -69,8 +69,8 @@ inline picture_row row_of(const side_row& from, const base::names& known) {
 
 }  // namespace detail
 
-/// The two columns as rows: the longest common subsequence of both sides (weighted: an equal count is better than
-/// another one) stands side by side, the rest alone. Code outside regions below 1 % of the time is left out.
+/// Aligns the two columns: the rows of the longest common subsequence stand side by side, others alone. The subsequence
+/// is weighted, so that rows with equal counts match first. Code outside regions below 1 % of the time is dropped.
 /// O(rows of one side * rows of the other), each at most 600.
 inline picture align(const explain::wait_sample& wait, const explain::wait_picture& sides,
                                    const base::names& known) {
@@ -85,7 +85,7 @@ inline picture align(const explain::wait_sample& wait, const explain::wait_pictu
   longest_ns = std::max(longest_ns, causer_ns);
   out.causer.seconds = base::seconds_of(causer_ns);
 
-  // best[i][j]: of what is left from rows i and j on
+  // best[i][j]: weight of the best alignment from rows i and j on
   const std::size_t width = b.size() + 1;
   base::pod_vector<int> best((a.size() + 1) * width, 0);
   for (std::size_t i = a.size(); i-- != 0;)

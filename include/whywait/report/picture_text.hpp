@@ -21,11 +21,11 @@ inline namespace v0 {
 namespace report {
 namespace detail {
 
-/// Writes a picture as two columns, rows that are alike folded into one line.
+/// Writes a picture as two columns; similar rows are folded into one line.
 class picture_writer {
  public:
-  static constexpr std::size_t most_rows = 17;  ///< with both headings and a remark 20 lines
-  static constexpr std::size_t few_rows = 9;    ///< so many are shown without folding anything
+  static constexpr std::size_t most_rows = 17;  ///< 20 lines with both headings and a remark
+  static constexpr std::size_t few_rows = 9;    ///< up to this number no row is folded
 
   picture_writer(const picture& p, std::size_t columns, const std::string& margin)
       : p_(p), margin_(margin + "  "), side_((std::min<std::size_t>(columns, 100) - margin_.size() - 3) / 2) {}
@@ -63,17 +63,17 @@ class picture_writer {
            " (" + what + ")";
   }
 
-  // Of code that the compiler counts; the function is its name.
+  // Code that the compiler counts is named by its function.
   static bool is_line(const picture_row& row) noexcept { return row.kind == "step" && row.where.last_line != 0; }
 
   static std::string label(const picture_row& row, const picture_cell& c) {
-    if (row.kind == "loop") return base::count_of(c.count) + " times";
+    if (row.kind == "loop") return base::count(c.count) + " times";
     std::string name = row.kind == "unmarked"    ? std::string("(unmarked code)")
                        : row.kind == "unordered" ? std::string("(in an order not kept)")
                        : row.kind == "call"      ? (row.where.call.empty() ? "an MPI call" : base::printable(row.where.call))
                                                  : (row.name.empty() ? "unnamed block" : base::printable(row.name));
     if (is_line(row)) name += ":" + std::to_string(row.where.line);
-    if (c.count != 1) name = base::count_of(c.count) + (is_line(row) ? "x " : " ") + name;
+    if (c.count != 1) name = base::count(c.count) + (is_line(row) ? "x " : " ") + name;
     if (c.continued) name = "... " + name;
     if (c.unfinished) name += " ...";
     return name;
@@ -89,7 +89,7 @@ class picture_writer {
     return base::pad_right(text, side_ - 9) + " " + base::pad_left(amount, 8);
   }
 
-  // One line for rows that nobody needs to read one by one, with the time of those that are not inside others.
+  // One line for folded rows, with the time of those that are not nested in others.
   void folded(std::size_t begin, std::size_t end) {
     double left = 0, right = 0;
     std::int64_t top = p_.rows[begin].depth;
@@ -114,7 +114,8 @@ class picture_writer {
            apart(row) > 0.05 * p_.waiter.seconds;
   }
 
-  // The rows that differ, most first, with what they are in, as many as fit; if none differs, the longest.
+  // Selects the rows with the largest differences and their enclosing rows, as many as fit; without differences the
+  // longest.
   void choose() {
     const std::size_t all = p_.rows.size();
     kept_.assign(all, all <= few_rows ? 1 : 0);
@@ -126,7 +127,7 @@ class picture_writer {
       if (!open.empty()) around[i] = open.back();
       open.push_back(i);
     }
-    base::pod_vector<char> differing(all);  // and the lines of a loop that does: they say which it is
+    base::pod_vector<char> differing(all);  // lines of a differing loop identify it
     for (std::size_t i = 0; i != all; ++i)
       differing[i] = differs(p_.rows[i]) || (is_line(p_.rows[i]) && around[i] != all && differs(p_.rows[around[i]]));
     base::small_stable_sort(order, [this, &differing](std::size_t a, std::size_t b) {
@@ -140,12 +141,12 @@ class picture_writer {
     for (const std::size_t row : order) {
       if (kept_[row] != 0) continue;
       if (!differing[row] && differing[order.front()]) break;
-      if (++tries > 4 * most_rows) break;  // the rest matters less than what already had no room
+      if (++tries > 4 * most_rows) break;  // later rows differ less than those already rejected
       trial = kept_;
       for (std::size_t at = row; at != all; at = around[at]) trial[at] = 1;
       if (lines_of(trial) <= (differing[row] ? most_rows : few_rows)) kept_.swap(trial);
     }
-    for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
+    for (std::size_t i = 0; i != all; ++i)  // folding a single row saves no line
       if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;
   }
   static std::size_t lines_of(const base::pod_vector<char>& kept) {
@@ -193,7 +194,7 @@ void write_picture(Writer& out, const picture& p) {
 
 }  // namespace detail
 
-/// The picture as text: at most 20 lines of at most `columns` (and 100) columns, each beginning with `margin`.
+/// The picture as text: at most 20 lines of at most min(`columns`, 100) columns, each beginning with `margin`.
 inline std::string picture_text(const picture& p, std::size_t columns, const std::string& margin) {
   return detail::picture_writer(p, columns, margin)();
 }

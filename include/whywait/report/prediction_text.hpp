@@ -15,14 +15,14 @@ inline namespace v0 {
 namespace report {
 namespace detail {
 
-/// "+1.3 %"; a prediction is judged by it, so small ones are not rounded to nothing.
+/// "+1.3 %"; the error of a prediction keeps one decimal, so that small errors do not round to 0.
 inline std::string signed_percent(double share) {
   char text[32];
   std::snprintf(text, sizeof text, "%+.1f %%", share * 100);
   return text;
 }
 
-/// How the answer was found, and what speaks for it.
+/// The engine that gave the answer and its error on the unchanged program.
 inline std::string by_whom(const whatif::answer& a) {
   if (a.engine != "clocks")
     return "by " + a.engine + ", which is " + signed_percent(a.baseline_error) + " off for the program as it is";
@@ -34,8 +34,8 @@ inline std::string by_whom(const whatif::answer& a) {
   return "by the clocks of the critical path";
 }
 
-/// The section of the text report: each question with its time, interval, saving and the error of the same model on the
-/// program as it was; refusals with their reason. Empty without questions.
+/// The section of the text report: each question with its time, interval, saving and the error of the model on the
+/// unchanged program; unanswered questions with the reason. Empty without questions.
 inline std::string prediction_text(const prediction_section& p, std::size_t columns) {
   if (p.answers.empty()) return {};
   std::string out = "\n    what if  (the run took " + base::duration(p.measured_seconds) + ")\n";
@@ -58,7 +58,7 @@ inline std::string prediction_text(const prediction_section& p, std::size_t colu
   return out;
 }
 
-/// The member "prediction" of the document; an empty object without questions.
+/// Writes the member "prediction"; an empty object without questions.
 template <class Writer>
 void write_prediction(Writer& out, const prediction_section& p) {
   out.key("prediction").begin_object();

@@ -10,8 +10,8 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// Where a document goes, whatever that is: so that what writes parts of it is compiled once. `Target` is called with
-/// (const char*, size_t) and must outlive it.
+/// A type-erased sink, so that code that writes parts of a document is compiled once. `Target` is called with
+/// (const char*, size_t) and must outlive the sink.
 class json_sink {
  public:
   template <class Target>
@@ -27,14 +27,14 @@ class json_sink {
 
 using json_document = json_writer<json_sink>;
 
-/// A part of a report that most programs do not have. The report knows how to ask for it, not what it is, so that only those
-/// files compile it that make one.
+/// An optional part of a report. The report uses this interface only, so that only files that create such a part
+/// compile it.
 class section {
  public:
   virtual ~section() = default;
 
-  virtual std::string text(std::size_t columns) const = 0;  ///< of the text report; begins with an empty line, or is empty
-  virtual void write(json_document& out) const = 0;         ///< its members of the document
+  virtual std::string text(std::size_t columns) const = 0;  ///< empty, or begins with an empty line
+  virtual void write(json_document& out) const = 0;         ///< writes its members of the document
 };
 
 }  // namespace report

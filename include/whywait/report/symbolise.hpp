@@ -18,12 +18,12 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// What is known of a code address. Empty or 0 where nothing is.
+/// Symbols of a code address. Unknown members are empty or 0.
 struct code_place {
-  std::string module;        ///< base name of the executable or library: the same on every rank
-  std::uint64_t offset = 0;  ///< in the module's own numbering
-  std::string function;      ///< demangled, complete
-  std::string file;          ///< as the compiler was given it
+  std::string module;        ///< base name of the executable or library, the same on every rank
+  std::uint64_t offset = 0;  ///< address in the file
+  std::string function;      ///< complete demangled name
+  std::string file;          ///< path as it was given to the compiler
   int line = 0;
 };
 
@@ -43,7 +43,7 @@ struct dwfl_callbacks {
   char** debuginfo_path;
 };
 
-/// The functions of libdw.so.1 that are used. Users link nothing for it: it is loaded when a report is made.
+/// The functions of libdw.so.1 that are used. The library is loaded when a report is made; users need not link it.
 struct libdw {
   using any_function = void (*)();
   dwfl* (*begin)(const dwfl_callbacks*) = nullptr;
@@ -64,9 +64,9 @@ struct libdw {
   const char* (*linesrc)(dwarf_line*, std::uint64_t*, std::uint64_t*) = nullptr;
   any_function find_elf = nullptr, find_debuginfo = nullptr, section_address = nullptr;
 
-  /// False when the library or one of its functions is missing.
+  /// False if the library or one of its functions is missing.
   bool load(const char* library) noexcept {
-    // NODELETE: its own constructors and thread-local data outlive us; nothing is gained by unloading it at exit.
+    // NODELETE: the library has thread-local data with destructors; unloading it at exit would gain nothing.
     void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == nullptr) return false;
     const bool complete =
@@ -102,7 +102,7 @@ struct libdw {
 class symboliser {
  public:
   /// `library`: null to work without debug information.
-  /// `modules`: what the process had loaded if it is not this one; they must outlive the symboliser.
+  /// `modules`: the modules of another process, which must outlive the symboliser; null for this process.
   explicit symboliser(const char* library = "libdw.so.1", const module_list* modules = nullptr)
       : library_(library), modules_(modules) {}
   symboliser(const symboliser&) = delete;
@@ -111,12 +111,12 @@ class symboliser {
     if (session_ != nullptr) dw_.end(session_);
   }
 
-  /// The call that returns to `return_address`: its line is that of the call, not of what follows.
+  /// Symbols of the call that returns to `return_address`; the line is that of the call instruction.
   code_place of_call(const void* return_address) {
     return look_up(return_address, reinterpret_cast<std::uintptr_t>(return_address) - 1);
   }
 
-  /// The code at `address` itself, such as the begin of a function.
+  /// Symbols of the code at `address`, such as the begin of a function.
   code_place of_code(const void* address) { return look_up(address, reinterpret_cast<std::uintptr_t>(address)); }
 
   /// Whether debug information can be read at all. Loads the library.
@@ -166,7 +166,7 @@ class symboliser {
   bool open() {
     if (library_ == nullptr) return session_ != nullptr;
     const char* const library = library_;
-    library_ = nullptr;  // one attempt
+    library_ = nullptr;  // no second attempt
     if (!dw_.load(library)) return false;
     callbacks_ = {dw_.find_elf, dw_.find_debuginfo, dw_.section_address, nullptr};
     session_ = dw_.begin(&callbacks_);
@@ -193,7 +193,7 @@ class symboliser {
   detail::dwfl* session_ = nullptr;
 };
 
-/// A call site for the name table: what `of_call` found, with the call's name and the regions around it.
+/// A call site for the name table: the symbols of `of_call`, the name of the call and the enclosing regions.
 inline base::place call_place(code_place code, std::string call, std::string region) {
   base::place p;
   p.call = std::move(call);

@@ -30,7 +30,7 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// Whether to colour what goes to `stream`: a terminal that can, and no NO_COLOR (no-color.org: set and not empty).
+/// Whether to colour the output: `stream` is a terminal with colours and NO_COLOR (no-color.org) is unset or empty.
 inline bool wants_colour(std::FILE* stream) noexcept {
   const char* const no = std::getenv("NO_COLOR");
   const char* const term = std::getenv("TERM");
@@ -57,9 +57,8 @@ class text_writer {
     if (run.mpi_calls <= 0) {
       out_ += bold(head) + "\n";
       paragraph(
-          "NO MPI CALLS WERE SEEN, so nothing can be said. Was <whywait/mpi.hpp> included in a file of the program "
-          "that "
-          "was linked, and is the program's MPI called through C? (WHYWAIT_ENABLE=0 silences this.)",
+          "NO MPI CALLS WERE SEEN, so waits cannot be explained. Include <whywait/mpi.hpp> in one source file that is "
+          "linked into the program, and call MPI through its C interface. WHYWAIT_ENABLE=0 suppresses this message.",
           "  ", red());
       warnings();
       return std::move(out_);
@@ -68,7 +67,7 @@ class text_writer {
     if (!quiet) head += " · " + base::percent(share) + " of " + (partly ? "that" : "rank time") + " is waiting (" + base::duration(run.waiting_seconds) + ")";
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
-    if (run.partial) paragraph("The program did not come to its end: this is what was known of it.", "  ");
+    if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
       if (parallel && r_.ledger.efficiency.parallel < 0.9) efficiency();
@@ -111,7 +110,7 @@ class text_writer {
       out_ += lines;
       return;
     }
-    lines.pop_back();  // the line feed stays outside of the colour
+    lines.pop_back();  // the line feed follows the colour reset
     out_ += colour + lines + off() + "\n";
   }
 
@@ -132,7 +131,7 @@ class text_writer {
     }
   }
 
-  /// How much each kind of wait takes, where there are several: "late sender 32 %, late receiver 1.5 % of rank time".
+  /// Shares of several kinds of waits: "late sender 32 %, late receiver 1.5 % of rank time".
   void patterns(const base::vector<wait_group>& groups) {
     struct pattern_sum {
       const std::string* pattern;
@@ -187,7 +186,7 @@ class text_writer {
     const std::string trust = quality_words(w.quality);
     if (!trust.empty()) paragraph(trust, margin());
     for (const advice_entry& a : w.advice) {
-      // the rules of the pattern and of wrong order describe what stands above
+      // the rules of the pattern and of wrong order repeat the lines above
       if (a.problem != w.pattern && a.problem != "wrong_order" && !a.description.empty())
         paragraph(base::printable(pattern_words(a.problem)) + ": " + base::printable(a.description), margin());
       advice(a, scale);
@@ -222,7 +221,7 @@ class text_writer {
 
   void efficiency() { paragraph(efficiency_text(r_.ledger.efficiency), "  ", "", 2); }
 
-  /// What the virtual clocks say about the run as a whole.
+  /// Results of the virtual clocks for the whole run.
   void ledger() {
     const std::string path = critical_path_text(r_.ledger, o_.columns);
     out_ += path;
@@ -283,7 +282,7 @@ class text_writer {
         }
       }
     }
-    for (std::size_t i = 0; i < w.residual.size(); ++i)  // lines in code that took as long on both sides tell nothing
+    for (std::size_t i = 0; i < w.residual.size(); ++i)  // lines of code with equal times on both sides explain nothing
       if (untimed(w.residual[i]) && !told[i] && !is_lines(w.residual[i])) add_step(i, false);
     if (more_steps > 0) rows.push_back({{base::counted(more_of(more_steps), "more step")}, "", "not timed"});
     if (more > 0 && (timed == o_.most_blocks || std::fabs(unlisted) > 0.01 * w.seconds))
@@ -347,7 +346,7 @@ class text_writer {
   }
 
   void warnings() {
-    if (!r_.unseen.empty()) paragraph("while memory had ended, all ranks ran " + unseen_words(r_.unseen), "    ");
+    if (!r_.unseen.empty()) paragraph("after the record buffer was full, all ranks ran " + unseen_words(r_.unseen), "    ");
     for (const std::string& w : r_.run.warnings) paragraph("warning: " + base::printable(w), "    ", red(), 9);
   }
 
@@ -364,7 +363,7 @@ class text_writer {
 
 }  // namespace detail
 
-/// The report as text: UTF-8, lines of at most `columns` where names allow, ends with a line feed. Most costly first.
+/// The report as UTF-8 text, most costly waits first. Lines have at most `columns` where names permit.
 inline std::string text_of(const result& r, const text_options& options = {}) {
   return detail::text_writer(r, options)();
 }

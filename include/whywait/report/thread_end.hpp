@@ -22,26 +22,26 @@ struct place_total {
   std::int64_t work = 0;
 };
 
-/// The end of a thread whose process could not report, from what it left behind. Times since its MPI_Init, or without
-/// MPI since it began to record.
+/// The last activity of a thread whose process could not report, read from its crash file. Times count from MPI_Init,
+/// without MPI from the begin of recording.
 struct thread_end {
   std::int32_t rank = -1;  ///< -1: no MPI
   std::int32_t thread = 0;
   std::int64_t pid = 0;
-  std::string end;      ///< how the process ended: "SIGTERM"; "killed" if it could not say anything
-  double seconds = 0;   ///< last sign of life
-  bool inside = false;  ///< in an MPI call that did not return: the next three
+  std::string end;      ///< end of the process: "SIGTERM"; "killed" if none was recorded
+  double seconds = 0;   ///< time of the last record
+  bool inside = false;  ///< in an MPI call that did not return; the next three members describe it
   base::place call;
   std::string whom;  ///< "from rank 3 (tag 7)"
   double since_seconds = 0;
-  std::string regions;  ///< that were open: "main/exchange"
+  std::string regions;  ///< open regions: "main/exchange"
   std::int64_t mpi_calls = 0;
-  std::int64_t records = 0;         ///< of MPI calls
-  std::int64_t torn_events = 0;     ///< that had only begun to be written
-  std::int64_t lost_events = 0;     ///< that were not kept, or damaged
+  std::int64_t records = 0;         ///< number of records of MPI calls
+  std::int64_t torn_events = 0;     ///< incompletely written events
+  std::int64_t lost_events = 0;     ///< events that are missing or damaged
   base::vector<place_total> blocks;  ///< most time first
 
-  // Copied and moved in several places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because several cold places copy and move it and each would compile its own copy.
   thread_end() = default;
   [[gnu::noinline]] thread_end(const thread_end&) = default;
   [[gnu::noinline]] thread_end(thread_end&&) = default;
@@ -50,7 +50,7 @@ struct thread_end {
   [[gnu::noinline]] ~thread_end() = default;
 };
 
-/// "SIGTERM", "a signal" if it is none of those that end programs.
+/// "SIGTERM"; "a signal" if it is not one of those that usually end programs.
 inline const char* name_of_signal(int signal) noexcept {
   switch (signal) {
     case SIGTERM:
@@ -72,7 +72,7 @@ inline const char* name_of_signal(int signal) noexcept {
   }
 }
 
-/// One paragraph for each thread: what it did last, and where most of its time went.
+/// One paragraph per thread: its last activity and the blocks with most of its time.
 inline std::string text_of(const base::vector<thread_end>& threads) {
   std::string out;
   for (const thread_end& t : threads) {

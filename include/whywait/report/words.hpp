@@ -2,7 +2,7 @@
 #define WHYWAIT_REPORT_WORDS_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/sorting.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/report/model.hpp>
@@ -17,7 +17,7 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// "late sender" for "late_sender"; words the schema does not know stay as they are.
+/// "late sender" for "late_sender". Unknown patterns are only freed of underscores.
 inline std::string pattern_words(std::string pattern) {
   if (pattern == "wait_at_nxn") return "wait at all-to-all";
   if (pattern == "wait_at_create") return "wait at communicator creation";
@@ -25,20 +25,20 @@ inline std::string pattern_words(std::string pattern) {
   return pattern;
 }
 
-/// How much of a run is explained of which a part was not seen: "10.2 ms (0.4 %) is", "nothing is".
+/// The explained part of a partly recorded run: "10.2 ms (0.4 %) is", "nothing is".
 inline std::string explained_words(const run_facts& run) {
   if (run.location_seconds <= 0) return "nothing is";
   return base::duration(run.seconds - run.unseen_seconds) + " (" + base::percent(1 - run.unseen_seconds / run.seconds) + ") is";
 }
 
-/// In place of "nothing worth changing" where most waits, perhaps, were in what was not seen. `share`: of waiting.
+/// Replaces "nothing worth changing" if most waits may be in the part that was not recorded. `share`: of waiting.
 inline std::string hardly_seen(const run_facts& run, double share) {
-  if (run.location_seconds <= 0) return "Why the ranks waited is not known.";
+  if (run.location_seconds <= 0) return "The waits of this run are not explained.";
   return base::percent(share) + " of the rank time that is explained is waiting (" + base::duration(run.waiting_seconds) +
-         "); about the other " + base::duration(run.unseen_seconds) + " of the run nothing is known.";
+         "); the other " + base::duration(run.unseen_seconds) + " of the run were not recorded.";
 }
 
-/// What ran in that time: "compute (a.cpp:3) 1.9 s (190 visits), ...". Empty if nothing was marked.
+/// Blocks that ran in the unrecorded part: "compute (a.cpp:3) 1.90 s (190 visits), ...". Empty without marks.
 inline std::string unseen_words(const base::vector<place_total>& all) {
   constexpr std::size_t most = 3;
   std::string text;
@@ -50,20 +50,20 @@ inline std::string unseen_words(const base::vector<place_total>& all) {
   return text;
 }
 
-/// What a quality means for the reader; empty for "exact".
+/// A quality in words; empty for "exact".
 inline std::string quality_words(const std::string& quality) {
-  if (quality == "bounded") return "approximate: some of it could only be bounded";
-  if (quality == "order_suspect") return "uncertain: which message belongs to which receive could not be known for all";
+  if (quality == "bounded") return "approximate: only a bound is known for a part of it";
+  if (quality == "order_suspect") return "uncertain: some messages could not be assigned to their receives";
   if (quality == "hidden_tree")
     return "uncertain: MPI may pass this through other ranks, so another rank may have been late";
   return {};
 }
 
-/// Ranks of a list as ranges, "0-3, 5 and 7", and how many there are. Many ranges become a number: "12 ranks".
+/// The ranks of a list and their text (base::rank_list).
 struct rank_words {
   std::string text;                 ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
-  base::pod_vector<std::int32_t> ranks;  ///< sorted, without repetition
-  bool others = false;              ///< the list was bounded: more took part
+  base::pod_vector<std::int32_t> ranks;  ///< sorted, each once
+  bool others = false;              ///< the list was truncated
 };
 
 inline rank_words words_for(const base::vector<location_seconds>& list, std::size_t first = 0,
@@ -79,32 +79,7 @@ inline rank_words words_for(const base::vector<location_seconds>& list, std::siz
     out.ranks.push_back(list[i].rank);
     threads = threads || list[i].thread != 0;
   }
-  base::small_stable_sort(out.ranks);
-  out.ranks.erase(std::unique(out.ranks.begin(), out.ranks.end()), out.ranks.end());
-  if (out.ranks.empty()) {
-    out.text = "some ranks";
-    return out;
-  }
-  base::vector<std::string> ranges;
-  for (std::size_t i = 0; i < out.ranks.size();) {
-    std::size_t j = i;
-    while (j + 1 < out.ranks.size() && out.ranks[j + 1] == out.ranks[j] + 1) ++j;
-    if (j == i + 1) {  // "3 and 4" reads better than "3-4"
-      ranges.push_back(std::to_string(out.ranks[i]));
-      ranges.push_back(std::to_string(out.ranks[j]));
-    } else {
-      ranges.push_back(std::to_string(out.ranks[i]) + (j > i ? "-" + std::to_string(out.ranks[j]) : ""));
-    }
-    i = j + 1;
-  }
-  if (ranges.size() > 6) {
-    out.text = std::to_string(out.ranks.size()) + " ranks";
-  } else {
-    out.text = out.ranks.size() == 1 ? "rank " : "ranks ";
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-      out.text += (i == 0 ? "" : i + 1 == ranges.size() && !out.others ? " and " : ", ") + ranges[i];
-  }
-  if (out.others) out.text += " and others";
+  out.text = base::rank_list(out.ranks, out.others);
   if (threads && out.ranks.size() == 1 && last - first == 1)
     out.text += " thread " + std::to_string(list[first].thread);
   return out;
@@ -131,19 +106,20 @@ inline std::string who_waited(const wait_entry& w) {
 
 namespace detail {
 
-/// Visits of an untimed block on both sides: "4.0x as often: 4000 visits instead of 1000".
+/// Visits of an untimed block on both sides: "4.0x as often: 4,000 visits instead of 1,000".
 inline std::string step_words(std::int64_t late, std::int64_t waiting) {
   if (waiting <= 0) return "only the late side ran it: " + base::counted(late, "visit");
   if (late <= 0) return "only the waiting side ran it: " + base::counted(waiting, "visit");
   const double ratio = static_cast<double>(late) / static_cast<double>(waiting);
   return (ratio < 0.01 ? "under 0.01" : base::fixed(ratio, ratio >= 9.95 ? 0 : ratio >= 1.95 ? 1 : 2)) + "x as often: " +
-         base::counted(late, "visit") + " instead of " + base::count_of(waiting);
+         base::counted(late, "visit") + " instead of " + base::count(waiting);
 }
 
 }  // namespace detail
 
-/// What distinguishes the late side in one block: "same visits, each 1.9 ms slower", "1200 more visits",
-/// "only the late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. Time per visit from the split of definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
+/// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
+/// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. Time per visit from the split of
+/// definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
 inline std::string remark(const residual_entry& r) {
   std::string out;
   const bool work = r.causer_work > 0 && r.waiter_work > 0;

@@ -10,9 +10,9 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Adds rules to those of this process; `name` stands before line and column in messages. The text is copied and read when
-/// the report is made, so this is cheap (a copy) and never fails: mistakes are reported with the report. Any thread; the
-/// same text given twice counts once. Without WHYWAIT_DISABLE only.
+/// Adds rules to those of this process; `name` precedes line and column in messages. The text is copied and compiled
+/// when the report is made, so the call is cheap and cannot fail; errors are printed with the report. The same text
+/// counts once. Any thread. Not available with WHYWAIT_DISABLE.
 inline void add(std::string_view text, std::string_view name = "rules::add") noexcept {
 #ifndef WHYWAIT_DISABLE
   own_state* const state = the_own_state();

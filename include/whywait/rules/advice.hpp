@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_ADVICE_HPP
 #define WHYWAIT_RULES_ADVICE_HPP
 
-#include <whywait/base/number_text.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/rules/evaluator.hpp>
 #include <whywait/rules/fact_rows.hpp>
@@ -17,13 +17,13 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// One line for a finding that belongs to no single wait: what it is, where, what to do.
+/// One line for a finding that belongs to no single wait: description, advice and places.
 inline std::string text_of(const finding& f) {
   std::string out = f.description;
   if (!f.advice.empty()) out += (out.empty() ? "" : " ") + f.advice;
   std::string where;
   for (const action& a : f.actions) where += (where.empty() ? "" : ", ") + a.text;
-  if (f.share > 0) where = base::percent_text(f.share) + " of rank time" + (where.empty() ? "" : ": ") + where;
+  if (f.share > 0) where = base::percent(f.share) + " of rank time" + (where.empty() ? "" : ": ") + where;
   return where.empty() ? out : out + " (" + where + ")";
 }
 
@@ -42,23 +42,22 @@ inline bool names(std::string_view list, std::string_view name) {
 }
 
 inline std::string text_of(const knowledge& known, const trouble::entry& t) {
-  diagnostics one;  // a copy of the source, so that the message gets its line and caret
+  diagnostics one;  // holds a copy of the source, so that the message shows the line with a caret
   const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
   one.report(t.number, {source, t.where.begin, t.where.end},
-             {t.message, "; what it concerns was skipped", t.times > 1 ? ", " + std::to_string(t.times) + " times" : std::string()});
+             {t.message, "; the affected events were skipped", t.times > 1 ? ", " + std::to_string(t.times) + " times" : std::string()});
   return one.list()[0].text();
 }
 
 }  // namespace detail
 
-/// Runs all rules on the outcome of an analysis. `find(key)` gives a pointer to a struct with the members of
-/// `rules::place`, or null. `more(store, log)` may add further events before the rules run: own events, recorded calls,
-/// facts of other rooms. Linear in waits and events; throws std::bad_alloc.
-template <class Find, class More>
-evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const Find& find, const More& more) {
+/// Runs all rules on the outcome of an analysis. `more(store, log, facts)` may add events before the rules run: own
+/// events, recorded calls, facts of other rooms. Linear in waits and events; throws std::bad_alloc.
+template <class More>
+evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const base::names& names, const More& more) {
   event_store store(known);
   trouble log;
-  fact_maker<Find> facts(store, found, ranks, find, log);
+  fact_maker facts(store, found, ranks, names, log);
   facts.make();
   more(store, log, facts);
   findings all = evaluator(store).evaluate();
@@ -71,7 +70,7 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
       continue;
     }
     wait_advice& w = out.waits[static_cast<std::size_t>(f.wait)];
-    // The rule that makes a pattern a finding is the problem declared for the event type of the pattern's name.
+    // A pattern is known if a problem is declared for the event type of its name.
     if (known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why)) w.known = true;
     if (f.matters) w.list.push_back(std::move(f));
   }
@@ -92,9 +91,8 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
   return out;
 }
 
-template <class Find>
-evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const Find& find) {
-  return evaluate(known, found, ranks, find, [](event_store&, trouble&, auto&) {});
+inline evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const base::names& names) {
+  return evaluate(known, found, ranks, names, [](event_store&, trouble&, auto&) {});
 }
 
 }  // namespace rules

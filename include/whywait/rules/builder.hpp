@@ -15,10 +15,10 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Constructs the composite events of one rule that binds one event to each member. A member that is not `shared` belongs
-/// to one event of this type at most; of several candidates the earliest is taken. Near-linear: candidates come from hash
-/// indices, and what is used up leaves its index. Candidates that the rest of a condition rejects are counted; beyond
-/// 2^20 + 64 for each event of the store the rule is stopped (R062), so no rule can make the end of a program quadratic.
+/// Constructs the composite events of one rule that binds one event to each member. An event bound by a member that is
+/// not `shared` is used at most once; of several candidates the earliest is bound. Near-linear: candidates come from
+/// hash indices, and used events leave their index. Rejected candidates are counted; beyond 2^20 + 64 per event of the
+/// store the rule stops (R062), so that no rule can take quadratic time at the end of a program.
 class builder {
  public:
   builder(event_store& store, const composite_rule& rule, trouble& log) : store_(store), rule_(rule), log_(log) {}
@@ -52,8 +52,8 @@ class builder {
     rows_[rule_.steps[step].member] = tables_[step]->row(row);
   }
 
-  /// Binds the steps from `step` on. Returns the step at which the search goes on: an event that was used up cannot be
-  /// bound a second time, so everything after its step is done with.
+  /// Binds the steps from `step` on. Returns the step at which the search continues: a used event cannot be bound
+  /// again, so later steps are finished.
   std::size_t extend(std::size_t step) {
     if (step == rule_.steps.size()) return emit();
     const join_step& s = rule_.steps[step];
@@ -65,7 +65,7 @@ class builder {
     std::uint32_t previous = event_table::none;
     for (std::uint32_t row = index.first(keys); row != event_table::none;) {
       const std::uint32_t next = index.next(row);
-      if (consumes && used_[step][row] != 0) {  // used up: leaves the chain
+      if (consumes && used_[step][row] != 0) {  // used: leaves the chain
         index.unlink(keys, previous, row);
         row = next;
         continue;
@@ -99,7 +99,7 @@ class builder {
     for (std::size_t v = 0; v < rule_.values.size(); ++v) {
       double value = 0;
       if (!log_.value(rule_.values[v], rows_.data(), nullptr, store_.texts(), value)) {
-        out.cells.resize(begin);  // an event whose parameters cannot be computed is none
+        out.cells.resize(begin);  // an event whose parameters cannot be computed is dropped
         return rule_.steps.size();
       }
       out.cells[begin + v] = value;
@@ -115,7 +115,7 @@ class builder {
       weight = std::max(weight, tables_[s]->weight(chosen_[s]));
       earliest = std::min(earliest, s);
     }
-    // An event made of shared members only stands for as many as the rarest of them.
+    // The weight of an event with only shared members is the smallest weight of its members.
     if (earliest == rule_.steps.size()) {
       weight = tables_[0]->weight(chosen_[0]);
       for (std::size_t s = 1; s < rule_.steps.size(); ++s) weight = std::min(weight, tables_[s]->weight(chosen_[s]));

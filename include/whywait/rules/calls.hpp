@@ -14,25 +14,26 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What tracing rules may use of a call; the order of `call_columns()`. Texts are numbers of the store's text_pool.
+/// Parameters of a call for tracing rules, in the order of `call_columns()`. Texts are numbers of the store's
+/// text_pool.
 enum class call_field : std::uint8_t {
   function, region, file, start_time, bytes, line, rank, thread, peer, source, destination, root, tag, communicator, size,
-  ordinal,   ///< which send (receive) on its channel, in the order of posting; from 1
-  instance,  ///< which collective operation on its communicator; from 1
+  ordinal,   ///< number of the send (receive) on its channel, in posting order from 1
+  instance,  ///< number of the collective operation on its communicator, from 1
   end_time, duration,
-  wait_start_time,  ///< when it began to block: of a nonblocking operation the begin of the call that completed it
-  wait,             ///< number of the `wait` fact it belongs to; -1: none is known
-  matched,          ///< a message operation that was seen to complete
+  wait_start_time,  ///< begin of blocking; of a nonblocking operation the begin of the call that completed it
+  wait,             ///< number of its `wait` fact, or -1
+  matched,          ///< whether the message operation completed
   count_
 };
 
-/// One call, ready for tracing rules.
+/// The parameters of one call.
 struct call_values {
   double values[static_cast<std::size_t>(call_field::count_)] = {};
   double& operator[](call_field f) noexcept { return values[static_cast<std::size_t>(f)]; }
 };
 
-/// Makes simple events of calls as the tracing rules say. About 50 ns for each event. Not thread safe.
+/// Converts calls to simple events by the tracing rules. About 50 ns per event. Not thread safe.
 class call_feeder {
  public:
   call_feeder(event_store& store, trouble& log) : store_(store), log_(log), first_(static_cast<std::size_t>(core::mpi_call::count_), none) {
@@ -45,7 +46,7 @@ class call_feeder {
       }
   }
 
-  /// `weight`: how many calls of this kind it stands for. `place`: the action that findings name.
+  /// `weight`: the number of calls that this one represents. `place`: the action that findings name.
   void feed(core::mpi_call function, const call_values& call, std::uint32_t place = event_table::none, double weight = 1) {
     if (function >= core::mpi_call::count_) return;
     for (std::uint32_t use = first_[static_cast<std::size_t>(function)]; use != none; use = uses_[use].next) {
@@ -73,8 +74,8 @@ class call_feeder {
 
   event_store& store_;
   trouble& log_;
-  base::pod_vector<std::uint32_t> first_;  ///< by call: number in `uses_`
-  base::pod_vector<use_of_call> uses_;     ///< of one call: its rules, in order
+  base::pod_vector<std::uint32_t> first_;  ///< index in `uses_` by call
+  base::pod_vector<use_of_call> uses_;     ///< rules of each call, in order
   base::pod_vector<double> values_;
 };
 

@@ -16,24 +16,24 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// One rank's call of a collective operation that holds all ranks. Plain: sent between ranks as bytes.
+/// One rank's call of a collective operation that synchronises all ranks. Trivially copyable: sent as bytes.
 struct collective_visit {
   core::stable_key communicator;
-  std::int64_t instance;  ///< on its communicator
+  std::int64_t instance;  ///< number of the operation on its communicator
   std::int64_t begin_ns, end_ns;
   core::stable_key site;
 };
 static_assert(std::is_trivially_copyable<collective_visit>::value, "sent between ranks as bytes");
 
-/// Completion as Scalasca defines it for barriers and N x N operations: time in the operation after all have come and the
-/// first has left. Each instance is looked at by one rank, which all visits of it are sent to: near-linear, in the memory
-/// of a rank's own visits. First `announce` until nothing is left, meanwhile `hear`, then `add_to`.
+/// Completion as Scalasca defines it for barriers and N x N operations: time in the operation after all ranks have
+/// arrived and the first has left. One rank evaluates each instance and receives all its visits. Near-linear, in the
+/// memory of a rank's own visits. Call `announce` until nothing is left, `hear` for each packet, then `add_to`.
 class completion {
  public:
-  /// Shorter ones than `least_ns` are not told from the error of the clocks.
+  /// Completions shorter than `least_ns` are within the clock error and ignored.
   completion(const explain::rank_history& rank, std::int64_t least_ns) : ranks_(rank.ranks), least_ns_(least_ns) {
     base::key_map known;
-    base::pod_vector<std::int64_t> instances;  // of each communicator
+    base::pod_vector<std::int64_t> instances;  // by communicator
     for (const explain::location_history& location : rank.locations)
       for (std::uint64_t i = location.carried; i < location.records.size(); ++i) {
         const core::sync_record& r = location.records[i];
@@ -47,7 +47,7 @@ class completion {
       }
   }
 
-  /// Appends to the packets `to(rank)` what is due, about `room` bytes each in one round.
+  /// Appends pending visits to the packets `to(rank)`, about `room` bytes each per round.
   template <class To>
   void announce(To&& to, std::size_t room) {
     for (std::size_t budget = room / sizeof(collective_visit) + 1; told_ < own_.size() && budget > 0; --budget, ++told_) {
@@ -64,7 +64,7 @@ class completion {
     if (count != 0) std::memcpy(&heard_[before], data, count * sizeof(collective_visit));
   }
 
-  /// Adds the late exits of the instances that this rank looked at to its uses, which stay sorted by site.
+  /// Adds the late exits that this rank evaluated to its uses, which stay sorted by site.
   void add_to(base::pod_vector<site_use>& uses) {
     base::small_stable_sort(heard_, [](const collective_visit& a, const collective_visit& b) {
       return a.communicator != b.communicator ? a.communicator < b.communicator : a.instance < b.instance;
@@ -91,14 +91,14 @@ class completion {
   }
 
  private:
-  // Visits of one instance come from few sites: one after the other.
+  // Visits of one instance come from few sites, so a linear pass per site suffices.
   static site_use& of(base::pod_vector<site_use>& found, core::stable_key site) {
     const auto at = std::lower_bound(found.begin(), found.end(), site,
                                      [](const site_use& a, core::stable_key k) { return a.site < k; });
     if (at != found.end() && at->site == site) return *at;
     site_use fresh;
     fresh.site = site;
-    fresh.ranks = 0;  // counted where it was called
+    fresh.ranks = 0;  // counted by the calling rank
     fresh.what = site_use::kind::collective;
     return *found.insert(at, fresh);
   }

@@ -20,9 +20,9 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Reads texts of rules and makes one knowledge of them: later texts replace and remove declarations of earlier ones.
-/// Everything wrong is in `knowledge::log`; a declaration with a mistake is left out, and the one it would have replaced
-/// stays. The built-in text must come first. Not thread safe.
+/// Compiles rule texts to one knowledge; later texts replace and remove declarations of earlier ones. Errors are in
+/// `knowledge::log`. A declaration with an error is skipped, and the one it would replace stays. The built-in text must
+/// come first. Not thread safe.
 class compiler {
  public:
   compiler() { add_fact_types(out_); }
@@ -39,7 +39,7 @@ class compiler {
   }
   diagnostics& log() noexcept { return out_.log; }
 
-  /// Checks everything and gives the result; the compiler is empty afterwards.
+  /// Checks all declarations and returns the result; the compiler is empty afterwards.
   knowledge finish() {
     for (const std::size_t i : settings_) setting(syntax_.declarations[i]);
     for (const std::size_t i : order_)
@@ -67,7 +67,7 @@ class compiler {
       case kind::problem: {
         const std::string_view name = declaration_names::problem_name(syntax_, d);
         if (d.bad || name.empty()) {
-          if (!d.bad) problems_.push_back(index);  // its missing or wrong name is reported with the rest of it
+          if (!d.bad) problems_.push_back(index);  // a missing or wrong name is reported when it is compiled
           return;
         }
         const std::size_t found = problem_named_.find(name);
@@ -119,7 +119,7 @@ class compiler {
       return;
     }
     const std::size_t found = event_named_.find(name);
-    if (d.bad) {  // reported; whatever uses it stays silent, unless there is an older one
+    if (d.bad) {  // already reported; its uses are not reported unless there is an older declaration
       if (found == declaration_names::none) removed_.put(index);
       return;
     }
@@ -157,7 +157,7 @@ class compiler {
     out_.log.report(code::unknown_event, name.where, {"there is no event type '", name.text, "'"}, near);
   }
 
-  /// The type of that name, compiled if it was not yet; `none` if there is none or it is wrong.
+  /// The type of that name, compiled on first use; `none` if it does not exist or has errors.
   std::uint32_t type_named(const name_at& name) {
     const std::uint32_t known = out_.find(name.text);
     if (known != knowledge::none) return known;
@@ -186,7 +186,7 @@ class compiler {
     state_[index] = 2;
   }
 
-  // The paper records these with every event; a parameter of the same name replaces them.
+  // The Performance Expert paper records these with every event; a parameter of the same name replaces them.
   static const char* const* always(std::size_t& count) noexcept {
     static constexpr const char* names[] = {"function", "start_time", "duration", "rank", "thread", "region", "file", "line", "wait"};
     count = sizeof names / sizeof *names;
@@ -285,7 +285,7 @@ class compiler {
     else removed_.put(d);
   }
 
-  /// A stored value has one unit: the literal 0 alone is a plain number.
+  /// The unit of a stored value; the literal 0 is a plain number.
   static type settled(type what) noexcept {
     what.zero = false;
     return what;
@@ -344,7 +344,7 @@ class compiler {
     } else {
       good = join_planner(out_, syntax_, names, member_types).plan(d, rule.steps);
     }
-    // Parameters may use those before them: they are one more row.
+    // Parameters may use earlier ones, which form one more row.
     if (t.source == event_source::gathered) names.aggregates = &rule.aggregates;
     names.rows.push_back({"", &t.columns, 0});
     for (const parameter_syntax& p : d.parameters) {
@@ -378,11 +378,11 @@ class compiler {
   knowledge out_;
   syntax syntax_;
   base::pod_vector<bool> built_in_;
-  base::pod_vector<bool> gone_;            ///< by declaration: replaced or removed
+  base::pod_vector<bool> gone_;            ///< by declaration: whether it was replaced or removed
   base::pod_vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
   base::pod_vector<std::size_t> order_, problems_, settings_;
   declaration_names event_named_{syntax_}, problem_named_{syntax_};
-  declaration_names removed_{syntax_};  ///< events that are gone on purpose or wrong: what needs them is silent
+  declaration_names removed_{syntax_};  ///< removed or erroneous events; their uses are not reported
   int nested_ = 0;
 };
 

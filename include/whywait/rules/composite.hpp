@@ -9,8 +9,8 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// The declaration of an own event type. A library that adds rules about its events gives it with them, so that the rules
-/// are known also to a run in which no event happened. Types: number, seconds, bytes, text, boolean.
+/// The declaration of an own event type. A library adds it together with rules about its events, so that the rules
+/// compile even in a run without such an event. Types: number, seconds, bytes, text, boolean.
 class own_event {
  public:
   explicit own_event(std::string_view name) : name_(name) {}
@@ -24,12 +24,12 @@ class own_event {
   std::string name_, with_;
 };
 
-/// Rules without a text: builds the declaration of a composite event and of a problem about it, for `rules::add`.
+/// Builds the declaration of a composite event, and of a problem about it, for `rules::add`.
 ///
 ///     whywait::rules::add(whywait::rules::composite("restarts").all("solver_restart", "r").when("r.residual > 1e-6")
 ///                             .by("r.rank").with("count", "count()").with("lost", "sum(r.lost)").text());
 ///
-/// The expressions are those of the language; mistakes are reported as for any text. Cost: the strings it makes.
+/// Expressions use the rule language; errors are reported as for any text. Costs the strings it builds.
 class composite {
  public:
   explicit composite(std::string_view name) : name_(name) {}
@@ -37,7 +37,7 @@ class composite {
   composite& member(std::string_view type, std::string_view as) { return add_member("", type, as); }
   composite& shared(std::string_view type, std::string_view as) { return add_member("shared ", type, as); }
   composite& all(std::string_view type, std::string_view as) { return add_member("all ", type, as); }
-  /// Several conditions must all hold.
+  /// Adds a condition; all conditions must hold.
   composite& when(std::string_view condition) {
     when_ += (when_.empty() ? "(" : " and (") + std::string(condition) + ")";
     return *this;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_CONTRIBUTION_HPP
 #define WHYWAIT_RULES_CONTRIBUTION_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/rules/extend.hpp>
@@ -10,7 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,14 +20,14 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What ranks give to the one that runs the rules: what their call sites did, texts given to `add`, own events.
+/// Input of the rules from some ranks: uses of call sites, texts given to `add`, own events.
 struct contribution {
-  base::pod_vector<site_use> uses;    ///< sorted by site, those of several ranks added up
+  base::pod_vector<site_use> uses;    ///< sorted by site, summed over ranks
   base::vector<rule_text> texts;  ///< each once
   base::vector<own_packet> events;
-  base::pod_vector<std::int32_t> ranks;  ///< of `events`
+  base::pod_vector<std::int32_t> ranks;  ///< the rank of each element of `events`
 
-  /// Adds what ranks after these gave. Linear in both.
+  /// Merges the contribution of higher ranks. Linear in both.
   void merge(contribution&& others) {
     merge_uses(uses, others.uses);
     for (rule_text& t : others.texts) {
@@ -39,7 +40,7 @@ struct contribution {
   }
 };
 
-/// What one rank gives; of its own events at most `most_event_bytes`, the first ones.
+/// The contribution of one rank, with the first `most_event_bytes` of its own events.
 inline contribution contribution_of(const explain::rank_history& rank, std::size_t most_event_bytes) {
   contribution out;
   out.uses = uses_of(rank);
@@ -52,59 +53,40 @@ inline contribution contribution_of(const explain::rank_history& rank, std::size
   return out;
 }
 
-namespace detail {
-
-struct contribution_writer {
-  own_packet bytes;
-
-  void put(const void* from, std::size_t size) {
-    bytes.append(static_cast<const unsigned char*>(from), size);
-  }
-  void count(std::size_t n) {
-    const auto number = static_cast<std::uint32_t>(n);
-    put(&number, sizeof number);
-  }
-  void sized(const void* from, std::size_t size) {
-    count(size);
-    put(from, size);
-  }
-};
-
-}  // namespace detail
-
-/// As bytes, for another rank of the same kind of machine.
-inline own_packet pack(const contribution& c) {
-  detail::contribution_writer out;
-  out.sized(c.uses.data(), c.uses.size() * sizeof(site_use));
-  out.count(c.texts.size());
+/// Serialises a contribution for another rank of the same job.
+inline base::packet pack(const contribution& c) {
+  base::packet out;
+  base::put_all(out, c.uses);
+  base::put(out, static_cast<std::uint32_t>(c.texts.size()));
   for (const rule_text& t : c.texts) {
-    out.sized(t.name.data(), t.name.size());
-    out.sized(t.text.data(), t.text.size());
+    base::put_text(out, t.name);
+    base::put_text(out, t.text);
   }
-  out.count(c.events.size());
   for (std::size_t i = 0; i < c.events.size(); ++i) {
-    out.put(&c.ranks[i], sizeof c.ranks[i]);
-    out.sized(c.events[i].data(), c.events[i].size());
+    base::put(out, c.ranks[i]);
+    base::put_all(out, c.events[i]);
   }
-  return std::move(out.bytes);
+  return out;
 }
 
-/// The way back; what is cut off is left out.
+/// Reads what `pack` wrote; of a truncated packet the complete parts.
 inline contribution unpack_contribution(const unsigned char* data, std::size_t size) {
   contribution out;
-  detail::unpacker from(data, size);
-  const std::string uses = from.text();
-  out.uses.resize(uses.size() / sizeof(site_use));
-  if (!out.uses.empty()) std::memcpy(out.uses.data(), uses.data(), out.uses.size() * sizeof(site_use));
-  for (auto n = from.value<std::uint32_t>(); n-- > 0 && from.good();) {
-    std::string name = from.text();
-    out.texts.push_back({std::move(name), from.text()});
-  }
-  for (auto n = from.value<std::uint32_t>(); n-- > 0 && from.good();) {
-    out.ranks.push_back(from.value<std::int32_t>());
-    const std::string packet = from.text();
-    const auto* const bytes = reinterpret_cast<const unsigned char*>(packet.data());
-    out.events.emplace_back(bytes, bytes + packet.size());
+  base::packet_reader from(data, size);
+  try {
+    base::get_all(from, out.uses);
+    for (auto n = from.get<std::uint32_t>(); n-- > 0;) {
+      const std::string_view name = from.text(), text = from.text();
+      out.texts.push_back({std::string(name), std::string(text)});
+    }
+    while (!from.empty()) {
+      const auto rank = from.get<std::int32_t>();
+      own_packet events;
+      base::get_all(from, events);
+      out.ranks.push_back(rank);
+      out.events.push_back(std::move(events));
+    }
+  } catch (const std::out_of_range&) {
   }
   return out;
 }

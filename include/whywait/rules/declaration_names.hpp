@@ -11,8 +11,8 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Declarations by what they name, in alphabetical order, one for each name: numbers in `syntax::declarations`, of which
-/// there are few enough (limits::declarations) to insert. Looking up is O(log n). Not thread safe.
+/// A sorted index of declarations by name, one per name. Values are indices in `syntax::declarations`, which are few
+/// enough (limits::declarations) for sorted insertion. Lookup is O(log n). Not thread safe.
 class declaration_names {
  public:
   static constexpr std::size_t none = ~std::size_t(0);
@@ -37,7 +37,7 @@ class declaration_names {
     const std::size_t at = place(name);
     return at != list_.size() && name_of(list_[at]) == name ? list_[at] : none;
   }
-  /// Instead of the one of that name, if there is any.
+  /// Adds a declaration, or replaces the one of the same name.
   void put(std::size_t number) {
     const std::string_view name = name_of(number);
     drop(name);

@@ -18,16 +18,16 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What can be wrong with a rule. The numbers are stable and documented one by one in docs/reference/errors.md.
+/// Errors in rules. The numbers are stable and documented in docs/reference/errors.md.
 enum class code : int {
-  bad_character = 1,      ///< a character that begins nothing, or bytes that are no UTF-8
-  open_string = 2,        ///< a string without its end
-  bad_escape = 3,         ///< a backslash before something unknown
+  bad_character = 1,      ///< an unexpected character, or bytes that are not UTF-8
+  open_string = 2,        ///< an unterminated string
+  bad_escape = 3,         ///< an unknown escape sequence
   bad_number = 4,         ///< a number that cannot be read
-  bad_brace = 5,          ///< braces of a template that do not match
-  expected = 10,          ///< something else had to stand here
-  too_deep = 11,          ///< nested deeper than rules may be
-  too_large = 12,         ///< a file, string or list larger than rules may be
+  bad_brace = 5,          ///< unbalanced braces in a template
+  expected = 10,          ///< an unexpected token
+  too_deep = 11,          ///< nested deeper than the limit
+  too_large = 12,         ///< a file, string or list above the limit
   unknown_event = 20,     ///< no event type of that name
   unknown_parameter = 21, ///< the event has no parameter of that name
   unknown_member = 22,    ///< the composite event has no member of that name
@@ -37,16 +37,16 @@ enum class code : int {
   unknown_problem = 26,   ///< no problem of that name to remove
   unknown_field = 27,     ///< a problem or setting has no field of that name
   duplicate = 30,         ///< declared twice in one text
-  missing = 31,           ///< a problem without its name, or without its duration
+  missing = 31,           ///< a problem without name or duration
   cycle = 32,             ///< composite events made of each other
   wrong_type = 40,        ///< a text where a number is needed, ...
-  wrong_unit = 41,        ///< seconds and bytes do not add up
+  wrong_unit = 41,        ///< incompatible units
   wrong_count = 42,       ///< too many or too few arguments
-  not_seconds = 43,       ///< a duration or saving in something else than seconds
-  not_at_entry = 44,      ///< an `in` parameter made from what is known only at exit
-  aggregate = 46,         ///< count, sum, ... where nothing is gathered
+  not_seconds = 43,       ///< a duration or saving that is not in seconds
+  not_at_entry = 44,      ///< an `in` parameter that needs a value known only at exit
+  aggregate = 46,         ///< count, sum, ... outside an event that gathers
   untied = 47,            ///< a member without an equality that ties it to the others
-  clash = 48,             ///< an own event declared otherwise elsewhere
+  clash = 48,             ///< an own event with a different declaration elsewhere
   not_constant = 49,      ///< the name of a problem must not depend on anything
   division_by_zero = 60,  ///< at run time
   overflow = 61,          ///< at run time: a number or text too large
@@ -55,14 +55,14 @@ enum class code : int {
   unreadable = 70         ///< a file of WHYWAIT_RULES cannot be read
 };
 
-/// A piece of a source text, in bytes.
+/// A range of a source text, in bytes.
 struct span {
   std::uint32_t source = 0;
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
 };
 
-/// A text and what it is called.
+/// A text with its name.
 struct named_text {
   std::string name;
   std::string text;
@@ -77,11 +77,11 @@ using source_text = named_text;
 struct diagnostic {
   code number = code::expected;
   std::string source;
-  std::size_t line = 0;    ///< from 1; 0: concerns the whole source
+  std::size_t line = 0;    ///< from 1; 0: the whole source
   std::size_t column = 0;  ///< from 1, in code points
   std::string message;     ///< "expected ')' after the members, found 'when'"
   std::string hint;        ///< "did you mean late_sender?", or empty
-  std::string excerpt;     ///< the source line and below it the caret; empty without a line
+  std::string excerpt;     ///< the source line with a caret below; empty without a line
 
   /// "my.rules:3:8: whywait-R010: expected ...", the source line, the caret, the hint. No newline at the end.
   std::string text() const {
@@ -94,7 +94,7 @@ struct diagnostic {
     return out;
   }
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
   diagnostic() = default;
   [[gnu::noinline]] diagnostic(const diagnostic&) = default;
   [[gnu::noinline]] diagnostic(diagnostic&&) = default;
@@ -103,8 +103,7 @@ struct diagnostic {
   [[gnu::noinline]] ~diagnostic() = default;
 };
 
-/// The texts being read and what was found wrong in them, at most `most` messages per text.
-/// Not thread safe.
+/// Source texts and their errors, at most `most` messages per text. Not thread safe.
 class diagnostics {
  public:
   static constexpr std::size_t most = 20;
@@ -116,7 +115,7 @@ class diagnostics {
   }
   const source_text& source(std::uint32_t index) const noexcept { return sources_[index]; }
 
-  /// Adds a message about a piece of a source, `message` in pieces. Beyond `most` for one source it only counts.
+  /// Adds a message about a range of a source; `message` is given in pieces. Beyond `most` per source it only counts.
   void report(code number, span where, std::initializer_list<std::string_view> message, std::string_view hint = {}) {
     if (++counts_[where.source] > most) return;
     const source_text& from = sources_[where.source];
@@ -128,11 +127,11 @@ class diagnostics {
 
     diagnostic out;
     out.number = number;
-    out.source = base::clean(from.name);
+    out.source = base::printable(from.name);
     out.line = 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n'));
-    out.column = 1 + base::columns_in(text.substr(line_begin, begin - line_begin));
-    out.message = base::clean(base::joined(message));
-    out.hint = base::clean(hint);  // it may name something of the same text
+    out.column = 1 + base::code_points(text.substr(line_begin, begin - line_begin));
+    out.message = base::printable(base::joined(message));
+    out.hint = base::printable(hint);  // it may name something of the same text
     out.excerpt = excerpt(text, line_begin, line_end, begin, std::max<std::size_t>(where.end, begin + 1));
     list_.push_back(std::move(out));
   }
@@ -141,34 +140,34 @@ class diagnostics {
     report(number, where, message, near.hint());
   }
 
-  /// A message about a whole source, for example a file that cannot be read.
+  /// Adds a message about a whole source, for example a file that cannot be read.
   void report_whole(code number, const std::string& name, const std::string& message) {
     diagnostic out;
     out.number = number;
-    out.source = base::clean(name);
-    out.message = base::clean(message);
+    out.source = base::printable(name);
+    out.message = base::printable(message);
     list_.push_back(std::move(out));
   }
 
   const base::vector<diagnostic>& list() const noexcept { return list_; }
   bool empty() const noexcept { return list_.empty(); }
-  /// Whether a message says anything is wrong with this source.
+  /// Whether there is a message about this source.
   bool bad(std::uint32_t index) const noexcept { return counts_[index] != 0; }
   std::size_t count(std::uint32_t index) const noexcept { return counts_[index]; }
   bool full(std::uint32_t index) const noexcept { return counts_[index] >= most; }
 
  private:
-  // At most about 100 columns of the line, around the caret: a line may be as long as a file.
+  // At most about 100 columns of the line around the caret, because a line may be as long as a file.
   static std::string excerpt(std::string_view text, std::size_t line_begin, std::size_t line_end, std::size_t begin, std::size_t end) {
     std::size_t from = line_begin, to = line_end;
     if (begin - from > 70) from = begin - 60;
     while (from > line_begin && from < begin && (static_cast<unsigned char>(text[from]) & 0xc0u) == 0x80) ++from;
     if (to - from > 200) to = from + 200;
     while (to < line_end && (static_cast<unsigned char>(text[to]) & 0xc0u) == 0x80) ++to;
-    std::string out = "    " + base::clean(text.substr(from, to - from)) + "\n    ";
-    out.append(base::columns_in(text.substr(from, begin - from)), ' ');
+    std::string out = "    " + base::printable(text.substr(from, to - from)) + "\n    ";
+    out.append(base::display_width(text.substr(from, begin - from)), ' ');
     out += '^';
-    const std::size_t marked = base::columns_in(text.substr(begin, std::min(end, to) > begin ? std::min(end, to) - begin : 0));
+    const std::size_t marked = base::display_width(text.substr(begin, std::min(end, to) > begin ? std::min(end, to) - begin : 0));
     if (marked > 1) out.append(marked - 1, '~');
     return out;
   }

@@ -19,13 +19,14 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What rules found, most saving first; and what went wrong with the rules themselves at run time.
+/// The findings of the rules, largest saving first, and the run-time errors of the rules.
 struct findings {
   base::vector<finding> list;
   base::pod_vector<trouble::entry> troubles;
 };
 
-/// Constructs all composite events in `store`, then looks for problems. O(events). The store must hold no composite events.
+/// Constructs all composite events of `store`, then evaluates the problem rules. O(events). The store must not contain
+/// composite events.
 class evaluator {
  public:
   explicit evaluator(event_store& store) : store_(store), rules_(store.rules()) {
@@ -54,7 +55,7 @@ class evaluator {
  private:
   static constexpr std::size_t most_actions = 8;
 
-  /// What a problem is told apart by: rule, wait and actions.
+  /// The identity of a finding: rule, wait and actions.
   struct origin {
     std::int64_t wait = -1;
     std::uint32_t rule = 0;
@@ -82,7 +83,7 @@ class evaluator {
     origin of;
     double seconds = 0, saving = 0, instances = 0;
     double longest = -1;
-    std::uint32_t row = 0;  ///< the longest instance: templates show its values
+    std::uint32_t row = 0;  ///< the longest instance, whose values the templates show
   };
 
   base::pod_vector<const double*>& rows_of(const event_type& type, std::uint32_t type_index, std::uint32_t row) {
@@ -106,7 +107,7 @@ class evaluator {
       if (!log_.value(rule.duration, rows, nullptr, store_.texts(), duration)) continue;
       if (rule.saving.empty()) saving = duration;
       else if (!log_.value(rule.saving, rows, nullptr, store_.texts(), saving)) continue;
-      if (duration < 0) continue;  // a problem takes time; a rule whose condition lets this through found none
+      if (duration < 0) continue;  // a problem takes time; a negative duration is no finding
       origin from;
       from.rule = index;
       descend(rule.type, row, from, 0);
@@ -132,7 +133,7 @@ class evaluator {
   static constexpr std::int64_t several = -2;
   static constexpr std::size_t most_findings = 10000;
 
-  // Types are made of earlier types only, so this ends; a diamond of shared members is cut at its depth.
+  // Terminates because types are made of earlier types only; the depth limits shared members that form a diamond.
   void descend(std::uint32_t type_index, std::uint32_t row, origin& into, int depth) const {
     const event_table& table = store_.table(type_index);
     if (!table.actions.empty()) {
@@ -160,7 +161,7 @@ class evaluator {
     out.wait = key.wait;
     const double whole = store_.location_time;
     out.share = whole > 0 ? found.seconds / whole : 0;
-    // A child fires only under a parent that matters: with a wait, its share counts, that of all its shapes.
+    // A child fires only under a parent that matters: the share of a wait is that of all its shapes.
     double parent = out.share;
     if (key.wait >= 0 && whole > 0) {
       const event_type& wait = rules_.types[wait_type_];
@@ -185,7 +186,7 @@ class evaluator {
   const knowledge& rules_;
   trouble log_;
   std::uint32_t wait_type_;
-  detail::distinct_rows origins_{sizeof(origin) / sizeof(std::uint64_t)};  ///< numbers in `sums_`
+  detail::distinct_rows origins_{sizeof(origin) / sizeof(std::uint64_t)};  ///< indices in `sums_`
   base::pod_vector<sum> sums_;
   base::pod_vector<const double*> rows_;
 };

@@ -17,7 +17,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// The events of one type, one row of eight-byte values each.
+/// The events of one type; each is a row of eight-byte values.
 struct event_table {
   static constexpr std::uint32_t none = 0xffffffff;
   std::size_t width = 0;         ///< values in a row
@@ -25,17 +25,17 @@ struct event_table {
   std::uint32_t rows = 0;
   base::pod_vector<double> cells;
   base::pod_vector<std::uint32_t> members;  ///< row of each member in the table of its type
-  base::pod_vector<double> weights;         ///< how many real events a row stands for; empty: one each
-  base::pod_vector<std::uint32_t> actions;  ///< two a row, `none` where there is none; empty: no row has any
+  base::pod_vector<double> weights;         ///< number of real events per row; empty: one each
+  base::pod_vector<std::uint32_t> actions;  ///< two per row, or `none`; empty: no row has actions
 
   const double* row(std::uint32_t index) const noexcept { return cells.data() + index * width; }
   double weight(std::uint32_t index) const noexcept { return weights.empty() ? 1.0 : weights[index]; }
 };
 
-/// The events that rules run on. Not thread safe.
+/// The events that the rules evaluate. Not thread safe.
 class event_store {
  public:
-  static constexpr std::uint32_t most_rows = 1u << 26;  ///< of one type
+  static constexpr std::uint32_t most_rows = 1u << 26;  ///< rows of one type
 
   explicit event_store(const knowledge& known) : known_(&known), texts_(known.texts), tables_(known.types.size()) {
     for (std::size_t i = 0; i < tables_.size(); ++i) {
@@ -49,19 +49,19 @@ class event_store {
   event_table& table(std::uint32_t type) noexcept { return tables_[type]; }
   const event_table& table(std::uint32_t type) const noexcept { return tables_[type]; }
 
-  /// Time of all locations together, that shares are shares of; 0: unknown, then no threshold applies.
+  /// Time of all locations, the base of all shares; 0: unknown, and no threshold applies.
   double location_time = 0;
 
-  /// Values that composite events may still take, 512 MiB at first: rules over rules cannot eat up the memory.
+  /// Memory budget of composite events in values, initially 512 MiB; it bounds rules over rules.
   std::size_t composite_cells = std::size_t(1) << 26;
-  /// Takes the room of one composite event; false once there is none.
+  /// Charges one composite event; false if the budget is exhausted.
   bool take_room(const event_table& t) noexcept {
     const std::size_t cells = t.width + t.members_width + 1;
     if (t.rows >= most_rows || composite_cells < cells) return false;
     composite_cells -= cells;
     return true;
   }
-  /// Events that are not made of others.
+  /// Number of events that are not composite.
   std::size_t plain_rows() const noexcept {
     std::size_t rows = 0;
     for (std::size_t i = 0; i < tables_.size(); ++i)
@@ -80,7 +80,7 @@ class event_store {
   }
   const action& action_of(std::uint32_t number) const noexcept { return actions_[number]; }
 
-  /// A new row of a type, all values 0 and all texts empty; event_table::none beyond `most_rows`.
+  /// Adds a row of zeros and empty texts; returns event_table::none beyond `most_rows`.
   std::uint32_t add_row(std::uint32_t type) {
     event_table& t = tables_[type];
     if (t.rows >= most_rows) return event_table::none;
@@ -109,9 +109,8 @@ class event_store {
   base::pod_vector<std::uint32_t> by_action_;  ///< sorted
 };
 
-/// Fills one row by the names of its parameters: `row_writer(store, "lock").set("utilisation", 0.9)`. For facts, of which
-/// there are few. A type or parameter that the knowledge does not have, or of another kind, is ignored: rules may replace
-/// own events by others.
+/// Writes one row by parameter name: `row_writer(store, "lock").set("utilisation", 0.9)`. Meant for facts, which are
+/// few. Unknown types and parameters, and values of another type, are ignored, because rules may redeclare own events.
 class row_writer {
  public:
   row_writer(event_store& store, std::string_view type_name) : store_(&store), type_(store.rules().find(type_name)) {

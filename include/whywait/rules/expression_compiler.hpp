@@ -21,12 +21,12 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Turns expressions of one syntax into programs and finds their types; reports what does not fit. Not thread safe.
+/// Compiles expressions of one syntax to programs, computes their types and reports type errors. Not thread safe.
 class expression_compiler {
  public:
   expression_compiler(knowledge& out, const syntax& from) : out_(&out), from_(&from) {}
 
-  /// The type of the expression, and its program. A type `wrong` means that something was reported.
+  /// Compiles an expression and returns its type; `wrong` if an error was reported.
   type compile(std::uint32_t index, const scope& names, program& result) {
     result = program();
     const node& n = from_->nodes[index];
@@ -43,7 +43,7 @@ class expression_compiler {
     return found;
   }
 
-  /// A condition; false if something was reported.
+  /// Compiles a condition; false if an error was reported.
   bool condition(std::uint32_t index, const scope& names, program& result) {
     const type t = compile(index, names, result);
     if (t.is(type::kind::boolean)) return true;
@@ -51,14 +51,14 @@ class expression_compiler {
     return false;
   }
 
-  /// The same for the conjunction of several conditions; nothing for none of them.
+  /// Compiles the conjunction of several conditions; an empty program for none.
   type compile_all(const base::pod_vector<std::uint32_t>& conditions, const scope& names, program& result) {
     result = program();
     type found = type::boolean();
     for (const std::uint32_t condition : conditions) {
       program one;
       if (!compile(condition, names, one).is(type::kind::boolean)) found = type::wrong();
-      // c1 (if false: to the end, keeping it) drop c2 ...: addresses move by what stands before.
+      // c1 (if false, jump to the end and keep it) drop c2 ...; addresses are relocated by the code before.
       const auto base = static_cast<std::uint32_t>(result.steps.size());
       const bool first = base == 0;
       if (first) result.where = one.where;
@@ -134,7 +134,7 @@ class expression_compiler {
     return type::text();
   }
 
-  /// A part that must be a number, true or false.
+  /// Compiles an operand that must be a number or a condition.
   type numeric(std::uint32_t index, std::string_view who) {
     const type t = visit(index);
     if (t.is(type::kind::number) || t.is(type::kind::wrong)) return t;
@@ -250,7 +250,7 @@ class expression_compiler {
       const type t = visit(part);
       if (t.is(type::kind::wrong)) result = t;
       show(t);
-      if (++pending == 64) {  // a long template must not need a deep stack
+      if (++pending == 64) {  // joins in portions, so that a long template needs no deep stack
         emit(op::join, -63, 64);
         pending = 1;
       }
@@ -307,7 +307,7 @@ class expression_compiler {
     }
     if (n.text == "plural") {  // plural(n, 'message', 'messages') is "1 message", "7 messages"
       const type count = numeric(n.parts[0], who);
-      emit(op::show, 0, 64, 0, 64);
+      emit(op::count, 0);
       emit(op::push, 1, 0, out_->texts.intern(" "));
       const type t = numeric(n.parts[0], who);
       emit(op::push, 1, 0, 1);
@@ -337,7 +337,7 @@ class expression_compiler {
     emit(op::jump_if_false, -1);
     const type left = visit(then);
     const std::uint32_t leave = here();
-    emit(op::jump, -1);  // the other branch starts without the value of this one
+    emit(op::jump, -1);  // the other branch begins without the value of this one
     (*steps_)[skip].column = here();
     const type right = visit(otherwise);
     (*steps_)[leave].column = here();

@@ -18,17 +18,18 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Reads expressions and templates: recursive descent, depth bounded by `limits::depth`. The base of `parser`.
+/// A recursive-descent parser of expressions and templates, with depth bounded by `limits::depth`. The base of
+/// `parser`.
 class expression_parser {
  public:
   expression_parser(diagnostics& log, syntax& out, std::uint32_t source)
       : expression_parser(log, out, source, 0, log.source(source).text.size(), 0) {}
 
-  /// An expression from the current token on. Sets `wrong()` and returns a `wrong` node after a mistake.
+  /// Parses an expression at the current token. After an error it sets `wrong()` and returns a `wrong` node.
   std::uint32_t expression() { return either(); }
   bool wrong() const noexcept { return wrong_; }
 
-  /// Whether the word has a meaning of its own everywhere and so names nothing.
+  /// Whether the word is a keyword.
   static bool reserved(std::string_view word) noexcept {
     for (const char* known : {"declare", "when", "parameters", "member", "and", "or", "not", "true", "false"})
       if (word == known) return true;
@@ -54,7 +55,7 @@ class expression_parser {
     return take_word(word) || expected_one_of(base::joined({"'", word, "'"}), {word});
   }
 
-  /// Reports what had to stand at the current token, once for each token. Always false.
+  /// Reports the expected token, once per token. Always returns false.
   bool expected(std::string_view what) { return expected_one_of(what, {}); }
   bool expected_one_of(std::string_view what, std::initializer_list<const char*> words) {
     wrong_ = true;
@@ -278,7 +279,7 @@ class expression_parser {
     return add(n, parts.data(), parts.size());
   }
 
-  /// A backslash and what follows it: the character meant, 0 for nothing known (reported).
+  /// Parses an escape sequence; returns its character, or 0 after reporting an unknown one.
   char escaped(std::string_view text, std::size_t& i, std::size_t base) {
     ++i;
     const char c = i < text.size() ? text[i] : '\0';
@@ -290,7 +291,7 @@ class expression_parser {
     wrong_ = true;
     return ' ';
   }
-  /// A line break in a string, with the blanks around it, is one blank: strings of the paper go over several lines.
+  /// A line break in a string, with surrounding blanks, becomes one blank, because the strings of the paper span lines.
   static bool fold(std::string_view text, std::size_t& i, std::string& out) {
     std::size_t j = i;
     bool line = false;
@@ -315,7 +316,7 @@ class expression_parser {
     return add(n);
   }
 
-  /// "text {expression} text" becomes a `joined` node, without braces a plain text.
+  /// Parses "text {expression} text" to a `joined` node, and a text without braces to a text node.
   std::uint32_t template_of(const token& from) {
     node whole;
     whole.kind = node_kind::joined;

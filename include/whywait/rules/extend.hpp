@@ -21,10 +21,10 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// A text of rules and what stands before line and column in messages about it.
+/// A rule text and its name in messages.
 using rule_text = named_text;
 
-/// What WHYWAIT_RULES says: files, separated by ':', or the word "list", which prints what is active.
+/// The value of WHYWAIT_RULES: files separated by ':', or the word "list", which prints the active rules.
 struct rules_setting {
   base::vector<std::string> files;
   bool list = false;
@@ -63,7 +63,7 @@ inline bool read_file(const std::string& path, std::string& out, std::string& wh
 
 }  // namespace detail
 
-/// The texts that this process gave to `add`, in that order.
+/// The texts that this process gave to `add`, in order.
 inline base::vector<rule_text> added_texts() {
   base::vector<rule_text> out;
 #ifndef WHYWAIT_DISABLE
@@ -101,14 +101,14 @@ inline knowledge active_rules(const rules_setting& setting, const base::vector<o
   return all.finish();
 }
 
-/// What WHYWAIT_RULES=list prints: a line for each problem, with the source that declares it.
+/// The output of WHYWAIT_RULES=list: a line per problem, with the source that declares it.
 inline std::string list_text(const knowledge& known) {
   std::string out = "whywait rules: " + std::to_string(known.problems.size()) + " problems, silent below " +
-                    base::percent_text(known.threshold) + " of rank time\n";
+                    base::percent(known.threshold) + " of rank time\n";
   for (const problem_rule& p : known.problems) {
-    std::string line = "  " + base::clean(p.name);
+    std::string line = "  " + base::printable(p.name);
     if (line.size() < 28) line.append(28 - line.size(), ' ');
-    out += line + " for " + base::clean(known.types[p.type].name) + " (" + base::clean(known.log.source(p.source).name) + ")\n";
+    out += line + " for " + base::printable(known.types[p.type].name) + " (" + base::printable(known.log.source(p.source).name) + ")\n";
   }
   return out;
 }

@@ -3,9 +3,10 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/explain/block_names.hpp>
 #include <whywait/base/vector.hpp>
-#include <whywait/explain/explanation.hpp>
 #include <whywait/rules/calls.hpp>
 #include <whywait/rules/place_columns.hpp>
 
@@ -20,7 +21,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Ranks as a reader likes them: "rank 3", "ranks 1-3 and 7", "12 ranks".
+/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks".
 inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
   base::pod_vector<std::int32_t> ranks;
   bool others = false;
@@ -28,33 +29,16 @@ inline std::string ranks_text(const base::vector<explain::location_share>& share
     if (s.rank < 0) others = true;
     else ranks.push_back(s.rank);
   }
-  base::small_stable_sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  if (ranks.empty()) return "some ranks";
-  base::vector<std::string> ranges;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t j = i;
-    while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;
-    ranges.push_back(std::to_string(ranks[i]) + (j == i ? "" : (j == i + 1 ? " and " : "-") + std::to_string(ranks[j])));
-    i = j + 1;
-  }
-  if (ranges.size() > 4) return std::to_string(ranks.size()) + " ranks";
-  std::string out = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranges.size(); ++i) out += (i == 0 ? "" : i + 1 == ranges.size() && !others ? " and " : ", ") + ranges[i];
-  return others ? out + " and others" : out;
+  return base::rank_list(ranks, others);
 }
 
-/// Turns the outcome of an analysis into facts: one `run`, a `wait` for each explanation (numbered as in the outcome), a
-/// `block` for each of its residual terms; and for tracing rules the calls of each explanation's mean instance, with the
-/// count as weight, so that rules over sends, receives and collective calls see a whole run in a few rows.
-/// `Find` maps a stable_key to a pointer to a struct with the members of `rules::place`, null if it is not known.
-template <class Find>
+/// Converts the outcome of an analysis to facts: one `run`, a `wait` per explanation (numbered as in the outcome) and a
+/// `block` per residual term. Tracing rules receive the calls of the mean instance of each explanation, with the count
+/// as weight, so that rules over sends, receives and collectives see a whole run in a few rows.
 class fact_maker {
  public:
-  fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const Find& find, trouble& log)
-      : store_(store), found_(found), ranks_(ranks), find_(find), feeder_(store, log) {
-    for (std::uint32_t i = 0; i != found.meanings.size(); ++i) meanings_.intern(found.meanings[i].key, i);
-  }
+  fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const base::names& known, trouble& log)
+      : store_(store), found_(found), ranks_(ranks), names_(found, known), feeder_(store, log) {}
 
   void make() {
     store_.location_time = seconds(found_.location_ns);
@@ -79,47 +63,30 @@ class fact_maker {
   static double seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
   static double ratio(std::int64_t a, std::int64_t b) noexcept { return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0; }
 
-  /// What a reader takes for one wait: explanations of it differ in their shape only.
+  /// The key of a wait for readers; its explanations differ only in their shape.
   static core::stable_key kind_of(const explain::explanation& e) noexcept {
     return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
   }
 
+  /// A block in the words of a sentence; names have at most 48 columns.
   struct block_name {
     std::string text;
-    const char* kind = "region";
+    const char* kind;
     std::string place;
   };
   block_name name_of(const explain::residual_term& term) const {
-    const std::uint32_t meaning = meanings_.find(term.block);
-    explain::block_meaning m{term.block, term.within != 0 ? explain::block_kind::step : explain::block_kind::region, term.block, 0};
-    if (meaning != base::key_map::none) m = found_.meanings[meaning];
-    const auto* const p = find_(m.kind == explain::block_kind::between ? m.second : m.first);
-    block_name out;
-    if (p != nullptr) out.place = base::clean(detail::code_of(*p));
-    switch (m.kind) {
-      case explain::block_kind::region:
-      case explain::block_kind::step:
-      case explain::block_kind::waiting:
-        out.kind = m.kind == explain::block_kind::region ? "region" : m.kind == explain::block_kind::step ? "step" : "waiting";
-        if (p != nullptr && p->kind == "waiting") out.kind = "waiting";
-        if (p != nullptr) out.text = detail::shortened(base::clean(!p->name.empty() ? p->name : detail::within_of(*p)));
-        if (out.text.empty()) out.text = "an unnamed region";
-        break;
-      case explain::block_kind::between:
-        out.kind = "between";
-        out.text = "the code between " + (m.first != 0 ? detail::call_of(find_(m.first)) : std::string("MPI_Init")) + " and " + detail::call_of(p);
-        break;
-      case explain::block_kind::call:
-        out.kind = "call";
-        out.text = "the transfer in " + detail::call_of(p);
-        break;
-      case explain::block_kind::startup: out.kind = "startup", out.text = "what precedes MPI_Init"; break;
-      case explain::block_kind::other: out.kind = "other", out.text = "other code"; break;
-    }
+    const explain::block_description d = names_.describe(term.block, term.within != 0);
+    block_name out{{}, d.kind_name, d.where != nullptr ? code_text(*d.where) : std::string()};
+    if (d.kind == explain::block_kind::between)
+      out.text = "the code between " + (d.since_init ? std::string("MPI_Init") : detail::call_of(d.from)) + " and " + detail::call_of(d.where);
+    else if (d.kind == explain::block_kind::call)
+      out.text = "the transfer in " + detail::call_of(d.where);
+    else
+      out.text = base::shorten_middle(base::printable(d.name), 48);
     return out;
   }
 
-  /// Time per visit on the late side over that on the waiting side; 0 where one side did not run it.
+  /// Ratio of the time per visit on the late and the waiting side; 0 if one side did not run the block.
   static double speed_ratio(const explain::residual_term& t) noexcept {
     const bool work = t.causer_work > 0 && t.waiter_work > 0;
     const double late = ratio(t.causer_ns, work ? t.causer_work : t.causer_visits);
@@ -132,8 +99,8 @@ class fact_maker {
 
   void wait(std::size_t index) {
     const explain::explanation& e = found_.waits[index];
-    const auto* const operation = find_(e.operation);
-    const auto* const cause = find_(e.cause);
+    const base::place* const operation = names_.place(e.operation);
+    const base::place* const cause = names_.place(e.cause);
     const auto number = static_cast<double>(index);
     const std::string operation_call = operation != nullptr ? operation->call : std::string();
     const std::uint32_t operation_action = store_.add_action(detail::action_at(operation));
@@ -158,8 +125,8 @@ class fact_maker {
       if (kind == "call") transfer += t->total_ns;
       if (kind == "waiting") marked += t->total_ns;
     }
-    // Blocks of the program's own are named until they hold three quarters of what made the late side late, two at most: more
-    // is no advice. Nobody can move code out of an MPI call: where the late side was mostly in one, no block is named.
+    // At most two blocks are named, until they cover three quarters of the delay; more names would not be advice. Code
+    // cannot be moved out of an MPI call, so no block is named if the late side was mostly inside one.
     std::string blocks;
     std::int64_t named = 0;
     int used = 0;
@@ -188,13 +155,16 @@ class fact_maker {
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).set("wrong_order_duration", seconds(e.wrong_order_ns));
     w.set("indirect", seconds(e.indirect_ns)).set("unexplained", seconds(e.unexplained_ns));
-    w.set("operation", detail::call_of(operation)).set("operation_call", base::clean(operation_call));
-    w.set("cause", detail::call_of(cause)).set("cause_call", base::clean(cause != nullptr ? cause->call : std::string()));
-    w.set("operation_region", operation != nullptr ? base::clean(detail::within_of(*operation)) : "");
-    w.set("cause_region", cause != nullptr ? base::clean(detail::within_of(*cause)) : "");
+    w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
+    w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));
+    w.set("operation_region", operation != nullptr ? within_text(*operation) : "");
+    w.set("cause_region", cause != nullptr ? within_text(*cause) : "");
     w.set("operation_site", number_of(e.operation)).set("cause_site", number_of(e.cause)).set("same_site", e.operation == e.cause);
     w.set("nonblocking", operation_call.compare(0, 8, "MPI_Wait") == 0);
     w.set("blocks", blocks).set("blocks_duration", seconds(std::min(named, e.wait_ns))).set("blocks_count", used);
+    // The saving by a change of the named blocks; without named blocks the time without a cause in the program's own
+    // code.
+    w.set("avoidable", used > 0 ? seconds(std::min(named, e.wait_ns)) : seconds(e.unexplained_ns + transfer));
     w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
     w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
     w.set("late_ranks", ranks_text(e.causers)).set("late_ranks_count", late_count).set("late_rank", late_rank);
@@ -233,11 +203,11 @@ class fact_maker {
   }
 
  public:
-  /// The number that stands for a call site in facts (`operation_site`, `barrier_use.site`).
+  /// The number of a call site in facts (`operation_site`, `barrier_use.site`).
   double site_number(core::stable_key key) { return number_of(key); }
 
  private:
-  /// The mean instance of an explanation as two calls: the one that came late and the one that waited.
+  /// Feeds the mean instance of an explanation as two calls, the late one and the waiting one.
   void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause, std::int32_t late_rank) {
     using core::mpi_call;
     if (e.count <= 0) return;
@@ -261,7 +231,7 @@ class fact_maker {
     call_values w, l;
     for (call_values* c : {&w, &l}) {
       call_values& v = *c;
-      v[call_field::communicator] = -1;  // none of the program's: calls of explanations never join with recorded ones
+      v[call_field::communicator] = -1;  // joins with no recorded call
       v[call_field::ordinal] = v[call_field::instance] = static_cast<double>(index) + 1;
       v[call_field::tag] = 0;
       v[call_field::root] = root;
@@ -300,12 +270,11 @@ class fact_maker {
   event_store& store_;
   const explain::outcome& found_;
   std::int64_t ranks_;
-  const Find& find_;
+  explain::block_names names_;
   call_feeder feeder_;
-  base::key_map meanings_;             ///< numbers in found_.meanings
-  base::key_map sites_;                ///< the number of each call site
-  base::key_map kinds_;                ///< numbers in all_shapes_
-  base::pod_vector<std::int64_t> all_shapes_;  ///< ns of all waits of a kind
+  base::key_map sites_;                ///< number of each call site
+  base::key_map kinds_;                ///< indices in all_shapes_
+  base::pod_vector<std::int64_t> all_shapes_;  ///< time of all waits of one kind
 };
 
 }  // namespace rules

@@ -14,7 +14,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// The words with which parameters of own events are declared, and the fact tables below are written.
+/// The type words in declarations of own events and in the fact tables below.
 inline type type_of_word(std::string_view word) noexcept {
   if (word == "number") return type::number();
   if (word == "seconds") return type::duration();
@@ -32,7 +32,8 @@ struct fact_row {
   bool single;
 };
 
-// docs/reference/rules.md explains each parameter. Durations are sums over all merged waits unless the name says otherwise.
+// docs/reference/rules.md explains each parameter. Durations are sums over all merged waits unless the name says
+// otherwise.
 inline const fact_row* fact_rows(std::size_t& count) noexcept {
   static constexpr fact_row rows[] = {
       {"run",
@@ -43,7 +44,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "blocks_count top_late_amount top_waiting_amount top_ratio top_share operation_site cause_site;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit;"
-       "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration positive more slower "
+       "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration avoidable positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits;"
        "boolean: nonblocking same_site",
        false},
@@ -70,7 +71,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
   return rows;
 }
 
-// What a tracing rule may use of a call; `out:` begins what is known only at its end.
+// Parameters of a call for tracing rules; those after `out:` are known only at its end.
 inline const char* call_row() noexcept {
   return "text: function region file; seconds: start_time; bytes: bytes;"
          "number: line rank thread peer source destination root tag communicator size ordinal instance;"

@@ -11,7 +11,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// An action as a finding names it: a call and its place, or whatever `text` says.
+/// An action named by a finding: a call with its place, or the text alone.
 struct action {
   std::string call;    ///< "MPI_Send"
   std::string region;  ///< innermost region, "calculate"
@@ -26,7 +26,7 @@ struct action {
     return line != o.line ? line < o.line : text < o.text;
   }
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
   action() = default;
   action(std::string call_name, std::string region_name, std::string file_name, int line_number, std::string words)
       : call(std::move(call_name)), region(std::move(region_name)), file(std::move(file_name)), line(line_number), text(std::move(words)) {}
@@ -37,21 +37,21 @@ struct action {
   [[gnu::noinline]] ~action() = default;
 };
 
-/// A problem found: all events for which one problem rule held, at the same actions.
+/// A problem found: all events with the same actions for which one problem rule held.
 struct finding {
-  std::string problem;      ///< the name the rule gives it
+  std::string problem;      ///< name given by the rule
   std::string description;
   std::string advice;
-  base::vector<action> actions;  ///< what led to it: calls and their places, at most 8
+  base::vector<action> actions;  ///< calls and places that cause it, at most 8
   double seconds = 0;       ///< sum of the rule's duration
-  double saving = 0;        ///< upper bound of what following the advice saves, at most `seconds`
-  double share = 0;         ///< seconds of the time of all locations; 0 if that is not known
+  double saving = 0;        ///< upper bound of the saving, at most `seconds`
+  double share = 0;         ///< share of the time of all locations; 0: unknown
   double instances = 0;     ///< events for which the rule held
-  std::int64_t wait = -1;   ///< number of the one wait that it explains; -1: none, or several
-  bool matters = true;      ///< at or above the threshold
+  std::int64_t wait = -1;   ///< number of the wait that it explains; -1: none or several
+  bool matters = true;      ///< whether it reaches the threshold
   std::uint32_t rule = 0;   ///< index in knowledge::problems
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
   finding() = default;
   [[gnu::noinline]] finding(const finding&) = default;
   [[gnu::noinline]] finding(finding&&) = default;
@@ -60,17 +60,17 @@ struct finding {
   [[gnu::noinline]] ~finding() = default;
 };
 
-/// What rules say about one wait of an outcome.
+/// Findings about one wait of an outcome.
 struct wait_advice {
-  bool known = false;         ///< an active problem is declared for its pattern: without one it is no finding
+  bool known = false;         ///< whether an active problem is declared for its pattern
   base::vector<finding> list;  ///< most saving first
 };
 
-/// What all rules say about one run.
+/// The result of all rules for one run.
 struct evaluation {
-  base::vector<wait_advice> waits;     ///< one for each entry of outcome::waits, same order; empty: no rules were asked
-  base::vector<finding> problems;      ///< those that belong to no single wait, most saving first
-  base::vector<std::string> messages;  ///< what went wrong with rules at run time, each ready to print
+  base::vector<wait_advice> waits;     ///< one per entry of outcome::waits, in order; empty: no rules ran
+  base::vector<finding> problems;      ///< findings that belong to no single wait, largest saving first
+  base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
 };
 
 }  // namespace rules

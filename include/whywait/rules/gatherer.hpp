@@ -14,8 +14,8 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Constructs the events of one rule that gathers: all events of its member type that pass the condition and agree in
-/// their keys become one. Linear. The event remembers its first members only (event_type::gathered_members).
+/// Constructs the events of one rule that gathers: all events of its member type that pass the condition and have equal
+/// keys form one event. Linear. An event stores only its first members (event_type::gathered_members).
 class gatherer {
  public:
   gatherer(event_store& store, const composite_rule& rule, trouble& log)
@@ -113,10 +113,10 @@ class gatherer {
   event_store& store_;
   const composite_rule& rule_;
   trouble& log_;
-  detail::distinct_rows numbers_;  ///< of keys: numbers in `groups_`
+  detail::distinct_rows numbers_;  ///< indices in `groups_` by keys
   base::pod_vector<group> groups_;
   base::pod_vector<double> totals_;
-  detail::distinct_rows seen_{3};  ///< values of distinct(), and where
+  detail::distinct_rows seen_{3};  ///< values of distinct() by aggregate and group
 };
 
 }  // namespace rules

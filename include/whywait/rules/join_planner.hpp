@@ -14,18 +14,18 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Finds the order in which the members of a composite event are bound, and what each is looked up by. The condition is
-/// cut at its `and`s. An equality with one member on its one side and members bound before on its other is a key of a hash
-/// index; every member after the first needs one, so that nothing is ever tried pair by pair (relational hash join).
+/// Plans the join of a composite event: the order in which its members are bound and the lookup keys of each. The
+/// condition is split at its `and`s. An equality between one member and earlier bound members is a key of a hash index.
+/// Every member after the first needs such a key, so that no rule compares all pairs (relational hash join).
 class join_planner {
  public:
   join_planner(knowledge& out, const syntax& from, const scope& names, const base::pod_vector<std::uint32_t>& types)
       : out_(&out), from_(&from), names_(&names), types_(&types) {}
 
-  /// False if something was reported.
+  /// False if an error was reported.
   bool plan(const declaration& d, base::vector<join_step>& steps) {
     if (d.when != 0) {
-      // Checked as a whole first: one message for each mistake, whatever piece it falls into.
+      // Checked as a whole first, so that each error is reported once.
       program whole;
       expression_compiler check(*out_, *from_);
       const type t = check.compile(d.when, *names_, whole);
@@ -84,7 +84,7 @@ class join_planner {
     return found;
   }
 
-  /// Whether the piece is `own = others` for a member and those bound; which side is the own one.
+  /// Whether a part of the condition is `own = others` for a member and the bound ones, and which side is `own`.
   bool key(const piece& p, std::size_t member, std::uint32_t bound, std::uint32_t& own, std::uint32_t& other) const {
     const node& n = from_->nodes[p.node];
     if (n.kind != node_kind::binary || n.op != operation::equal) return false;

@@ -20,36 +20,36 @@ namespace rules {
 struct column {
   std::string name;
   type what;
-  bool at_exit = false;  ///< known only when the call has ended (the paper's `out`)
+  bool at_exit = false;  ///< known only at the end of the call (`out` in the paper)
 };
 
 enum class event_source : std::uint8_t {
   fact,       ///< made by the analysis: wait, block, run, ...
   simple,     ///< made from MPI calls by a tracing rule
   own,        ///< made by the program: whywait::event
-  composite,  ///< made of other events, one of each member
-  gathered    ///< made of all events that share their keys (`all`)
+  composite,  ///< made of other events, one per member
+  gathered    ///< made of all events with equal keys (`all`)
 };
 
 /// A type of events: its parameters, and for composite events the types of its members.
 struct event_type {
   std::string name;
   event_source source = event_source::fact;
-  bool single = false;  ///< there is at most one: joining with it needs no equality
+  bool single = false;  ///< at most one event exists, so joins need no equality
   base::vector<column> columns;
   base::vector<std::pair<std::string, std::uint32_t>> members;  ///< name and event type
 
-  /// Index of a parameter; columns.size() if there is none.
+  /// Index of a parameter, or columns.size().
   std::size_t find(std::string_view parameter) const noexcept {
     std::size_t i = 0;
     while (i < columns.size() && columns[i].name != parameter) ++i;
     return i;
   }
   static constexpr std::size_t gathered_members = 8;
-  /// How many members an event of this type remembers.
+  /// Number of members that an event of this type stores.
   std::size_t member_count() const noexcept { return source == event_source::gathered ? gathered_members : members.size(); }
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
   event_type() = default;
   [[gnu::noinline]] event_type(const event_type&) = default;
   [[gnu::noinline]] event_type(event_type&&) = default;
@@ -58,22 +58,22 @@ struct event_type {
   [[gnu::noinline]] ~event_type() = default;
 };
 
-/// A tracing rule: which calls become events, and how their parameters are computed.
+/// A tracing rule: the calls that become events, and the programs of their parameters.
 struct simple_rule {
   std::uint32_t type = 0;
   base::pod_vector<core::mpi_call> functions;
-  base::vector<program> values;  ///< one for each column
+  base::vector<program> values;  ///< one per column
 };
 
-/// How one member joins those before it.
+/// The join of one member with the members before it.
 struct join_step {
   std::uint32_t member = 0;
-  program filter;                ///< over this member only
+  program filter;                ///< condition on this member only
   base::vector<program> own;      ///< keys of this member ...
-  base::vector<program> others;   ///< ... and what they must equal, over members of earlier steps
-  program rest;                  ///< what remains of the condition once this member is bound
+  base::vector<program> others;   ///< ... and the values they must equal, from members of earlier steps
+  program rest;                  ///< the rest of the condition after this member is bound
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
   join_step() = default;
   [[gnu::noinline]] join_step(const join_step&) = default;
   [[gnu::noinline]] join_step(join_step&&) = default;
@@ -95,9 +95,9 @@ struct composite_rule {
   base::vector<join_step> steps;      ///< gathered: one step, the filter
   base::vector<program> keys;         ///< gathered: `by`
   base::vector<aggregate> aggregates; ///< gathered
-  base::vector<program> values;       ///< one for each column
+  base::vector<program> values;       ///< one per column
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
   composite_rule() = default;
   [[gnu::noinline]] composite_rule(const composite_rule&) = default;
   [[gnu::noinline]] composite_rule(composite_rule&&) = default;
@@ -109,18 +109,18 @@ struct composite_rule {
 /// A problem rule.
 struct problem_rule {
   std::string name;
-  std::string instead_of;   ///< this problem hides that one at the same wait
+  std::string instead_of;   ///< problems that this one hides at the same wait
   std::uint32_t type = 0;   ///< event type, composite or fact
   program when;
   program duration;
   program saving;           ///< empty: the duration
   program description;
   program advice;
-  double threshold = -1;    ///< share of the run below which it stays silent; negative: that of the knowledge
+  double threshold = -1;    ///< least share of the run that is reported; negative: the threshold of the knowledge
   bool built_in = false;
   std::uint32_t source = 0;
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
   problem_rule() = default;
   [[gnu::noinline]] problem_rule(const problem_rule&) = default;
   [[gnu::noinline]] problem_rule(problem_rule&&) = default;
@@ -129,14 +129,14 @@ struct problem_rule {
   [[gnu::noinline]] ~problem_rule() = default;
 };
 
-/// All rules, checked and compiled. Made by `compile`; read by any number of threads.
+/// All rules, checked and compiled. Read-only after compilation; any number of threads may use it.
 struct knowledge {
   base::vector<event_type> types;
   base::vector<simple_rule> simples;
-  base::vector<composite_rule> composites;  ///< members before what is made of them
+  base::vector<composite_rule> composites;  ///< in dependency order
   base::vector<problem_rule> problems;
   text_pool texts;
-  double threshold = 0.01;                 ///< share of rank time below which no problem is reported
+  double threshold = 0.01;                 ///< least share of rank time that is reported
   diagnostics log;
 
   static constexpr std::uint32_t none = 0xffffffff;

@@ -19,7 +19,7 @@ struct base_text {
   const char* text;
 };
 
-/// The parts of the built-in knowledge in order. docs/rules/ has a card for each problem.
+/// The parts of the built-in knowledge, in order. docs/rules/ has a card for each problem.
 inline const base_text* base_texts(std::size_t& count) noexcept {
   static const base_text texts[] = {{"built-in/events", problems::events()},           {"built-in/messages", rules::problems::messages()},
                                     {"built-in/collectives", problems::collectives()}, {"built-in/one_sided", problems::one_sided()},
@@ -28,7 +28,7 @@ inline const base_text* base_texts(std::size_t& count) noexcept {
   return texts;
 }
 
-/// Adds the built-in knowledge to a compiler that has none yet.
+/// Adds the built-in knowledge to an empty compiler.
 inline void add_base(compiler& into) {
   std::size_t count = 0;
   const base_text* const texts = base_texts(count);

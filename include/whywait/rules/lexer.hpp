@@ -15,38 +15,38 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// How large rules may be. What is larger is an error with a number, never a crash.
+/// Size limits of rules. Larger input is a reported error, never a crash.
 struct limits {
   static constexpr std::size_t source_bytes = std::size_t(1) << 20;
   static constexpr std::size_t string_bytes = std::size_t(1) << 15;
-  static constexpr std::size_t depth = 200;        ///< of nested expressions, one for each operator and parenthesis
+  static constexpr std::size_t depth = 200;        ///< nesting of expressions, one per operator and parenthesis
   static constexpr std::size_t declarations = 4096;
-  static constexpr std::size_t members = 8;        ///< of one composite event
-  static constexpr std::size_t parameters = 128;   ///< of one event
-  static constexpr std::size_t arguments = 16;     ///< of one function
+  static constexpr std::size_t members = 8;        ///< members of one composite event
+  static constexpr std::size_t parameters = 128;   ///< parameters of one event
+  static constexpr std::size_t arguments = 16;     ///< arguments of one function
 };
 
-/// What the lexer tells apart. `mark` is punctuation; its text says which.
+/// Kinds of tokens. `mark` is punctuation, identified by its text.
 enum class token_kind : std::uint8_t { end, name, number, string, mark, bad };
 
-/// One token: where it stands, and the value of a number.
+/// One token with its position, and the value of a number.
 struct token {
   token_kind kind = token_kind::end;
-  char quote = 0;  ///< of a string: '"' is a template, '\'' is plain
+  char quote = 0;  ///< quote of a string: '"' for a template, '\'' for a plain string
   span where;
   double value = 0;
-  std::string_view text;  ///< as written; of a string without its quotes
+  std::string_view text;  ///< source text, without the quotes of a string
 };
 
-/// Cuts a piece of a source into tokens. Comments begin with '#' and end with their line. Names may hold letters of any
-/// alphabet (UTF-8). Strings stand in "..." (also the typographic quotes), where {expression} is replaced, or in '...'.
-/// Reports what it cannot read and goes on behind it. Not thread safe.
+/// Splits a range of a source into tokens. Comments extend from '#' to the end of the line. Names may contain letters
+/// of any alphabet (UTF-8). Strings are quoted by "..." (or typographic quotes), where {expression} is replaced, or by
+/// '...'. Invalid input is reported and skipped. Not thread safe.
 class lexer {
  public:
   lexer(diagnostics& log, std::uint32_t source, std::size_t begin, std::size_t end)
       : log_(&log), text_(log.source(source).text), source_(source), at_(begin), end_(end) {}
 
-  /// The next token; `end` again and again after the last.
+  /// The next token; after the last one always `end`.
   token next() {
     skip();
     if (at_ >= end_) return make(token_kind::end, end_, end_);
@@ -69,15 +69,15 @@ class lexer {
       while (at_ < end_ && (letter() != 0 || digit(text_[at_]))) at_ += digit(text_[at_]) ? 1 : letter();
       return make(token_kind::name, begin, at_);
     }
-    // Something that begins nothing: one message for all of it.
+    // Consecutive invalid characters give one message.
     while (at_ < end_ && letter() == 0 && !digit(text_[at_]) && !blank(text_[at_]) &&
            std::string_view("(),;=<>+-*/.%\"'#").find(text_[at_]) == std::string_view::npos) {
-      const std::size_t bytes = base::utf8_length(text_, at_);
-      at_ += bytes != 0 && at_ + bytes <= end_ ? bytes : 1;
+      const std::size_t bytes = base::code_point_at(text_, at_).bytes;
+      at_ += at_ + bytes <= end_ ? bytes : 1;
     }
     if (at_ == begin) ++at_;
     const std::string_view found = text_.substr(begin, at_ - begin);
-    const bool utf8 = base::utf8_length(text_, begin) != 0;
+    const bool utf8 = base::code_point_at(text_, begin).valid();
     log_->report(code::bad_character, where(begin, at_),
                  {utf8 ? "'" : "these bytes are not UTF-8", utf8 ? found.substr(0, 40) : std::string_view(), utf8 ? "' means nothing here" : ""});
     return make(token_kind::bad, begin, at_);
@@ -87,17 +87,17 @@ class lexer {
   static bool digit(char c) noexcept { return c >= '0' && c <= '9'; }
   static bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-  // Bytes of the letter at the current place, 0 if there is none. Beyond ASCII every code point counts as a letter except
-  // the punctuation blocks, quotes and blanks among them.
+  // Bytes of the letter at the current position, or 0. All code points beyond ASCII are letters, except those of the
+  // punctuation blocks, which contain quotes and blanks.
   std::size_t letter() const noexcept {
     const auto c = static_cast<unsigned char>(text_[at_]);
     if ((c | 0x20u) >= 'a' && (c | 0x20u) <= 'z') return 1;
     if (c == '_') return 1;
     if (c < 0xc3) return 0;
-    const std::size_t length = base::utf8_length(text_, at_);
-    if (length == 0 || at_ + length > end_) return 0;
+    const base::code_point point = base::code_point_at(text_, at_);
+    if (!point.valid() || at_ + point.bytes > end_) return 0;
     if (c == 0xe2 || c == 0xef || (c == 0xe3 && static_cast<unsigned char>(text_[at_ + 1]) == 0x80)) return 0;
-    return length;
+    return point.bytes;
   }
   bool starts(std::string_view what) const noexcept { return at_ + what.size() <= end_ && text_.compare(at_, what.size(), what) == 0; }
   span where(std::size_t begin, std::size_t end) const noexcept {
@@ -114,7 +114,7 @@ class lexer {
   void skip() noexcept {
     for (;;) {
       while (at_ < end_ && blank(text_[at_])) ++at_;
-      if (starts("\xc2\xa0")) {  // a blank that does not break: papers and web pages have it
+      if (starts("\xc2\xa0")) {  // no-break space, common in text copied from papers and web pages
         at_ += 2;
         continue;
       }
@@ -171,7 +171,7 @@ class lexer {
       at_ += text_[at_] == '\\' && at_ + 1 < end_ ? 2 : 1;
     }
     if (at_ > end_) at_ = end_;
-    // The rest of the text is inside: go on behind the first line, so that what follows is still checked.
+    // The string would extend to the end of the text; continue after its first line, so that the rest is still checked.
     log_->report(code::open_string, where(begin, begin + open), {"this string does not end"});
     if (first_line != std::string_view::npos) at_ = first_line;
     return make(token_kind::bad, begin, at_);
@@ -179,12 +179,12 @@ class lexer {
 
   void check_utf8(std::size_t inside, std::string_view text) {
     for (std::size_t i = 0; i < text.size();) {
-      const std::size_t length = base::utf8_length(text, i);
-      if (length == 0) {
+      const base::code_point point = base::code_point_at(text, i);
+      if (!point.valid()) {
         log_->report(code::bad_character, where(inside + i, inside + i + 1), {"this string is not UTF-8"});
         return;
       }
-      i += length;
+      i += point.bytes;
     }
   }
 

@@ -18,11 +18,11 @@ inline namespace v0 {
 inline namespace v0_off {
 #endif
 
-/// A parameter of an own event that is a duration: rules then know its unit.
+/// A duration as a parameter of an own event, so that rules check its unit.
 struct seconds {
   double value;
 };
-/// A parameter of an own event that is a size.
+/// A size as a parameter of an own event.
 struct bytes {
   double value;
 };
@@ -32,7 +32,7 @@ struct bytes {
 namespace rules {
 namespace detail {
 
-// The word that rules use for a C++ type; any other type does not compile.
+// The type word of a C++ type in rules; other types do not compile.
 template <class T>
 constexpr const char* word_of() noexcept {
   static_assert(std::is_arithmetic<T>::value || std::is_same<T, seconds>::value || std::is_same<T, bytes>::value ||
@@ -48,19 +48,19 @@ constexpr const char* word_of() noexcept {
 }  // namespace detail
 }  // namespace rules
 
-/// An event type of the program's own, with parameters for rules:
+/// An own event type of the program, with parameters for rules:
 ///
 ///     static whywait::event<double, whywait::seconds> restarted("solver_restart", {"residual", "lost"});
 ///     restarted(1e-7, {0.3});
 ///
-/// Rules see `declare simple event solver_restart parameters (residual = number, lost = seconds)`, and with each event its
-/// rank, time, file and line. About 150 ns an event (a lock, a copy; texts are copied, at most 200 bytes each); any thread;
-/// never throws. At most 8 MiB are kept for a process, what is beyond is counted. As long as nobody listens (record::listen;
-/// <whywait/mpi.hpp> does) and with WHYWAIT_ENABLE=0 it does nothing.
+/// Rules see `declare simple event solver_restart parameters (residual = number, lost = seconds)`, and the rank, time,
+/// file and line of each event. Recording costs about 150 ns (a lock and a copy; texts are truncated to 200 bytes). Any
+/// thread; never throws. The buffer holds 8 MiB per process; further events are dropped and counted. Without a listener
+/// (record::listen; <whywait/mpi.hpp> is one) and with WHYWAIT_ENABLE=0 nothing is recorded.
 template <class... Parameters>
 class event {
  public:
-  /// Names of the type and its parameters: letters, digits and '_'. They must outlive the first event.
+  /// Names of the type and its parameters consist of letters, digits and '_' and must outlive the first event.
   event(const char* name, std::initializer_list<const char*> parameters) noexcept : name_(name) {
     size_t i = 0;
     for (const char* const p : parameters)
@@ -68,7 +68,7 @@ class event {
     complete_ = i == sizeof...(Parameters) && parameters.size() == i;
   }
 
-  /// Records one event. The place is that of the caller.
+  /// Records one event at the place of the caller.
   void operator()(Parameters... values, const char* file = __builtin_FILE(), int line = __builtin_LINE()) noexcept {
     rules::own_state* const state = rules::the_own_state();
     if (state == nullptr || !complete_ || !rules::somebody_listens()) return;
@@ -79,7 +79,7 @@ class event {
       __atomic_store_n(&number_, number, __ATOMIC_RELAXED);
     }
     unsigned char packed[most];
-    size_t used = sizeof(uint32_t);  // of the size, known at the end
+    size_t used = sizeof(uint32_t);  // reserves room for the size, which is known at the end
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     const double time = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
@@ -161,7 +161,7 @@ class event {
 
 #else
 
-/// Off: records nothing.
+/// Disabled: records nothing.
 template <class... Parameters>
 class event {
  public:

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_OWN_PACKET_HPP
 #define WHYWAIT_RULES_OWN_PACKET_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/rules/event_store.hpp>
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,58 +20,39 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Own events and their types of one rank, as bytes to send to the rank that runs the rules: count and list of the types,
-/// how many events were dropped, the events, each with its size before it.
-using own_packet = base::pod_vector<unsigned char>;
+/// Own events of one rank, serialised for the rank that evaluates the rules: the types, the number of dropped events,
+/// and the events, each preceded by its size.
+using own_packet = base::packet;
 
-/// The types inside a packet, as declarations: "declare simple event solver_restart parameters (residual = number);".
+/// A type of a packet as a declaration: "declare simple event solver_restart parameters (residual = number);".
 using own_declaration = named_text;
 
 namespace detail {
 
-/// Reads packed values; after the first that is not there everything is 0.
-class unpacker {
- public:
-  unpacker(const unsigned char* data, std::size_t size) : at_(data), end_(data + size) {}
-  template <class T>
-  T value() {
-    T out{};
-    if (static_cast<std::size_t>(end_ - at_) < sizeof out) at_ = end_, good_ = false;
-    else std::memcpy(&out, at_, sizeof out), at_ += sizeof out;
-    return out;
-  }
-  std::string text() {
-    const auto length = value<std::uint32_t>();
-    if (length > static_cast<std::size_t>(end_ - at_)) {
-      at_ = end_;
-      good_ = false;
-      return {};
-    }
-    std::string out(reinterpret_cast<const char*>(at_), length);
-    at_ += length;
-    return out;
-  }
-  bool more() const noexcept { return good_ && at_ != end_; }
-  bool good() const noexcept { return good_; }
-
- private:
-  const unsigned char* at_;
-  const unsigned char* end_;
-  bool good_ = true;
+/// The head of a packet: the own event types in the order of their numbers, the text of each "tolerance=number,
+/// reason=text", and how many events were dropped.
+struct own_packet_head {
+  base::vector<named_text> types;
+  std::uint64_t dropped = 0;
+  bool complete = true;  ///< false: the packet is truncated
 };
 
-/// Own event types in the order of their numbers; the text of each is "tolerance=number, reason=text".
-inline base::vector<named_text> read_shapes(unpacker& from, std::uint64_t& dropped) {
-  base::vector<named_text> out;
-  for (auto count = from.value<std::uint32_t>(); count-- > 0 && from.good();) {
-    std::string name = from.text();
-    out.push_back({std::move(name), from.text()});
+inline own_packet_head read_head(base::packet_reader& from) {
+  own_packet_head out;
+  if (from.empty()) return out;
+  try {
+    for (auto count = from.get<std::uint32_t>(); count-- > 0;) {
+      const std::string_view name = from.text(), shape = from.text();
+      out.types.push_back({std::string(name), std::string(shape)});
+    }
+    out.dropped = from.get<std::uint64_t>();
+  } catch (const std::out_of_range&) {
+    out.complete = false;
   }
-  dropped = from.value<std::uint64_t>();
   return out;
 }
 
-/// Takes the next parameter off a shape; its type word is empty where there is none. False at the end.
+/// Removes the next parameter from a shape; a missing type word is empty. False at the end.
 inline bool next_parameter(std::string_view& shape, std::string_view& name, std::string_view& word) noexcept {
   if (shape.empty()) return false;
   const std::size_t comma = std::min(shape.find(','), shape.size());
@@ -83,29 +66,20 @@ inline bool next_parameter(std::string_view& shape, std::string_view& name, std:
 }  // namespace detail
 
 #ifndef WHYWAIT_DISABLE
-/// What this process recorded as own events, the first of them as far as `most` bytes go; what is left out counts as
-/// dropped. Empty if there is nothing. O(bytes).
+/// The first `most` bytes of the own events of this process; further events count as dropped. Empty without events.
+/// O(bytes).
 inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
   own_packet out;
   own_state* const state = the_own_state();
   if (state == nullptr) return out;
-  const auto put = [&out](const void* from, std::size_t size) {
-    const auto* const bytes = static_cast<const unsigned char*>(from);
-    out.insert(out.end(), bytes, bytes + size);
-  };
-  const auto put_text = [&put](const char* text) {
-    const auto length = static_cast<std::uint32_t>(std::strlen(text));
-    put(&length, sizeof length);
-    put(text, length);
-  };
   const own_state_lock held(*state);
   if (state->type_count != 0) {
     base::pod_vector<const own_type*> types(state->type_count);
     for (const own_type* t = state->types; t != nullptr; t = t->next) types[t->index] = t;
-    put(&state->type_count, sizeof state->type_count);
+    base::put(out, std::uint32_t{state->type_count});
     for (const own_type* t : types) {
-      put_text(t->name);
-      put_text(t->shape);
+      base::put_text(out, t->name);
+      base::put_text(out, t->shape);
     }
     std::uint64_t dropped = state->dropped;
     std::size_t taken = 0;
@@ -116,8 +90,8 @@ inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
       if (at <= most) taken = at;
       else ++dropped;
     }
-    put(&dropped, sizeof dropped);
-    put(state->events, taken);
+    base::put(out, dropped);
+    base::put_bytes(out, state->events, taken);
   }
   return out;
 }
@@ -127,10 +101,10 @@ inline own_packet pack_own_events(std::size_t = 0) { return {}; }
 
 /// Declarations for the types of a packet.
 inline base::vector<own_declaration> own_declarations(const own_packet& packet) {
-  detail::unpacker from(packet.data(), packet.size());
+  base::packet_reader from(packet.data(), packet.size());
   base::vector<own_declaration> out;
-  std::uint64_t dropped = 0;
-  for (named_text& type : detail::read_shapes(from, dropped)) {
+  detail::own_packet_head head = detail::read_head(from);
+  for (named_text& type : head.types) {
     std::string text = base::joined({"declare simple event ", type.name, "\n  parameters ( "});
     std::string_view shape = type.text, name, word;
     for (const char* comma = ""; detail::next_parameter(shape, name, word); comma = ", ")
@@ -141,42 +115,43 @@ inline base::vector<own_declaration> own_declarations(const own_packet& packet) 
   return out;
 }
 
-/// How many events of a rank its packet lacks for want of room.
+/// Number of events that were dropped before packing.
 inline std::uint64_t dropped_events(const own_packet& packet) {
-  detail::unpacker from(packet.data(), packet.size());
-  std::uint64_t dropped = 0;
-  detail::read_shapes(from, dropped);
-  return dropped;
+  base::packet_reader from(packet.data(), packet.size());
+  return detail::read_head(from).dropped;
 }
 
-/// Adds the events of one rank to a store. What rules do not know is left out. False if the packet ends too early.
+/// Adds the events of one rank to a store. Events that no rule uses are left out. False if the packet is truncated.
 inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_store& store) {
-  if (packet.empty()) return true;
-  detail::unpacker from(packet.data(), packet.size());
-  std::uint64_t dropped = 0;
-  const base::vector<named_text> types = detail::read_shapes(from, dropped);
-  while (from.more()) {
-    (void)from.value<std::uint32_t>();  // its size
-    const auto index = from.value<std::uint32_t>();
-    if (index >= types.size()) return false;
-    const named_text& type = types[index];
-    const auto line = from.value<double>();
-    const auto time = from.value<double>();
-    const std::string file = from.text();
-    row_writer row(store, type.name);
-    row.set("rank", rank).set("line", line).set("time", time).set("file", file);
-    std::string_view shape = type.text, name, word;
-    while (detail::next_parameter(shape, name, word)) {
-      if (word == "text") row.set(name, from.text());
-      else if (word == "boolean") row.set(name, from.value<double>() != 0);
-      else row.set(name, from.value<double>());
+  base::packet_reader from(packet.data(), packet.size());
+  const detail::own_packet_head head = detail::read_head(from);
+  if (!head.complete) return false;
+  try {
+    while (!from.empty()) {
+      (void)from.get<std::uint32_t>();  // its size
+      const auto index = from.get<std::uint32_t>();
+      if (index >= head.types.size()) return false;
+      const named_text& type = head.types[index];
+      const auto line = from.get<double>();
+      const auto time = from.get<double>();
+      const std::string file(from.text());
+      row_writer row(store, type.name);
+      row.set("rank", rank).set("line", line).set("time", time).set("file", file);
+      std::string_view shape = type.text, name, word;
+      while (detail::next_parameter(shape, name, word)) {
+        if (word == "text") row.set(name, from.text());
+        else if (word == "boolean") row.set(name, from.get<double>() != 0);
+        else row.set(name, from.get<double>());
+      }
+      if (row.good()) {
+        std::string place = base::printable(file) + ":" + base::number(line);
+        row.actions(store.add_action({{}, {}, file, static_cast<int>(line), type.name + " (" + place + ")"}));
+      }
     }
-    if (row.good()) {
-      std::string place = base::clean(file) + ":" + base::number_text(line);
-      row.actions(store.add_action({{}, {}, file, static_cast<int>(line), type.name + " (" + place + ")"}));
-    }
+  } catch (const std::out_of_range&) {
+    return false;
   }
-  return from.good();
+  return true;
 }
 
 }  // namespace rules

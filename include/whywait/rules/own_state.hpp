@@ -29,7 +29,8 @@ struct own_type {
   char* shape;
 };
 
-/// What all modules of one process share about rules; plain, so that modules compiled apart agree. Lives until the end.
+/// State of the rules that all modules of a process share. Trivially copyable, so that separately compiled modules
+/// agree on its layout. Lives until the end of the process.
 struct own_state {
   uint64_t layout;
   pthread_mutex_t mutex;  ///< protects everything below
@@ -41,7 +42,7 @@ struct own_state {
   uint64_t dropped;       ///< own events beyond most_event_bytes
 
   static constexpr size_t most_event_bytes = size_t(8) << 20;
-  static constexpr int slot = 1;  ///< of core::registry::extension
+  static constexpr int slot = 1;  ///< index in core::registry::extension
 };
 
 /// Holds the lock for a scope that may throw.
@@ -53,11 +54,11 @@ struct own_state_lock {
   own_state& state;
 };
 
-/// The state of this process, made at the first call. Null if whywait is turned off or there is no memory. Any thread.
+/// The state of this process, created by the first call. Null if whywait is disabled or without memory. Any thread.
 inline own_state* the_own_state() noexcept {
   core::registry* const shared = core::the_registry();
   if (shared == nullptr || !shared->config.enable) return nullptr;
-  static void* seen = nullptr;  // leak checkers do not look into the registry's pages: here they find what it holds
+  static void* seen = nullptr;  // a reference for leak checkers, which do not scan the pages of the registry
   void* known = __atomic_load_n(&shared->extension[own_state::slot], __ATOMIC_ACQUIRE);
   if (known == nullptr) {
     pthread_mutex_lock(&shared->mutex);
@@ -78,7 +79,7 @@ inline own_state* the_own_state() noexcept {
   return state != nullptr && state->layout == sizeof(own_state) ? state : nullptr;
 }
 
-/// Whether somebody in the process will read what is recorded. Any thread.
+/// Whether the process has a reader of recorded events. Any thread.
 inline bool somebody_listens() noexcept {
   const core::registry* const shared = core::the_registry();
   return shared != nullptr && __atomic_load_n(&shared->listening, __ATOMIC_ACQUIRE) != 0;

@@ -11,14 +11,14 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Reads the declarations of one source into a syntax (docs/reference/rules.md has the grammar; definitions 3 and figures 4 to 6 of
-/// the Performance Expert paper its origin). After a mistake it goes on at the next parameter, member or declaration, so
-/// that one run shows several. O(n). Not thread safe.
+/// Parses the declarations of one source (grammar: docs/reference/rules.md; origin: figures 4 to 6 of the Performance
+/// Expert paper). After an error it continues at the next parameter, member or declaration, so that one run reports
+/// several errors. O(n). Not thread safe.
 class parser : private expression_parser {
  public:
   parser(diagnostics& log, syntax& out, std::uint32_t source) : expression_parser(log, out, source) {}
 
-  /// False if anything was reported.
+  /// False if an error was reported.
   bool parse() {
     const std::string& text = log_->source(source_).text;
     if (text.size() > limits::source_bytes) {
@@ -180,8 +180,8 @@ class parser : private expression_parser {
     return good;
   }
 
-  /// Elements up to the closing parenthesis, a comma after the last one allowed. After a mistake in one element it goes on
-  /// with the next; false only if the end of the list was lost.
+  /// Parses elements up to the closing parenthesis; a trailing comma is allowed. After an error it continues with the
+  /// next element; false only if the end of the list was not found.
   bool list(explain::borrowed<bool()> element, const char* after) {
     while (!take_mark(")")) {
       const bool good = element();
@@ -193,7 +193,7 @@ class parser : private expression_parser {
     return true;
   }
 
-  /// To the next comma (taken) or the closing parenthesis of the list. False at the end of the declaration.
+  /// Skips to the next comma (consumed) or the closing parenthesis of the list. False at the end of the declaration.
   bool skip_element() {
     std::size_t open = 0;
     for (;;) {
@@ -212,7 +212,7 @@ class parser : private expression_parser {
   }
 
   void skip_declaration() {
-    // At least one token: the one that cannot begin a declaration may be the one that cannot go on with it.
+    // Skips at least one token, so that the parser always makes progress.
     if (now_.kind == token_kind::end || now_is_word("declare")) return;
     while (now_.kind != token_kind::end && !now_is_word("declare")) {
       const bool last = now_is_mark(";");
@@ -221,7 +221,7 @@ class parser : private expression_parser {
     }
   }
 
-  // After a condition that does not parse the rest of the declaration can still be checked.
+  // After an invalid condition the rest of the declaration is still checked.
   void condition(declaration& d) {
     if (!take_word("when")) return;
     d.when = expression();

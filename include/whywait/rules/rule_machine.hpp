@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_RULE_MACHINE_HPP
 #define WHYWAIT_RULES_RULE_MACHINE_HPP
 
-#include <whywait/base/number_text.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/diagnostic.hpp>
 #include <whywait/rules/text_pool.hpp>
@@ -16,19 +16,20 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Operations of the compact form: a stack of doubles; texts are numbers of a text_pool, truth is 1 or 0.
+/// Operations of a stack machine on doubles; texts are numbers of a text_pool, conditions are 1 or 0.
 enum class op : std::uint8_t {
   push,       ///< value
   load,       ///< rows[row][column]
-  extra,      ///< extras[column]: an aggregate, or a number about the finding
+  extra,      ///< extras[column]: an aggregate or a number of the finding
   negate, invert, add, subtract, multiply, divide,
   less, less_equal, greater, greater_equal, equal, not_equal,
   text_less, text_less_equal, text_greater, text_greater_equal,
   least, most, absolute, floor, round,
   jump, jump_if_false, jump_if_false_keep, jump_if_true_keep, drop,
-  show,       ///< a number becomes the text a template shows; row, column: powers of seconds and bytes + 64, 255: truth
-  percent,    ///< a share becomes a text
-  join,       ///< the last `column` texts become one
+  show,       ///< formats a number for a template; row, column: powers of seconds and bytes + 64, 255: condition
+  percent,    ///< formats a share
+  count,      ///< formats a count with grouped digits
+  join,       ///< concatenates the last `column` texts
   contains, starts_with
 };
 
@@ -42,12 +43,12 @@ struct instruction {
 /// A compiled expression. Empty: always true.
 struct program {
   base::pod_vector<instruction> steps;
-  span where;               ///< what a message about it points to
-  std::uint32_t stack = 0;  ///< most values on the stack at once
+  span where;               ///< source range for messages
+  std::uint32_t stack = 0;  ///< largest stack depth
   bool plain = false;       ///< one `load`
   bool empty() const noexcept { return steps.empty(); }
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
   program() = default;
   [[gnu::noinline]] program(const program&) = default;
   [[gnu::noinline]] program(program&&) = default;
@@ -56,20 +57,20 @@ struct program {
   [[gnu::noinline]] ~program() = default;
 };
 
-/// Why an evaluation gave no value.
+/// Run-time errors of an evaluation.
 enum class fault : std::uint8_t { none, division_by_zero, overflow };
 
-constexpr std::size_t machine_stack = 1024;      ///< more is refused when a rule is compiled
-constexpr std::size_t longest_text = 1u << 16;   ///< bytes of a text made by a rule
+constexpr std::size_t machine_stack = 1024;      ///< stack limit, checked when a rule is compiled
+constexpr std::size_t longest_text = 1u << 16;   ///< limit of a text made by a rule, in bytes
 
-/// Runs a program on the rows of some events. About 2 ns a step; allocates only where texts are made. The compiler of
-/// rules has checked types, columns and stack, so nothing is checked here but the numbers themselves.
+/// Runs a program on the rows of some events. About 2 ns per step; only texts allocate. The rule compiler has checked
+/// types, columns and stack depth, so that only numeric errors are checked here.
 inline fault run(const program& p, const double* const* rows, const double* extras, text_pool& texts, double& result) {
   if (p.plain) {
     result = rows[p.steps[0].row][p.steps[0].column];
     return fault::none;
   }
-  double stack[machine_stack + 1];  // deliberately not initialised; [0] lies below the bottom
+  double stack[machine_stack + 1];  // deliberately uninitialised; [0] is below the bottom
   double* top = stack;
   const auto truth = [](bool b) { return b ? 1.0 : 0.0; };
   const instruction* const begin = p.steps.data();
@@ -115,7 +116,10 @@ inline fault run(const program& p, const double* const* rows, const double* extr
         *top = texts.intern(value_text(*top, shown));
         break;
       }
-      case op::percent: *top = texts.intern(base::percent_text(*top)); break;
+      case op::count:
+        *top = texts.intern(*top == std::floor(*top) && std::fabs(*top) < 9e15 ? base::count(static_cast<std::int64_t>(*top)) : base::number(*top));
+        break;
+      case op::percent: *top = texts.intern(base::percent(*top)); break;
       case op::join: {
         std::string joined;
         top -= i->column - 1;

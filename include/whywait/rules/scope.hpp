@@ -14,21 +14,21 @@ namespace rules {
 
 /// One event whose parameters an expression may name.
 struct scope_row {
-  std::string_view name;               ///< what stands before the dot; empty: parameters are named alone
+  std::string_view name;               ///< qualifier before the dot; empty: parameters are unqualified
   const base::vector<column>* columns;
-  std::size_t visible;                 ///< only the first so many: a parameter may use those before it
+  std::size_t visible;                 ///< number of visible columns: a parameter may use earlier ones
 };
 
-/// What the names of an expression mean. Row i of the running program is rows[i].
+/// The names visible in an expression. Row i of the running program is rows[i].
 struct scope {
   base::pod_vector<scope_row> rows;
-  bool at_entry = false;                          ///< an `in` parameter: nothing that is known only at exit
-  bool about_finding = false;                     ///< instances, total and share have a meaning
-  base::vector<aggregate>* aggregates = nullptr;   ///< not null: count(), sum() ... are collected here
+  bool at_entry = false;                          ///< an `in` parameter, which must not use values known only at exit
+  bool about_finding = false;                     ///< `instances`, `total` and `share` are defined
+  base::vector<aggregate>* aggregates = nullptr;   ///< collects count(), sum() ...; null: not allowed
   const char* subject = "event";                  ///< for messages: "call", "composite event"
 };
 
-/// A function of the expressions: its name, how many arguments, whether it needs an event that gathers.
+/// A function of the language: its name, its number of arguments, and whether it needs an event that gathers.
 struct function {
   const char* name;
   std::size_t least, most;

@@ -16,9 +16,9 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What an expression consists of.
+/// Kinds of expression nodes.
 enum class node_kind : std::uint8_t {
-  wrong,       ///< did not parse: reported already
+  wrong,       ///< parse error, already reported
   number,      ///< value, unit
   text,        ///< text
   boolean,     ///< value 0 or 1
@@ -57,7 +57,7 @@ struct node {
   node_parts parts;
 };
 
-/// A name and where it stands.
+/// A name and its position.
 struct name_at {
   std::string_view text;  ///< belongs to the `syntax`
   span where;
@@ -80,19 +80,19 @@ struct member_syntax {
 
 enum class declaration_kind : std::uint8_t { simple, own, composite, problem, remove_problem, remove_problems, remove_event, setting };
 
-/// One declaration as it was written. `when` is 0 where there is none.
+/// One declaration; `when` is 0 if it has no condition.
 struct declaration {
   declaration_kind kind = declaration_kind::simple;
-  name_at name;                        ///< event declared, composite type of a problem, or what is removed or set
+  name_at name;                        ///< declared event, type of a problem, or the name that is removed or set
   span where;
   base::pod_vector<name_at> functions;      ///< simple
   base::pod_vector<member_syntax> members;  ///< composite
-  base::pod_vector<std::uint32_t> by;       ///< composite with `all`: what its instances share
+  base::pod_vector<std::uint32_t> by;       ///< composite with `all`: the common keys
   std::uint32_t when = 0;
   base::pod_vector<parameter_syntax> parameters;
-  bool bad = false;                    ///< did not parse completely: names are known, nothing more is checked
+  bool bad = false;                    ///< did not parse completely; only its name is used
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
   declaration() = default;
   [[gnu::noinline]] declaration(const declaration&) = default;
   [[gnu::noinline]] declaration(declaration&&) = default;
@@ -113,7 +113,7 @@ struct syntax {
     for (void* const block : kept_) ::operator delete(block);
   }
 
-  /// Copies that live as long as the syntax.
+  /// Copies of texts that live as long as the syntax.
   std::string_view keep(std::string_view text) {
     return {static_cast<const char*>(copy(text.data(), text.size())), text.size()};
   }

@@ -14,8 +14,8 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Every distinct text once, numbered from 0, which is the empty text. Rules compare the numbers. A number fits a double,
-/// so that each value of an event is eight bytes. Not thread safe.
+/// Interned texts, numbered from 0 (the empty text). Rules compare the numbers. A number fits a double, so that each
+/// value of an event has eight bytes. Not thread safe.
 class text_pool {
  public:
   static constexpr std::size_t most_bytes = std::size_t(64) << 20;
@@ -23,11 +23,11 @@ class text_pool {
 
   text_pool() { intern({}); }
 
-  /// The number of a text, `none` once the pool holds `most_bytes`. O(length).
+  /// The number of a text, or `none` if the pool has reached `most_bytes`. O(length).
   [[gnu::noinline]] std::uint32_t intern(std::string_view text) {
     std::uint64_t key = 0xcbf29ce484222325u;  // FNV-1a
     for (const char c : text) key = (key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    for (key = core::combine(key, 0);; key = core::combine(key, 1)) {  // of texts with one hash each takes the next key
+    for (key = core::combine(key, 0);; key = core::combine(key, 1)) {  // texts with equal hashes take successive keys
       const std::uint32_t number = numbers_.find(key);
       if (number == base::key_map::none) break;
       if (texts_[number] == text) return number;
@@ -37,7 +37,7 @@ class text_pool {
     texts_.push_back(std::string(text));
     return numbers_.intern(key, static_cast<std::uint32_t>(texts_.size() - 1));
   }
-  /// Good until the next text is added.
+  /// Valid until the next `intern`.
   const std::string& operator[](double number) const noexcept {
     const auto index = static_cast<std::size_t>(number);
     return texts_[index < texts_.size() ? index : 0];

@@ -6,6 +6,7 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/rules/event_store.hpp>
+#include <whywait/rules/fact_rows.hpp>
 #include <whywait/rules/place_columns.hpp>
 
 #include <algorithm>
@@ -18,37 +19,38 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What one call site did on one rank: messages sent, uses of a barrier, late exits from a collective. Plain, so that ranks can send it as bytes.
+/// Totals of one call site on one rank: messages sent, uses of a barrier, late exits from a collective. Trivially
+/// copyable, so that ranks can send it as bytes.
 struct site_use {
   core::stable_key site = 0;
   std::int64_t calls = 0;
   std::int64_t bytes = 0;
   std::int64_t largest_bytes = 0;
   std::int64_t duration_ns = 0;
-  std::int64_t batched = 0;             ///< sends right after another send to the same rank
+  std::int64_t batched = 0;             ///< sends directly after another send to the same rank
   std::int64_t batched_ns = 0;
-  std::int64_t runs = 0;                ///< rows of such sends
-  std::int64_t before_collective = 0;   ///< barriers: the next call holds all ranks of the communicator as well
-  std::int64_t after_collective = 0;    ///< barriers: the call before did
-  std::int64_t idle = 0;                ///< barriers: no communication since the barrier before
+  std::int64_t runs = 0;                ///< sequences of such sends
+  std::int64_t before_collective = 0;   ///< barriers followed by a call that synchronises the same ranks
+  std::int64_t after_collective = 0;    ///< barriers preceded by such a call
+  std::int64_t idle = 0;                ///< barriers without communication since the previous one
   std::int64_t ranks = 1;
   std::uint32_t call = 0;               ///< core::mpi_call
-  std::int64_t late_exits = 0;          ///< ranks that left a collective later than the first, all having arrived
+  std::int64_t late_exits = 0;          ///< exits from a collective after the first rank left and all had arrived
   std::int64_t late_exit_ns = 0;
   std::int64_t longest_late_exit_ns = 0;
   enum class kind : std::uint32_t { send, barrier, collective } what = kind::send;
 };
 static_assert(std::is_trivially_copyable<site_use>::value, "sent between ranks as bytes");
 
-/// Whether nobody leaves this call before all have come.
+/// Whether no rank leaves this call before all have arrived.
 inline bool holds_all_ranks(const core::sync_record& r) noexcept {
   const core::call_role role = core::role_of(r.call);
   return role == core::call_role::barrier ||
          (role == core::call_role::all_to_all && r.bytes > 0 && !r.has(core::sync_flag::sparse));
 }
 
-/// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under the first of
-/// its three reasons only, so that the three add up to at most its calls.
+/// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under its first
+/// applicable reason only, so that the three counts add up to at most its calls.
 inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
   base::pod_vector<site_use> sites;
   base::key_map numbers;
@@ -89,7 +91,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         use.duration_ns += ns;
         const bool next = i + 1 < records.size() && records[i + 1].comm == r.comm && holds_all_ranks(records[i + 1]);
         const bool previous = i > 0 && records[i - 1].comm == r.comm && holds_all_ranks(records[i - 1]);
-        // Of two barriers in a row only the first is needless: somebody has to stay.
+        // Of two consecutive barriers only the first is needless.
         const bool after_barrier = i > 0 && core::role_of(records[i - 1].call) == core::call_role::barrier;
         if (next) ++use.before_collective;
         else if (previous && !after_barrier) ++use.after_collective;
@@ -105,7 +107,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
   return sites;
 }
 
-/// Adds the uses of some ranks to those of others, site by site. Both are sorted by site; linear.
+/// Merges the uses of some ranks into those of others. Both are sorted by site; linear.
 inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<site_use>& from) {
   const base::pod_vector<site_use> old = std::move(into);
   into.clear();
@@ -133,11 +135,11 @@ inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<
     sum.late_exits += more.late_exits;
     sum.late_exit_ns += more.late_exit_ns;
     sum.longest_late_exit_ns = std::max(sum.longest_late_exit_ns, more.longest_late_exit_ns);
-    sum.what = std::min(sum.what, more.what);  // what its own rank said of it
+    sum.what = std::min(sum.what, more.what);  // a receiving rank may not know the kind
   }
 }
 
-/// Keeps the `most` call sites that took most time: only these can matter, and each needs a name.
+/// Keeps the `most` call sites with the largest times, because each remaining one must be named.
 inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most) {
   if (uses.size() <= most) return;
   base::pod_vector<std::int64_t> times;
@@ -150,11 +152,11 @@ inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most)
   uses.resize(kept);
 }
 
-/// Makes `traffic`, `barrier_use` and `completion` facts; `facts` is the fact_maker of the same store (it numbers call sites).
-template <class Find, class Facts>
-void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const Find& find, Facts& facts) {
+/// Adds `traffic`, `barrier_use` and `completion` facts; `facts` is the fact_maker of the same store and numbers call
+/// sites.
+inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const base::names& names, fact_maker& facts) {
   for (const site_use& u : uses) {
-    const auto* const p = find(u.site);
+    const base::place* const p = names.find(u.site);
     const std::uint32_t place = store.add_action(detail::action_at(p));
     if (u.late_exits > 0)
       row_writer(store, "completion")
@@ -176,7 +178,7 @@ void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const 
         .set("calls", u.calls).set("ranks", u.ranks).set("bytes", static_cast<double>(u.bytes))
         .set("mean_bytes", static_cast<double>(u.bytes) / calls).set("largest", static_cast<double>(u.largest_bytes))
         .set("duration", static_cast<double>(u.duration_ns) / 1e9).set("batched", u.batched + u.runs)
-        // The first message of a row is part of what becomes one message.
+        // The first message of a sequence is part of the batch, too.
         .set("batched_duration", static_cast<double>(u.batched_ns) / 1e9 * (u.batched > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.batched) : 0))
         .set("messages_per_batch", u.runs > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.runs) : 0.0)
         .actions(place);

@@ -12,8 +12,8 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Runs programs and remembers what went wrong at run time: for each place in a rule one entry and how often. The event
-/// concerned is skipped, so a rule that divides by zero hides nothing but itself. Messages are literals, borrowed.
+/// Runs programs and collects run-time errors: one entry with a count per place in a rule. The affected event is
+/// skipped, so an error in one rule does not affect others. Messages are borrowed literals.
 class trouble {
  public:
   struct entry {
@@ -23,7 +23,7 @@ class trouble {
     std::uint64_t times;
   };
 
-  /// The value of a program; false if there is none.
+  /// Computes the value of a program; false after an error.
   bool value(const program& p, const double* const* rows, const double* extras, text_pool& texts, double& out) {
     const fault f = run(p, rows, extras, texts, out);
     if (f == fault::none) return true;
@@ -31,7 +31,7 @@ class trouble {
     else note(code::overflow, p.where, "this is too large to compute");
     return false;
   }
-  /// Whether a condition holds; an empty one does.
+  /// Whether a condition holds; an empty condition holds.
   bool holds(const program& p, const double* const* rows, const double* extras, text_pool& texts) {
     if (p.empty()) return true;
     double out = 0;

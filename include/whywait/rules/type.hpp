@@ -9,17 +9,17 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Words for a type: no std::string, for what has a destructor costs code wherever it is said.
+/// The name of a type in a fixed buffer; a std::string would cost a destructor at each use.
 struct type_words {
   char text[128];
   operator std::string_view() const noexcept { return text; }
 };
 
-/// Type and unit of a value in a rule. Numbers carry powers of seconds and bytes, so that a duration cannot be
-/// compared with a size; both are checked when a rule is read, none at run time.
+/// Type and unit of a value in a rule. Numbers carry powers of seconds and bytes, so that a duration cannot be compared
+/// with a size. Types and units are checked when a rule is compiled, not at run time.
 struct type {
   enum class kind : std::uint8_t {
-    wrong,    ///< something was reported already: agrees with everything
+    wrong,    ///< after a reported error; compatible with all types
     number,
     text,
     boolean
@@ -27,7 +27,7 @@ struct type {
   kind what = kind::wrong;
   std::int8_t seconds = 0;  ///< power of seconds
   std::int8_t bytes = 0;    ///< power of bytes
-  bool zero = false;        ///< the literal 0, which has every unit
+  bool zero = false;        ///< the literal 0, compatible with all units
 
   static constexpr type wrong() noexcept { return {}; }
   static constexpr type number(int s = 0, int b = 0) noexcept {
@@ -43,13 +43,13 @@ struct type {
     return zero || o.zero || (seconds == o.seconds && bytes == o.bytes);
   }
 
-  /// "a duration in seconds", "a text": how messages call it.
+  /// The type in messages: "a duration in seconds", "a text".
   type_words words() const noexcept;
 };
 
 namespace detail {
 
-/// "bytes^2", nothing for the power 0.
+/// "bytes^2"; empty for the power 0.
 inline void write_power(char (&to)[24], const char* unit, int power) noexcept {
   if (power == 1) std::snprintf(to, sizeof to, "%s", unit);
   if (power > 1) std::snprintf(to, sizeof to, "%s^%d", unit, power);
@@ -82,7 +82,7 @@ inline type_words type::words() const noexcept {
   return out;
 }
 
-/// A unit that may follow a number: its name, what it multiplies by, its type.
+/// A unit after a number: its name, its factor, its type.
 struct unit {
   const char* name;
   double factor;

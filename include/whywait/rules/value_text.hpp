@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RULES_VALUE_TEXT_HPP
 #define WHYWAIT_RULES_VALUE_TEXT_HPP
 
-#include <whywait/base/number_text.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/rules/type.hpp>
 
 #include <string>
@@ -10,14 +10,14 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// How a template shows a value of this type that is not a text.
+/// Formats a value that is not a text for a template.
 inline std::string value_text(double value, type what) {
   if (what.is(type::kind::boolean)) return value != 0 ? "yes" : "no";
-  if (what.seconds == 1 && what.bytes == 0) return base::duration_text(value);
-  if (what.seconds == 0 && what.bytes == 1) return base::size_text(value);
-  if (what.seconds == -1 && what.bytes == 1) return base::size_text(value) + "/s";
-  if (what.seconds == -1 && what.bytes == 0) return base::number_text(value) + "/s";
-  return base::number_text(value);
+  if (what.seconds == 1 && what.bytes == 0) return base::duration(value);
+  if (what.seconds == 0 && what.bytes == 1) return base::memory(value);
+  if (what.seconds == -1 && what.bytes == 1) return base::memory(value) + "/s";
+  if (what.seconds == -1 && what.bytes == 0) return base::number(value) + "/s";
+  return base::number(value);
 }
 
 }  // namespace rules

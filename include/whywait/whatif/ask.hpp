@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/whatif/answer.hpp>
 #include <whywait/whatif/change.hpp>
@@ -174,7 +175,7 @@ class answer_builder {
     if (!(baseline > 0.0)) {
       e.refusal = "it predicts no time for the unchanged program";
     } else if (std::fabs(e.baseline_error) > options_.most_baseline_error) {
-      e.refusal = "it misses the unchanged program by " + std::to_string(std::lround(e.baseline_error * 100)) + " %";
+      e.refusal = "it misses the unchanged program by " + base::percent(e.baseline_error);
     } else {
       e.answered = true;
       e.seconds = a.measured_seconds * predicted / baseline;
@@ -206,7 +207,7 @@ class answer_builder {
     if (steps.seconds.size() >= 8)
       a.sampling += run_to_run(steps, own_steps ? after.seconds : before_.seconds, options_.resamples, options_.seed);
     else
-      a.notes.push_back("the sampling error is not included: the run has no steps to resample");
+      a.notes.push_back("the interval excludes the sampling error: the run has no steps to resample");
     a.engines.push_back(finish(a, "replay", before_.seconds, seconds));
   }
 
@@ -248,21 +249,21 @@ class answer_builder {
         break;
       case question::kind::network:
         a.notes.push_back(
-            "all time in MPI calls that is not waiting for others becomes shorter, that of the library itself, too");
+            "all time in MPI calls except waiting becomes shorter, including the time of the MPI library itself");
         break;
       case question::kind::balance:
-        a.notes.push_back(q.each_step ? "in every step all ranks do the mean work of that step"
-                                      : "every rank does the mean work of each kind, spread over its steps as now");
+        a.notes.push_back(q.each_step ? "in every step each rank does the mean work of that step"
+                                      : "each rank does the mean work of each kind, distributed over its steps as now");
         break;
       case question::kind::ranks:
         a.notes.push_back(q.fixed_total
-                              ? "more ranks share the work, except blocks that only one rank enters; messages stay, "
+                              ? "the ranks share the work, except blocks that only one rank enters; messages stay the same, "
                                 "collectives grow with the logarithm of the ranks"
-                              : "each rank does as much as now; collectives grow with the logarithm of the ranks");
+                              : "each rank does the same work as now; collectives grow with the logarithm of the ranks");
         a.notes.push_back("shared resources (memory, network) are assumed not to become tighter");
         break;
       case question::kind::without:
-        a.notes.push_back("the program is assumed to be correct without it");
+        a.notes.push_back("assumes that the program is correct without it");
         break;
     }
   }

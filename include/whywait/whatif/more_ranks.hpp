@@ -36,7 +36,7 @@ class rank_changer {
     old_ = static_cast<std::uint32_t>(log_.lines.size());
     const double wanted = q_.factor * old_;
     if (!(wanted > 0.5 && wanted < 1e6) || std::fabs(wanted - std::round(wanted)) > 1e-3 * wanted)
-      return no(why_not, "so many times " + std::to_string(old_) + " ranks is not a number of ranks");
+      return no(why_not, std::to_string(old_) + " ranks times this factor is not a valid number of ranks");
     new_ = static_cast<std::uint32_t>(std::lround(wanted));
     double activities = 0.0;
     for (std::size_t l = 0; l != old_; ++l) {
@@ -44,7 +44,7 @@ class rank_changer {
       if (!log_.ranks.empty() && log_.ranks[l] != static_cast<std::int32_t>(l))
         return no(why_not, "ranks with several threads, or without any call, cannot be copied");
     }
-    if (activities > 4e6) return no(why_not, "the log of so many ranks would be too long");
+    if (activities > 4e6) return no(why_not, "the log of that many ranks would be too long");
     if (!find_pairs(why_not) || !roles(why_not)) return false;
     into = models::run_log();
     into.labels = log_.labels;
@@ -83,7 +83,7 @@ class rank_changer {
 
   bool find_pairs(std::string& why_not) {
     if (log_.messages.empty()) return true;
-    if (old_ < 3) return no(why_not, "on fewer than 3 ranks neighbours cannot be told from a root");
+    if (old_ < 3) return no(why_not, "on fewer than 3 ranks a neighbour cannot be distinguished from a root");
     // Classify each pair of sites as gather to rank 0, scatter from rank 0 or neighbours.
     base::key_map known;
     base::pod_vector<char> to_root, from_root;
@@ -135,9 +135,9 @@ class rank_changer {
       if (w.pairs == old_ && d * 2 != old_)
         w.as = shape::ring;
       else if (w.pairs != old_ - d || !one_sided(w))
-        return no(why_not, "its messages are not between neighbours or with rank 0: how they would grow is not known" +
+        return no(why_not, "its messages are not between neighbours or with rank 0: their growth is unknown" +
                                at(w));
-      if (d > 2) return no(why_not, "ranks talk to ranks " + std::to_string(d) + " away: more ranks may be further" + at(w));
+      if (d > 2) return no(why_not, "ranks exchange messages with ranks " + std::to_string(d) + " away: with more ranks the distance may grow" + at(w));
     }
     return few_directions(why_not);
   }
@@ -154,7 +154,7 @@ class rank_changer {
       for (const way& other : ways_)
         if (other.sites == w.sites) pairs += other.pairs;
       if (w.as != shape::gather && w.as != shape::scatter && pairs == old_ * (old_ - 1))
-        return no(why_not, "every rank talks to every other: how that would grow is not known" + at(w));
+        return no(why_not, "every rank exchanges messages with every other: its growth is unknown" + at(w));
     }
     return true;
   }
@@ -185,7 +185,7 @@ class rank_changer {
       }
     }
     if (border != 0 && (old_ < 2 * border + 1 || new_ < 2 * border + 1))
-      return no(why_not, "too few ranks: none is like those between the first and the last");
+      return no(why_not, "too few ranks: no inner rank is representative");
     if (rooted && new_ < old_) return no(why_not, "fewer ranks that exchange messages with rank 0 are not supported");
     role_.resize(new_);
     first_.assign(old_, base::key_map::none);
@@ -336,11 +336,11 @@ class rank_changer {
         base::vector<models::place>& now = side == 0 ? x.in : x.out;
         const base::vector<models::place>& others = side == 0 ? s.out : s.in;
         if (members.size() != old_ && (members.size() != 1 || others.size() != old_))
-          return no(why_not, "collectives of a part of the ranks: how the parts would grow is not known (" +
+          return no(why_not, "collectives on a part of the ranks: the growth of the parts is unknown (" +
                                  log_.labels[s.label] + ")");
         if (members.size() == 1) {
           const std::uint32_t q = first_[members[0].line];
-          if (q == base::key_map::none) return no(why_not, "the root of a collective would not be there");
+          if (q == base::key_map::none) return no(why_not, "the root of a collective would not exist");
           now.push_back({q, index(q, members[0].index)});
           continue;
         }

@@ -2,6 +2,7 @@
 #define WHYWAIT_WHATIF_TRACE_HPP
 
 #include <whywait/base/key_map.hpp>
+#include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
@@ -10,7 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <stdexcept>
 #include <string>
 
 namespace whywait {
@@ -107,63 +108,38 @@ inline base::vector<traced_line> trace(const explain::rank_history& h, std::size
 
 static_assert(sizeof(traced_call) == 80, "without holes: its bytes are sent");
 
-namespace detail {
-
-[[gnu::noinline]] inline void put_bytes(base::pod_vector<char>& out, const void* data, std::size_t bytes) {
-  const std::size_t at = out.size();
-  out.resize(at + bytes);
-  if (bytes != 0) std::memcpy(out.data() + at, data, bytes);
-}
-[[gnu::noinline]] inline bool get_bytes(const base::pod_vector<char>& in, std::size_t& at, void* data,
-                                                   std::size_t bytes) {
-  if (bytes > in.size() - at) return false;
-  if (bytes != 0) std::memcpy(data, in.data() + at, bytes);
-  at += bytes;
-  return true;
-}
-
-}  // namespace detail
-
 /// Serialises lines for a gather among processes of one build on machines of one kind.
-inline base::pod_vector<char> pack(const base::vector<traced_line>& lines) {
-  base::pod_vector<char> out;
+inline base::packet pack(const base::vector<traced_line>& lines) {
+  base::packet out;
   for (const traced_line& l : lines) {
-    const std::int64_t head[7] = {l.rank,
-                                  l.thread,
-                                  l.begin_ns,
-                                  l.end_ns,
-                                  static_cast<std::int64_t>(l.dropped),
-                                  static_cast<std::int64_t>(l.calls.size()),
-                                  static_cast<std::int64_t>(l.blocks.size())};
-    detail::put_bytes(out, head, sizeof head);
-    detail::put_bytes(out, l.calls.data(), l.calls.size() * sizeof(traced_call));
-    detail::put_bytes(out, l.blocks.data(), l.blocks.size() * sizeof(traced_block));
+    base::put(out, l.rank);
+    base::put(out, l.thread);
+    base::put(out, l.begin_ns);
+    base::put(out, l.end_ns);
+    base::put(out, l.dropped);
+    base::put_all(out, l.calls);
+    base::put_all(out, l.blocks);
   }
   return out;
 }
 
-/// Appends the lines that `pack` serialised; packets of several ranks may be concatenated. Throws P022 for a damaged
-/// packet.
-inline void unpack(const base::pod_vector<char>& bytes, base::vector<traced_line>& into) {
-  for (std::size_t at = 0; at != bytes.size();) {
-    std::int64_t head[7];
-    traced_line l;
-    bool good = detail::get_bytes(bytes, at, head, sizeof head) && head[5] >= 0 && head[6] >= 0 &&
-                static_cast<std::uint64_t>(head[5]) <= bytes.size() / sizeof(traced_call) &&
-                static_cast<std::uint64_t>(head[6]) <= bytes.size() / sizeof(traced_block);
-    if (good) {
-      l.rank = static_cast<std::int32_t>(head[0]);
-      l.thread = static_cast<std::int32_t>(head[1]);
-      l.begin_ns = head[2];
-      l.end_ns = head[3];
-      l.dropped = static_cast<std::uint64_t>(head[4]);
-      l.calls.resize(static_cast<std::size_t>(head[5]));
-      l.blocks.resize(static_cast<std::size_t>(head[6]));
-      good = detail::get_bytes(bytes, at, l.calls.data(), l.calls.size() * sizeof(traced_call)) &&
-             detail::get_bytes(bytes, at, l.blocks.data(), l.blocks.size() * sizeof(traced_block));
+/// Appends the lines of `pack`; the bytes of several ranks may be concatenated. Throws P022 for a damaged packet.
+inline void unpack(const unsigned char* data, std::size_t size, base::vector<traced_line>& into) {
+  base::packet_reader from(data, size);
+  try {
+    while (!from.empty()) {
+      traced_line l;
+      l.rank = from.get<std::int32_t>();
+      l.thread = from.get<std::int32_t>();
+      l.begin_ns = from.get<std::int64_t>();
+      l.end_ns = from.get<std::int64_t>();
+      l.dropped = from.get<std::uint64_t>();
+      base::get_all(from, l.calls);
+      base::get_all(from, l.blocks);
+      into.push_back(std::move(l));
     }
-    if (!good) throw models::prediction_error(models::fault::log, "a packet of traced calls is damaged");
-    into.push_back(std::move(l));
+  } catch (const std::out_of_range&) {
+    throw models::prediction_error(models::fault::log, "a packet of traced calls is damaged");
   }
 }
 

@@ -64,15 +64,46 @@ TEST_CASE("percentages keep one decimal below ten") {
   CHECK(percent(1) == "100 %");
 }
 
-TEST_CASE("counts stay exact until they are unreadable") {
-  CHECK(count_of(1234567) == "1234567");
-  CHECK(count_of(-12) == "-12");
-  CHECK(count_of(12345678) == "12.3 million");
-  CHECK(count_of(999499999) == "999 million");
-  CHECK(count_of(999500000) == "1.00 billion");
-  CHECK(count_of(4567000000) == "4.57 billion");
-  CHECK(count_of(std::numeric_limits<std::int64_t>::min()) == "-9223372037 billion");
+TEST_CASE("negative shares keep their sign") {
+  CHECK(percent(-0.031) == "-3.1 %");
+  CHECK(percent(-1e-9) == "0 %");
+}
+
+TEST_CASE("counts are grouped, and rounded from ten million on") {
+  CHECK(count(1234567) == "1,234,567");
+  CHECK(count(-12) == "-12");
+  CHECK(count(-999) == "-999");
+  CHECK(count(1000) == "1,000");
+  CHECK(count(-1000) == "-1,000");
+  CHECK(count(12345678) == "12.3 million");
+  CHECK(count(999499999) == "999 million");
+  CHECK(count(999500000) == "1.00 billion");
+  CHECK(count(4567000000) == "4.57 billion");
+  CHECK(count(std::numeric_limits<std::int64_t>::min()) == "-9223372037 billion");
   CHECK(counted(1, "wait") == "1 wait");
   CHECK(counted(2, "wait") == "2 waits");
+  CHECK(counted(1200, "wait") == "1,200 waits");
   CHECK(counted(0, "box", "boxes") == "0 boxes");
+}
+
+TEST_CASE("plain numbers have three digits, and integers are exact") {
+  CHECK(number(1930) == "1930");
+  CHECK(number(18.94) == "18.9");
+  CHECK(number(0.00123) == "0.00123");
+  CHECK(number(-2.5) == "-2.50");
+  CHECK(number(99.96) == "100");
+  CHECK(number(0.99996) == "1.00");
+  CHECK(number(-0.0) == "0");
+  CHECK(number(1.234e20) == "1.23e+20");
+  CHECK(number(1e-7) == "1e-07");
+  CHECK(number(std::nan("")) == "unknown");
+}
+
+TEST_CASE("memory has three digits and binary units") {
+  CHECK(memory(512) == "512 bytes");
+  CHECK(memory(1) == "1 byte");
+  CHECK(memory(std::int64_t(1536)) == "1.50 KiB");
+  CHECK(memory(20 << 20) == "20 MiB");
+  CHECK(memory((1 << 20) - 1) == "1.00 MiB");
+  CHECK(memory(3.5 * (1ull << 40)) == "3.50 TiB");
 }

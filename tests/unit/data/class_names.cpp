@@ -4,21 +4,6 @@
 
 namespace data = whywait::data;
 
-TEST_CASE("numbers are written for people") {
-  CHECK(data::detail::grouped(1234567) == "1,234,567");
-  CHECK(data::detail::grouped(-999) == "-999");
-  CHECK(data::detail::grouped(1000) == "1,000");
-  CHECK(data::detail::size_text(512) == "512 B");
-  CHECK(data::detail::size_text(1536) == "1.5 KiB");
-  CHECK(data::detail::size_text(20 << 20) == "20 MiB");
-  CHECK(data::detail::percent_text(0.75) == "75 %");
-  CHECK(data::detail::percent_text(0.004) == "0.4 %");
-  CHECK(data::detail::percent_text(0.00001) == "less than 0.1 %");
-  CHECK(data::detail::percent_text(0.99999) == "over 99.9 %");
-  CHECK(data::detail::percent_text(1) == "100 %");
-  CHECK(data::detail::count_text(1, "rank", "ranks") == "1 rank");
-}
-
 TEST_CASE("a class is described as the history of its data") {
   class names final : public data::naming {
    public:

@@ -128,14 +128,14 @@ data::communication counters(std::uint64_t lines = 1, std::uint64_t most_granule
 TEST_CASE("a class of transfers is reported with its places, its origin and its problems") {
   CHECK(data::communication_text(halos(), 80) ==
         "\n    why data was sent\n"
-        "     1 `u` (high side of dimension 0): 1.5 KiB in 3 messages, 9.00 ms, 4.50 ms\n"
+        "     1 `u` (high side of dimension 0): 1.50 KiB in 3 messages, 9.00 ms, 4.50 ms\n"
         "          of it waiting\n"
         "        MPI_Send in exchange (halo.cpp:131)\n"
         "          -> MPI_Recv in exchange (halo.cpp:142)\n"
         "        produced by `relax`; 1 pair of ranks\n"
-        "        2 of 3 transfers of `u` (high side of dimension 0) carried what the same\n"
-        "        rank had sent to the same rank before and nobody had written since: 1.0\n"
-        "        KiB\n"
+        "        2 of 3 transfers of `u` (high side of dimension 0) repeated data that\n"
+        "        the sender had sent to the same rank before and that was not written\n"
+        "        since: 1 KiB\n"
         "        try: send it only when it has changed: the receiver still has it (saves\n"
         "             at most 6.00 ms)\n");
 }
@@ -179,7 +179,7 @@ TEST_CASE("a loop across the distribution is reported with the better schedule a
 
 TEST_CASE("shared memory is reported in the form of figure 3 of the Carnival paper") {
   CHECK(data::communication_text(counters(), 80) ==
-        "\n    who shares memory\n"
+        "\n    shared memory\n"
         "        `sum`: false sharing 100 % of 1 piece of 64 bytes\n"
         "     1 `sum`: false sharing in 1 piece, 6 misses\n"
         "         1 R relax (halo.cpp:52) (written by threads 0 and 1)\n"

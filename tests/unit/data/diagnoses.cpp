@@ -130,8 +130,8 @@ TEST_CASE("a halo that is half read is too large; one without recorded reads is 
     REQUIRE(f.size() == (reads ? 1 : 0));
     if (!reads) continue;
     CHECK(f[0].needless_bytes == 256);
-    CHECK(f[0].text == "50 % of what is received of `u` (low side of dimension 0) at a.receive is overwritten or left without anybody "
-                       "reading it: 256 B of 512 B");
+    CHECK(f[0].text == "50 % of what is received of `u` (low side of dimension 0) at a.receive is overwritten or never "
+                       "read: 256 bytes of 512 bytes");
     CHECK(f[0].advice == "send only what is read");
   }
 }
@@ -152,7 +152,7 @@ TEST_CASE("many tiny messages of one class should be collected, a few or large o
   REQUIRE(f.size() == 1);
   CHECK(f[0].needless_transfers == 998);
   CHECK(f[0].saving_ns == 998000);
-  CHECK(f[0].text.find("1,000 messages with 16 B each carry `u`") == 0);
+  CHECK(f[0].text.find("1,000 messages with 16 bytes each carry `u`") == 0);
   CHECK(findings(50, 16).empty());
   CHECK(findings(1000, 20000).empty());
 }

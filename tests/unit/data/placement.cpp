@@ -83,7 +83,7 @@ TEST_CASE("data and loop that agree but are wrong for the stencil are both to be
   CHECK(r.better[0].moved_bytes == 64 * 8 * 3 / 4);
   CHECK(data::placement_text(r, r.better[0], names()) ==
         "loop `update` runs cyclic over `u`, which is cyclic-distributed: 66 % of accesses are remote; a block schedule over `u`, "
-        "block-distributed, makes it 3 %, moving 384 B once");
+        "block-distributed, makes it 3.1 %, moving 384 bytes once");
 }
 
 TEST_CASE("improvements of less than a tenth are not reported") {
@@ -137,7 +137,7 @@ TEST_CASE("a loop over columns of an array in blocks of rows is recognised") {
   REQUIRE(report.better.size() == 1);
   CHECK(data::placement_text(report, report.better[0], names()) ==
         "loop `update` runs block over `u`, which is distributed (block, *): 75 % of accesses are remote; `u` distributed (*, block) "
-        "makes it 0 %, moving 1.5 KiB once");
+        "makes it 0 %, moving 1.50 KiB once");
 }
 
 TEST_CASE("a declared distribution or schedule is taken as it is") {

@@ -88,7 +88,7 @@ TEST_CASE("the report of a process without MPI names its open regions and its pl
   const std::string said = buffer, json = read_all(here.path + "/out.json");
   CHECK(said.find("in outer/inner") != std::string::npos);
   CHECK(said.find("work ") != std::string::npos);
-  CHECK(said.find("(1000 visits)") != std::string::npos);
+  CHECK(said.find("(1,000 visits)") != std::string::npos);
   CHECK(json.find("\"regions\": \"outer/inner\"") != std::string::npos);
   CHECK(json.find("\"visits\": 1000") != std::string::npos);
   CHECK(json.find("\"partial\": true") != std::string::npos);
@@ -138,11 +138,11 @@ TEST_CASE("two ranks that were killed are explained like two that came to their 
   CHECK(result.last_words[0].inside);
   CHECK(result.last_words[0].call.call == "MPI_Barrier");
   CHECK(result.last_words[0].since_seconds == doctest::Approx(0.022));
-  CHECK(result.last_words[0].whom == "with 2 ranks");                      // rank 1 has arrived and left
-  CHECK(result.last_words[1].whom == "with 2 ranks: missing was rank 0");  // at the next barrier
+  CHECK(result.last_words[0].whom == "with 2 ranks");                     // rank 1 has arrived and left
+  CHECK(result.last_words[1].whom == "with 2 ranks; rank 0 is missing");  // at the next barrier
   bool said = false;
   for (const std::string& w : result.run.warnings)
-    said = said || w == "1 calls of collective operations that not all ranks had left are not explained";
+    said = said || w == "1 collective call is not explained: not all ranks had left it";
   CHECK(said);
 }
 
@@ -157,5 +157,5 @@ TEST_CASE("with missing ranks there are last words and the reason for the missin
   CHECK(result.waits.empty());
   CHECK(result.last_words.size() == 1);
   REQUIRE(result.run.warnings.size() == 1);
-  CHECK(result.run.warnings[0] == "no explanation: the records of 1 of 2 ranks were found");
+  CHECK(result.run.warnings[0] == "waits are not explained: only 1 of 2 ranks left their records");
 }

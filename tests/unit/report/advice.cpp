@@ -20,8 +20,7 @@ report::result reported(const explain::outcome& found, const base::names& known,
   if (!more.empty()) all.add("more.rules", more);
   const rules::knowledge active = all.finish();
   for (const rules::diagnostic& mistake : active.log.list()) FAIL(mistake.text());
-  const auto find = [&known](core::stable_key key) { return known.find(key); };
-  const rules::evaluation said = rules::evaluate(active, found, f.ranks, find);
+  const rules::evaluation said = rules::evaluate(active, found, f.ranks, known);
   CHECK(said.messages.empty());
   return report::assemble(found, known, std::move(f), said);
 }
@@ -107,7 +106,7 @@ TEST_CASE("without rules no wait is listed, and the whole waiting time is report
   CHECK(r.run.unexplained_seconds == 0);
   const std::string out = report::text_of(r);
   CHECK(has(out, "19 % of rank time is waiting (18.9 s)"));
-  CHECK(has(out, "1400 waits not described by any rule: 18.9 s (100 % of the waiting)"));
+  CHECK(has(out, "1,400 waits not described by any rule: 18.9 s (100 % of the waiting)"));
 }
 
 TEST_CASE("problems that belong to no single wait follow the waits, most saving first") {

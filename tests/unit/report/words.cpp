@@ -65,7 +65,7 @@ TEST_CASE("waiting and causing ranks") {
 TEST_CASE("a block is slower, entered more often, or on one side only") {
   CHECK(remark(entry(9000, 9000, 0, 17.2)) == "same visits, each 1.9 ms slower");
   CHECK(remark(entry(9000, 9000, 0, -17.2)) == "same visits, each 1.9 ms faster");
-  CHECK(remark(entry(2600, 1400, 1.5, 0)) == "1200 more visits");
+  CHECK(remark(entry(2600, 1400, 1.5, 0)) == "1,200 more visits");
   CHECK(remark(entry(1400, 1401, -1.5, 0)) == "1 fewer visit");
   CHECK(remark(entry(15, 10, 7.5, 12.5)) == "5 more visits, each 1.0 s slower");
   CHECK(remark(entry(15, 10, 0.1, 12.5)) == "each visit 1.0 s slower");
@@ -79,7 +79,7 @@ TEST_CASE("work units replace visits where both sides counted them") {
   residual_entry r = entry(10, 10, 2.0, 0);
   r.causer_work = 3000;
   r.waiter_work = 1000;
-  CHECK(remark(r) == "2000 more units of work");
+  CHECK(remark(r) == "2,000 more units of work");
   r = entry(10, 10, 0, 2.0);
   r.causer_work = r.waiter_work = 1000;
   CHECK(remark(r) == "same work, each unit 2.0 ms slower");

@@ -129,11 +129,13 @@ TEST_CASE("advice at one wait and problems of the run are ranked by what they sa
 
 TEST_CASE("names from the program cannot put control characters into advice") {
   auto o = sample::outcome({late_sender()});
-  sample::names names;
-  names.table[sample::compute].name = "a\x1b[31mb\xff";
+  whywait::base::names names;
+  whywait::base::place compute;
+  compute.name = "a\x1b[31mb\xff";
+  names.add(sample::compute, compute);
   const rules::knowledge known = sample::knowledge();
   const auto e = rules::evaluate(known, o, 4, names);
-  CHECK(contains(e.waits[0].list.at(0).advice, "before a [31mb? if the"));
+  CHECK(contains(e.waits[0].list.at(0).advice, "before a?[31mb? if the"));
 }
 
 TEST_CASE("a fault at run time is a message with line and caret") {

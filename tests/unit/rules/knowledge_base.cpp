@@ -60,7 +60,7 @@ rules::row_writer wait_fact(rules::event_store& store, const std::string& patter
   const double duration = nearly ? 0.39 : 2.0;
   w.set("wait", 0).set("pattern", pattern).set("duration", duration).set("count", 100).set("share", duration / 40);
   w.set("operation", calls_of(pattern).first).set("cause", calls_of(pattern).second).set("operation_site", 7);
-  w.set("blocks", "compute_interior").set("blocks_count", 1).set("blocks_duration", duration * 0.9);
+  w.set("blocks", "compute_interior").set("blocks_count", 1).set("blocks_duration", duration * 0.9).set("avoidable", duration * 0.9);
   w.set("unexplained", duration * 0.1).set("positive", duration * 0.9);
   w.set("late_ranks", "rank 0").set("late_ranks_count", 1).set("waiting_ranks", "ranks 1-3").set("waiting_ranks_count", 3);
   return w;
@@ -145,7 +145,7 @@ rules::findings run(const rules::knowledge& known, const scenario& s, bool nearl
 }
 
 std::string shown(const rules::finding& f) {
-  return f.problem + ": " + f.description + "\ntry: " + f.advice + " (saves at most " + sample::base::duration_text(f.saving) + ")\n";
+  return f.problem + ": " + f.description + "\ntry: " + f.advice + " (saves at most " + sample::base::duration(f.saving) + ")\n";
 }
 
 /// The block between ```text and ``` of a card.

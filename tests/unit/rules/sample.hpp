@@ -6,7 +6,6 @@
 #include <whywait/rules/extend.hpp>
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -40,27 +39,28 @@ inline const char* paper_rule() {
 
 enum key : core::stable_key { recv = 1, send, compute, pack, barrier, allreduce, waitall, update, between };
 
-struct names {
-  std::map<core::stable_key, rules::place> table;
-  names() {
-    const auto call = [this](key k, const char* name, const char* region, const char* file, int line) {
-      table[k].call = name, table[k].region = region, table[k].file = file, table[k].line = line;
-    };
-    const auto block = [this](key k, const char* name) { table[k].name = name, table[k].kind = "region"; };
-    call(recv, "MPI_Recv", "main/calculate", "src/halo.cpp", 142);
-    call(send, "MPI_Send", "main/calculate", "src/halo.cpp", 131);
-    call(barrier, "MPI_Barrier", "main", "main.cpp", 30);
-    call(allreduce, "MPI_Allreduce", "main/norm", "main.cpp", 44);
-    call(waitall, "MPI_Waitall", "main/calculate", "src/halo.cpp", 20);
-    block(compute, "compute_interior");
-    block(pack, "pack_halo");
-    block(update, "update");
-  }
-  const rules::place* operator()(core::stable_key k) const {
-    const auto found = table.find(k);
-    return found == table.end() ? nullptr : &found->second;
-  }
-};
+inline whywait::base::names names() {
+  whywait::base::names out;
+  const auto call = [&out](key k, const char* name, const char* region, const char* file, int line) {
+    whywait::base::place p;
+    p.call = name, p.region = region, p.file = file, p.line = line;
+    out.add(k, p);
+  };
+  const auto block = [&out](key k, const char* name) {
+    whywait::base::place p;
+    p.name = name, p.kind = "region";
+    out.add(k, p);
+  };
+  call(recv, "MPI_Recv", "main/calculate", "src/halo.cpp", 142);
+  call(send, "MPI_Send", "main/calculate", "src/halo.cpp", 131);
+  call(barrier, "MPI_Barrier", "main", "main.cpp", 30);
+  call(allreduce, "MPI_Allreduce", "main/norm", "main.cpp", 44);
+  call(waitall, "MPI_Waitall", "main/calculate", "src/halo.cpp", 20);
+  block(compute, "compute_interior");
+  block(pack, "pack_halo");
+  block(update, "update");
+  return out;
+}
 
 /// One residual term, from what both sides ran.
 inline explain::residual_term term(core::stable_key block, std::int64_t more_ms, std::int64_t slower_ms, std::int64_t late_visits,

@@ -15,7 +15,7 @@ using sample::rank;
 namespace flag = sample::core::sync_flag;
 
 rules::evaluation evaluate(const sample::explain::outcome& o, const whywait::base::pod_vector<rules::site_use>& uses) {
-  const sample::names names;
+  const whywait::base::names names = sample::names();
   return sample::evaluate_with(o, [&](rules::event_store& store, auto& facts) { rules::add_uses(store, uses, names, facts); });
 }
 

@@ -118,18 +118,17 @@ TEST_CASE("a question to the records: the sender's block twice as fast") {
 }
 
 TEST_CASE("lines survive the way through bytes, damaged bytes are refused") {
-  const whywait::base::vector<traced_line> lines = two_ranks(3);
-  base::pod_vector<char> bytes = pack({lines[0]});
-  const base::pod_vector<char> more = pack({lines[1]});
+  const base::vector<traced_line> lines = two_ranks(3);
+  base::packet bytes = pack({lines[0]});
+  const base::packet more = pack({lines[1]});
   bytes.insert(bytes.end(), more.begin(), more.end());
-  whywait::base::vector<traced_line> back;
-  unpack(bytes, back);
+  base::vector<traced_line> back;
+  unpack(bytes.data(), bytes.size(), back);
   REQUIRE(back.size() == 2);
   CHECK(near(replay(join(back, name)).seconds, replay(join(lines, name)).seconds));
   for (const std::size_t cut : {bytes.size() - 1, std::size_t(20), std::size_t(60)}) {
-    whywait::base::vector<traced_line> ignored;
-    const base::pod_vector<char> part(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(cut));
-    CHECK(test::number_of_error([&] { unpack(part, ignored); }) == "whywait-P022");
+    base::vector<traced_line> ignored;
+    CHECK(test::number_of_error([&] { unpack(bytes.data(), cut, ignored); }) == "whywait-P022");
   }
 }
 

@@ -46,8 +46,8 @@ struct gcov_object {
 WHYWAIT_NO_COVERAGE __attribute__((cold)) inline bool understood(uint32_t version) noexcept {
   const unsigned compiler = ((version >> 24) - 'A') * 10 + ((version >> 16) & 0xff) - '0';
   if (compiler == __GNUC__ && compiler >= 10 && compiler <= 13) return true;
-  core::warn("counters of g++ are read for its versions 10 to 13 only, one version in all files; "
-                 "this file's blocks are not counted");
+  core::warn("unsupported g++ coverage counters; the blocks of this file are not counted; "
+             "compile all files with one version from 10 to 13");
   return false;
 }
 

@@ -28,7 +28,7 @@ WHYWAIT_NO_COVERAGE __attribute__((cold)) inline core::code_source* make_source(
   const uint32_t before = __atomic_fetch_add(&registry->code_numbers, count, __ATOMIC_RELAXED);
   if (before + count < before || before + count > ~uint32_t(0) - core::site_table::capacity) {
     __atomic_fetch_sub(&registry->code_numbers, count, __ATOMIC_RELAXED);
-    core::warn("more than 2^32 blocks of code; the rest is not counted");
+    core::warn("more than 2^32 blocks of code; further files are not counted");
     return nullptr;
   }
   core::code_source* const made = static_cast<core::code_source*>(pages);

@@ -18,37 +18,6 @@ class naming {
   virtual std::string place(core::stable_key site) const = 0;   ///< "MPI_Send (halo.cpp:131)" or "update"
 };
 
-namespace detail {
-
-/// "1,234,567".
-inline std::string grouped(std::int64_t n) {
-  std::string out = std::to_string(n);
-  for (std::size_t at = out.size(); at > 3 + (n < 0 ? 1u : 0u);) out.insert(at -= 3, 1, ',');
-  return out;
-}
-/// Bytes with two or three digits: "512 B", "1.5 KiB", "20 MiB".
-inline std::string size_text(std::int64_t bytes) {
-  static const char* const units[] = {" B", " KiB", " MiB", " GiB", " TiB"};
-  double value = static_cast<double>(bytes);
-  unsigned unit = 0;
-  for (; value >= 999.5 && unit != 4; ++unit) value /= 1024;
-  const auto tenths = static_cast<std::int64_t>(value * 10 + 0.5);
-  if (unit == 0 || tenths >= 100) return std::to_string((tenths + 5) / 10) + units[unit];
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + units[unit];
-}
-/// A share: "75 %", "0.4 %"; never a rounded 0 % or 100 % of what is neither.
-inline std::string percent_text(double share) {
-  const auto tenths = static_cast<std::int64_t>(share * 1000 + 0.5);
-  if (share > 0 && tenths == 0) return "less than 0.1 %";
-  if (share < 1 && tenths >= 1000) return "over 99.9 %";
-  const bool exact = tenths % 10 == 0 || (tenths >= 10 && tenths < 990);
-  return exact ? std::to_string((tenths + 5) / 10) + " %" : std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
-}
-/// "1 rank", "3 ranks".
-inline std::string count_text(std::int64_t n, const char* one, const char* many) { return grouped(n) + " " + (n == 1 ? one : many); }
-
-}  // namespace detail
-
 /// "`u`", "`u` (low side of dimension 1)".
 inline std::string data_text(const transfer_base& b, const naming& names) {
   const kind_of_region k = kind_of_region::from(b.kind);

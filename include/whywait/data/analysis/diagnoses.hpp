@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/class_names.hpp>
 
@@ -138,10 +139,10 @@ inline void relay_chain(const transfer_class& c, const classified& all, const na
   const std::int64_t mean = transfers != 0 ? duration / transfers : 0;
   f.saving_ns = std::min(wait, mean * (hops - steps) * std::max<std::int64_t>(chains, 1));
   const bool many = first_senders > 1;
-  f.text = data_text(c.chain.base[0], names) + " is handed on from rank to rank, unchanged, up to " + grouped(hops) + " times (" +
+  f.text = data_text(c.chain.base[0], names) + " is handed on from rank to rank, unchanged, up to " + base::count(hops) + " times (" +
            names.place(c.chain.base[0].from) + " -> " + names.place(c.chain.base[0].to) + "); the last rank gets it after " +
-           grouped(hops) + " messages in a row";
-  f.advice = std::string("use ") + (many ? "MPI_Allgather" : "MPI_Bcast") + ": " + count_text(steps, "step", "steps") + " instead of " + grouped(hops);
+           base::count(hops) + " messages in a row";
+  f.advice = std::string("use ") + (many ? "MPI_Allgather" : "MPI_Bcast") + ": " + base::counted(steps, "step", "steps") + " instead of " + base::count(hops);
   out.push_back(std::move(f));
 }
 
@@ -155,15 +156,15 @@ inline void unchanged_data(const transfer_class& c, const diagnosis_options& o, 
   f.transfers = f.needless_transfers = s.unchanged;
   f.bytes = f.needless_bytes = s.unchanged_bytes;
   f.saving_ns = s.unchanged_ns;
-  f.text = grouped(s.unchanged) + " of " + grouped(s.count) + " transfers of " + data_text(c.chain.base[0], names) + " (" +
+  f.text = base::count(s.unchanged) + " of " + base::count(s.count) + " transfers of " + data_text(c.chain.base[0], names) + " (" +
            names.place(c.chain.base[0].from) + " -> " + names.place(c.chain.base[0].to) +
-           ") carried what the same rank had sent to the same rank before and nobody had written since: " + size_text(s.unchanged_bytes);
+           ") repeated data that the sender had sent to the same rank before and that was not written since: " + base::memory(s.unchanged_bytes);
   if (s.held == s.unchanged) {
     f.advice = "send it only when it has changed: the receiver still has it";
   } else if (s.held == 0) {
     f.advice = "keep a copy at the receiver, whose buffer is used for something else in between";
   } else {
-    f.advice = "send it only when it has changed, and keep a copy at the receiver (it still had it " + grouped(s.held) + " times)";
+    f.advice = "send it only when it has changed, and keep a copy at the receiver (which still had it " + base::counted(s.held, "time", "times") + ")";
   }
   out.push_back(std::move(f));
 }
@@ -182,8 +183,8 @@ inline void large_halo(const transfer_class& c, const diagnosis_options& o, cons
   if (s.read_bytes == 0) f.needless_transfers = s.count;
   const double share = static_cast<double>(idle) / static_cast<double>(s.watched_bytes);
   f.saving_ns = static_cast<std::int64_t>(static_cast<double>(s.duration_ns - s.wait_ns) * share);
-  f.text = percent_text(share) + " of what is received of " + data_text(c.chain.base[0], names) + " at " + names.place(c.chain.base[0].to) +
-           " is overwritten or left without anybody reading it: " + size_text(idle) + " of " + size_text(s.watched_bytes);
+  f.text = base::percent(share) + " of what is received of " + data_text(c.chain.base[0], names) + " at " + names.place(c.chain.base[0].to) +
+           " is overwritten or never read: " + base::memory(idle) + " of " + base::memory(s.watched_bytes);
   f.advice = s.read_bytes == 0 ? "do not send it" : "send only what is read";
   out.push_back(std::move(f));
 }
@@ -202,10 +203,10 @@ inline void tiny_messages(const transfer_class& c, const diagnosis_options& o, c
   if (f.needless_transfers <= 0) return;
   f.saving_ns = static_cast<std::int64_t>(static_cast<double>(s.duration_ns - s.wait_ns) * static_cast<double>(f.needless_transfers) /
                                           static_cast<double>(s.count));
-  f.text = grouped(s.count) + " messages with " + size_text(s.bytes / s.count) + " each carry " + data_text(c.chain.base[0], names) + " from " +
-           names.place(c.chain.base[0].from) + " to " + names.place(c.chain.base[0].to) + " between " + count_text(s.pairs, "pair", "pairs") +
+  f.text = base::count(s.count) + " messages with " + base::memory(s.bytes / s.count) + " each carry " + data_text(c.chain.base[0], names) + " from " +
+           names.place(c.chain.base[0].from) + " to " + names.place(c.chain.base[0].to) + " between " + base::counted(s.pairs, "pair", "pairs") +
            " of ranks";
-  f.advice = "collect what goes to the same rank and send it at once: " + size_text(o.batch_bytes) + " a message make " + grouped(enough) +
+  f.advice = "collect what goes to the same rank and send it at once: " + base::memory(o.batch_bytes) + " a message make " + base::count(enough) +
              " of them";
   out.push_back(std::move(f));
 }
@@ -234,9 +235,9 @@ inline void gather_then_scatter(const transfer_class& c, const class_relations& 
   f.saving_ns = c.sums.duration_ns;
   const bool all_get_all = c.sums.fan_out > 1;
   f.text = data_text(c.chain.base[0], names) + " is gathered at rank " + std::to_string(root) + " from " +
-           count_text(static_cast<std::int64_t>(sources.list().size()), "rank", "ranks") + " (" + names.place(before[0]->chain.base[0].to) +
-           ") and sent on from there, unchanged, to " + count_text(c.sums.receivers, "rank", "ranks") + " (" + names.place(c.chain.base[0].from) +
-           "): " + size_text(c.sums.bytes) + " pass through one rank";
+           base::counted(static_cast<std::int64_t>(sources.list().size()), "rank", "ranks") + " (" + names.place(before[0]->chain.base[0].to) +
+           ") and sent on from there, unchanged, to " + base::counted(c.sums.receivers, "rank", "ranks") + " (" + names.place(c.chain.base[0].from) +
+           "): " + base::memory(c.sums.bytes) + " pass through one rank";
   f.advice = all_get_all ? "use MPI_Allgather" : "let the ranks exchange it directly (MPI_Alltoall, or messages)";
   out.push_back(std::move(f));
 }

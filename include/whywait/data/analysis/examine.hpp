@@ -2,6 +2,7 @@
 #define WHYWAIT_DATA_ANALYSIS_EXAMINE_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/class_names.hpp>
 #include <whywait/data/analysis/footprint.hpp>
@@ -226,12 +227,12 @@ inline std::string placement_text(const placement_report& report, const better_p
     const std::string t = d.text();
     return t[0] == '(' ? "distributed " + t : d.kind() == distribution_kind::regular && d.dimensions()[0].parts > 1 ? t + "-distributed" : t;
   };
-  const std::string array = "`" + names.data(report.arrays[u.array].array) + "`", then = detail::percent_text(b.remote);
+  const std::string array = "`" + names.data(report.arrays[u.array].array) + "`", then = base::percent(b.remote);
   std::string out = "loop `" + names.place(report.loops[u.loop].block) + "` runs " + report.loops[u.loop].schedule.text() + " over " + array +
-                    ", which is " + distributed(report.arrays[u.array].placed) + ": " + detail::percent_text(u.remote.share()) +
+                    ", which is " + distributed(report.arrays[u.array].placed) + ": " + base::percent(u.remote.share()) +
                     " of accesses are remote; ";
   if (b.change == placement_change::schedule) return out + "a " + b.schedule.text() + " schedule makes it " + then;
-  const std::string moves = ", moving " + detail::size_text(static_cast<std::int64_t>(b.moved_bytes)) + " once";
+  const std::string moves = ", moving " + base::memory(static_cast<std::int64_t>(b.moved_bytes)) + " once";
   if (b.change == placement_change::data) return out + array + " " + distributed(b.placed) + " makes it " + then + moves;
   return out + "a " + b.schedule.text() + " schedule over " + array + ", " + distributed(b.placed) + ", makes it " + then + moves;
 }

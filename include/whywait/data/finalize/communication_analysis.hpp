@@ -2,6 +2,7 @@
 #define WHYWAIT_DATA_FINALIZE_COMMUNICATION_ANALYSIS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/classify.hpp>
 #include <whywait/data/analysis/examine.hpp>
@@ -76,7 +77,7 @@ class communication_analysis final : public finalize::data_analysis {
     if (rank != 0) return nullptr;
     warn(classes, shared, {losses[0], losses[1], losses[2], losses[3]}, warnings);
     if (losses[4] != 0)
-      warnings.push_back("who shares memory is about parts of the run only: there are too many records of arrays that ranks share");
+      warnings.push_back("memory sharing between ranks covers only parts of the run: there are too many records of shared arrays");
     const data::data_naming named(names);
     data::communication found;
     data::add_classes(found, classes, named);
@@ -122,28 +123,28 @@ class communication_analysis final : public finalize::data_analysis {
   static void warn(const data::classified& classes, const data::sharing_report& shared, const data_losses& lost,
                    base::vector<std::string>& warnings) {
     const auto amount = [](std::uint64_t n, const char* one, const char* many) {
-      return detail::count_text(static_cast<std::int64_t>(n), one, many);
+      return base::counted(static_cast<std::int64_t>(n), one, many);
     };
     if (lost.records != 0)
       warnings.push_back(amount(lost.records, "record", "records") +
-                         " of data found no memory, so that less is known than happened; give more than WHYWAIT_MEMORY allows");
+                         " of data dropped because the record buffer was full; transfers and sharing are incomplete; increase WHYWAIT_MEMORY");
     if (lost.registrations != 0)
-      warnings.push_back(amount(lost.registrations, "array was", "arrays were") + " not registered, for there are too many");
+      warnings.push_back(amount(lost.registrations, "array was", "arrays were") + " not registered and not analysed: too many arrays");
     if (lost.unknown_ranges != 0)
-      warnings.push_back(amount(lost.unknown_ranges, "range was", "ranges were") + " said to be read or written, but in no registered array");
+      warnings.push_back(amount(lost.unknown_ranges, "accessed range was", "accessed ranges were") + " ignored: in no registered array");
     if (lost.unordered != 0)
       warnings.push_back(amount(lost.unordered, "message", "messages") +
-                         " with registered data could not be followed: the memory for calls was used up");
+                         " with registered data not followed: the call buffer was full; increase WHYWAIT_MEMORY");
     if (classes.unmatched != 0)
-      warnings.push_back(detail::count_text(classes.unmatched, "transfer", "transfers") +
-                         " of registered data could not be followed: the other side's buffer is in no registered array");
+      warnings.push_back(base::counted(classes.unmatched, "transfer", "transfers") +
+                         " of registered data not followed: the buffer of the other side is in no registered array");
     const std::int64_t dropped = std::max(classes.dropped, static_cast<std::int64_t>(shared.dropped)) - static_cast<std::int64_t>(lost.unordered);
     if (dropped > 0)
-      warnings.push_back(detail::count_text(dropped, "record", "records") +
-                         " of data were left out: they name an array, a place or a rank that is not known");
+      warnings.push_back(base::counted(dropped, "record", "records") +
+                         " of data ignored: unknown array, place or rank");
     if (classes.coarse != 0)
-      warnings.push_back("the history of " + detail::count_text(classes.coarse, "array", "arrays") +
-                         " was too fine to be kept exactly: origins of its data are partly unknown");
+      warnings.push_back("the history of " + base::counted(classes.coarse, "array", "arrays") +
+                         " was too fine to store exactly; the origin of some data is unknown");
   }
 
   mpi::state& process_;

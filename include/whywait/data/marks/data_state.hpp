@@ -41,7 +41,7 @@ __attribute__((noinline, cold)) inline data_state* make_state(core::registry& re
       known = made;
       __atomic_store_n(&registry.extension[state_slot], static_cast<void*>(made), __ATOMIC_RELEASE);
     } else {
-      core::warn("no address space for data objects; they are left out");
+      core::warn("cannot reserve address space for registered data; it is not recorded; raise the limit of virtual memory (ulimit -v)");
     }
   }
   pthread_mutex_unlock(&registry.mutex);

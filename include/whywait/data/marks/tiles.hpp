@@ -3,6 +3,7 @@
 
 #include <whywait/core/pages.hpp>
 #include <whywait/core/site.hpp>
+#include <whywait/core/stable_key.hpp>
 #include <whywait/data/marks/objects.hpp>
 #include <whywait/record/path_head.hpp>
 
@@ -76,7 +77,7 @@ class tile_table {
   /// The table slot of a key, for each kind of access, and whether the slot holds its tile.
   __attribute__((always_inline)) static uint64_t place_of(uint64_t key) noexcept {
     // Fibonacci hashing spreads neighbours and avoids collisions between arrays at power-of-two distances.
-    return (key * 0x9e3779b97f4a7c15u) >> (64 - place_bits);
+    return core::spread(key) >> (64 - place_bits);
   }
   __attribute__((always_inline)) bool shows(access how, uint64_t place, uint64_t key) const noexcept {
     return keys_[static_cast<unsigned>(how)][place] == key;

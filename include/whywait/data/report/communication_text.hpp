@@ -3,7 +3,6 @@
 
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
-#include <whywait/data/analysis/class_names.hpp>
 #include <whywait/data/report/communication_result.hpp>
 #include <whywait/data/report/sharing_table.hpp>
 
@@ -54,14 +53,14 @@ class communication_writer {
       one_class(c, ++number);
     }
     if (left != 0)
-      paragraph(base::counted(count(left), "more class", "more classes") + " of transfers with " + data::detail::size_text(left_bytes) +
+      paragraph(base::counted(count(left), "more class", "more classes") + " of transfers with " + base::memory(left_bytes) +
                     " (the JSON file has all)", 8);
   }
 
   void one_class(const communication_class& c, std::size_t number) {
     std::string head = "`" + base::printable(c.data) + "`";
     if (!c.region.empty()) head += " (" + c.region + ")";
-    head += ": " + data::detail::size_text(c.bytes) + " in " + base::counted(c.count, "message");
+    head += ": " + base::memory(c.bytes) + " in " + base::counted(c.count, "message");
     if (c.seconds > 0) head += ", " + base::duration(c.seconds);
     if (c.wait_seconds > 0) head += ", " + base::duration(c.wait_seconds) + " of it waiting";
     out_ += base::wrap(head, columns_, base::pad_left(std::to_string(number), 6) + " ", "          ");
@@ -76,7 +75,7 @@ class communication_writer {
     }
     std::string facts = base::printable(c.why);
     if (c.pairs > 0) facts += "; " + base::counted(c.pairs, "pair") + " of ranks";
-    if (c.fan_out > 1) facts += ", the same data to " + base::count_of(c.fan_out) + " of them";
+    if (c.fan_out > 1) facts += ", the same data to " + base::count(c.fan_out) + " of them";
     paragraph(facts, 8);
     for (const communication_problem_entry& p : c.problems) {
       paragraph(base::printable(p.text), 8);

@@ -107,7 +107,7 @@ inline std::string sharing_summary(const base::vector<sharing_entry>& all, const
     text += (i == 0 ? "" : ", ") + *patterns[i].pattern + " " + base::percent(static_cast<double>(patterns[i].granules) / static_cast<double>(sum));
   text += " of " + base::counted(sum, "piece") + " of " + std::to_string(any->granule_bytes) + " bytes";
   if (any->granules_watched < any->granules_of_array)
-    text += " looked at, a sample of " + base::count_of(any->granules_of_array) + ": standard error at most " + base::percent(any->standard_error);
+    text += " looked at, a sample of " + base::count(any->granules_of_array) + ": standard error at most " + base::percent(any->standard_error);
   return text;
 }
 
@@ -117,7 +117,7 @@ inline std::string sharing_text(const base::vector<sharing_entry>& all, std::siz
   constexpr std::size_t most_tables = 4;
   const auto shared = [](const sharing_entry& s) { return s.pattern != "private" && s.pattern != "read-only"; };
   if (std::none_of(all.begin(), all.end(), shared)) return {};
-  std::string out = "\n    who shares memory\n";
+  std::string out = "\n    shared memory\n";
   base::vector<std::string> told;
   for (const sharing_entry& s : all) {
     if (std::find(told.begin(), told.end(), s.data) != told.end()) continue;

@@ -13,7 +13,7 @@ inline namespace v0 {
 namespace rules {
 namespace detail {
 
-/// Edits (insert, delete, replace, swap of neighbours) from one word to another, `most` + 1 if there are more.
+/// Number of edits (insert, delete, replace, swap of neighbours) between two words, at most `most` + 1.
 /// Optimal string alignment distance, O(a b).
 inline std::size_t edits(std::string_view a, std::string_view b, std::size_t most) {
   const std::size_t far = most + 1;
@@ -32,7 +32,7 @@ inline std::size_t edits(std::string_view a, std::string_view b, std::size_t mos
   return std::min(old[b.size()], far);
 }
 
-/// Collects candidates and keeps the one nearest to a word that is not known; ties keep the first. All borrowed.
+/// Keeps the candidate nearest to an unknown word; ties keep the first. Texts are borrowed.
 class nearest_name {
  public:
   explicit nearest_name(std::string_view word)
@@ -46,7 +46,7 @@ class nearest_name {
     name_ = candidate;
   }
 
-  /// "did you mean send_start_time?", or nothing if no candidate is near.
+  /// "did you mean send_start_time?", or empty if no candidate is near.
   std::string hint() const { return name_.empty() ? std::string() : "did you mean " + std::string(name_) + "?"; }
 
  private:

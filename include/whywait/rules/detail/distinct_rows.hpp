@@ -14,8 +14,8 @@ inline namespace v0 {
 namespace rules {
 namespace detail {
 
-/// Numbers different rows of words of 64 bits from 0, in the order in which they come. Exact, though it goes by a hash.
-/// O(width) each, 8 bytes a word and about 30 a row. Not thread safe; throws std::bad_alloc.
+/// Numbers distinct rows of 64-bit words from 0, in order of arrival. Exact despite hashing. O(width) per row, 8 bytes
+/// per word and about 30 per row. Not thread safe; throws std::bad_alloc.
 class distinct_rows {
  public:
   static constexpr std::uint32_t none = base::key_map::none;
@@ -38,7 +38,7 @@ class distinct_rows {
   }
 
  private:
-  // Of several rows with one hash each takes the next key.
+  // Rows with equal hashes take successive keys.
   [[gnu::noinline]] std::uint32_t look_for(const void* row, std::uint64_t& key) const noexcept {
     const auto* const bytes = static_cast<const unsigned char*>(row);
     const std::size_t size = width_ * sizeof(std::uint64_t);

@@ -6,7 +6,7 @@ inline namespace v0 {
 namespace rules {
 namespace problems {
 
-/// Problems that need the explanation: more visits against slower visits, a slow rank against a slow block.
+/// Problems that need the explanation: more or slower visits, a slow rank or a slow block.
 inline const char* balance() noexcept {
   return R"rules(
 # Waits for the last of all: there the difference of work is the cause, whatever the operation.

@@ -15,7 +15,7 @@ declare problem for wait_at_barrier parameters (
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_ranks} and waited there.",
   advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the ranks, or drop {w.operation} if no data depends on it"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event wait_at_nxn member ( wait as w ) when w.pattern = 'wait_at_nxn';
 declare problem for wait_at_nxn parameters (
@@ -24,7 +24,7 @@ declare problem for wait_at_nxn parameters (
   advice = if(w.blocks_count = 0, "start the nonblocking form of {w.operation} and do other work until its result is needed",
            "spread the work of {w.blocks} evenly over the ranks, or start the nonblocking form of {w.operation} and do other work until its result is needed"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event late_broadcast member ( wait as w ) when w.pattern = 'late_broadcast';
 declare problem for late_broadcast parameters (
@@ -33,7 +33,7 @@ declare problem for late_broadcast parameters (
   advice = if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
            "let the root call {w.cause} before {w.blocks}, or start the nonblocking form early and wait where the data is needed"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event early_reduce member ( wait as w ) when w.pattern = 'early_reduce';
 declare problem for early_reduce parameters (
@@ -42,7 +42,7 @@ declare problem for early_reduce parameters (
   advice = if(w.blocks_count = 0, "let the root use the nonblocking form of {w.operation} and do other work meanwhile",
            "spread the work of {w.blocks} evenly over the ranks, or let the root use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event early_scan member ( wait as w ) when w.pattern = 'early_scan';
 declare problem for early_scan parameters (
@@ -51,7 +51,7 @@ declare problem for early_scan parameters (
   advice = if(w.blocks_count = 0, "use the nonblocking form of {w.operation} and do other work meanwhile",
            "give the lower ranks less of {w.blocks}, or use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event wait_at_create member ( wait as w ) when w.pattern = 'wait_at_create';
 declare problem for wait_at_create parameters (
@@ -60,7 +60,7 @@ declare problem for wait_at_create parameters (
   advice = if(w.blocks_count = 0, "make it once, where all ranks arrive together",
            "call {w.operation} once, ahead of {w.blocks}, or spread that work evenly over the ranks"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event wait_at_finalize member ( wait as w ) when w.pattern = 'wait_at_finalize';
 declare problem for wait_at_finalize parameters (
@@ -69,7 +69,7 @@ declare problem for wait_at_finalize parameters (
   advice = if(w.blocks_count = 0, "give some work of {w.late_ranks} to the ranks that finish first",
            "give some of {w.blocks} to the ranks that finish first"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event nonblocking_collective member ( wait as w ) when w.pattern = 'nonblocking_collective';
 declare problem for nonblocking_collective parameters (
@@ -77,7 +77,7 @@ declare problem for nonblocking_collective parameters (
   description = "{w.operation} waited for a collective that {w.late_ranks} started late ({w.cause}).",
   advice = if(w.blocks_count = 0, "start the collective ({w.cause}) earlier on {w.late_ranks}", "call {w.cause} before {w.blocks} on {w.late_ranks}, or move {w.operation} behind more work"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event progress member ( wait as w ) when w.pattern = 'progress';
 declare problem for progress parameters (
@@ -93,7 +93,7 @@ declare problem for polling parameters (
   description = "{w.operation} asked again and again without other work in between: it waited for {w.late_ranks}.",
   advice = if(w.blocks_count = 0, "do other work between two calls of {w.operation}", "call {w.cause} before {w.blocks}, or do other work between two calls of {w.operation}"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 # A barrier next to a collective operation that holds all ranks anyway, or with no communication since the last one.
 declare composite event needless_barrier

@@ -6,7 +6,7 @@ inline namespace v0 {
 namespace rules {
 namespace problems {
 
-/// The events that rules are made of: messages and collective operations.
+/// The basic events of the rules: messages and collective operations.
 inline const char* events() noexcept {
   return R"rules(
 # Simple events: what calls become. Times, duration, process and place come with each by themselves. The two halves of

@@ -18,7 +18,7 @@ declare problem for late_sender parameters (
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
 declare problem for late_receiver parameters (
@@ -28,7 +28,7 @@ declare problem for late_receiver parameters (
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event wrong_order member ( wait as w )
   when w.pattern = 'late_sender' and w.wrong_order_duration > 10 % * w.duration;

@@ -16,7 +16,7 @@ declare problem for wait_at_fence parameters (
   advice = if(w.blocks_count = 0, "replace {w.operation} by post, start, complete and wait among the ranks that exchange data",
            "spread the work of {w.blocks} evenly over the ranks, or replace {w.operation} by post, start, complete and wait among the ranks that exchange data"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event late_post member ( wait as w ) when w.pattern = 'late_post';
 declare problem for late_post parameters (
@@ -24,7 +24,7 @@ declare problem for late_post parameters (
   description = "The origin was ready in {w.operation} before the target had opened its window ({w.cause}).",
   advice = if(w.blocks_count = 0, "open the window ({w.cause}) earlier", "open the window ({w.cause}) before {w.blocks}, or let the origin work ahead of {w.operation}"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event early_wait member ( wait as w ) when w.pattern = 'early_wait';
 declare problem for early_wait parameters (
@@ -32,7 +32,7 @@ declare problem for early_wait parameters (
   description = "The target waited in {w.operation} until the origins had ended their access ({w.cause}).",
   advice = if(w.blocks_count = 0, "call {w.operation} later, after other work", "end the access ({w.cause}) before {w.blocks}, or call {w.operation} after other work"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event late_complete member ( wait as w ) when w.pattern = 'late_complete';
 declare problem for late_complete parameters (
@@ -40,7 +40,7 @@ declare problem for late_complete parameters (
   description = "The origin had moved its last data long before it ended the access ({w.cause}); the target waited in {w.operation}.",
   advice = if(w.blocks_count = 0, "call {w.cause} right after the last access", "call {w.cause} right after the last access, before {w.blocks}"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event window_lock_contention member ( wait as w ) when w.pattern = 'window_lock_contention';
 declare problem for window_lock_contention parameters (
@@ -48,7 +48,7 @@ declare problem for window_lock_contention parameters (
   description = "{w.operation} waited for a window lock that {w.late_ranks} held ({w.cause}).",
   advice = if(w.blocks_count = 0, "hold the lock shorter, or lock shared where nobody writes", "move {w.blocks} out of the locked part, or lock shared where nobody writes"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 )rules";
 }
 

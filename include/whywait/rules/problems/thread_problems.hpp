@@ -15,7 +15,7 @@ declare problem for mutex_contention parameters (
   description = "{w.operation} waited for a lock while {w.late_ranks} held it ({w.cause}).",
   advice = if(w.blocks_count = 0, "hold the lock of {w.operation} shorter", "move {w.blocks} out of the part that the lock of {w.operation} protects"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event condition_variable member ( wait as w ) when w.pattern = 'condition_variable';
 declare problem for condition_variable parameters (
@@ -23,7 +23,7 @@ declare problem for condition_variable parameters (
   description = "{w.operation} waited to be notified by {w.cause}.",
   advice = if(w.blocks_count = 0, "notify ({w.cause}) as soon as the condition holds", "notify ({w.cause}) before {w.blocks}"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier';
 declare problem for thread_barrier parameters (
@@ -31,7 +31,7 @@ declare problem for thread_barrier parameters (
   description = "Threads came to the barrier {w.operation} before the last one ({w.cause}).",
   advice = if(w.blocks_count = 0, "spread the work ahead of {w.operation} evenly over the threads", "spread the work of {w.blocks} evenly over the threads"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event latch member ( wait as w ) when w.pattern = 'latch';
 declare problem for latch parameters (
@@ -39,7 +39,7 @@ declare problem for latch parameters (
   description = "{w.operation} waited until the latch was counted down ({w.cause}).",
   advice = if(w.blocks_count = 0, "count down ({w.cause}) earlier", "count down ({w.cause}) before {w.blocks}"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event semaphore member ( wait as w ) when w.pattern = 'semaphore';
 declare problem for semaphore parameters (
@@ -47,7 +47,7 @@ declare problem for semaphore parameters (
   description = "{w.operation} waited for a release ({w.cause}).",
   advice = if(w.blocks_count = 0, "release ({w.cause}) earlier", "release ({w.cause}) before {w.blocks}, or start with a larger count"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event future member ( wait as w ) when w.pattern = 'future';
 declare problem for future parameters (
@@ -55,7 +55,7 @@ declare problem for future parameters (
   description = "{w.operation} waited for a value that {w.cause} sets.",
   advice = if(w.blocks_count = 0, "ask for the value later, after other work", "set the value ({w.cause}) before {w.blocks}, or ask for it after other work"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 declare composite event join member ( wait as w ) when w.pattern = 'join';
 declare problem for join parameters (
@@ -63,7 +63,7 @@ declare problem for join parameters (
   description = "{w.operation} waited for the end of a thread.",
   advice = if(w.blocks_count = 0, "join later, after other work", "give some of {w.blocks} to the thread that joins, or join later"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.blocks_duration, w.unexplained + w.in_transfer) );
+  saving = w.avoidable );
 
 # A lock that is held most of the time is a queue, however its users arrive (utilisation = hold time x rate).
 declare composite event queue member ( lock as l, shared wait as w )
