@@ -19,6 +19,11 @@
 
 #include <whywait/base/cold_begin.hpp>
 
+#include <whywait/clocks/virtual_clocks.hpp>
+#include <whywait/explain/explain.hpp>
+
+#include <whywait/base/cold_small.hpp>
+
 #include <whywait/finalize/analysis.hpp>
 #include <whywait/finalize/explain_now.hpp>
 #include <whywait/postmortem/abnormal_end.hpp>

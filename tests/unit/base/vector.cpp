@@ -15,20 +15,20 @@ namespace base = whywait::base;
 namespace {
 
 // Counts its objects; the copy of a bad one throws.
-struct counted {
+struct counted_element {
   static int alive;
   int value;
   bool bad = false;
-  counted(int v = 0) : value(v) { ++alive; }
-  counted(const counted& other) : value(other.value), bad(other.bad) {
+  counted_element(int v = 0) : value(v) { ++alive; }
+  counted_element(const counted_element& other) : value(other.value), bad(other.bad) {
     if (bad) throw std::runtime_error("copy");
     ++alive;
   }
-  counted(counted&& other) noexcept : value(other.value), bad(other.bad) { ++alive; }
-  counted& operator=(const counted&) = default;
-  ~counted() { --alive; }
+  counted_element(counted_element&& other) noexcept : value(other.value), bad(other.bad) { ++alive; }
+  counted_element& operator=(const counted_element&) = default;
+  ~counted_element() { --alive; }
 };
-int counted::alive = 0;
+int counted_element::alive = 0;
 
 template <class T>
 void check_same(const base::vector<T>& mine, const std::vector<T>& standard) {
@@ -92,33 +92,33 @@ TEST_CASE("random operations leave what they leave in a std::vector") {
 
 TEST_CASE("every element is destroyed once") {
   {
-    base::vector<counted> all(3, counted(7));
+    base::vector<counted_element> all(3, counted_element(7));
     all.resize(10);
-    all.insert(all.begin() + 2, counted(5));
+    all.insert(all.begin() + 2, counted_element(5));
     all.erase(all.begin());
-    all.assign(4, counted(1));
-    base::vector<counted> other = all;
+    all.assign(4, counted_element(1));
+    base::vector<counted_element> other = all;
     other.swap(all);
-    all = static_cast<base::vector<counted>&&>(other);
+    all = static_cast<base::vector<counted_element>&&>(other);
     all.clear();
     CHECK(all.empty());
     all.emplace_back(4);
     CHECK(all.back().value == 4);
   }
-  CHECK(counted::alive == 0);
+  CHECK(counted_element::alive == 0);
 }
 
 TEST_CASE("a copy that throws loses nothing") {
   {
-    base::vector<counted> all;
+    base::vector<counted_element> all;
     for (int i = 0; i != 5; ++i) all.emplace_back(i);
     all[3].bad = true;
-    CHECK_THROWS_AS((base::vector<counted>(all.begin(), all.end())), std::runtime_error);
-    base::vector<counted> other(2);
+    CHECK_THROWS_AS((base::vector<counted_element>(all.begin(), all.end())), std::runtime_error);
+    base::vector<counted_element> other(2);
     CHECK_THROWS_AS(other = all, std::runtime_error);
     CHECK(other.size() == 2);
   }
-  CHECK(counted::alive == 0);
+  CHECK(counted_element::alive == 0);
 }
 
 TEST_CASE("elements may be moved only, or vectors") {
