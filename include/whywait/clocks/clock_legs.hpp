@@ -2,7 +2,6 @@
 #define WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/prefetch.hpp>
 #include <whywait/clocks/clock_plan.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/history.hpp>
@@ -128,12 +127,6 @@ class clock_legs {
     legs_.release();
     spends_.release();
     overheads_.release();
-  }
-  /// What a location that comes to that record, and to that spend, needs soon.
-  void prefetch(std::size_t record, std::size_t spent) const noexcept {
-    if (record < legs_.size()) base::prefetch(&legs_[record], 2 * sizeof(clock_leg));
-    if (spent < spends_.size()) base::prefetch(&spends_[spent], 2 * sizeof(spend));
-    if (record < overheads_.size()) base::prefetch(&overheads_[record], sizeof(overhead));
   }
 
   std::size_t records() const noexcept { return legs_.size() - 1; }

@@ -2,7 +2,6 @@
 #define WHYWAIT_CLOCKS_CLOCK_PASS_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/prefetch.hpp>
 #include <whywait/clocks/clock_legs.hpp>
 #include <whywait/clocks/clock_plan.hpp>
 #include <whywait/clocks/clock_result.hpp>
@@ -98,20 +97,6 @@ class clock_pass {
       moved = true;
     }
     return open_ == 0 && meetings_->quiet();
-  }
-
-  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in steps between
-  /// which the others take theirs.
-  static constexpr int prefetch_steps = 3;
-  void prefetch(int step) const noexcept {
-    if (step == 0) return base::prefetch(this, sizeof *this);
-    if (step == 1) return base::prefetch(lanes_.data(), sizeof(lane));
-    if (lanes_.empty()) return;
-    const lane& l = lanes_.front();
-    if (l.need != l.needs_end) base::prefetch(l.need, 2 * sizeof *l.need);
-    if (l.give != l.gives_end) base::prefetch(l.give, 2 * sizeof *l.give);
-    if (l.note != l.notes_end) base::prefetch(l.note, sizeof *l.note);
-    l.clocks.prefetch();
   }
 
   /// A packet of another rank.

@@ -6,7 +6,7 @@
 #include <whywait/clocks/clock_stamp.hpp>
 #include <whywait/clocks/joining.hpp>
 #include <whywait/explain/explanation.hpp>
-#include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/class_packet.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -59,15 +59,15 @@ class clock_stage final : public explain::rank_clocks {
     costs_ = cost_pass_.result();
   }
   need_book& needs() noexcept { return needs_; }
-  void classes(explain::merge_book& merging, std::size_t number) override {
+  void classes(explain::class_merger& merging, std::size_t number) override {
     merging_ = &merging;
-    merging.each_place(number, [this](std::uint32_t, const explain::class_clock& c) { placed_.push_back(c); });
+    merging.each_class(number, [this](std::uint32_t, const explain::class_clock& c) { placed_.push_back(c); });
   }
 
   /// On rank 0: the blocks to be asked about, those that explain most, then half as many others on its own path.
   base::packet choose() const {
     std::vector<std::pair<core::stable_key, std::int64_t>> blocks;
-    for (const explain::merged_class& c : merging_->merged()) {
+    for (const explain::merged_class& c : merging_->merged_classes()) {
       for (const explain::residual_term& t : c.sum.residual) {
         if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
       }
@@ -227,7 +227,7 @@ class clock_stage final : public explain::rank_clocks {
   need_book needs_;
   meeting_book meetings_;
   cost_pass cost_pass_;
-  explain::merge_book* merging_ = nullptr;
+  explain::class_merger* merging_ = nullptr;
   std::vector<base::pod_vector<explain::wait_note>> notes_;
   base::pod_vector<explain::class_clock> placed_, classes_;
   critical_path path_;

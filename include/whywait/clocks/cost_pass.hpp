@@ -2,7 +2,6 @@
 #define WHYWAIT_CLOCKS_COST_PASS_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/prefetch.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/clocks/cost_scratch.hpp>
 #include <whywait/clocks/delay_costs.hpp>
@@ -122,25 +121,6 @@ class cost_pass {
       for (lane& l : lanes_) moved = run(l, post) || moved;
     }
     return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.left == 0 && l.open == 0; });
-  }
-
-  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in steps between
-  /// which the others take theirs.
-  static constexpr int prefetch_steps = 4;
-  void prefetch(int step) const noexcept {
-    if (step == 0) return base::prefetch(this, sizeof *this);
-    if (step == 1) return base::prefetch(lanes_.data(), sizeof(lane));
-    if (lanes_.empty()) return;
-    const lane& l = lanes_.front();
-    const wait* const k = l.left == 0 ? nullptr : &l.waits[l.left - 1];
-    const told* const t = l.open == 0 ? nullptr : &l.expected[l.open - 1];
-    if (step == 2) {
-      if (k != nullptr) base::prefetch(k, sizeof *k);
-      if (t != nullptr) base::prefetch(t, sizeof *t);
-      return base::prefetch(l.costs.data(), l.costs.size() * sizeof(cost));
-    }
-    if (k != nullptr) l.time.prefetch(k->from, k->to);
-    if (t != nullptr) l.time.prefetch(t->from, t->to);
   }
 
   void receive(std::int32_t source, const unsigned char* data, std::size_t size) {

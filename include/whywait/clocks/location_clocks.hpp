@@ -23,7 +23,6 @@ class location_clocks {
   location_clocks(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory)
       : legs_(memory), now_ns_(begin_ns), plan_(&plan), clocks_(plan.clocks()) {}
   clock_legs& legs() noexcept { return legs_; }
-  void prefetch() const noexcept { legs_.prefetch(next_, spent_); }
 
   /// Goes to the beginning of the next record; at the end takes the last steps and returns false.
   bool begin_next() {

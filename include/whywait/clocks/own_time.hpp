@@ -3,7 +3,6 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/prefetch.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/clocks.hpp>
@@ -149,12 +148,6 @@ class own_time {
     if (after == instants_.begin()) return 0;
     const instant& i = *(after - 1);
     return time_ns != i.begin_ns && time_ns >= i.leave_ns ? i.done : i.at;
-  }
-
-  /// Their memory is needed soon.
-  void prefetch(std::uint32_t from, std::uint32_t to) const noexcept {
-    base::prefetch(blocks_.data(), blocks_.size() * sizeof(core::stable_key));
-    if (from < to) base::prefetch(&parts_[from], std::min(to - from, spacing) * sizeof(piece));
   }
 
   /// All parts from the first number up to, not with, the second; in `into.found()`.

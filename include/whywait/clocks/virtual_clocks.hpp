@@ -34,8 +34,7 @@ class clock_stages final : public explain::run_clocks {
     transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).costs().advance(post); },
                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                         at(i).costs().receive(source, data, size);
-                      },
-                      [&](std::int32_t i, int step) { at(i).costs().prefetch(step); }, cost_pass::prefetch_steps);
+                      });
     transport.meet();
     for (const auto& s : stages_) s->keep_costs();
   }
@@ -73,8 +72,7 @@ class clock_stages final : public explain::run_clocks {
       transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).pass().advance(post); },
                         [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
                           at(i).pass().receive(data, size);
-                        },
-                        [&](std::int32_t i, int step) { at(i).pass().prefetch(step); }, clock_pass::prefetch_steps);
+                        });
       transport.meet();
       transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {

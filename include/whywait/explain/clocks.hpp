@@ -18,7 +18,7 @@ struct message_match;
 struct merged_class;
 struct outcome;
 struct participant;
-class merge_book;
+class class_merger;
 
 // What the explanation tells the virtual clocks (ledger/virtual_clocks.hpp), so that a program which does not ask for
 // them does not compile them. Called once per stage, location or collective operation, never per record.
@@ -70,7 +70,7 @@ class rank_clocks {
   /// Every location in turn, after the forward pass.
   virtual void explained(std::uint16_t location, explained_location what) = 0;
   /// Before the classes are summed; borrowed. `number`: of this rank in it.
-  virtual void classes(merge_book& merging, std::size_t number) = 0;
+  virtual void classes(class_merger& merging, std::size_t number) = 0;
   /// On rank 0: before the classes are presented, and after that.
   virtual void report(outcome& result, std::vector<merged_class>& merged) = 0;
   virtual void mark_savings(outcome& result) const = 0;

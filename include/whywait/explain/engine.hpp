@@ -39,13 +39,12 @@ class rank_engine {
   /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `blocks`, `forward`: of the
   /// process. All borrowed, the settings too.
   rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory,
-              block_table& blocks, forward_scratch& forward)
+              forward_scratch& forward)
       : rank_(&rank),
         settings_(&settings),
         messages_(rank, clocks != nullptr, forward.merging.memory),
         collectives_(rank, forward.merging.memory),
         memory_(&memory),
-        blocks_(&blocks),
         clocks_(clocks),
         scratch_(&forward),
         replies_(forward.merging.memory),
@@ -142,7 +141,7 @@ class rank_engine {
     messages_.matches(s.places, s.matches);
     messages_.release();
     make_answers();
-    forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, *blocks_, memory_->classes, *scratch_));
+    forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
     std::size_t first = 0;
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
@@ -167,27 +166,16 @@ class rank_engine {
   // Stages 3 and 4.
   forward_pass& forward() noexcept { return *forward_; }
 
-  // Before stage 3, rank after rank, in steps.
-  static constexpr int prefetch_steps = 1 + forward_pass::prefetch_steps;
-  void prefetch(int step) const noexcept {
-    if (step == 0) return base::prefetch(&forward_, sizeof forward_);
-    if (forward_ != nullptr) forward_->prefetch(step - 1);
-  }
-
   /// After stages 3 and 4, when nothing is left to do for it or for others: tells the virtual clocks what they want to know
   /// and hands its classes over to `merging`, which is borrowed, as the rank with that number among those of the process.
-  void finish(merge_book& merging, std::size_t number) {
-    if (clocks_ != nullptr) {
-      forward_->report(*clocks_);
-    } else {
-      forward_->settle();
-    }
+  void finish(class_merger& merging, std::size_t number) {
+    if (clocks_ != nullptr) forward_->report(*clocks_);
     forward_.reset();
     merging_ = &merging;
     number_ = number;
-    class_book& classes = memory_->classes;
+    wait_classes& classes = memory_->classes;
     for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sums(c).wait_ns;
-    merging.take(number, *rank_, *blocks_, classes);
+    merging.take_classes(number, *rank_, memory_->blocks, classes);
   }
   bool finished() const noexcept { return merging_ != nullptr; }
 
@@ -200,7 +188,7 @@ class rank_engine {
       put(out, v);
     }
     put_all(out, meanings_);
-    merging_->write(number_, out);
+    merging_->write_classes(number_, out);
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
@@ -221,7 +209,7 @@ class rank_engine {
       if (at == known || meanings_[at].key != m.key) meanings_.push_back(m);
     }
     if (meanings_.size() != known) sort_meanings();
-    merging_->add(number_, in.rest(), in.left());
+    merging_->merge_classes(number_, in.rest(), in.left());
   }
   const outcome& totals() const noexcept { return totals_; }
 
@@ -230,10 +218,10 @@ class rank_engine {
   }
 
   outcome present_result() {
-    if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged());
+    if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged_classes());
     detail::fold(memory_->sums, totals_);
     std::vector<merged_class>& all = memory_->merged;
-    merge_book::fold(all, merging_->merged());
+    class_merger::add_epoch(all, merging_->merged_classes());
     outcome result = memory_->sums;
     std::vector<merged_class> presented;
     if (rank_->continues) {
@@ -277,8 +265,7 @@ class rank_engine {
   void take_meanings() {
     if (meant_) return;
     meant_ = true;
-    if (blocks_ != &memory_->blocks) return;
-    meanings_ = blocks_->meanings();
+    meanings_ = memory_->blocks.meanings();
     sort_meanings();
   }
   void sort_meanings() {
@@ -290,11 +277,10 @@ class rank_engine {
   message_book messages_;
   collective_book collectives_;
   epoch_memory* memory_;
-  block_table* blocks_;
   rank_clocks* clocks_;
   forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
-  merge_book* merging_ = nullptr;
+  class_merger* merging_ = nullptr;
   std::size_t number_ = 0;  ///< in `merging_`
   base::pod_vector<reply> replies_;
   base::packet reply_bytes_;

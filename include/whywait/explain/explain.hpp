@@ -18,40 +18,19 @@ namespace explain {
 
 namespace detail {
 
-// Whether all ranks together have far more blocks and call sites than any of them. Then one numbering for all would make
-// the profile of each as long as what all others ran.
-[[gnu::cold]] inline bool little_in_common(const rank_history* histories, std::size_t count) {
-  base::key_map all;
-  std::size_t most = 0;
-  for (std::size_t i = 0; i != count; ++i) {
-    std::size_t mine = 0;
-    const auto take = [&](const std::vector<core::stable_key>& keys) {
-      for (const core::stable_key key : keys) {
-        if (key != 0) all.intern(key, 0);
-      }
-      mine += keys.size();
-    };
-    take(histories[i].blocks);
-    for (const location_history& l : histories[i].locations) take(l.call_sites);
-    most = std::max(most, mine);
-  }
-  return all.size() > 2 * most + 64;
-}
-
 [[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
                                           const options& settings, epoch_memory* memories) {
   forward_scratch scratch;  // first: its memory pool outlives what takes from it
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings, scratch.merging.memory);
   shape_leaders none;
-  merge_book merging(settings, count, count == 0 ? none : memories[0].leaders, scratch.merging);
+  class_merger merging(settings, count, count == 0 ? none : memories[0].leaders, scratch.merging);
   rank_engine::scratch first_pass;
   std::vector<rank_engine> engines;
   engines.reserve(count);
-  if (count > 1 && !histories[0].continued) memories[0].own_blocks = little_in_common(histories, count);
   for (std::size_t i = 0; i != count; ++i) {
     engines.emplace_back(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i), memories[i],
-                         memories[memories[0].own_blocks ? i : 0].blocks, scratch);
+                         scratch);
   }
   const auto at = [&engines](std::int32_t i) -> rank_engine& { return engines[static_cast<std::size_t>(i)]; };
 
@@ -83,26 +62,25 @@ namespace detail {
       },
       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
         if (!at(i).finished()) at(i).forward().receive(source, data, size);
-      },
-      [&](std::int32_t i, int step) { at(i).prefetch(step); }, rank_engine::prefetch_steps);
+      });
   for (std::size_t i = 0; i != count; ++i) {
     if (!engines[i].finished()) engines[i].finish(merging, i);
   }
 
   if (clocks != nullptr) clocks->charge_delays(transport);
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
-    merging.propose();
-    transport.reduce([&](std::int32_t) { return merging.pack(); },
-                     [&](std::int32_t, const unsigned char* data, std::size_t size) { merging.merge(data, size); });
+    merging.propose_leaders();
+    transport.reduce([&](std::int32_t) { return merging.take_proposals(); },
+                     [&](std::int32_t, const unsigned char* data, std::size_t size) { merging.merge_proposals(data, size); });
     base::packet leaders;
-    transport.broadcast([&](std::int32_t) { return merging.pack(); },
+    transport.broadcast([&](std::int32_t) { return merging.take_proposals(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
                           if (i == 0) leaders.assign(data, data + size);  // the same for all
                         });
     if (leaders.empty()) break;
-    merging.settle(leaders);
+    merging.join_leaders(leaders);
   }
-  merging.close();
+  merging.finish_rounds();
   for (std::size_t i = 0; i != count; ++i) engines[i].sum_classes();
   transport.reduce(
       [&](std::int32_t i) { return at(i).pack_result(); },
@@ -128,8 +106,6 @@ namespace detail {
 ///                                         to(rank) is the empty packet for that rank, to be filled up to about
 ///                                         `room` bytes; what was consumed may lead to more in the next round
 ///   forward(advance(i, post) -> finished, receive(i, source, data, size))   until all are finished
-///                                         with many ranks it may take prefetch(i, step) and the number of steps, too:
-///                                         see transport_calls.hpp
 ///   reduce(pack(i), merge(i, data, size)) binomial tree to rank 0
 ///   broadcast(pack(i) on rank 0, take(i, data, size) on all)
 template <class Transport>

@@ -58,18 +58,39 @@ struct block_meaning {
   core::stable_key second = 0;
 };
 
-/// One line of an explanation: what the causer's path has more of one block than the waiter's path, summed
-/// over the merged instances. total_ns = visits_ns + speed_ns (definitions 1.4: midpoint split).
-struct residual_term {
-  core::stable_key block = 0;
-  core::stable_key within = 0;   ///< for an untimed step: the region around it (total_ns is 0)
+/// The sums of one residual line over all merged waits. Plain values without padding: the type is added up, sent between
+/// ranks and presented as it is. Invariant: total_ns = visits_ns + speed_ns = causer_ns - waiter_ns (docs/method.md 1.4).
+struct residual_sums {
   std::int64_t total_ns = 0;
-  std::int64_t visits_ns = 0;    ///< because it was entered more (or fewer) times, or only on one side
-  std::int64_t speed_ns = 0;     ///< because each visit (or work unit) took longer (or shorter)
-  std::int64_t inherited_ns = 0; ///< part executed by ranks for which the causer itself had waited
+  std::int64_t visits_ns = 0;     ///< because the block was entered more (or fewer) times, or only on one side
+  std::int64_t speed_ns = 0;      ///< because each visit (or work unit) took longer (or shorter)
+  std::int64_t inherited_ns = 0;  ///< part executed by ranks for which the causer itself had waited
   std::int64_t causer_visits = 0, waiter_visits = 0;
   std::int64_t causer_work = 0, waiter_work = 0;
-  std::int64_t causer_ns = 0, waiter_ns = 0;  ///< time in it on both sides since they were last aligned
+  std::int64_t causer_ns = 0, waiter_ns = 0;  ///< time in the block on both sides since they were last aligned
+
+  void add(const residual_sums& o) noexcept {
+    total_ns += o.total_ns;
+    visits_ns += o.visits_ns;
+    speed_ns += o.speed_ns;
+    inherited_ns += o.inherited_ns;
+    causer_visits += o.causer_visits;
+    waiter_visits += o.waiter_visits;
+    causer_work += o.causer_work;
+    waiter_work += o.waiter_work;
+    causer_ns += o.causer_ns;
+    waiter_ns += o.waiter_ns;
+  }
+};
+
+/// One line of an explanation: how much more of one block the causer's path has than the waiter's path.
+struct residual_term : residual_sums {
+  core::stable_key block = 0;
+  core::stable_key within = 0;  ///< the enclosing region of an untimed step, whose total_ns is 0; otherwise 0
+
+  bool same_block(const residual_term& o) const noexcept { return block == o.block && within == o.within; }
+  /// The canonical order of a residual: by the keys of the block, which are the same on all ranks.
+  bool before(const residual_term& o) const noexcept { return block != o.block ? block < o.block : within < o.within; }
 };
 
 /// Waiting suffered, or caused, by one location.
@@ -95,29 +116,54 @@ struct wait_sample {
   }
 };
 
-/// All waits of one pattern at one operation call site because of one cause call site, of one shape.
-/// Invariant: sum of residual total_ns + unexplained_ns = wait_ns.
-struct explanation {
-  pattern why = pattern::late_sender;
+/// The numbers of one wait class: what adds up over its waits, without its lists. Plain values, sent between ranks as they
+/// are.
+struct class_sums {
   core::stable_key operation = 0;  ///< call site of the waiting call
   core::stable_key cause = 0;      ///< call site of the call that arrived late
-  quality trust = quality::exact;
   std::int64_t count = 0;          ///< waits merged
   std::int64_t wait_ns = 0;
   std::int64_t longest_ns = 0;
   std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
   std::int64_t wrong_order_ns = 0;
-  std::int64_t indirect_ns = 0;    ///< sum of inherited parts
-  std::int64_t unexplained_ns = 0; ///< below the threshold, clock violations, lost records
-  std::int64_t first_ns = 0;       ///< shared time of the first instance: canonical order
-  wait_sample longest;             ///< the longest that has an explanation of its own
-  wait_picture picture;            ///< of that one; empty unless WHYWAIT_PATH=order
+  std::int64_t indirect_ns = 0;     ///< sum of inherited parts
+  std::int64_t unexplained_ns = 0;  ///< below the threshold, clock violations, lost records
+  std::int64_t first_ns = 0;        ///< shared time of the first wait: the canonical order of classes
+  wait_sample longest;              ///< the longest wait that has an explanation of its own
+  pattern why = pattern::late_sender;
+  quality trust = quality::exact;
+
+  /// Adds another part of the same class.
+  void add(const class_sums& o) noexcept {
+    if (count == 0) {
+      operation = o.operation;
+      cause = o.cause;
+      why = o.why;
+      first_ns = o.first_ns;
+    }
+    trust = trust < o.trust ? o.trust : trust;
+    count += o.count;
+    wait_ns += o.wait_ns;
+    longest_ns = longest_ns < o.longest_ns ? o.longest_ns : longest_ns;
+    wrong_order_count += o.wrong_order_count;
+    wrong_order_ns += o.wrong_order_ns;
+    indirect_ns += o.indirect_ns;
+    unexplained_ns += o.unexplained_ns;
+    first_ns = o.first_ns < first_ns ? o.first_ns : first_ns;
+    if (o.longest.outweighs(longest)) longest = o.longest;
+  }
+};
+
+/// All waits of one pattern at one operation call site because of one cause call site, of one shape.
+/// Invariant: sum of residual total_ns + unexplained_ns = wait_ns.
+struct explanation : class_sums {
+  wait_picture picture;            ///< both sides of the longest wait; empty unless WHYWAIT_PATH=order
   std::int64_t compensated_ns = 0; ///< what wait_ns would have been without measurement overhead (options::clocks)
   quality compensated_trust = quality::exact;
   std::int64_t saving_ns = 0;      ///< the run would be shorter by this if its first block were twice as fast
   std::vector<residual_term> residual;   ///< largest |total_ns| first
-  std::vector<location_share> waiters;   ///< most first, bounded; the rest in rank -1
-  std::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
+  std::vector<location_share> waiters;   ///< largest share first; the rest in rank -1
+  std::vector<location_share> causers;   ///< largest share first; the rest in rank -1
 };
 
 /// Of the blocks of the critical path, and of delay costs, this many are named; the others are added up.

@@ -4,10 +4,9 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/explanation.hpp>
-#include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/class_leaders.hpp>
 #include <whywait/explain/messages.hpp>
-#include <whywait/explain/shape_leaders.hpp>
-#include <whywait/explain/wait_class.hpp>
+#include <whywait/explain/wait_classes.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,9 +24,8 @@ namespace explain {
 /// that reached it at one time differ in what they had run, which is forgotten there). Bounded by distinct blocks and
 /// call sites, however long the run.
 struct epoch_memory {
-  block_table blocks;  ///< of all ranks that the process hosts, in the memory of the first
-  bool own_blocks = false;  ///< in that memory: of each rank instead, because they have little in common
-  class_book classes;
+  block_table blocks;
+  wait_classes classes;
   shape_leaders leaders;              ///< of all ranks, in the memory of the first: by key, then by slot
   std::vector<merged_class> merged;   ///< on rank 0: all waits so far
   outcome sums;                       ///< on rank 0: all numbers so far

@@ -35,7 +35,7 @@ namespace explain {
 class forward_pass {
  public:
   forward_pass(const rank_history& rank, const options& settings, std::int64_t earliest_ns, block_table& blocks,
-               class_book& classes, forward_scratch& scratch)
+               wait_classes& classes, forward_scratch& scratch)
       : rank_(&rank),
         settings_(&settings),
         earliest_ns_(earliest_ns),
@@ -177,29 +177,6 @@ class forward_pass {
       if (l.path_at != done || l.scout_at != done) return false;
     }
     return links_.quiet();
-  }
-
-  /// Afterwards: the waits that have not gone to the classes yet do so.
-  void settle() {
-    for (lane& l : lanes_) l.path.settle();
-  }
-
-  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in four steps
-  /// between which the others take theirs.
-  static constexpr int prefetch_steps = 4;
-  void prefetch(int step) const noexcept {
-    if (step == 0) return base::prefetch(this, sizeof *this);
-    if (step == 1) {
-      links_.prefetch();
-      if (lanes_.empty()) return;
-      const lane& l = lanes_.front();
-      const auto* const begin = reinterpret_cast<const char*>(&l);
-      return base::prefetch(begin, static_cast<std::size_t>(reinterpret_cast<const char*>(&l.scout) - begin));
-    }
-    if (lanes_.empty()) return;  // nothing is left of that rank
-    const lane& l = lanes_.front();
-    if (step == 2) base::prefetch(l.services.data() + l.served, sizeof(service));
-    l.path.prefetch(step - 2);
   }
 
   /// Afterwards, once: what the virtual clocks want to know about each location.

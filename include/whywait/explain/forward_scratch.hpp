@@ -2,7 +2,7 @@
 #define WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
 
 #include <whywait/base/packet.hpp>
-#include <whywait/explain/merge_scratch.hpp>
+#include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/options.hpp>
 #include <whywait/explain/path_profile.hpp>
 #include <whywait/explain/snapshot.hpp>
@@ -58,7 +58,7 @@ struct forward_scratch {
     return taken;
   }
 
-  merge_scratch merging;  ///< first: its memory pool outlives what takes from it
+  class_scratch merging;  ///< first: its memory pool outlives what takes from it
   base::pod_vector<slot> slots;          ///< of what is not used yet
   base::pod_vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
   slot taken;

@@ -144,12 +144,6 @@ class link_book {
     full_.clear();
   }
 
-  void prefetch() const noexcept {
-    if (numbers_.size() != 0) numbers_.prefetch();
-    if (inbox_.size() != 0) inbox_.prefetch();
-    base::prefetch(links_.data(), links_.size() * sizeof(link));
-  }
-
   /// Everything was sent and every acknowledgement that will come has come.
   bool quiet() const noexcept {
     for (const link& l : links_) {

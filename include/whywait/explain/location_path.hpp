@@ -6,7 +6,7 @@
 #include <whywait/explain/forward_scratch.hpp>
 #include <whywait/explain/path_profile.hpp>
 #include <whywait/explain/snapshot.hpp>
-#include <whywait/explain/wait_log.hpp>
+#include <whywait/explain/wait_classes.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace explain {
 class location_path {
  public:
   location_path(const rank_history& rank, std::uint16_t location, const options& settings, std::int64_t earliest_ns,
-                block_table& blocks, class_book* classes, forward_scratch& scratch)
+                block_table& blocks, wait_classes* classes, forward_scratch& scratch)
       : rank_(&rank),
         here_(&rank.locations[location]),
         records_(here_->records),
@@ -44,7 +44,6 @@ class location_path {
         now_ns_(earliest_ns),
         profile_(scratch.merging.memory),
         aligned_(scratch.merging.memory),
-        log_(scratch.merging.memory),
         step_blocks_(scratch.merging.memory),
         call_blocks_(scratch.merging.memory),
         between_blocks_(scratch.merging.memory),
@@ -87,38 +86,8 @@ class location_path {
   std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
   bool partial() const noexcept { return here_->dropped > 0; }
 
-  /// Its memory is needed soon: in `step` 0 what lies directly behind it, in 1 what lies behind that.
-  void prefetch(int step) const noexcept {
-    if (step == 0) {
-      base::prefetch(profile_.data(), profile_.size() * sizeof(path_use));
-      base::prefetch(step_blocks_.data(), step_blocks_.size() * sizeof step_blocks_[0]);
-      base::prefetch(call_blocks_.data(), call_blocks_.size() * sizeof call_blocks_[0]);
-      if (at_ < arrivals_->size()) base::prefetch(&(*arrivals_)[at_], sizeof(arrival));
-      if (next_ < records_.size()) base::prefetch(records_.entry_of(next_), sizeof(void*));
-      if (previous_steps_ < steps_.size()) base::prefetch(steps_.entry_of(previous_steps_), sizeof(void*));
-      if (log_.nearly_full()) base::prefetch(classes_, sizeof *classes_);
-      between_blocks_.prefetch();
-      aligned_.prefetch();
-      log_.prefetch();
-      return;
-    }
-    if (next_ < records_.size()) base::prefetch(&records_[next_], 2 * sizeof(core::sync_record));
-    if (previous_steps_ < steps_.size()) base::prefetch(&steps_[previous_steps_], 2 * sizeof(core::path_step));
-    if (log_.nearly_full()) classes_->prefetch();
-    if (at_ == arrivals_->size()) return;
-    const arrival& a = (*arrivals_)[at_];
-    aligned_.prefetch([&](std::uint64_t who) { return applies(who, a); });
-  }
-
-  /// Its waits so far go to the classes.
-  void settle() {
-    if (classes_ == nullptr) return;
-    log_.settle(*rank_, index_, *settings_, *blocks_, *classes_, *scratch_, settings_->clocks != nullptr ? &notes_ : nullptr);
-  }
-
   /// At the end, for the virtual clocks: the causal path profile, where its waits went.
   [[gnu::cold]] void report(explained_location& into) {
-    settle();
     into.arrivals = arrivals_;
     into.startup_ns = rank_->begin_ns - earliest_ns_;
     into.notes = std::move(notes_);
@@ -219,11 +188,7 @@ class location_path {
       }
       const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
       if (wait_ns <= 0) continue;
-      if (!log_.has_room(0)) settle();
-      wait_log::wait& w = log_.add(a, 0);
-      w.begin_ns = now_ns_;
-      w.wait_ns = wait_ns;
-      w.site = r.site;
+      add_wait(begin_wait(a, wait_ns), a.site);
     }
     const std::int64_t rest_ns = leave_ns_ - now_ns_;
     if (r.duration != 0) spend(call_block(r.site), 1, rest_ns, 0);
@@ -327,31 +292,57 @@ class location_path {
 
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
     const path_profile& incoming = scratch_->incoming;
-    if (!log_.has_room(incoming.size())) settle();
     const alignments::view base = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
-    wait_log::wait& w = log_.add(a, incoming.size());
-    w.begin_ns = now_ns_;
-    w.wait_ns = wait_ns;
+    wait_instance& w = begin_wait(a, wait_ns);
     w.since_ns = base.at_ns;
-    w.site = records_[next_].site;
     w.explained = true;
     if (partial_path) w.trust = std::max(w.trust, quality::bounded);
     for (std::uint32_t b = 0; b != incoming.size(); ++b) {
       const path_use &mine = profile_[b], &theirs = incoming[b];
       if (mine.same(theirs)) continue;
-      const block_use& common = base[b];
-      wait_log::term& t = log_.add_term(w);
-      t.waiter = mine.since(common);
-      t.causer = theirs.since(common);
-      t.own_ns = theirs.own_ns;
-      t.block = b;
+      residual_term& t = w.terms.emplace_back();
+      t.block = (*blocks_)[b].block;
+      t.within = (*blocks_)[b].within;
+      static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own_ns);
+      scratch_->term_blocks.push_back(b);
     }
+    add_wait(w, a.site);
+  }
+
+  // A wait of the current record, without a reason yet.
+  wait_instance& begin_wait(const arrival& a, std::int64_t wait_ns) {
+    wait_instance& w = scratch_->instance;
+    w.why = a.why;
+    w.trust = a.trust;
+    w.wrong_order = a.has(arrival_flag::wrong_order);
+    w.explained = false;
+    w.rank = rank_->rank;
+    w.location = index_;
+    w.record = a.record;
+    w.causer_rank = a.causer_rank;
+    w.causer_location = a.causer_location;
+    w.causer_record = a.causer_record;
+    w.begin_ns = now_ns_;
+    w.wait_ns = wait_ns;
+    w.since_ns = INT64_MIN;
+    w.terms.clear();
+    scratch_->term_blocks.clear();
+    return w;
+  }
+  // Passes a wait to its class, to the virtual clocks and to the observer.
+  void add_wait(const wait_instance& w, core::stable_key cause) {
+    const std::uint32_t site = records_[next_].site;
+    const core::stable_key operation = site < here_->call_sites.size() ? here_->call_sites[site] : 0;
+    const std::uint32_t number = w.explained
+                                     ? classes_->add(w, operation, cause, scratch_->term_blocks, blocks_->size())
+                                     : classes_->add_unexplained(w, operation, cause);
+    if (settings_->clocks != nullptr) notes_.push_back({w.record, number, w.wait_ns});
+    if (settings_->watch != nullptr) settings_->watch->wait(w);
   }
 
   void finish() {
     compute(steps_.size(), std::max(end_ns_, now_ns_), 0xffffffffu);
     if (settings_->watch == nullptr || classes_ == nullptr) return;
-    settle();
     path_instance path;
     path.rank = rank_->rank;
     path.location = index_;
@@ -377,7 +368,7 @@ class location_path {
   std::uint16_t index_;
   const options* settings_;
   block_table* blocks_;
-  class_book* classes_;
+  wait_classes* classes_;
   forward_scratch* scratch_;
   location_walk walk_;
   std::int64_t earliest_ns_, now_ns_, leave_ns_ = 0;
@@ -387,7 +378,6 @@ class location_path {
   std::size_t at_ = 0;
   path_profile profile_;
   alignments aligned_;
-  wait_log log_;
   base::pod_vector<std::uint32_t> step_blocks_, call_blocks_;
   base::key_map between_blocks_;
   base::pod_vector<wait_note> notes_;

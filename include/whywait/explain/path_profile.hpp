@@ -2,7 +2,7 @@
 #define WHYWAIT_EXPLAIN_PATH_PROFILE_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/prefetch.hpp>
+#include <whywait/explain/explanation.hpp>
 #include <whywait/explain/interval_diff.hpp>
 
 #include <algorithm>
@@ -25,17 +25,31 @@ struct path_use {
 };
 using path_profile = base::pod_vector<path_use>;
 
-/// Two sides relative to a common base: one that has since taken over a third path may lie before it, and only the
-/// difference counts, so both are moved up until none is negative.
-inline void shift(block_use& a, block_use& b) noexcept {
-  const auto up = [](std::int64_t& x, std::int64_t& y) {
-    const std::int64_t least = std::min<std::int64_t>(0, std::min(x, y));
-    x -= least;
-    y -= least;
+/// One residual line: what two locations did in one block since they were last aligned. `own_ns`: the part of the causer's
+/// time that it executed itself. A side that has taken over a third path since then may lie before the common base; both
+/// sides are therefore moved up until none is negative, because only their difference counts.
+inline residual_sums difference(block_use waiter, block_use causer, std::int64_t own_ns) noexcept {
+  const auto lift = [](std::int64_t& x, std::int64_t& y) {
+    const std::int64_t below = std::min<std::int64_t>(0, std::min(x, y));
+    x -= below;
+    y -= below;
   };
-  up(a.visits, b.visits);
-  up(a.ns, b.ns);
-  up(a.work, b.work);
+  lift(waiter.visits, causer.visits);
+  lift(waiter.ns, causer.ns);
+  lift(waiter.work, causer.work);
+  const block_split parts = split(waiter, causer);
+  residual_sums sums;
+  sums.total_ns = parts.total_ns;
+  sums.visits_ns = parts.visits_ns;
+  sums.speed_ns = parts.speed_ns;
+  sums.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.total_ns - own_ns));
+  sums.causer_visits = causer.visits;
+  sums.waiter_visits = waiter.visits;
+  sums.causer_work = causer.work;
+  sums.waiter_work = waiter.work;
+  sums.causer_ns = causer.ns;
+  sums.waiter_ns = waiter.ns;
+  return sums;
 }
 
 /// The profiles two locations had in common when they were last aligned; counts of an interval are relative
@@ -105,14 +119,6 @@ class alignments {
       row = recent_[i].row;
     }
     return row != nowhere ? view{best_ns, uses_.data() + row * stride_, stride_} : view{best_ns, nullptr, 0};
-  }
-
-  /// Their memory is needed soon: which there are, then the one that `latest` would find.
-  void prefetch() const noexcept { base::prefetch(recent_.data(), used_ * sizeof(entry)); }
-  template <class Applies>
-  void prefetch(Applies&& applies) const noexcept {
-    const view found = latest(applies);
-    base::prefetch(found.uses, found.size * sizeof(block_use));
   }
 
  private:

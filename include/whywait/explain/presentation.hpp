@@ -2,7 +2,8 @@
 #define WHYWAIT_EXPLAIN_PRESENTATION_HPP
 
 #include <whywait/base/sorting.hpp>
-#include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/class_packet.hpp>
+#include <whywait/explain/options.hpp>
 
 #include <algorithm>
 #include <cstddef>

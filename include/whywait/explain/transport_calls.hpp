@@ -45,15 +45,10 @@ class transport_calls {
   using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
   using receive_call = borrowed<void(std::int32_t, std::int32_t, const unsigned char*, std::size_t)>;
   using pack_call = borrowed<base::packet(std::int32_t)>;
-  using prefetch_call = borrowed<void(std::int32_t, int)>;
 
   virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
   virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
   virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
-  /// The same for ranks whose memory is far: `prefetch(i, step)`, steps from 0 to `steps` - 1, may be called before
-  /// rank i advances, and only asks for it.
-  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, prefetch_call prefetch,
-                       int steps) = 0;
   virtual void reduce(pack_call pack, take_call merge) = 0;
   virtual void broadcast(pack_call pack, take_call take) = 0;
 
@@ -82,25 +77,10 @@ class transport_calls_of final : public transport_calls {
   void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
     transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
   }
-  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, prefetch_call prefetch,
-               int steps) override {
-    forward_near(*transport_, advance, receive, prefetch, steps);
-  }
   [[gnu::cold]] void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
   [[gnu::cold]] void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
 
  private:
-  // Only a transport that hosts many ranks knows which of them is next.
-  template <class T>
-  auto forward_near(T& transport, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
-                    prefetch_call prefetch, int steps) -> decltype(transport.forward(advance, receive, prefetch, steps)) {
-    transport.forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive, prefetch, steps);
-  }
-  void forward_near(Transport&, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, const prefetch_call&,
-                    ...) {
-    forward(advance, receive);
-  }
-
   Transport* transport_;
 };
 
