@@ -10,11 +10,13 @@
 #include <whywait/clocks/need_book.hpp>
 #include <whywait/clocks/node_map.hpp>
 #include <whywait/explain/clocks.hpp>
+#include <whywait/explain/message_schedule.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 namespace whywait {
@@ -86,16 +88,11 @@ class clock_pass {
   /// Runs every location as far as it gets. True when all have come to their end and everybody else has been told.
   template <class Post>
   bool advance(Post&& post) {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (std::size_t l = 0; l != lanes_.size(); ++l) moved = run(l, post) || moved;
-      moved = moved && lanes_.size() > 1;
-      if (replies_.empty()) continue;
-      base::pod_vector<meeting_book::reply> replies = replies_.sibling();
-      replies.swap(replies_);
-      for (const meeting_book::reply& r : replies) tell(r.rank, r.record, r.location, r.stamp, post);
-      moved = true;
-    }
+    do {
+      explain::run_all_until_stuck(lanes_.size(), [&](std::size_t l) {
+        return explain::run_until_stuck(lanes_[l].at, lane_events<std::remove_reference_t<Post>>{*this, lanes_[l], l, post});
+      });
+    } while (send_replies(post));
     return open_ == 0 && meetings_->quiet();
   }
 
@@ -120,7 +117,6 @@ class clock_pass {
   const base::pod_vector<class_sum>& classes() const noexcept { return classes_; }
 
  private:
-  enum state : std::uint8_t { between_records, at_record, done };
   static constexpr std::uint32_t nothing = clock_need::unknown;
 
   struct lane {
@@ -128,7 +124,7 @@ class clock_pass {
     clock_need *need = nullptr, *needs_end = nullptr;         ///< the next one, and the end
     const clock_give *give = nullptr, *gives_end = nullptr;
     explain::wait_note *note = nullptr, *notes_end = nullptr;
-    state at = between_records;
+    explain::progress at = explain::progress::between_events;
     location_clocks clocks;
     std::int64_t waiting_ns = 0, inversions = 0;
     std::int64_t wildcard_ns = INT64_MIN;  ///< when the message that such a wildcard took was sent, under clock 0
@@ -138,7 +134,7 @@ class clock_pass {
     std::uint32_t chooser = 0;           ///< that record
   };
   template <class Post>
-  void tell(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
+  void send_stamp(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
     if (rank == own_rank_) return deliver(target, slot, stamp);
     base::packet& out = scratch_->out;
     out.resize(2 * sizeof(std::uint32_t) + stamp_bytes(clocks_));
@@ -172,33 +168,45 @@ class clock_pass {
     stamps[n->stamp] = stamp;
   }
 
+  // A location of explain/message_schedule.hpp: it sends its stamp at the beginning of a record, and needs those of others.
   template <class Post>
-  bool run(std::size_t number, Post&& post) {
-    lane& l = lanes_[number];
-    if (l.at == done) return false;
-    bool moved = false;
-    for (;;) {
-      if (l.at == between_records) {
-        moved = true;
-        if (!l.clocks.begin_next()) {
-          end(l, number);
-          return true;
-        }
-        l.at = at_record;
-        if (l.give != l.gives_end && l.give->record <= l.clocks.record()) {
-          l.clocks.stamp(scratch_->own);
-          for (; l.give != l.gives_end && l.give->record <= l.clocks.record(); ++l.give) {
-            tell(l.give->rank, l.give->target, l.give->slot, scratch_->own, post);
-          }
-        }
-      }
-      const bool needy = l.need != l.needs_end && l.need->record == l.clocks.record();
-      if (needy && l.need->heard != l.need->count) return moved;
-      finish(l, number, needy ? l.need : nullptr);
-      if (needy) ++l.need;
-      l.at = between_records;
-      moved = true;
+  struct lane_events {
+    clock_pass& pass;
+    lane& l;
+    std::size_t number;
+    Post& post;
+
+    bool begin_next() {
+      if (l.clocks.begin_next()) return true;
+      pass.end(l, number);
+      return false;
     }
+    bool send(bool&) {
+      if (l.give == l.gives_end || l.give->record > l.clocks.record()) return true;
+      clock_stamp& own = pass.scratch_->own;
+      l.clocks.stamp(own);
+      for (; l.give != l.gives_end && l.give->record <= l.clocks.record(); ++l.give) {
+        pass.send_stamp(l.give->rank, l.give->target, l.give->slot, own, post);
+      }
+      return true;
+    }
+    bool needs() const noexcept { return l.need != l.needs_end && l.need->record == l.clocks.record(); }
+    bool ready() const noexcept { return !needs() || l.need->heard == l.need->count; }
+    void finish() {
+      const bool needed = needs();
+      pass.finish(l, number, needed ? l.need : nullptr);
+      if (needed) ++l.need;
+    }
+  };
+
+  // Sends what meetings have computed for their members; false if there was nothing to send.
+  template <class Post>
+  bool send_replies(Post&& post) {
+    if (replies_.empty()) return false;
+    base::pod_vector<meeting_book::reply> replies = replies_.sibling();
+    replies.swap(replies_);
+    for (const meeting_book::reply& r : replies) send_stamp(r.rank, r.record, r.location, r.stamp, post);
+    return true;
   }
 
   void finish(lane& l, std::size_t number, const clock_need* need) {
@@ -259,7 +267,6 @@ class clock_pass {
   }
 
   void end(lane& l, std::size_t number) {
-    l.at = done;
     --open_;
     const location_clocks& c = l.clocks;
     for (std::size_t h = 0; h != clocks_; ++h) {

@@ -8,11 +8,13 @@
 #include <whywait/clocks/own_time.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/clocks.hpp>
+#include <whywait/explain/message_schedule.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -116,11 +118,10 @@ class cost_pass {
   /// Runs every location back as far as it gets. True when all have come to their beginning.
   template <class Post>
   bool advance(Post&& post) {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (lane& l : lanes_) moved = run(l, post) || moved;
-    }
-    return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.left == 0 && l.open == 0; });
+    explain::run_all_until_stuck(lanes_.size(), [&](std::size_t l) {
+      return explain::run_until_stuck(lanes_[l].at, lane_events<std::remove_reference_t<Post>>{*this, lanes_[l], post});
+    });
+    return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.at == explain::progress::finished; });
   }
 
   void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
@@ -201,6 +202,7 @@ class cost_pass {
     base::pod_vector<wait> waits;     ///< by record
     base::pod_vector<told> expected;  ///< by record
     std::size_t left = 0, open = 0;
+    explain::progress at = explain::progress::between_events;
     double rate = 0;       ///< what a nanosecond of the wait at hand has received
     double waited_ns = 0;  ///< in all waits
     own_time time;
@@ -224,42 +226,58 @@ class cost_pass {
     return latest;
   }
 
+  // A location of explain/message_schedule.hpp, backwards: of each record first the location's own waits, whose costs it
+  // sends to their causers, then the record's beginning, which needs the costs of all that waited for it.
   template <class Post>
-  bool run(lane& l, Post&& post) {
-    bool moved = false;
-    for (;;) {
-      // Backwards: first a record's own waits, then those who needed its beginning.
-      const wait* const k = l.left == 0 ? nullptr : &l.waits[l.left - 1];
-      const told* const t = l.open == 0 ? nullptr : &l.expected[l.open - 1];
-      if (k != nullptr && (t == nullptr || k->record >= t->record)) {
-        tell(l, *k, post);
-        l.rate -= k->ends;
+  struct lane_events {
+    cost_pass& pass;
+    lane& l;
+    Post& post;
+
+    const wait* next_wait() const noexcept { return l.left == 0 ? nullptr : &l.waits[l.left - 1]; }
+    const told* next_told() const noexcept { return l.open == 0 ? nullptr : &l.expected[l.open - 1]; }
+    bool at_wait() const noexcept {
+      return l.left != 0 && (l.open == 0 || next_wait()->record >= next_told()->record);
+    }
+
+    bool begin_next() const noexcept { return l.left != 0 || l.open != 0; }
+    bool send(bool&) {
+      if (at_wait()) pass.send_costs(l, *next_wait(), post);
+      return true;
+    }
+    bool ready() const noexcept { return at_wait() || next_told()->heard == next_told()->count; }
+    void finish() {
+      if (at_wait()) {
+        l.rate -= next_wait()->ends;
         if (--l.left == 0) l.rate = 0;
       } else {
-        if (t == nullptr || t->heard != t->count) return moved;
-        base::pod_vector<std::uint32_t>& order = scratch_->order;
-        base::pod_vector<charge>& charges = scratch_->charges;
-        order.clear();
-        for (std::uint32_t c = t->first; c != nobody; c = charges[c].next) order.push_back(c);
-        if (order.size() > 1) {
-          small_stable_sort(order, [&charges](std::uint32_t x, std::uint32_t y) {
-            const charge &a = charges[x], &b = charges[y];
-            return a.source != b.source ? a.source < b.source : a.what.waiter < b.what.waiter;
-          });
-        }
-        for (const std::uint32_t c : order) {
-          take(l, *t, charges[c]);
-          scratch_->drop(charges[c]);
-          scratch_->free.push_back(c);
-        }
+        pass.take_charges(l, *next_told());
         --l.open;
       }
-      moved = true;
+    }
+  };
+
+  // Charges everything that was received for one record, in an order that does not depend on the network.
+  void take_charges(lane& l, const told& t) {
+    base::pod_vector<std::uint32_t>& order = scratch_->order;
+    base::pod_vector<charge>& charges = scratch_->charges;
+    order.clear();
+    for (std::uint32_t c = t.first; c != nobody; c = charges[c].next) order.push_back(c);
+    if (order.size() > 1) {
+      small_stable_sort(order, [&charges](std::uint32_t x, std::uint32_t y) {
+        const charge &a = charges[x], &b = charges[y];
+        return a.source != b.source ? a.source < b.source : a.what.waiter < b.what.waiter;
+      });
+    }
+    for (const std::uint32_t c : order) {
+      take(l, t, charges[c]);
+      scratch_->drop(charges[c]);
+      scratch_->free.push_back(c);
     }
   }
 
   template <class Post>
-  void tell(lane& l, const wait& k, Post&& post) {
+  void send_costs(lane& l, const wait& k, Post&& post) {
     const double received = std::max(0.0, l.rate * k.ns);
     (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
     l.time.between(k.from, k.to, scratch_->time);

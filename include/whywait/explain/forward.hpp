@@ -7,12 +7,14 @@
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/links.hpp>
 #include <whywait/explain/location_path.hpp>
+#include <whywait/explain/message_schedule.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -151,7 +153,8 @@ class forward_pass {
   /// Runs every location as far as it gets. True when all have come to their end and nothing is under way.
   /// `post(rank, packet)` sends; a rank's own threads are served without it.
   template <class Post>
-  bool advance(Post&& post) {
+  bool advance(Post&& post_to) {
+    auto& post = post_to;
     if (!ready_) {
       ready_ = true;
       for (lane& l : lanes_) {
@@ -162,19 +165,17 @@ class forward_pass {
                                         *blocks_, nullptr, *scratch_));
         l.scout->expect(l.arrivals);
         l.scout->begin(0);
-        l.scout_at = between_records;
+        l.scout_at = progress::between_events;
       }
     }
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (std::size_t l = 0; l != lanes_.size(); ++l) {
-        moved = scout(lanes_[l], post) || moved;
-        moved = run(l, post) || moved;
-      }
-    }
-    links_.stuck(post);
+    run_all_until_stuck(lanes_.size(), [&](std::size_t i) {
+      lane& l = lanes_[i];
+      const bool moved = run_until_stuck(l.scout_at, scout_events<std::remove_reference_t<Post>>{*this, l, post});
+      return run_until_stuck(l.path_at, path_events<std::remove_reference_t<Post>>{*this, l, static_cast<std::uint16_t>(i), post}) || moved;
+    });
+    links_.acknowledge_received(post);
     for (const lane& l : lanes_) {
-      if (l.path_at != done || l.scout_at != done) return false;
+      if (l.path_at != progress::finished || l.scout_at != progress::finished) return false;
     }
     return links_.quiet();
   }
@@ -193,10 +194,9 @@ class forward_pass {
   }
 
   /// A packet of another rank: snapshots and acknowledgements.
-  void receive(std::int32_t source, const unsigned char* data, std::size_t size) { links_.take(source, data, size); }
+  void receive(std::int32_t source, const unsigned char* data, std::size_t size) { links_.receive(source, data, size); }
 
  private:
-  enum state : std::uint8_t { between_records, at_record, done };
   static constexpr std::uint32_t kept_records = 256;
 
   struct service {
@@ -213,7 +213,7 @@ class forward_pass {
   struct lane {
     lane(location_path p, base::memory_pool& pool)
         : arrivals(pool), services(pool), keep(pool), path(std::move(p)), paths(pool), free(pool) {}
-    state path_at = between_records, scout_at = done;
+    progress path_at = progress::between_events, scout_at = progress::finished;
     bool scouted = false;
     std::size_t served = 0;
     base::pod_vector<arrival> arrivals;
@@ -255,7 +255,7 @@ class forward_pass {
   static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
 
   template <class Post>
-  void send(const service& s, const location_path& path, Post&& post) {
+  void send_snapshot(const service& s, const location_path& path, Post& post) {
     links_.send_snapshot(
         s.link,
         {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
@@ -263,7 +263,7 @@ class forward_pass {
   }
 
   // `uses`: of the path as it is now.
-  void keep(lane& l, std::uint32_t uses) {
+  void keep_path(lane& l, std::uint32_t uses) {
     if (l.free.empty()) {
       l.free.push_back(static_cast<std::uint32_t>(l.places.size()));
       l.places.emplace_back(scratch_->merging.memory);
@@ -275,80 +275,87 @@ class forward_pass {
     l.free.pop_back();
   }
 
-  // Both return true if there was any progress.
+  // The scout as a location of explain/message_schedule.hpp: it sends the snapshots of the modes own and relative, and needs
+  // nothing.
   template <class Post>
-  bool scout(lane& l, Post&& post) {
-    if (l.scout_at == done) return false;
-    bool moved = false;
-    for (;;) {
-      if (l.scout_at == between_records) {
-        if (l.scout_served == l.services.size() || !l.scout->begin_next()) {
-          l.scout_at = done;
-          return true;
-        }
-        l.scout_at = at_record;
-      }
+  struct scout_events {
+    forward_pass& pass;
+    lane& l;
+    Post& post;
+
+    bool begin_next() { return l.scout_served != l.services.size() && l.scout->begin_next(); }
+    bool send(bool& moved) {
       for (std::size_t& s = l.scout_served; s != l.services.size() && l.services[s].record <= l.scout->record(); ++s) {
-        const service& wish = l.services[s];
-        if (wish.mode == snapshot_mode::whole) continue;
-        if (!links_.may_send(wish.link, wish.mode)) return moved;
-        send(wish, *l.scout, post);
+        const service& due = l.services[s];
+        if (due.mode == snapshot_mode::whole) continue;
+        if (!pass.links_.may_send(due.link, due.mode)) return false;
+        pass.send_snapshot(due, *l.scout, post);
         moved = true;
       }
+      return true;
+    }
+    bool ready() const noexcept { return true; }
+    void finish() {
       const arrival* a = l.scout->due();
       if (a != nullptr && takes_over(*a)) l.scout->take_over(*a);
       l.scout->finish_record();
-      l.scout_at = between_records;
     }
-  }
+  };
 
+  // The path as a location of explain/message_schedule.hpp: it sends whole snapshots, and needs those of its causers.
   template <class Post>
-  bool run(std::size_t number, Post&& post) {
-    lane& l = lanes_[number];
-    if (l.path_at == done) return false;
-    location_path& path = l.path;
-    bool moved = false;
-    for (;;) {
-      if (l.path_at == between_records) {
-        if (!path.begin_next()) {
-          l.path_at = done;
-          return true;
-        }
-        l.path_at = at_record;
-        moved = true;
-        const std::size_t first = l.kept;
-        while (l.kept != l.keep.size() && l.keep[l.kept] == path.record()) ++l.kept;
-        if (l.kept != first) keep(l, static_cast<std::uint32_t>(l.kept - first));
-      }
-      for (std::size_t& s = l.served; s != l.services.size() && l.services[s].record <= path.record(); ++s) {
-        const service& wish = l.services[s];
-        if (wish.mode == snapshot_mode::whole && !links_.may_send(wish.link, wish.mode)) return moved;
-        if (!wish.all) path.publish(links_[wish.link].rank, wish.waiter_location);
-        if (wish.mode == snapshot_mode::whole) send(wish, path, post);
-        moved = true;
-      }
-      const arrival* a = path.due();
-      if (a != nullptr && takes_over(*a)) {
-        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record)) return moved;
-        const snapshot_head& head = scratch_->taken.head;
-        const std::int32_t causer = a->causer_rank;
-        if (head.mode == snapshot_mode::relative) {
-          const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
-          if (base == base::key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
-          path.adopt(*a, &l.places[base].profile);
-          if (--l.places[base].uses == 0) {
-            l.paths.erase(std::uint64_t{head.base} + 1);
-            l.free.push_back(base);
-          }
-        } else {
-          path.adopt(*a, nullptr);
-        }
-        links_.used(causer, head.mode, post);
-      }
-      path.finish_record();
-      l.path_at = between_records;
-      moved = true;
+  struct path_events {
+    forward_pass& pass;
+    lane& l;
+    std::uint16_t number;
+    Post& post;
+    const arrival* adopted = nullptr;  ///< the arrival whose snapshot is in forward_scratch::taken
+
+    bool begin_next() {
+      if (!l.path.begin_next()) return false;
+      const std::size_t first = l.kept;
+      while (l.kept != l.keep.size() && l.keep[l.kept] == l.path.record()) ++l.kept;
+      if (l.kept != first) pass.keep_path(l, static_cast<std::uint32_t>(l.kept - first));
+      return true;
     }
+    bool send(bool& moved) {
+      for (std::size_t& s = l.served; s != l.services.size() && l.services[s].record <= l.path.record(); ++s) {
+        const service& due = l.services[s];
+        if (due.mode == snapshot_mode::whole && !pass.links_.may_send(due.link, due.mode)) return false;
+        if (!due.all) l.path.publish(pass.links_[due.link].rank, due.waiter_location);
+        if (due.mode == snapshot_mode::whole) pass.send_snapshot(due, l.path, post);
+        moved = true;
+      }
+      return true;
+    }
+    bool ready() {
+      const arrival* const a = l.path.due();
+      adopted = a != nullptr && takes_over(*a) ? a : nullptr;
+      return adopted == nullptr || pass.links_.receive_snapshot(number, a->record);
+    }
+    void finish() {
+      if (adopted != nullptr) pass.adopt(l, *adopted, post);
+      l.path.finish_record();
+    }
+  };
+
+  // Takes over the path in forward_scratch::taken.
+  template <class Post>
+  void adopt(lane& l, const arrival& a, Post& post) {
+    const snapshot_head head = scratch_->taken.head;
+    const std::int32_t causer = a.causer_rank;
+    if (head.mode == snapshot_mode::relative) {
+      const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
+      if (base == base::key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
+      l.path.adopt(a, &l.places[base].profile);
+      if (--l.places[base].uses == 0) {
+        l.paths.erase(std::uint64_t{head.base} + 1);
+        l.free.push_back(base);
+      }
+    } else {
+      l.path.adopt(a, nullptr);
+    }
+    links_.acknowledge_use(causer, head.mode, post);
   }
 
   const rank_history* rank_;

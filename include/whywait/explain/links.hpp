@@ -92,7 +92,7 @@ class link_book {
     keep(head, out.data() + sizeof snapshot_kind + sizeof head);
   }
 
-  void take(std::int32_t source, const unsigned char* data, std::size_t size) {
+  void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     const std::uint32_t number = of(source);
     while (!in.empty()) {
@@ -110,7 +110,7 @@ class link_book {
   }
 
   /// The snapshot for a record of this rank, until the next call, in forward_scratch::taken; false if it has not come yet.
-  bool arrived(std::uint16_t location, std::uint32_t record) {
+  bool receive_snapshot(std::uint16_t location, std::uint32_t record) {
     const std::uint64_t wanted = inbox_key(location, record);
     std::uint32_t found = latest_;
     if (wanted == latest_key_) {
@@ -127,7 +127,7 @@ class link_book {
 
   /// A snapshot of `rank` has been used.
   template <class Post>
-  void used(std::int32_t rank, snapshot_mode mode, Post&& post) {
+  void acknowledge_use(std::int32_t rank, snapshot_mode mode, Post&& post) {
     if (rank == own_) return;
     link& l = links_[of(rank)];
     traffic& t = l.of(mode);
@@ -136,7 +136,7 @@ class link_book {
 
   /// This rank is stuck: lets those go on who wait for its acknowledgement only.
   template <class Post>
-  void stuck(Post&& post) {
+  void acknowledge_received(Post&& post) {
     for (const std::uint32_t number : full_) {
       link& l = links_[number];
       while (l.whole.received >= (l.whole.answered + 1) * half) acknowledge(l, snapshot_mode::whole, post);
