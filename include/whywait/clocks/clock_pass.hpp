@@ -30,8 +30,8 @@ struct clock_scratch {
   base::memory_pool* memory;  ///< of the run; borrowed
   base::pod_vector<clock_stamp> stamps;
   base::pod_vector<std::uint32_t> free;  ///< of stamps; what was used last comes first, as it is in the cache
-  clock_stamp own, come;            ///< at the beginning of the record at hand; in the packet at hand
-  base::pod_vector<std::uint32_t> asked;  ///< clock_plan::number_of each block of the rank at hand
+  clock_stamp own, incoming;            ///< at the beginning of the record at hand; in the packet at hand
+  base::pod_vector<std::uint32_t> block_numbers;  ///< clock_plan::number_of each block of the rank at hand
   base::pod_vector<clock_legs::spend> spends;
   base::packet out;
 };
@@ -52,14 +52,14 @@ class clock_pass {
   void begin(const clock_plan& plan, const node_map& nodes) {
     plan_ = &plan;
     clocks_ = plan.clocks();
-    meetings_->rewind();
+    meetings_->begin_pass();
     replies_.clear();
     result_ = {};
     classes_.clear();
-    base::pod_vector<std::uint32_t>& asked = scratch_->asked;
-    asked.assign(rank_->blocks.size(), clock_plan::none);
+    base::pod_vector<std::uint32_t>& block_numbers = scratch_->block_numbers;
+    block_numbers.assign(rank_->blocks.size(), clock_plan::none);
     if (plan.asks()) {
-      for (std::size_t b = 1; b < asked.size(); ++b) asked[b] = plan.number_of(rank_->blocks[b]);
+      for (std::size_t b = 1; b < block_numbers.size(); ++b) block_numbers[b] = plan.number_of(rank_->blocks[b]);
     }
     const std::vector<std::vector<bool>> leaving =
         plan.asks_nodes() ? nodes.leaving(*rank_) : std::vector<std::vector<bool>>();
@@ -69,10 +69,10 @@ class clock_pass {
       const explain::location_history& here = rank_->locations[l];
       lanes_.emplace_back(plan, rank_->begin_ns, *scratch_->memory);
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, asked, leaving.empty() ? nullptr : &leaving[l], scratch_->spends);
+      to.clocks.legs().read(*rank_, here, plan, block_numbers, leaving.empty() ? nullptr : &leaving[l], scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
-        n.heard = 0;
+        n.received = 0;
         n.stamp = clock_need::unknown;
       }
       to.need = book_->needs(l).data();
@@ -97,13 +97,13 @@ class clock_pass {
   }
 
   /// A packet of another rank.
-  void receive(const unsigned char* data, std::size_t size) {
+  void receive_stamps(const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     while (!in.empty()) {
       const auto target = in.get<std::uint32_t>();
       const auto slot = in.get<std::uint32_t>();
-      clocks::get_stamp(in, clocks_, scratch_->come);
-      deliver(target, slot, scratch_->come);
+      clocks::get_stamp(in, clocks_, scratch_->incoming);
+      deliver(target, slot, scratch_->incoming);
     }
   }
 
@@ -146,7 +146,7 @@ class clock_pass {
 
   void deliver(std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp) {
     if ((slot & clock_give::to_meeting) != 0) {
-      return meetings_->come(target, slot & ~clock_give::to_meeting, stamp, clocks_, replies_);
+      return meetings_->receive_stamp(target, slot & ~clock_give::to_meeting, stamp, clocks_, replies_);
     }
     lane& l = lanes_[slot];
     clock_need* n = l.need;  // mostly the next one
@@ -155,7 +155,7 @@ class clock_pass {
       n = std::lower_bound(needs.begin(), needs.end(), target,
                            [](const clock_need& x, std::uint32_t record) { return x.record < record; });
     }
-    ++n->heard;
+    ++n->received;
     base::pod_vector<clock_stamp>& stamps = scratch_->stamps;
     if (n->stamp != nothing) return stamps[n->stamp].join(stamp, clocks_);
     base::pod_vector<std::uint32_t>& free = scratch_->free;
@@ -191,7 +191,7 @@ class clock_pass {
       return true;
     }
     bool needs() const noexcept { return l.need != l.needs_end && l.need->record == l.clocks.record(); }
-    bool ready() const noexcept { return !needs() || l.need->heard == l.need->count; }
+    bool ready() const noexcept { return !needs() || l.need->received == l.need->count; }
     void finish() {
       const bool needed = needs();
       pass.finish(l, number, needed ? l.need : nullptr);

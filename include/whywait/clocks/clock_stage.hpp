@@ -33,39 +33,39 @@ class clock_stage final : public explain::rank_clocks {
         placed_(*scratch.memory),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
-  void meet(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) override {
+  void add_collective(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) override {
     meetings_.plan(all, count, needs);
   }
-  void tell(explain::outbox_call to) override { meetings_.tell(to); }
-  void hear(std::uint32_t part, base::packet_reader& in) override {
+  void send_needs(explain::outbox_call to) override { meetings_.send_needs(to); }
+  void receive_needs(std::uint32_t part, base::packet_reader& in) override {
     const auto location = in.get<std::uint16_t>();
     if (part == base::packet_part::give) {
-      needs_.give(location, in.get<clock_give>());
+      needs_.add_give(location, in.get<clock_give>());
     } else {
-      needs_.need(location, in.get<std::uint32_t>());
+      needs_.add_need(location, in.get<std::uint32_t>());
     }
   }
-  void messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
+  void add_messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
                 const base::pod_vector<explain::arrival>& arrivals) override {
-    needs_.messages(location, matches, count, arrivals);
+    needs_.add_messages(location, matches, count, arrivals);
   }
-  void explained(std::uint16_t location, explain::explained_location what) override {
-    path_.add(what.end_ns, std::move(what.path), cost_pass_.expect(location, what));
+  void add_explained_location(std::uint16_t location, explain::explained_location what) override {
+    path_.add(what.end_ns, std::move(what.path), cost_pass_.add_location(location, what));
     notes_.push_back(std::move(what.notes));
   }
   const explain::rank_history& rank() const noexcept { return *rank_; }
   cost_pass& costs() noexcept { return cost_pass_; }
-  void keep_costs() {
+  void finish_costs() {
     costs_ = cost_pass_.result();
   }
   need_book& needs() noexcept { return needs_; }
-  void classes(explain::class_merger& merging, std::size_t number) override {
+  void set_classes(explain::class_merger& merging, std::size_t number) override {
     merging_ = &merging;
     merging.each_class(number, [this](std::uint32_t, const explain::class_clock& c) { placed_.push_back(c); });
   }
 
   /// On rank 0: the blocks to be asked about, those that explain most, then half as many others on its own path.
-  base::packet choose() const {
+  base::packet choose_blocks() const {
     std::vector<std::pair<core::stable_key, std::int64_t>> blocks;
     for (const explain::merged_class& c : merging_->merged_classes()) {
       for (const explain::residual_term& t : c.sum.residual) {
@@ -116,7 +116,7 @@ class clock_stage final : public explain::rank_clocks {
   /// Begins the next pass, for the questions up to `asked` of all, of which the first are `ideal` networks; borrowed.
   void begin_pass(const clock_plan& plan, const std::vector<explain::what_if>& questions, std::size_t asked,
                   std::size_t ideal, const node_map& nodes) {
-    if (asked_ == 0) needs_.seal(scratch_->asked);
+    if (asked_ == 0) needs_.sort_by_record(scratch_->block_numbers);
     plan_ = &plan;
     questions_ = &questions;
     ideal_ = ideal;
@@ -127,7 +127,7 @@ class clock_stage final : public explain::rank_clocks {
 
   // After a pass.
   base::packet pack_result() {
-    take();
+    take_result();
     base::packet out;
     out.reserve(1024);
     result_.write(out);
@@ -138,7 +138,7 @@ class clock_stage final : public explain::rank_clocks {
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
-    take();
+    take_result();
     base::packet_reader in(data, size);
     result_.merge(in);
     if (!plan_->compensates()) return;
@@ -147,8 +147,8 @@ class clock_stage final : public explain::rank_clocks {
   }
   /// On rank 0, after the reduction: keeps what this pass has found.
   void keep(std::int64_t earliest_ns) {
-    take();
-    taken_ = false;
+    take_result();
+    result_taken_ = false;
     earliest_ns_ = earliest_ns;
     std::size_t clock = 0;
     if (ends_.empty()) {
@@ -206,9 +206,9 @@ class clock_stage final : public explain::rank_clocks {
 
  private:
   // The own result, once per pass.
-  void take() {
-    if (taken_) return;
-    taken_ = true;
+  void take_result() {
+    if (result_taken_) return;
+    result_taken_ = true;
     result_ = std::move(pass_.result());
     if (!plan_->compensates()) return;
     result_.classes.reserve(pass_.classes().size());
@@ -237,7 +237,7 @@ class clock_stage final : public explain::rank_clocks {
   const clock_plan* plan_ = nullptr;
   clock_pass pass_;
   clock_result result_;
-  bool taken_ = false;
+  bool result_taken_ = false;
   std::vector<std::int64_t> ends_;  ///< of every question
   explain::compensation without_;
   explain::efficiencies efficiency_;

@@ -29,7 +29,7 @@ namespace clocks {
 /// long-term), the rest is received by the waits of q. Conserved: all costs together are all explained waits.
 ///
 /// One pass backwards through the waits; one message per wait, with the waiter's profile. A rank that comes to
-/// the beginning of a record waits until all those have told it who had waited for that. Free of deadlock as the
+/// the beginning of a record waits until all those have served it who had waited for that. Free of deadlock as the
 /// forward pass is, with the time reversed. O(records + waits * (blocks + 16 records)); memory: that of own_time, 64 bytes
 /// per wait and 40 per record that others waited for.
 class cost_pass {
@@ -39,7 +39,7 @@ class cost_pass {
   }
 
   /// Locations in turn. Returns what the location did itself, by block, ascending.
-  base::pod_vector<explain::block_time> expect(std::uint16_t location, const explain::explained_location& what) {
+  base::pod_vector<explain::block_time> add_location(std::uint16_t location, const explain::explained_location& what) {
     const base::pod_vector<explain::arrival>& arrivals = *what.arrivals;
     const base::pod_vector<explain::caused_wait>& services = what.caused;
     const explain::location_history& here = rank_->locations[location];
@@ -57,7 +57,7 @@ class cost_pass {
       walk.step(r);
       l.time.begin(r, walk, room);
       for (; s != services.size() && services[s].record == i; ++s) {
-        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, nobody, 0, 0, 0});
+        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, none, 0, 0, 0});
         ++l.expected.back().count;
         std::int64_t& latest = aligned.at(partner(services[s].rank, services[s].location));
         l.expected.back().since_ns = latest;
@@ -71,7 +71,7 @@ class cost_pass {
         if (!w.has(explain::arrival_flag::adopt)) continue;
         if (!w.has(explain::arrival_flag::last)) {
           if (a == first) adopted = std::max(adopted, w.need_ns);  // of several it takes over the first one's path
-          wait k;  // also one of no length: the causer counts on being told
+          wait k;  // also one of no length: the causer counts on being served
           k.begin_ns = walk.begin_ns();
           k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
           k.before_ns = l.waited_ns;
@@ -104,7 +104,7 @@ class cost_pass {
       k.from = l.time.part_at(k.since_ns, k.record);
       k.to = l.time.part_of(k.record);
     }
-    for (told& t : l.expected) {
+    for (served& t : l.expected) {
       t.from = l.time.part_at(t.since_ns, t.record);
       t.to = l.time.part_of(t.record);
     }
@@ -124,17 +124,17 @@ class cost_pass {
     return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.at == explain::progress::finished; });
   }
 
-  void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
+  void receive_costs(std::int32_t source, const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     while (!in.empty()) {
-      const auto n = in.get<notice>();
+      const auto n = in.get<cost_message>();
       const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
       lane& l = lanes_.at(n.location);
-      base::pod_vector<told>& expected = l.expected;
-      told* at = expected.begin() + (l.open == 0 ? 0 : l.open - 1);  // mostly the next one
+      base::pod_vector<served>& expected = l.expected;
+      served* at = expected.begin() + (l.open == 0 ? 0 : l.open - 1);  // mostly the next one
       if (at == expected.end() || at->record != n.record) {
         at = std::lower_bound(expected.begin(), expected.end(), n.record,
-                              [](const told& t, std::uint32_t r) { return t.record < r; });
+                              [](const served& t, std::uint32_t r) { return t.record < r; });
       }
       if (at == expected.end() || at->record != n.record) continue;
       base::pod_vector<charge>& charges = scratch_->charges;
@@ -152,7 +152,7 @@ class cost_pass {
         std::memcpy(static_cast<void*>(c.rest), rest, n.blocks * sizeof(spent));
       }
       at->first = free.back();
-      ++at->heard;
+      ++at->received;
       free.pop_back();
     }
   }
@@ -172,10 +172,10 @@ class cost_pass {
 
  private:
   using spent = cost_scratch::spent;
-  using notice = cost_scratch::notice;
+  using cost_message = cost_scratch::cost_message;
   using charge = cost_scratch::charge;
   using alignment = cost_scratch::alignment;
-  static constexpr std::uint32_t nobody = 0xffffffffu;
+  static constexpr std::uint32_t none = 0xffffffffu;
 
   struct wait {
     std::int64_t begin_ns, since_ns;
@@ -186,10 +186,10 @@ class cost_pass {
     std::uint32_t from = 0, to = 0;  ///< parts of the own time since `since_ns`
     std::uint16_t causer_location;
   };
-  // `count` will tell, `heard` have told, the last of them `first`. Mostly they were last aligned at `since_ns`; the parts
+  // `count` will tell, `received` have served, the last of them `first`. Mostly they were last aligned at `since_ns`; the parts
   // since then.
-  struct told {
-    std::uint32_t record, count, heard, first;
+  struct served {
+    std::uint32_t record, count, received, first;
     std::int64_t since_ns;
     std::uint32_t from, to;
   };
@@ -200,7 +200,7 @@ class cost_pass {
     lane(const explain::rank_history& rank, const explain::location_history& here, own_time::room& room, base::memory_pool& memory)
         : waits(memory), expected(memory), time(rank, here, room, memory), costs(memory) {}
     base::pod_vector<wait> waits;     ///< by record
-    base::pod_vector<told> expected;  ///< by record
+    base::pod_vector<served> expected;  ///< by record
     std::size_t left = 0, open = 0;
     explain::progress at = explain::progress::between_events;
     double rate = 0;       ///< what a nanosecond of the wait at hand has received
@@ -235,9 +235,9 @@ class cost_pass {
     Post& post;
 
     const wait* next_wait() const noexcept { return l.left == 0 ? nullptr : &l.waits[l.left - 1]; }
-    const told* next_told() const noexcept { return l.open == 0 ? nullptr : &l.expected[l.open - 1]; }
+    const served* next_served() const noexcept { return l.open == 0 ? nullptr : &l.expected[l.open - 1]; }
     bool at_wait() const noexcept {
-      return l.left != 0 && (l.open == 0 || next_wait()->record >= next_told()->record);
+      return l.left != 0 && (l.open == 0 || next_wait()->record >= next_served()->record);
     }
 
     bool begin_next() const noexcept { return l.left != 0 || l.open != 0; }
@@ -245,24 +245,24 @@ class cost_pass {
       if (at_wait()) pass.send_costs(l, *next_wait(), post);
       return true;
     }
-    bool ready() const noexcept { return at_wait() || next_told()->heard == next_told()->count; }
+    bool ready() const noexcept { return at_wait() || next_served()->received == next_served()->count; }
     void finish() {
       if (at_wait()) {
         l.rate -= next_wait()->ends;
         if (--l.left == 0) l.rate = 0;
       } else {
-        pass.take_charges(l, *next_told());
+        pass.take_charges(l, *next_served());
         --l.open;
       }
     }
   };
 
   // Charges everything that was received for one record, in an order that does not depend on the network.
-  void take_charges(lane& l, const told& t) {
+  void take_charges(lane& l, const served& t) {
     base::pod_vector<std::uint32_t>& order = scratch_->order;
     base::pod_vector<charge>& charges = scratch_->charges;
     order.clear();
-    for (std::uint32_t c = t.first; c != nobody; c = charges[c].next) order.push_back(c);
+    for (std::uint32_t c = t.first; c != none; c = charges[c].next) order.push_back(c);
     if (order.size() > 1) {
       small_stable_sort(order, [&charges](std::uint32_t x, std::uint32_t y) {
         const charge &a = charges[x], &b = charges[y];
@@ -270,7 +270,7 @@ class cost_pass {
       });
     }
     for (const std::uint32_t c : order) {
-      take(l, t, charges[c]);
+      charge_wait(l, t, charges[c]);
       scratch_->drop(charges[c]);
       scratch_->free.push_back(c);
     }
@@ -283,8 +283,8 @@ class cost_pass {
     l.time.between(k.from, k.to, scratch_->time);
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
-    out.resize(sizeof(notice) + until.size() * sizeof(spent));
-    const notice n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.ns, received,
+    out.resize(sizeof(cost_message) + until.size() * sizeof(spent));
+    const cost_message n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.ns, received,
                    k.since_ns};
     std::memcpy(out.data(), &n, sizeof n);
     for (std::size_t i = 0; i != until.size(); ++i) {
@@ -292,13 +292,13 @@ class cost_pass {
       std::memcpy(out.data() + sizeof n + i * sizeof s, &s, sizeof s);
     }
     if (k.causer_rank == rank_->rank) {
-      receive(rank_->rank, out.data(), out.size());
+      receive_costs(rank_->rank, out.data(), out.size());
     } else {
       post(k.causer_rank, out);
     }
   }
 
-  void take(lane& l, const told& t, const charge& c) {
+  void charge_wait(lane& l, const served& t, const charge& c) {
     const double wait_ns = c.what.wait_ns, received_ns = c.what.received_ns;
     const std::int64_t since_ns = c.what.since_ns;
     l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, scratch_->time);

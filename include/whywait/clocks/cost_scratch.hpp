@@ -15,7 +15,7 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What the passes of all ranks that a process hosts share: what waiters have told and nobody has taken account of yet,
+/// What the passes of all ranks that a process hosts share: what waiters have served and none has taken account of yet,
 /// and room that means nothing from one wait to the next.
 struct cost_scratch {
   struct spent {
@@ -23,7 +23,7 @@ struct cost_scratch {
     std::int64_t ns;
   };
   // What a waiter tells, before what it spent in how many blocks since `since_ns`, by block.
-  struct notice {
+  struct cost_message {
     std::uint32_t location, record;  ///< whose beginning it needed
     std::uint32_t waiter;            ///< its record: sums are made in a fixed order
     std::uint32_t blocks;
@@ -33,7 +33,7 @@ struct cost_scratch {
   struct charge {
     std::int32_t source;
     std::uint32_t next;
-    notice what;
+    cost_message what;
     spent* rest;  ///< as many as it says; from `memory`
   };
   // When a location and others were last aligned: partners, or communicators.

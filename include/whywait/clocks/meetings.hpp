@@ -43,31 +43,31 @@ class meeting_book {
     }
     for (std::size_t i = 0; i != count; ++i) overlap = overlap && all[i].leave_ns >= latest;
     base::pod_vector<std::uint32_t> order;  // contributors
-    const auto everybody = [&] {
+    const auto all_contribute = [&] {
       for (std::uint32_t i = 0; i != count; ++i) order.push_back(i);
     };
     const auto direct = [&](std::size_t from, std::size_t to) {
       if (from == to || all[from].enter_ns > all[to].leave_ns) return;  // the clocks disagree
-      need(all[to]);
-      give(all[from],
+      add_need(all[to]);
+      add_give(all[from],
            clock_give{all[from].record, all[to].world, all[to].record, static_cast<std::uint32_t>(all[to].location)});
     };
     switch (role) {
       case call_role::barrier:
       case call_role::finalise:
-        everybody();
-        return meet(all, count, order, false, false);
+        all_contribute();
+        return add_meeting(all, count, order, false, false);
       case call_role::create:
         if (all[0].call == core::mpi_call::Comm_idup || !overlap) return;
-        everybody();
-        return meet(all, count, order, false, false);
+        all_contribute();
+        return add_meeting(all, count, order, false, false);
       case call_role::all_to_all: {
         if (!data) return;
         const bool together = overlap && !sparse;
         for (std::uint32_t i = 0; i != count; ++i) {
           if (together || has(all[i], core::sync_flag::contributes)) order.push_back(i);
         }
-        meet(all, count, order, false, !together);
+        add_meeting(all, count, order, false, !together);
         for (std::size_t i = 0; i != count; ++i) {
           if (!has(all[i], core::sync_flag::sparse)) continue;
           for (std::uint32_t k = 0; k != all[i].needs_count; ++k) {
@@ -97,7 +97,7 @@ class meeting_book {
         for (std::uint32_t i = 0; i != count; ++i) {
           if (has(all[i], core::sync_flag::contributes)) order.push_back(i);
         }
-        return meet(all, count, order, true, true);
+        return add_meeting(all, count, order, true, true);
       default:
         return;
     }
@@ -105,7 +105,7 @@ class meeting_book {
 
   /// Tells what was planned since.
   template <class Outbox>
-  void tell(Outbox&& to) {
+  void send_needs(Outbox&& to) {
     for (const instruction& i : instructions_) {
       base::packet& out = to(i.world);
       if (i.gives) {
@@ -122,11 +122,11 @@ class meeting_book {
   }
 
   /// Before every pass.
-  void rewind() {
+  void begin_pass() {
     open_ = meetings_.size();
     for (meeting& m : meetings_) {
-      m.heard = m.passed = 0;
-      m.told = 0;
+      m.received = m.passed = 0;
+      m.released = 0;
       m.stamps.clear();
       m.given.clear();
     }
@@ -140,7 +140,7 @@ class meeting_book {
   };
 
   /// A contributor has come, with so many clocks. `replies` get who can go on because of that.
-  void come(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks,
+  void receive_stamp(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks,
             base::pod_vector<reply>& replies) {
     meeting& m = meetings_.at(number);
     if (m.stamps.empty()) {
@@ -151,15 +151,15 @@ class meeting_book {
     if (place >= m.contributors) base::truncated();
     m.stamps[place] = stamp;
     m.given[place] = 1;
-    ++m.heard;
+    ++m.received;
     while (m.passed != m.contributors && m.given[m.passed] != 0) {
       m.latest.join(m.stamps[m.passed++], clocks);
-      for (; m.told != m.waiters.size() && m.waiters[m.told].first_n == m.passed; ++m.told) {
-        const waiter& w = m.waiters[m.told];
+      for (; m.released != m.waiters.size() && m.waiters[m.released].first_n == m.passed; ++m.released) {
+        const waiter& w = m.waiters[m.released];
         replies.push_back({w.rank, w.record, w.location, m.latest});
       }
     }
-    if (m.heard == m.contributors) {
+    if (m.received == m.contributors) {
       m.stamps.release();
       m.given.release();
       --open_;
@@ -177,8 +177,8 @@ class meeting_book {
   };
   struct meeting {
     explicit meeting(base::memory_pool& memory) : waiters(memory), stamps(memory), given(memory) {}
-    std::uint32_t contributors = 0, heard = 0, passed = 0;
-    std::size_t told = 0;
+    std::uint32_t contributors = 0, received = 0, passed = 0;
+    std::size_t released = 0;
     base::pod_vector<waiter> waiters;  ///< by first_n
     base::pod_vector<clock_stamp> stamps;
     base::pod_vector<char> given;
@@ -192,8 +192,8 @@ class meeting_book {
     clock_give give;
   };
 
-  void give(const explain::participant& p, const clock_give& g) { instructions_.push_back({p.world, p.location, true, g}); }
-  void need(const explain::participant& p) { instructions_.push_back({p.world, p.location, false, {p.record, 0, 0, 0}}); }
+  void add_give(const explain::participant& p, const clock_give& g) { instructions_.push_back({p.world, p.location, true, g}); }
+  void add_need(const explain::participant& p) { instructions_.push_back({p.world, p.location, false, {p.record, 0, 0, 0}}); }
 
   static bool has(const explain::participant& p, unsigned flag) noexcept { return (p.flags & flag) != 0; }
   static std::size_t member(const explain::participant* all, std::size_t count, std::int32_t rank) noexcept {
@@ -202,8 +202,8 @@ class meeting_book {
     return at != all + count && at->rank == rank ? static_cast<std::size_t>(at - all) : count;
   }
 
-  // `by_rank`: a scan. `consumers_only`: not everybody needs the others.
-  [[gnu::cold]] void meet(const explain::participant* all, std::size_t count, base::pod_vector<std::uint32_t>& order, bool by_rank,
+  // `by_rank`: a scan. `consumers_only`: not all_contribute needs the others.
+  [[gnu::cold]] void add_meeting(const explain::participant* all, std::size_t count, base::pod_vector<std::uint32_t>& order, bool by_rank,
                           bool consumers_only) {
     if (order.empty()) return;
     if (!by_rank) {
@@ -228,13 +228,13 @@ class meeting_book {
       if (first_n == 0) continue;
       m.waiters.push_back({first_n, all[i].world, all[i].record, all[i].location});
       most = std::max(most, first_n);
-      need(all[i]);
+      add_need(all[i]);
     }
     if (most == 0) return;
     m.contributors = most;
     for (std::uint32_t k = 0; k != most; ++k) {
       const explain::participant& p = all[order[k]];
-      give(p, clock_give{p.record, own_rank_, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
+      add_give(p, clock_give{p.record, own_rank_, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
     }
     small_stable_sort(m.waiters, [](const waiter& a, const waiter& b) { return a.first_n < b.first_n; });
     meetings_.push_back(std::move(m));

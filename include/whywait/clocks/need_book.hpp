@@ -28,7 +28,7 @@ struct clock_need {
   bool wildcard = false;            ///< took any source
   bool any = false;                 ///< in a pass: the call took one of several
   std::uint32_t posting = unknown;  ///< record that posted the one receive that it completed, if that is known and matters
-  std::uint32_t heard = 0;          ///< in a pass: so many stamps have come,
+  std::uint32_t received = 0;          ///< in a pass: so many stamps have come,
   std::uint32_t stamp = unknown;    ///< joined to this one of clock_scratch
 };
 
@@ -37,16 +37,16 @@ struct clock_need {
 class need_book {
  public:
   /// `memory`: of the run; borrowed.
-  need_book(const explain::rank_history& rank, base::memory_pool& memory) : rank_(&rank), wishes_(memory) {
+  need_book(const explain::rank_history& rank, base::memory_pool& memory) : rank_(&rank), requests_(memory) {
     lanes_.reserve(rank.locations.size());
     while (lanes_.size() != rank.locations.size()) lanes_.emplace_back(memory);
   }
 
   /// A collective will tell this record.
-  void need(std::uint16_t location, std::uint32_t record) {
+  void add_need(std::uint16_t location, std::uint32_t record) {
     if (location < lanes_.size()) lanes_[location].needs.push_back({record, 1, false});
   }
-  void give(std::uint16_t location, const clock_give& g) {
+  void add_give(std::uint16_t location, const clock_give& g) {
     if (location >= lanes_.size()) return;
     base::pod_vector<clock_give>& gives = lanes_[location].gives;
     if (gives.empty()) gives.reserve(std::max<std::size_t>(4, lanes_[location].needs.size()));  // mostly about as many
@@ -54,9 +54,9 @@ class need_book {
   }
 
   /// The messages of one location, by record, and what made it wait. Walks all records.
-  void messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
+  void add_messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
                 const base::pod_vector<explain::arrival>& arrivals) {
-    learn_sizes(location, matches, count, arrivals);
+    find_least_waiting(location, matches, count, arrivals);
     explain::location_walk walk(*rank_);
     const explain::location_history& here = rank_->locations[location];
     base::pod_vector<receive> receives;  // read when the first call comes that had a choice
@@ -64,7 +64,7 @@ class need_book {
     std::size_t calls = lanes_[location].needs.size();
     for (std::size_t k = 0; k != count; ++k) calls += k == 0 || matches[k].record != matches[k - 1].record ? 1 : 0;
     lanes_[location].needs.reserve(calls);
-    wishes_.reserve(wishes_.size() + count);
+    requests_.reserve(requests_.size() + count);
     std::size_t m = 0, a = 0, p = 0;
     for (std::uint32_t i = 0; m != count && i != here.records.size(); ++i) {
       walk.step(here.records[i]);
@@ -73,7 +73,7 @@ class need_book {
       if (last == m) continue;
       while (a != arrivals.size() && arrivals[a].record < i) ++a;
       const explain::arrival* cause = a != arrivals.size() && arrivals[a].record == i ? &arrivals[a] : nullptr;
-      one_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
+      add_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
       m = last;
       base::pod_vector<clock_need>& needs = lanes_[location].needs;
       if (needs.empty() || needs.back().record != i) continue;
@@ -89,29 +89,29 @@ class need_book {
 
   /// Asks those who are needed. Fills no packet much beyond `room` bytes; what is left is for the next call.
   template <class Outbox>
-  void ask(Outbox&& to, std::size_t room) {
-    for (; asked_ != wishes_.size(); ++asked_) {
-      const wish& w = wishes_[asked_];
+  void send_requests(Outbox&& to, std::size_t room) {
+    for (; sent_ != requests_.size(); ++sent_) {
+      const stamp_request& w = requests_[sent_];
       base::packet& out = to(w.rank);
       if (out.size() >= room) return;
       put(out, w);
     }
-    wishes_.release();
-    asked_ = 0;
+    requests_.release();
+    sent_ = 0;
   }
-  void take_wishes(std::int32_t source, base::packet_reader in) {
+  void receive_requests(std::int32_t source, base::packet_reader in) {
     while (!in.empty()) {
-      const auto w = in.get<wish>();
-      give(w.causer_location, {w.causer_record, source, w.record, w.location});
+      const auto w = in.get<stamp_request>();
+      add_give(w.causer_location, {w.causer_record, source, w.record, w.location});
     }
   }
 
   /// Brings everything into the order of the records. Call once, after the exchange. `room`: for this call only.
-  void seal(base::pod_vector<std::uint32_t>& room) {
+  void sort_by_record(base::pod_vector<std::uint32_t>& room) {
     for (std::size_t i = 0; i != lanes_.size(); ++i) {
       lane& l = lanes_[i];
-      by_record(l.gives, rank_->locations[i].records.size(), room);
-      by_record(l.needs, rank_->locations[i].records.size(), room);
+      sort_list(l.gives, rank_->locations[i].records.size(), room);
+      sort_list(l.needs, rank_->locations[i].records.size(), room);
       std::size_t kept = 0;
       for (const clock_need& n : l.needs) {
         if (kept != 0 && l.needs[kept - 1].record == n.record) {
@@ -134,7 +134,7 @@ class need_book {
     base::pod_vector<clock_need> needs;
     base::pod_vector<clock_give> gives;
   };
-  struct wish {
+  struct stamp_request {
     std::int32_t rank;
     std::uint32_t causer_record, record;
     std::uint16_t causer_location, location;
@@ -142,7 +142,7 @@ class need_book {
 
   // Stable, in O(list + records): each place is counted.
   template <class T>
-  static void by_record(base::pod_vector<T>& list, std::size_t records, base::pod_vector<std::uint32_t>& room) {
+  static void sort_list(base::pod_vector<T>& list, std::size_t records, base::pod_vector<std::uint32_t>& room) {
     const auto before = [](const T& a, const T& b) { return a.record < b.record; };
     if (std::is_sorted(list.begin(), list.end(), before)) return;
     room.assign(records + 1, 0);
@@ -179,7 +179,7 @@ class need_book {
   // A call needs every message that it received and the receive of every message that it sent synchronously. Of
   // another send nobody knows whether it was buffered; its receive counts where it was found to be the cause, and
   // where the message is as large as one for which it was.
-  void one_call(std::uint16_t location, std::uint32_t record, core::call_role role, const explain::message_match* first,
+  void add_call(std::uint16_t location, std::uint32_t record, core::call_role role, const explain::message_match* first,
                 const explain::message_match* last, const explain::arrival* cause, const explain::location_walk& walk) {
     const explain::message_match* earliest = nullptr;
     bool buffered = false;
@@ -193,17 +193,17 @@ class need_book {
       if (!sure && !blamed && size(*m) < least_waiting_) {
         buffered = true;
       } else if (!any) {
-        wish_for(location, record, *m);
+        add_request(location, record, *m);
       } else if (earliest == nullptr || m->partner.begin_ns < earliest->partner.begin_ns) {
         earliest = m;
       }
     }
-    if (any && !buffered && earliest != nullptr) wish_for(location, record, *earliest);
+    if (any && !buffered && earliest != nullptr) add_request(location, record, *earliest);
   }
 
-  void wish_for(std::uint16_t location, std::uint32_t record, const explain::message_match& m) {
+  void add_request(std::uint16_t location, std::uint32_t record, const explain::message_match& m) {
     if (m.partner.record == explain::message_match::nowhere) return;  // of an earlier epoch: was there in time
-    wishes_.push_back({m.rank, m.partner.record, record, m.partner.location, location});
+    requests_.push_back({m.rank, m.partner.record, record, m.partner.location, location});
     base::pod_vector<clock_need>& needs = lanes_[location].needs;
     if (!needs.empty() && needs.back().record == record) {
       ++needs.back().count;
@@ -225,7 +225,7 @@ class need_book {
   }
 
   // From which size on did senders wait for receivers that came late, and were not buffered?
-  void learn_sizes(std::uint16_t location, const explain::message_match* matches, std::size_t count,
+  void find_least_waiting(std::uint16_t location, const explain::message_match* matches, std::size_t count,
                    const base::pod_vector<explain::arrival>& arrivals) {
     least_waiting_ = no_size;
     explain::location_walk walk(*rank_);
@@ -254,8 +254,8 @@ class need_book {
 
   const explain::rank_history* rank_;
   std::vector<lane> lanes_;
-  base::pod_vector<wish> wishes_;
-  std::size_t asked_ = 0;
+  base::pod_vector<stamp_request> requests_;
+  std::size_t sent_ = 0;
   unsigned least_waiting_ = no_size;  ///< digits of the bytes, of the location that is looked at
 };
 

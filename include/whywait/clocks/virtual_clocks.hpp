@@ -29,21 +29,21 @@ class clock_stages final : public explain::run_clocks {
   explain::rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
 
   // One pass backwards.
-  [[gnu::cold]] void charge_delays(explain::transport_calls& transport) override {
-    transport.meet();  // nobody begins before all are through with the pass before
+  [[gnu::cold]] void compute_delay_costs(explain::transport_calls& transport) override {
+    transport.wait_for_all();  // nobody begins before all are through with the pass before
     transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).costs().advance(post); },
                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                        at(i).costs().receive(source, data, size);
+                        at(i).costs().receive_costs(source, data, size);
                       });
-    transport.meet();
-    for (const auto& s : stages_) s->keep_costs();
+    transport.wait_for_all();
+    for (const auto& s : stages_) s->finish_costs();
   }
 
   // One exchange, then as many forward passes and reductions as the questions need.
-  [[gnu::cold]] void turn(explain::transport_calls& transport, std::int64_t earliest_ns) override {
-    transport.exchange([&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().ask(to, room); },
+  [[gnu::cold]] void answer_questions(explain::transport_calls& transport, std::int64_t earliest_ns) override {
+    transport.exchange([&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().send_requests(to, room); },
                        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                         at(i).needs().take_wishes(source, base::packet_reader(data, size));
+                         at(i).needs().receive_requests(source, base::packet_reader(data, size));
                        });
     std::vector<node_map> nodes(stages_.size());
     for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].add(stages_[i]->rank());
@@ -54,7 +54,7 @@ class clock_stages final : public explain::run_clocks {
                      });
     node_map all;
     std::size_t ideal = 1;
-    transport.broadcast([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], at(i).choose()); },
+    transport.broadcast([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], at(i).choose_blocks()); },
                         [&](std::int32_t, const unsigned char* data, std::size_t size) {
                           if (!questions_.empty()) return;  // for all that are hosted here
                           base::packet_reader in(data, size);
@@ -68,12 +68,12 @@ class clock_stages final : public explain::run_clocks {
       const clock_plan plan(questions_.data() + asked, count, first);
       asked += count;
       for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, ideal, all);
-      transport.meet();  // nobody begins before all have begun: what one sends belongs to this pass
+      transport.wait_for_all();  // nobody begins before all have begun: what one sends belongs to this pass
       transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).pass().advance(post); },
                         [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-                          at(i).pass().receive(data, size);
+                          at(i).pass().receive_stamps(data, size);
                         });
-      transport.meet();
+      transport.wait_for_all();
       transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
                          at(i).merge_result(data, size);

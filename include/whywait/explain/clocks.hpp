@@ -60,17 +60,17 @@ class rank_clocks {
   virtual ~rank_clocks() = default;
 
   /// One collective operation of which this rank is the home: all who took part, by rank.
-  virtual void meet(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) = 0;
+  virtual void add_collective(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) = 0;
   /// Tells them what follows from that: packet_part::give and need, for `hear` there.
-  virtual void tell(outbox_call to) = 0;
-  virtual void hear(std::uint32_t part, base::packet_reader& in) = 0;
+  virtual void send_needs(outbox_call to) = 0;
+  virtual void receive_needs(std::uint32_t part, base::packet_reader& in) = 0;
   /// The messages of one location by record, and what made it wait.
-  virtual void messages(std::uint16_t location, const message_match* matches, std::size_t count,
+  virtual void add_messages(std::uint16_t location, const message_match* matches, std::size_t count,
                         const base::pod_vector<arrival>& arrivals) = 0;
   /// Every location in turn, after the forward pass.
-  virtual void explained(std::uint16_t location, explained_location what) = 0;
+  virtual void add_explained_location(std::uint16_t location, explained_location what) = 0;
   /// Before the classes are summed; borrowed. `number`: of this rank in it.
-  virtual void classes(class_merger& merging, std::size_t number) = 0;
+  virtual void set_classes(class_merger& merging, std::size_t number) = 0;
   /// On rank 0: before the classes are presented, and after that.
   virtual void report(outcome& result, std::vector<merged_class>& merged) = 0;
   virtual void mark_savings(outcome& result) const = 0;
@@ -82,9 +82,9 @@ class run_clocks {
   virtual ~run_clocks() = default;
   virtual rank_clocks& of(std::size_t hosted) = 0;
   /// What the delays cost; after the forward pass. Collective.
-  virtual void charge_delays(transport_calls& transport) = 0;
+  virtual void compute_delay_costs(transport_calls& transport) = 0;
   /// Puts all questions; after the classes were summed up. Collective.
-  virtual void turn(transport_calls& transport, std::int64_t earliest_ns) = 0;
+  virtual void answer_questions(transport_calls& transport, std::int64_t earliest_ns) = 0;
 };
 
 }  // namespace explain

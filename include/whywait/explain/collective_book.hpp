@@ -45,7 +45,7 @@ class collective_book {
   }
 
   /// `numbers`: scratch, empty before the first `note` and after `seal`.
-  void note(base::key_map& numbers, record_place here, const core::sync_record& r, const location_walk& walk) {
+  void add_call(base::key_map& numbers, record_place here, const core::sync_record& r, const location_walk& walk) {
     if (!counts(r) || r.comm >= rank_->communicators.size()) return;
     const communicator& comm = rank_->communicators[r.comm];
     if (comm.id == 0 || comm.inter) return;
@@ -56,7 +56,7 @@ class collective_book {
   }
 
   /// Makes room for so many.
-  void expect(std::size_t calls) { own_.reserve(calls); }
+  void reserve_calls(std::size_t calls) { own_.reserve(calls); }
 
   /// How many answers there can be for this location; valid before anything is told.
   std::size_t most_answers(std::size_t location) const noexcept {
@@ -67,7 +67,7 @@ class collective_book {
 
   /// Several threads may take part in turn; what counts is the order in which the process called MPI. Call
   /// once, after the last `note`.
-  void seal(base::key_map& numbers) {
+  void order_calls(base::key_map& numbers) {
     for (const ordinal& o : ordinals_) numbers.erase(o.comm);
     const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
     if (!std::is_sorted(own_.begin(), own_.end(), before)) small_stable_sort(own_, before);
@@ -75,9 +75,9 @@ class collective_book {
 
   /// To the homes. Fills no packet much beyond `room` bytes; what is left is for the next call.
   template <class Outbox>
-  void pack(Outbox&& to, std::size_t room) {
-    for (; told_ != own_.size(); ++told_) {
-      const call& c = own_[told_];
+  void send_participants(Outbox&& to, std::size_t room) {
+    for (; sent_ != own_.size(); ++sent_) {
+      const call& c = own_[sent_];
       const location_history& location = rank_->locations[c.location];
       const core::sync_record& r = location.records[c.record];
       const communicator& comm = rank_->communicators[r.comm];
@@ -116,11 +116,11 @@ class collective_book {
       }
     }
     own_.release();
-    told_ = 0;
+    sent_ = 0;
   }
 
   /// The home's side of one participant; the reader stands behind the part's kind.
-  void take(std::int32_t source, base::packet_reader& in) {
+  void receive_participant(std::int32_t source, base::packet_reader& in) {
     auto p = in.get<participant>();
     p.world = source;
     p.needs_first = static_cast<std::uint32_t>(needs_.size());
@@ -132,7 +132,7 @@ class collective_book {
   /// the participants since the last call, plus what was left then.
   /// `clocks`, if not null, hear of every instance that is answered.
   template <class Outbox>
-  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to, rank_clocks* clocks) {
+  void send_answers(std::int64_t threshold_ns, bool rest, Outbox&& to, rank_clocks* clocks) {
     if (here_.size() == seen_ && !rest) return;
     small_stable_sort(here_, [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
@@ -151,7 +151,7 @@ class collective_book {
           put(out, p.location);
           put(out, a);
         });
-        if (clocks != nullptr) clocks->meet(here_.data() + i, j - i, needs_);
+        if (clocks != nullptr) clocks->add_collective(here_.data() + i, j - i, needs_);
         i = j;
       }
       for (; i != j; ++i) {
@@ -162,7 +162,7 @@ class collective_book {
         needs.append(first, p.needs_count);
       }
     }
-    if (clocks != nullptr) clocks->tell(to);
+    if (clocks != nullptr) clocks->send_needs(to);
     here_.resize(kept);
     needs_.swap(needs);
     seen_ = kept;
@@ -185,7 +185,7 @@ class collective_book {
   const rank_history* rank_;
   base::pod_vector<ordinal> ordinals_;
   base::pod_vector<call> own_;
-  std::size_t told_ = 0;  ///< of own_
+  std::size_t sent_ = 0;  ///< of own_
   base::pod_vector<participant> here_;
   std::size_t seen_ = 0;  ///< of here_: sorted, of instances that are not complete
   base::pod_vector<std::int32_t> needs_;

@@ -53,20 +53,20 @@ class rank_engine {
   }
 
   // Stage 0: reads the records.
-  void observe(scratch& s) {
+  void read_records(scratch& s) {
     posting_lists& postings = messages_.postings();
     const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
     std::size_t collectives = 0;
     for (std::uint16_t l = 0; l != locations; ++l) {
-      postings.expect(s.postings, l, [&](const core::sync_record& r) { collectives += collective_book::counts(r) ? 1 : 0; });
+      postings.count_postings(s.postings, l, [&](const core::sync_record& r) { collectives += collective_book::counts(r) ? 1 : 0; });
     }
-    postings.arrange(s.postings);
-    collectives_.expect(collectives);
+    postings.allocate(s.postings);
+    collectives_.reserve_calls(collectives);
     totals_.locations = locations;
     for (std::uint16_t l = 0; l != locations; ++l) {
       const location_walk walk =
-          postings.note(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
-            if (collectives != 0) collectives_.note(s.communicators, {i, l}, r, at);
+          postings.add_postings(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
+            if (collectives != 0) collectives_.add_call(s.communicators, {i, l}, r, at);
           });
       const location_history& location = rank_->locations[l];
       const std::int64_t time_ns = std::max(rank_->end_ns, walk.leave_ns()) - rank_->begin_ns;
@@ -74,8 +74,8 @@ class rank_engine {
       totals_.location_ns += time_ns;
       totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + time_ns);
     }
-    messages_.seal(s.postings);
-    collectives_.seal(s.communicators);
+    messages_.sort_postings(s.postings);
+    collectives_.order_calls(s.communicators);
     if (collectives == 0) return;
     make_answers();
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
@@ -83,7 +83,7 @@ class rank_engine {
 
   // Stage 1, produce: answers to what was heard, then who did what when.
   template <class Outbox>
-  void announce(Outbox&& to, std::size_t room) {
+  void send_postings(Outbox&& to, std::size_t room) {
     std::size_t begin = 0;
     for (const reply& r : replies_) {
       base::put_bytes(to(r.rank), reply_bytes_.data() + begin, r.end - begin);
@@ -91,37 +91,37 @@ class rank_engine {
     }
     replies_.clear();
     reply_bytes_.clear();
-    collectives_.answer(settings_->threshold_ns, false, to, clocks_);
-    messages_.pack_sends(to, room);
-    collectives_.pack(to, room);
+    collectives_.send_answers(settings_->threshold_ns, false, to, clocks_);
+    messages_.send_postings(to, room);
+    collectives_.send_participants(to, room);
   }
 
   // Stage 2, produce: answers to collectives in which not all members took part.
   template <class Outbox>
-  void conclude(Outbox&& to) {
-    collectives_.answer(settings_->threshold_ns, true, to, clocks_);
+  void send_remaining_answers(Outbox&& to) {
+    collectives_.send_answers(settings_->threshold_ns, true, to, clocks_);
   }
 
   // Stages 1 and 2, consume.
-  void hear(std::int32_t source, const unsigned char* data, std::size_t size) {
+  void receive_postings(std::int32_t source, const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     while (!in.empty()) {
       switch (const auto part = in.get<std::uint32_t>()) {
         case base::packet_part::sends:
-          messages_.match_sends(source, in, reply_bytes_);
+          messages_.receive_sends(source, in, reply_bytes_);
           break;
         case base::packet_part::receives:
-          messages_.match_replies(source, in);
+          messages_.receive_replies(source, in);
           break;
         case base::packet_part::unmet:
-          messages_.take_unmet(source, in);
+          messages_.receive_unmet(source, in);
           break;
         case base::packet_part::participation:
-          collectives_.take(source, in);
+          collectives_.receive_participant(source, in);
           break;
         case base::packet_part::give:
         case base::packet_part::need:
-          clocks_->hear(part, in);
+          clocks_->receive_needs(part, in);
           break;
         default: {
           const auto location = in.get<std::uint16_t>();
@@ -135,7 +135,7 @@ class rank_engine {
   }
 
   // Between: every wait is known now.
-  void decide(std::int64_t earliest_ns, scratch& s) {
+  void decide_arrivals(std::int64_t earliest_ns, scratch& s) {
     if (rank_->continues) memory_->carried = messages_.carried();
     totals_.unmatched = messages_.unmatched();
     messages_.matches(s.places, s.matches);
@@ -153,9 +153,9 @@ class rank_engine {
       const base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
-        clocks_->messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
+        clocks_->add_messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
       }
-      forward_->expect(static_cast<std::uint16_t>(l), arrivals);
+      forward_->set_arrivals(static_cast<std::uint16_t>(l), arrivals);
       first = last;
     }
     answers_ = {};
@@ -168,7 +168,7 @@ class rank_engine {
 
   /// After stages 3 and 4, when nothing is left to do for it or for others: tells the virtual clocks what they want to know
   /// and hands its classes over to `merging`, which is borrowed, as the rank with that number among those of the process.
-  void finish(class_merger& merging, std::size_t number) {
+  void hand_over_classes(class_merger& merging, std::size_t number) {
     if (clocks_ != nullptr) forward_->report(*clocks_);
     forward_.reset();
     merging_ = &merging;
@@ -181,7 +181,7 @@ class rank_engine {
 
   // Stage 5: merging.
   base::packet pack_result() {
-    take_meanings();
+    collect_meanings();
     base::packet out;
     for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
                                  totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
@@ -192,7 +192,7 @@ class rank_engine {
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
-    take_meanings();
+    collect_meanings();
     base::packet_reader in(data, size);
     totals_.locations += in.get<std::int64_t>();
     totals_.records += in.get<std::int64_t>();
@@ -213,13 +213,13 @@ class rank_engine {
   }
   const outcome& totals() const noexcept { return totals_; }
 
-  void sum_classes() {
-    if (clocks_ != nullptr) clocks_->classes(*merging_, number_);
+  void place_clock_classes() {
+    if (clocks_ != nullptr) clocks_->set_classes(*merging_, number_);
   }
 
   outcome present_result() {
     if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged_classes());
-    detail::fold(memory_->sums, totals_);
+    detail::add_epoch(memory_->sums, totals_);
     std::vector<merged_class>& all = memory_->merged;
     class_merger::add_epoch(all, merging_->merged_classes());
     outcome result = memory_->sums;
@@ -230,7 +230,7 @@ class rank_engine {
       presented.swap(all);
     }
     result.waits = present(presented, *settings_);
-    take_meanings();
+    collect_meanings();
     base::pod_vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {
@@ -262,9 +262,9 @@ class rank_engine {
   }
 
   // By key, each once; those that others bring join them. The first rank speaks for all of its process.
-  void take_meanings() {
-    if (meant_) return;
-    meant_ = true;
+  void collect_meanings() {
+    if (meanings_collected_) return;
+    meanings_collected_ = true;
     meanings_ = memory_->blocks.meanings();
     sort_meanings();
   }
@@ -286,7 +286,7 @@ class rank_engine {
   base::packet reply_bytes_;
   std::vector<base::pod_vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
   std::vector<block_meaning> meanings_;
-  bool meant_ = false;
+  bool meanings_collected_ = false;
   outcome totals_;
 };
 

@@ -36,38 +36,38 @@ namespace detail {
 
   const std::int64_t earliest_ns =
       transport.minimum([&](std::int32_t i) { return histories[static_cast<std::size_t>(i)].begin_ns; });
-  for (std::size_t i = 0; i != count; ++i) engines[i].observe(first_pass);
-  const auto hear = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-    at(i).hear(source, data, size);
+  for (std::size_t i = 0; i != count; ++i) engines[i].read_records(first_pass);
+  const auto receive_postings = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+    at(i).receive_postings(source, data, size);
   };
-  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).announce(to, room); }, hear);
-  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t) { at(i).conclude(to); }, hear);
-  for (std::size_t i = 0; i != count; ++i) engines[i].decide(earliest_ns, first_pass);
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).send_postings(to, room); }, receive_postings);
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t) { at(i).send_remaining_answers(to); }, receive_postings);
+  for (std::size_t i = 0; i != count; ++i) engines[i].decide_arrivals(earliest_ns, first_pass);
   first_pass = {};
-  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().request(to, room); },
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().send_snapshot_requests(to, room); },
                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                       at(i).forward().take_requests(source, base::packet_reader(data, size));
+                       at(i).forward().receive_snapshot_requests(source, base::packet_reader(data, size));
                      });
-  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().promise(to, room); },
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().send_base_records(to, room); },
                      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-                       at(i).forward().take_promises(base::packet_reader(data, size));
+                       at(i).forward().receive_base_records(base::packet_reader(data, size));
                      });
   // Where a process hosts many ranks, each goes on to its classes at once, while it is in the cache.
   transport.forward(
       [&](std::int32_t i, post_call post) {
         if (at(i).finished()) return true;
         const bool all = at(i).forward().advance(post);
-        if (all && count > 1) at(i).finish(merging, static_cast<std::size_t>(i));
+        if (all && count > 1) at(i).hand_over_classes(merging, static_cast<std::size_t>(i));
         return all;
       },
       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-        if (!at(i).finished()) at(i).forward().receive(source, data, size);
+        if (!at(i).finished()) at(i).forward().receive_snapshots(source, data, size);
       });
   for (std::size_t i = 0; i != count; ++i) {
-    if (!engines[i].finished()) engines[i].finish(merging, i);
+    if (!engines[i].finished()) engines[i].hand_over_classes(merging, i);
   }
 
-  if (clocks != nullptr) clocks->charge_delays(transport);
+  if (clocks != nullptr) clocks->compute_delay_costs(transport);
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
     merging.propose_leaders();
     transport.reduce([&](std::int32_t) { return merging.take_proposals(); },
@@ -81,11 +81,11 @@ namespace detail {
     merging.join_leaders(leaders);
   }
   merging.finish_rounds();
-  for (std::size_t i = 0; i != count; ++i) engines[i].sum_classes();
+  for (std::size_t i = 0; i != count; ++i) engines[i].place_clock_classes();
   transport.reduce(
       [&](std::int32_t i) { return at(i).pack_result(); },
       [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
-  if (clocks != nullptr) clocks->turn(transport, earliest_ns);
+  if (clocks != nullptr) clocks->answer_questions(transport, earliest_ns);
   if (count == 0) return {};
   return histories[0].rank == 0 ? engines[0].present_result() : engines[0].totals();
 }

@@ -46,7 +46,7 @@ template <class Entry, class Key, class Add>
 
 // Times add up; shares of time are means over time. The longest useful time of the whole run is not known then, only
 // that of each epoch: imbalance that changes sides counts as imbalance.
-[[gnu::cold]] inline void fold_efficiency(outcome& run, const outcome& epoch) {
+[[gnu::cold]] inline void add_epoch_efficiency(outcome& run, const outcome& epoch) {
   const auto before = static_cast<double>(run.total_ns), now = static_cast<double>(epoch.total_ns);
   if (now <= 0 || epoch.efficiency.parallel <= 0) return;
   if (before <= 0) {
@@ -79,7 +79,7 @@ template <class Entry, class Key, class Add>
 // In the functions below every member of a struct is named once: who adds one to the struct and not here does not get past
 // the compiler, so that nothing vanishes in silence from a run of several epochs.
 
-[[gnu::cold]] inline void fold(compensation& run, const compensation& epoch) {
+[[gnu::cold]] inline void add_epoch(compensation& run, const compensation& epoch) {
   auto& [calibrated, total_ns, waiting_ns, overhead_ns, bound_ns, error_ns, inversions] = run;
   calibrated = calibrated || epoch.calibrated;
   total_ns += epoch.total_ns;
@@ -90,7 +90,7 @@ template <class Entry, class Key, class Add>
   inversions += epoch.inversions;
 }
 
-[[gnu::cold]] inline void fold(std::vector<critical_block>& run, const std::vector<critical_block>& epoch) {
+[[gnu::cold]] inline void add_epoch(std::vector<critical_block>& run, const std::vector<critical_block>& epoch) {
   add_by(run, epoch, [](const critical_block& c) { return c.block; },
          [](critical_block& all, const critical_block& more) {
            auto& [block, ns, imbalance_ns, visits] = all;
@@ -104,7 +104,7 @@ template <class Entry, class Key, class Add>
   });
 }
 
-[[gnu::cold]] inline void fold(delay_costs& run, const delay_costs& epoch) {
+[[gnu::cold]] inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
   auto& [blocks, direct_ns, indirect_ns, propagating_ns, terminal_ns, nobody_ns] = run;
   add_by(blocks, epoch.blocks, [](const delay_cost& c) { return c.block; },
          [](delay_cost& all, const delay_cost& more) {
@@ -125,8 +125,8 @@ template <class Entry, class Key, class Add>
 }
 
 /// Adds an epoch to all before it; `waits` and `meanings` are made anew for each result.
-[[gnu::cold]] inline void fold(outcome& run, const outcome& epoch) {
-  fold_efficiency(run, epoch);
+[[gnu::cold]] inline void add_epoch(outcome& run, const outcome& epoch) {
+  add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, total_ns,
          without_overhead, efficiency, critical_path, costs, answers, savings] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
@@ -138,9 +138,9 @@ template <class Entry, class Key, class Add>
   clock_violations += epoch.clock_violations;
   unmatched += epoch.unmatched;
   total_ns += epoch.total_ns;
-  fold(without_overhead, epoch.without_overhead);
-  fold(critical_path, epoch.critical_path);
-  fold(costs, epoch.costs);
+  add_epoch(without_overhead, epoch.without_overhead);
+  add_epoch(critical_path, epoch.critical_path);
+  add_epoch(costs, epoch.costs);
   if (answers.empty()) {
     answers = epoch.answers;
   } else {

@@ -23,7 +23,7 @@ inline namespace v0 {
 namespace explain {
 
 /// Pass 2 of one rank: carries the causal path profile of each of its locations through the records, hands
-/// out snapshots at the instants others asked for, and takes over the causer's at each of its own waits.
+/// out snapshots at the instants others requested for, and takes over the causer's at each of its own waits.
 ///
 /// Free of deadlock for any clocks: a location never goes back in time (walk.hpp), and a record depends on an
 /// instant that is not later than its own end (arrivals.hpp drops the others as violations). A cycle of
@@ -53,19 +53,19 @@ class forward_pass {
   }
 
   /// What this location has to wait for. Call before `request`.
-  void expect(std::uint16_t location, const base::pod_vector<arrival>& arrivals) {
+  void set_arrivals(std::uint16_t location, const base::pod_vector<arrival>& arrivals) {
     lane& l = lanes_[location];
     l.arrivals = arrivals;
-    l.path.expect(l.arrivals);
+    l.path.set_arrivals(l.arrivals);
   }
 
   /// Asks the causers for their paths; third exchange. Fills no packet much beyond `room` bytes; what is left is
   /// for the next call.
   template <class Outbox>
-  void request(Outbox&& to, std::size_t room) {
+  void send_snapshot_requests(Outbox&& to, std::size_t room) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
       const base::pod_vector<arrival>& arrivals = lanes_[l].arrivals;
-      for (std::size_t& at = lanes_[l].asked; at != arrivals.size(); ++at) {
+      for (std::size_t& at = lanes_[l].requested; at != arrivals.size(); ++at) {
         const arrival& a = arrivals[at];
         if (!takes_over(a)) continue;
         base::packet& out = to(a.causer_rank);
@@ -79,7 +79,7 @@ class forward_pass {
     }
   }
 
-  void take_requests(std::int32_t source, base::packet_reader in) {
+  void receive_snapshot_requests(std::int32_t source, base::packet_reader in) {
     const std::uint32_t link = links_.of(source);
     while (!in.empty()) {
       const auto r = in.get<snapshot_request>();
@@ -87,24 +87,24 @@ class forward_pass {
       base::pod_vector<service>& services = lanes_[r.causer_location].services;
       if (services.empty()) services.reserve(16);
       services.emplace_back();  // not copied there: what was just written piece by piece is slow to read as a whole
-      service& wish = services.back();
-      wish.record = r.causer_record;
-      wish.waiter_record = r.waiter_record;
-      wish.link = link;
-      wish.base = 0;
-      wish.waiter_location = r.waiter_location;
-      wish.all = r.all != 0;
-      wish.single = r.single != 0;
-      wish.mode = snapshot_mode::whole;
+      service& due = services.back();
+      due.record = r.causer_record;
+      due.waiter_record = r.waiter_record;
+      due.link = link;
+      due.base = 0;
+      due.waiter_location = r.waiter_location;
+      due.all = r.all != 0;
+      due.single = r.single != 0;
+      due.mode = snapshot_mode::whole;
     }
   }
 
   /// Decides which snapshots need not wait, and tells the waiters which of their own paths to keep for them;
   /// fourth exchange. Fills no packet much beyond `room` bytes; what is left is for the next call.
   template <class Outbox>
-  void promise(Outbox&& to, std::size_t room) {
-    if (!promising_) {
-      promising_ = true;
+  void send_base_records(Outbox&& to, std::size_t room) {
+    if (!services_sorted_) {
+      services_sorted_ = true;
       const auto before = [this](const service& a, const service& b) {
         if (a.record != b.record) return a.record < b.record;
         if (a.link != b.link) return links_[a.link].rank < links_[b.link].rank;
@@ -118,8 +118,8 @@ class forward_pass {
     }
     for (lane& l : lanes_) {
       const base::pod_vector<arrival>& arrivals = l.arrivals;
-      for (; l.promised != l.services.size(); ++l.promised) {
-        service& s = l.services[l.promised];
+      for (; l.decided != l.services.size(); ++l.decided) {
+        service& s = l.services[l.decided];
         for (; l.passed != arrivals.size() && arrivals[l.passed].record < s.record; ++l.passed) {
           if (takes_over(arrivals[l.passed])) l.last = &arrivals[l.passed];
         }
@@ -146,7 +146,7 @@ class forward_pass {
     }
   }
 
-  void take_promises(base::packet_reader in) {
+  void receive_base_records(base::packet_reader in) {
     while (!in.empty()) lanes_.front().keep.push_back(in.get<std::uint32_t>());
   }
 
@@ -163,7 +163,7 @@ class forward_pass {
         if (!l.scouted) continue;
         l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
                                         *blocks_, nullptr, *scratch_));
-        l.scout->expect(l.arrivals);
+        l.scout->set_arrivals(l.arrivals);
         l.scout->begin(0);
         l.scout_at = progress::between_events;
       }
@@ -189,12 +189,12 @@ class forward_pass {
         what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
       }
       lanes_[l].path.report(what);
-      clocks.explained(static_cast<std::uint16_t>(l), std::move(what));
+      clocks.add_explained_location(static_cast<std::uint16_t>(l), std::move(what));
     }
   }
 
   /// A packet of another rank: snapshots and acknowledgements.
-  void receive(std::int32_t source, const unsigned char* data, std::size_t size) { links_.receive(source, data, size); }
+  void receive_snapshots(std::int32_t source, const unsigned char* data, std::size_t size) { links_.receive(source, data, size); }
 
  private:
   static constexpr std::uint32_t kept_records = 256;
@@ -224,7 +224,7 @@ class forward_pass {
     // From here on what is not needed again and again.
     std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
     std::size_t scout_served = 0;
-    std::size_t asked = 0, promised = 0;   ///< how many arrivals, how many services the exchanges have done
+    std::size_t requested = 0, decided = 0;   ///< how many arrivals, how many services the exchanges have done
     std::size_t passed = 0;                ///< arrivals before the services that are done
     const arrival* last = nullptr;         ///< the last of those that takes over a path
     base::key_map paths;  ///< record + 1 -> place of the path that is kept
@@ -365,7 +365,7 @@ class forward_pass {
   forward_scratch* scratch_;
   link_book links_;
   std::vector<lane> lanes_;
-  bool promising_ = false, ready_ = false;
+  bool services_sorted_ = false, ready_ = false;
 };
 
 }  // namespace explain

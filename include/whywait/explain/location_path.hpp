@@ -63,7 +63,7 @@ class location_path {
   }
 
   /// Who it waits for, by record; borrowed.
-  void expect(const base::pod_vector<arrival>& arrivals) {
+  void set_arrivals(const base::pod_vector<arrival>& arrivals) {
     arrivals_ = &arrivals;
     if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
   }

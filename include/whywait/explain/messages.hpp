@@ -37,21 +37,21 @@ class message_book {
 
   posting_lists& postings() noexcept { return posted_; }
   /// Call once, when all postings are noted.
-  void seal(posting_lists::scratch& s) {
-    posted_.seal(s);
+  void sort_postings(posting_lists::scratch& s) {
+    posted_.sort_postings(s);
     receives_left_ = 0;
     for (std::size_t i = 0; i != posted_.receive_count(); ++i) {
       receives_left_ += posted_.receives()[i].kind == posted_receive::receive ? 1 : 0;
     }
-    if (rank_->continued) recall();
+    if (rank_->continued) add_earlier_matches();
   }
 
   /// To the receivers: every send, channel by channel. Fills no packet much beyond `room` bytes; what is left
   /// is for the next call.
   template <class Outbox>
-  void pack_sends(Outbox&& to, std::size_t room) {
-    if (!packing_) {
-      packing_ = true;
+  void send_postings(Outbox&& to, std::size_t room) {
+    if (!sending_) {
+      sending_ = true;
       std::int32_t full = -1;  // the channels of one peer follow each other
       for (std::uint32_t c = 0; c != posted_.send_channels(); ++c) {
         if (!pack(posted_.channel(c), full, to, room)) open_.push_back(c);
@@ -68,7 +68,7 @@ class message_book {
 
   /// The receiver's side of a part of one channel; the reader stands behind the part's kind. What the sender has to
   /// hear is appended to `reply`. Parts of a channel come in their order.
-  void match_sends(std::int32_t source, base::packet_reader& in, base::packet& reply) {
+  void receive_sends(std::int32_t source, base::packet_reader& in, base::packet& reply) {
     const auto tag = in.get<std::int32_t>();
     const auto id = in.get<core::stable_key>();
     const auto from = in.get<std::uint32_t>();
@@ -116,7 +116,7 @@ class message_book {
   }
 
   /// The sender's side of one reply: when and where messages of one channel were received.
-  void match_replies(std::int32_t destination, base::packet_reader& in) {
+  void receive_replies(std::int32_t destination, base::packet_reader& in) {
     const auto tag = in.get<std::int32_t>();
     const auto id = in.get<core::stable_key>();
     const auto count = in.get<std::uint32_t>();
@@ -138,7 +138,7 @@ class message_book {
   }
 
   /// The sender's side, if another epoch follows: from which of its messages on a channel has not been received.
-  [[gnu::cold]] void take_unmet(std::int32_t destination, base::packet_reader& in) {
+  [[gnu::cold]] void receive_unmet(std::int32_t destination, base::packet_reader& in) {
     const auto tag = in.get<std::int32_t>();
     const auto id = in.get<core::stable_key>();
     const auto k = in.get<std::uint32_t>();
@@ -217,7 +217,7 @@ class message_book {
   }
 
   // What was matched in an earlier epoch and completed in this one: nobody waits for it any more.
-  [[gnu::cold]] void recall() {
+  [[gnu::cold]] void add_earlier_matches() {
     for (const record_place& p : posted_.met) {
       const core::sync_record& r = posted_.record(p);
       const record_place over = posted_.completion_of(p, r);
@@ -267,7 +267,7 @@ class message_book {
   base::pod_vector<message_match> answers_;  ///< for own sends; and what met in an earlier epoch
   base::pod_vector<std::uint32_t> open_;     ///< channels with sends that the receiver has not been told of
   std::int64_t unmatched_ = 0, receives_left_ = 0;
-  bool packing_ = false;
+  bool sending_ = false;
 };
 
 }  // namespace explain

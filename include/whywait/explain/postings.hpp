@@ -66,8 +66,8 @@ class posting_lists {
     struct found {
       message_channel channel;
       core::stable_key key = 0;
-      std::uint32_t latest = 0;                    ///< posting of the last that was noted
-      std::uint32_t count = 0, first = 0, at = 0;  ///< at: the next one to be noted
+      std::uint32_t latest = 0;                    ///< posting of the last that was added
+      std::uint32_t count = 0, first = 0, at = 0;  ///< at: the next one to be added
       std::uint32_t successor = 0;                 ///< the channel that came after it last time
       std::uint32_t comm = 0;                      ///< number of the communicator,
       std::int32_t peer = -1;                      ///< the peer in it, and
@@ -79,7 +79,7 @@ class posting_lists {
     base::pod_vector<found> channels;            ///< in the order in which they were met
     base::pod_vector<std::uint32_t> order;       ///< of channels: as they are kept
     base::pod_vector<std::uint32_t> of_records;  ///< the channel of each record, or what it is instead
-    std::size_t noted = 0;                  ///< of of_records
+    std::size_t added = 0;                  ///< of of_records
   };
 
   /// `all_synchronous`: see message_book.
@@ -92,7 +92,7 @@ class posting_lists {
   /// Call for every location in order, then `arrange`; then `note` in the same order, and `seal`; all with one scratch.
   /// `other(record)`: what is no message.
   template <class Other>
-  void expect(scratch& s, std::uint16_t location, Other&& other) {
+  void count_postings(scratch& s, std::uint16_t location, Other&& other) {
     const location_history& here = rank_->locations[location];
     const auto size = static_cast<std::uint32_t>(here.records.size());
     const std::size_t before = s.of_records.size();
@@ -102,16 +102,16 @@ class posting_lists {
       std::uint32_t number = no_channel;
       if ((r.flags & posts) == 0 && core::role_of(r.call) != core::call_role::probe) {
         other(r);
-      } else if (!as_last_time(s, r, number)) {
-        number = expect_anew(s, {i, location}, r);
+      } else if (!count_as_successor(s, r, number)) {
+        number = count_on_channel(s, {i, location}, r);
       }
       s.of_records[before + i] = number;
     }
   }
 
   /// Makes room.
-  void arrange(scratch& s) {
-    bring_into_order(s);
+  void allocate(scratch& s) {
+    sort_channels(s);
     std::size_t sends = 0, receives = 0;
     for (const scratch::found& f : s.channels) (f.sends ? sends : receives) += f.count;
     channel_count_ = s.order.size();
@@ -137,11 +137,11 @@ class posting_lists {
 
   /// `other(index, record, walk)`: what is no message. Returns the walk at its end.
   template <class Other>
-  location_walk note(scratch& s, std::uint16_t location, Other&& other) {
+  location_walk add_postings(scratch& s, std::uint16_t location, Other&& other) {
     const location_history& here = rank_->locations[location];
     const auto size = static_cast<std::uint32_t>(here.records.size());
-    const std::uint32_t* const numbers = s.of_records.data() + s.noted;
-    s.noted += size;
+    const std::uint32_t* const numbers = s.of_records.data() + s.added;
+    s.added += size;
     location_walk walk(*rank_);
     for (std::uint32_t i = 0; i != size; ++i) {
       const core::sync_record& r = here.records[i];
@@ -197,7 +197,7 @@ class posting_lists {
   }
 
   /// Threads may post in turn, and a probed message is received later than it was found.
-  void seal(scratch& s) {
+  void sort_postings(scratch& s) {
     for (const scratch::found& f : s.channels) {
       if (!f.in_order || f.probes) sort_channel(f);
       s.numbers.erase(f.key);
@@ -205,7 +205,7 @@ class posting_lists {
     s.channels.clear();
     s.recent = no_channel;
     s.of_records.clear();
-    s.noted = 0;
+    s.added = 0;
   }
 
   /// Where the call is that completed it; at record_place::nowhere nobody waited for it.
@@ -251,7 +251,7 @@ class posting_lists {
                                        core::sync_flag::met;
 
   // Mostly the channels come in the order of the last time.
-  static bool as_last_time(scratch& s, const core::sync_record& r, std::uint32_t& number) {
+  static bool count_as_successor(scratch& s, const core::sync_record& r, std::uint32_t& number) {
     if (s.recent == no_channel) return false;
     number = s.channels[s.recent].successor;
     scratch::found& f = s.channels[number];
@@ -261,7 +261,7 @@ class posting_lists {
     return true;
   }
 
-  [[gnu::noinline]] std::uint32_t expect_anew(scratch& s, record_place at, const core::sync_record& r) {
+  [[gnu::noinline]] std::uint32_t count_on_channel(scratch& s, record_place at, const core::sync_record& r) {
     const std::uint32_t number = find_channel(s, at, r);
     if (number >= met_before) return number;
     scratch::found& f = s.channels[number];
@@ -309,7 +309,7 @@ class posting_lists {
     return number;
   }
 
-  static void bring_into_order(scratch& s) {
+  static void sort_channels(scratch& s) {
     const auto before = [&s](std::uint32_t a, std::uint32_t b) {
       const scratch::found &x = s.channels[a], &y = s.channels[b];
       return x.sends != y.sends ? x.sends : x.channel < y.channel;

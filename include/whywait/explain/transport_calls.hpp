@@ -53,7 +53,7 @@ class transport_calls {
   virtual void broadcast(pack_call pack, take_call take) = 0;
 
   /// Returns when all ranks have come here.
-  void meet() {
+  void wait_for_all() {
     minimum([](std::int32_t) { return std::int64_t{0}; });
   }
 

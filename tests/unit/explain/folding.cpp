@@ -282,12 +282,12 @@ TEST_CASE("how wrong the compensation of all epochs may be is the sum, and one t
   first.without_overhead.error_ns = 30;
   second.without_overhead.error_ns = 12;
   second.without_overhead.calibrated = true;
-  explain::detail::fold(run, first);
+  explain::detail::add_epoch(run, first);
   CHECK(run.without_overhead.error_ns == 30);
   CHECK_FALSE(run.without_overhead.calibrated);
-  explain::detail::fold(run, second);
+  explain::detail::add_epoch(run, second);
   CHECK(run.without_overhead.error_ns == 42);
   CHECK(run.without_overhead.calibrated);
-  explain::detail::fold(run, first);
+  explain::detail::add_epoch(run, first);
   CHECK(run.without_overhead.calibrated);
 }
