@@ -22,12 +22,30 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// The explanation of one rank, stage by stage; `explain` drives it. Memory: the records are read where they
-/// are; beside them 24 bytes per send and 48 per receive until pass 2 begins, then 40 per wait and 24 per wait that
-/// this rank caused. Not thread safe.
+/// The explanation of one rank; `explain` (explain.hpp) calls the stages in this order, each on all ranks before the
+/// next. Every stage with an arrow is an exchange of the transport.
+///
+///  1. read_records: counts and lists the rank's own messages and collective calls.
+///  2. send_postings -> receive_postings: senders send their postings to the receivers, which match them and reply when and
+///     where late receives were posted. Members of a collective send their part to its home rank, one of the members. Home
+///     ranks send the arrivals (who came last) to the members, and the needs of the virtual clocks.
+///  3. send_remaining_answers -> receive_postings: home ranks answer collectives of which some members are missing.
+///  4. decide_arrivals: for each record, whether it waited, for which record of which rank, and why (arrivals.hpp).
+///  5. send_snapshot_requests -> receive_snapshot_requests: waiters request the causal paths of their causers.
+///  6. send_base_records -> receive_base_records: causers send the records at which a waiter has to keep its own path, so
+///     that a snapshot can be sent relative to it, without waiting (snapshot.hpp).
+///  7. advance -> receive_snapshots: the forward pass (forward.hpp). Causers send snapshots of their paths as they pass the
+///     requested records; waiters explain their waits by them and acknowledge them (flow control, links.hpp).
+///  8. hand_over_classes, then rounds of propose_leaders -> join_leaders (merging.hpp): the ranks agree on wait classes.
+///  9. pack_result -> merge_result: the sums of all classes are reduced to rank 0, which presents them (present_result).
+///
+/// The virtual clocks (clocks.hpp) run the delay costs between 8 and the rounds, and their own passes after 9.
+///
+/// Memory: records are read in place; beside them 24 bytes per send and 48 per receive until stage 5, then 40 bytes per
+/// wait and 24 per wait that this rank caused. Not thread safe.
 class rank_engine {
  public:
-  /// What pass 1 needs while it looks at one rank; all ranks of a process share it.
+  /// Buffers of stages 1 to 4. All ranks of a process share one instance.
   struct scratch {
     posting_lists::scratch postings;
     base::key_map communicators;
@@ -36,8 +54,8 @@ class rank_engine {
     arrival_rule::scratch rule;
   };
 
-  /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `blocks`, `forward`: of the
-  /// process. All borrowed, the settings too.
+  /// `clocks`: the virtual clocks of this rank, or null. `memory`: kept from epoch to epoch. `forward`: the buffers of
+  /// the process. All arguments are borrowed, including `settings`.
   rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory,
               forward_scratch& forward)
       : rank_(&rank),
@@ -52,7 +70,7 @@ class rank_engine {
     memory_->classes.use(settings, forward.merging);
   }
 
-  // Stage 0: reads the records.
+  // Stage 1.
   void read_records(scratch& s) {
     posting_lists& postings = messages_.postings();
     const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
@@ -81,7 +99,7 @@ class rank_engine {
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
 
-  // Stage 1, produce: answers to what was heard, then who did what when.
+  // Stage 2, producer: replies to received postings, then the rank's own postings and collective calls.
   template <class Outbox>
   void send_postings(Outbox&& to, std::size_t room) {
     std::size_t begin = 0;
@@ -96,13 +114,13 @@ class rank_engine {
     collectives_.send_participants(to, room);
   }
 
-  // Stage 2, produce: answers to collectives in which not all members took part.
+  // Stage 3, producer.
   template <class Outbox>
   void send_remaining_answers(Outbox&& to) {
     collectives_.send_answers(settings_->threshold_ns, true, to, clocks_);
   }
 
-  // Stages 1 and 2, consume.
+  // Stages 2 and 3, consumer.
   void receive_postings(std::int32_t source, const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     while (!in.empty()) {
@@ -134,7 +152,7 @@ class rank_engine {
     if (reply_bytes_.size() != before) replies_.push_back({source, reply_bytes_.size()});
   }
 
-  // Between: every wait is known now.
+  // Stage 4. Afterwards every wait is known.
   void decide_arrivals(std::int64_t earliest_ns, scratch& s) {
     if (rank_->continues) memory_->carried = messages_.carried();
     totals_.unmatched = messages_.unmatched();
@@ -163,11 +181,10 @@ class rank_engine {
     replies_.release();
   }
 
-  // Stages 3 and 4.
+  // Stages 5 to 7.
   forward_pass& forward() noexcept { return *forward_; }
 
-  /// After stages 3 and 4, when nothing is left to do for it or for others: tells the virtual clocks what they want to know
-  /// and hands its classes over to `merging`, which is borrowed, as the rank with that number among those of the process.
+  /// Stage 8. `merging` is borrowed; `number` is the index of this rank among those of the process.
   void hand_over_classes(class_merger& merging, std::size_t number) {
     if (clocks_ != nullptr) forward_->report(*clocks_);
     forward_.reset();
@@ -177,9 +194,8 @@ class rank_engine {
     for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sums(c).wait_ns;
     merging.take_classes(number, *rank_, memory_->blocks, classes);
   }
-  bool finished() const noexcept { return merging_ != nullptr; }
 
-  // Stage 5: merging.
+  // Stage 9.
   base::packet pack_result() {
     collect_meanings();
     base::packet out;
@@ -252,16 +268,16 @@ class rank_engine {
  private:
   struct reply {
     std::int32_t rank;
-    std::size_t end;  ///< in reply_bytes_
+    std::size_t end;  ///< end of the reply in reply_bytes_
   };
 
-  // One list for each location.
+  // Makes one list for each location.
   void make_answers() {
     answers_.reserve(rank_->locations.size());
     while (answers_.size() < rank_->locations.size()) answers_.emplace_back(scratch_->merging.memory);
   }
 
-  // By key, each once; those that others bring join them. The first rank speaks for all of its process.
+  // Collects the meanings of this rank's block keys, sorted by key. Those of other ranks are merged into them.
   void collect_meanings() {
     if (meanings_collected_) return;
     meanings_collected_ = true;
@@ -281,10 +297,10 @@ class rank_engine {
   forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
   class_merger* merging_ = nullptr;
-  std::size_t number_ = 0;  ///< in `merging_`
+  std::size_t number_ = 0;  ///< index of this rank among those of the process
   base::pod_vector<reply> replies_;
   base::packet reply_bytes_;
-  std::vector<base::pod_vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
+  std::vector<base::pod_vector<arrival>> answers_;  ///< arrivals from home ranks, by location; empty without collectives
   std::vector<block_meaning> meanings_;
   bool meanings_collected_ = false;
   outcome totals_;

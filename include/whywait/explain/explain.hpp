@@ -20,7 +20,7 @@ namespace detail {
 
 [[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
                                           const options& settings, epoch_memory* memories) {
-  forward_scratch scratch;  // first: its memory pool outlives what takes from it
+  forward_scratch scratch;  // declared first, because its memory pool must outlive all lists that use it
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings, scratch.merging.memory);
   shape_leaders none;
@@ -52,20 +52,11 @@ namespace detail {
                      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
                        at(i).forward().receive_base_records(base::packet_reader(data, size));
                      });
-  // Where a process hosts many ranks, each goes on to its classes at once, while it is in the cache.
-  transport.forward(
-      [&](std::int32_t i, post_call post) {
-        if (at(i).finished()) return true;
-        const bool all = at(i).forward().advance(post);
-        if (all && count > 1) at(i).hand_over_classes(merging, static_cast<std::size_t>(i));
-        return all;
-      },
-      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-        if (!at(i).finished()) at(i).forward().receive_snapshots(source, data, size);
-      });
-  for (std::size_t i = 0; i != count; ++i) {
-    if (!engines[i].finished()) engines[i].hand_over_classes(merging, i);
-  }
+  transport.forward([&](std::int32_t i, post_call post) { return at(i).forward().advance(post); },
+                    [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                      at(i).forward().receive_snapshots(source, data, size);
+                    });
+  for (std::size_t i = 0; i != count; ++i) engines[i].hand_over_classes(merging, i);
 
   if (clocks != nullptr) clocks->compute_delay_costs(transport);
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
@@ -75,7 +66,7 @@ namespace detail {
     base::packet leaders;
     transport.broadcast([&](std::int32_t) { return merging.take_proposals(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          if (i == 0) leaders.assign(data, data + size);  // the same for all
+                          if (i == 0) leaders.assign(data, data + size);  // all ranks receive the same leaders
                         });
     if (leaders.empty()) break;
     merging.join_leaders(leaders);
@@ -92,22 +83,23 @@ namespace detail {
 
 }  // namespace detail
 
-/// Says why the ranks waited: the one entry point of the room. Collective over the ranks of the transport,
-/// each of which brings the histories of the `count` ranks it hosts (1 under MPI, all in a simulation). The
-/// result is complete where rank 0 is hosted, elsewhere it holds the totals of the ranks below in the tree.
-/// All ranks pass the same options. Four exchanges, one forward pass, one reduction; no rank sees the
-/// records of another. About 1 us per wait; a chain of waits through several ranks costs one message latency
-/// each, waits of two ranks for each other in turn do not. Throws
-/// std::bad_alloc, std::invalid_argument (wrong number of histories) and what the transport throws.
+/// Explains why the ranks waited: the entry point of the room. Collective over the ranks of the transport. Each process
+/// passes the histories of the `count` ranks that it hosts: 1 under MPI, all ranks in a simulation. The result is
+/// complete where rank 0 is hosted; elsewhere it holds the totals of the ranks below in the reduction tree. All ranks
+/// must pass the same options. No rank sees the records of another; engine.hpp lists the messages between them.
 ///
-/// A transport hosts `hosted()` ranks of `ranks()`, in the order of their numbers, and offers
-///   minimum(value(i))                     smallest value over all ranks
-///   exchange(produce(i, to, room), consume(i, source, data, size))   in rounds, until all have nothing to say:
-///                                         to(rank) is the empty packet for that rank, to be filled up to about
-///                                         `room` bytes; what was consumed may lead to more in the next round
-///   forward(advance(i, post) -> finished, receive(i, source, data, size))   until all are finished
-///   reduce(pack(i), merge(i, data, size)) binomial tree to rank 0
-///   broadcast(pack(i) on rank 0, take(i, data, size) on all)
+/// Cost: about 1 us per wait. A chain of waits through several ranks costs one message latency per link; waits of two
+/// ranks for each other in turn do not. Throws std::bad_alloc, std::invalid_argument (wrong number of histories) and
+/// whatever the transport throws.
+///
+/// A transport hosts `hosted()` of `ranks()` ranks, in the order of their numbers, and offers
+///    minimum(value(i))                     smallest value over all ranks
+///    exchange(produce(i, to, room), consume(i, source, data, size))   in rounds, until no rank produces anything:
+///                                          to(rank) is the packet for that rank, empty at first, to be filled up to
+///                                          about `room` bytes; consumed data may cause more packets in the next round
+///    forward(advance(i, post) -> finished, receive(i, source, data, size))   until all ranks are finished
+///    reduce(pack(i), merge(i, data, size)) binomial tree to rank 0
+///    broadcast(pack(i) on rank 0, take(i, data, size) on all)
 template <class Transport>
 outcome explain(Transport& transport, const rank_history* histories, std::size_t count, const options& settings = {}) {
   if (count != static_cast<std::size_t>(transport.hosted())) {
@@ -118,8 +110,9 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
   return detail::explain_over(calls, histories, count, settings, memories.data());
 }
 
-/// The same for one epoch of a longer run: `rank_history::continues` and `continued` say where it lies, `memories` (one
-/// for each history, fresh before the first epoch) hold what was before. The result is that of all epochs so far.
+/// Explains one epoch of a longer run, delimited by `rank_history::continues` and `continued`. `memories` holds what
+/// earlier epochs left, one element per history, default-constructed before the first epoch. Returns the result of all
+/// epochs so far.
 template <class Transport>
 outcome explain_epoch(Transport& transport, const rank_history* histories, epoch_memory* memories, std::size_t count,
                       const options& settings = {}) {
@@ -136,7 +129,7 @@ outcome explain(Transport& transport, const rank_history& history, const options
   return explain(transport, &history, 1, settings);
 }
 
-/// The same for all ranks of a simulation, in the order of their numbers.
+/// `explain` for all ranks of a simulation, in the order of their numbers.
 template <class Transport>
 outcome explain(Transport& transport, const std::vector<rank_history>& histories, const options& settings = {}) {
   return explain(transport, histories.data(), histories.size(), settings);

@@ -22,18 +22,19 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Pass 2 of one rank: carries the causal path profile of each of its locations through the records, hands
-/// out snapshots at the instants others requested for, and takes over the causer's at each of its own waits.
+/// The forward pass of one rank: carries the causal path profile of each location through its records, sends snapshots
+/// of it at the instants that other ranks requested, and replaces it by the causer's snapshot at each of the rank's own
+/// waits.
 ///
-/// Free of deadlock for any clocks: a location never goes back in time (walk.hpp), and a record depends on an
-/// instant that is not later than its own end (arrivals.hpp drops the others as violations). A cycle of
-/// dependencies would have to pass one single instant on all its ranks, in which each of them both ends one
-/// call and begins the next.
+/// Free of deadlock for any clocks: time never decreases along a location (walk.hpp), and a record depends on an
+/// instant that is not later than its own end (arrivals.hpp drops other dependencies as clock violations). A cycle of
+/// dependencies would have to pass one single instant on all its ranks, at which each of them both ends one call and
+/// begins the next.
 ///
-/// Two ranks that wait for each other in turn would need one message latency per wait. A scout that runs
-/// ahead of the location avoids that: see snapshot_mode. A full window towards one waiter stops the scout for
-/// all others, yet in no circle: what the waiter has not used yet lies after the end of the call in which it
-/// is stuck, and everything that call depends on lies before.
+/// Two ranks that wait for each other in turn would need one message latency per wait. A scout that runs ahead of the
+/// location avoids that (snapshot_mode). A full window towards one waiter stops the scout for all others, but cannot
+/// cause a cycle: what that waiter has not used yet lies after the end of the call in which it is stuck, and everything
+/// that the call depends on lies before.
 class forward_pass {
  public:
   forward_pass(const rank_history& rank, const options& settings, std::int64_t earliest_ns, block_table& blocks,
@@ -44,7 +45,7 @@ class forward_pass {
         blocks_(&blocks),
         scratch_(&scratch),
         links_(rank.rank, scratch) {
-    lanes_.reserve(rank.locations.size());  // they are referred to
+    lanes_.reserve(rank.locations.size());  // lanes are referred to by address
     for (std::size_t i = 0; i != rank.locations.size(); ++i) {
       lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes,
                                         scratch),
@@ -52,15 +53,14 @@ class forward_pass {
     }
   }
 
-  /// What this location has to wait for. Call before `request`.
+  /// Sets the causers of one location's records. Call before `send_snapshot_requests`.
   void set_arrivals(std::uint16_t location, const base::pod_vector<arrival>& arrivals) {
     lane& l = lanes_[location];
     l.arrivals = arrivals;
     l.path.set_arrivals(l.arrivals);
   }
 
-  /// Asks the causers for their paths; third exchange. Fills no packet much beyond `room` bytes; what is left is
-  /// for the next call.
+  /// Requests the paths of the causers. Fills no packet much beyond `room` bytes; the next call sends the rest.
   template <class Outbox>
   void send_snapshot_requests(Outbox&& to, std::size_t room) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
@@ -70,7 +70,7 @@ class forward_pass {
         if (!takes_over(a)) continue;
         base::packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
-        links_.of(a.causer_rank);  // counted from now on: `advance` makes room for so many
+        links_.of(a.causer_rank);  // creates the link now, so that `advance` can reserve memory for all links
         put(out,
             snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
                              static_cast<std::uint16_t>(a.flags & arrival_flag::all),
@@ -86,7 +86,7 @@ class forward_pass {
       if (r.causer_location >= lanes_.size()) continue;
       base::pod_vector<service>& services = lanes_[r.causer_location].services;
       if (services.empty()) services.reserve(16);
-      services.emplace_back();  // not copied there: what was just written piece by piece is slow to read as a whole
+      services.emplace_back();  // written in place: copying a freshly written struct stalls on store forwarding
       service& due = services.back();
       due.record = r.causer_record;
       due.waiter_record = r.waiter_record;
@@ -99,8 +99,8 @@ class forward_pass {
     }
   }
 
-  /// Decides which snapshots need not wait, and tells the waiters which of their own paths to keep for them;
-  /// fourth exchange. Fills no packet much beyond `room` bytes; what is left is for the next call.
+  /// Decides which snapshots can be sent without waiting, and sends the waiters the records at which they have to keep
+  /// their own paths for them. Fills no packet much beyond `room` bytes; the next call sends the rest.
   template <class Outbox>
   void send_base_records(Outbox&& to, std::size_t room) {
     if (!services_sorted_) {
@@ -125,7 +125,7 @@ class forward_pass {
         }
         const arrival* const last = l.last;
         link_book::link& link = links_[s.link];
-        // Ahead only what is used in the order in which it is sent; so the window can never hold back what is
+        // Sends ahead only what is used in the order of sending, so that the window never holds back a snapshot that is
         // needed next. The waiter keeps its path for a limited number of records.
         if (lanes_.size() == 1 && s.single && link.rank != rank_->rank && s.waiter_record >= link.latest) {
           if (last == nullptr) {
@@ -150,8 +150,8 @@ class forward_pass {
     while (!in.empty()) lanes_.front().keep.push_back(in.get<std::uint32_t>());
   }
 
-  /// Runs every location as far as it gets. True when all have come to their end and nothing is under way.
-  /// `post(rank, packet)` sends; a rank's own threads are served without it.
+  /// Advances all locations until they are stuck. Returns true when all are finished and no snapshot or acknowledgement
+  /// is outstanding. `post(rank, packet)` sends to other ranks; threads of this rank exchange snapshots without it.
   template <class Post>
   bool advance(Post&& post_to) {
     auto& post = post_to;
@@ -180,7 +180,7 @@ class forward_pass {
     return links_.quiet();
   }
 
-  /// Afterwards, once: what the virtual clocks want to know about each location.
+  /// Passes what the virtual clocks need of each location. Call once, after the pass.
   [[gnu::cold]] void report(rank_clocks& clocks) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
       explained_location what(scratch_->merging.memory);
@@ -193,7 +193,7 @@ class forward_pass {
     }
   }
 
-  /// A packet of another rank: snapshots and acknowledgements.
+  /// Receives a packet of another rank: snapshots and acknowledgements.
   void receive_snapshots(std::int32_t source, const unsigned char* data, std::size_t size) { links_.receive(source, data, size); }
 
  private:
@@ -217,22 +217,22 @@ class forward_pass {
     bool scouted = false;
     std::size_t served = 0;
     base::pod_vector<arrival> arrivals;
-    base::pod_vector<service> services;    ///< by record
+    base::pod_vector<service> services;    ///< sorted by record
     base::pod_vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
     std::size_t kept = 0;
     location_path path;
-    // From here on what is not needed again and again.
-    std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
+    // The members below are not used at every step.
+    std::unique_ptr<location_path> scout;  ///< null unless snapshots are sent ahead
     std::size_t scout_served = 0;
-    std::size_t requested = 0, decided = 0;   ///< how many arrivals, how many services the exchanges have done
-    std::size_t passed = 0;                ///< arrivals before the services that are done
-    const arrival* last = nullptr;         ///< the last of those that takes over a path
-    base::key_map paths;  ///< record + 1 -> place of the path that is kept
+    std::size_t requested = 0, decided = 0;   ///< number of arrivals requested, of services decided
+    std::size_t passed = 0;                ///< number of arrivals before the decided services
+    const arrival* last = nullptr;         ///< the last of the passed arrivals that takes over a path
+    base::key_map paths;  ///< record + 1 -> index in `places` of the kept path
     std::vector<kept_path> places;
     base::pod_vector<std::uint32_t> free;
   };
 
-  // Stable, into a list that is as long as it has to be. Whose record does not exist is left to the other sort.
+  // Stable counting sort. Lists with a record that does not exist are left to the comparison sort in the caller.
   void sort_by_record(base::pod_vector<service>& services, std::uint64_t records) {
     bool sorted = true;
     std::uint32_t latest = 0;
@@ -262,7 +262,7 @@ class forward_pass {
         [&path](base::packet& out) { return path.write(out); }, post);
   }
 
-  // `uses`: of the path as it is now.
+  // Keeps the current path for `uses` relative snapshots.
   void keep_path(lane& l, std::uint32_t uses) {
     if (l.free.empty()) {
       l.free.push_back(static_cast<std::uint32_t>(l.places.size()));
@@ -275,7 +275,7 @@ class forward_pass {
     l.free.pop_back();
   }
 
-  // The scout as a location of explain/message_schedule.hpp: it sends the snapshots of the modes own and relative, and needs
+  // The scout as a location of message_schedule.hpp. It sends snapshots of the modes own and relative, and needs
   // nothing.
   template <class Post>
   struct scout_events {
@@ -302,7 +302,7 @@ class forward_pass {
     }
   };
 
-  // The path as a location of explain/message_schedule.hpp: it sends whole snapshots, and needs those of its causers.
+  // The path as a location of message_schedule.hpp. It sends whole snapshots, and needs the snapshots of its causers.
   template <class Post>
   struct path_events {
     forward_pass& pass;
@@ -339,7 +339,7 @@ class forward_pass {
     }
   };
 
-  // Takes over the path in forward_scratch::taken.
+  // Replaces the path by the snapshot in forward_scratch::taken.
   template <class Post>
   void adopt(lane& l, const arrival& a, Post& post) {
     const snapshot_head head = scratch_->taken.head;

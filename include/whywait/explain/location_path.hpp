@@ -18,11 +18,11 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// The causal path profile of one location on its way through the records (definitions 1.5):
-/// computing b for dt: pi[b] += dt; waiting for q: X = pi_q - pi, explain by X, pi = pi_q.
-/// Invariant: the times of the profile add up to the time since the earliest rank's begin.
+/// The causal path profile pi of one location on its way through the records (docs/method.md 1.5). Computing in block b
+/// for dt: pi[b] += dt. Waiting for q: the wait is explained by pi_q - pi, then pi = pi_q. Invariant: the times of the
+/// profile add up to the time since the earliest rank's begin.
 ///
-/// Without classes it is a scout: it explains nothing and never stops, but knows what the location did since it
+/// Without classes it is a scout, which explains nothing and never waits. It only tracks what the location did since it
 /// last took over a path.
 class location_path {
  public:
@@ -50,10 +50,10 @@ class location_path {
         notes_(scratch.merging.memory) {
   }
 
-  /// Before the first record, when as many ranks of the process as possible have met their blocks. `others`: with about so
-  /// many locations it will have something in common.
+  /// Reserves memory and enters the time before the first record. `others`: the expected number of locations to align
+  /// with.
   void begin(std::size_t others) {
-    // What it will need stands together, and apart from that of other ranks.
+    // Reserves all lists in a row, so that they are adjacent in the memory pool.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
     if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
     step_blocks_.resize(marked_blocks_, base::key_map::none);
@@ -62,7 +62,7 @@ class location_path {
     if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
-  /// Who it waits for, by record; borrowed.
+  /// Sets the causers of the location's records, sorted by record; borrowed.
   void set_arrivals(const base::pod_vector<arrival>& arrivals) {
     arrivals_ = &arrivals;
     if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
@@ -70,7 +70,7 @@ class location_path {
   const base::pod_vector<arrival>& arrivals() const noexcept { return *arrivals_; }
   const path_profile& profile() const noexcept { return profile_; }
 
-  /// Goes to the beginning of the next record. At the end: takes the last steps, reports, returns false.
+  /// Goes to the beginning of the next record. At the end it enters the last steps, reports the path and returns false.
   bool begin_next() {
     if (next_ >= records_.size()) {
       finish();
@@ -86,7 +86,7 @@ class location_path {
   std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
   bool partial() const noexcept { return here_->dropped > 0; }
 
-  /// At the end, for the virtual clocks: the causal path profile, where its waits went.
+  /// Moves out what the virtual clocks need: the causal path, and the class of each wait.
   [[gnu::cold]] void report(explained_location& into) {
     into.arrivals = arrivals_;
     into.startup_ns = rank_->begin_ns - earliest_ns_;
@@ -98,17 +98,17 @@ class location_path {
     }
   }
 
-  /// What is known about the current record's wait, or null.
+  /// The next cause of waiting in the current record, or null.
   const arrival* due() const noexcept {
     return at_ < arrivals_->size() && (*arrivals_)[at_].record == next_ ? &(*arrivals_)[at_] : nullptr;
   }
 
-  /// The current profile goes to that location: from now on both have it in common.
+  /// Records that a snapshot of the current profile is sent to a location; from now on both are aligned here.
   void publish(std::int32_t rank, std::uint16_t location) {
     aligned_.remember(location_key(rank, location), now_ns_, profile_);
   }
 
-  /// Appends all of the profile that is not zero; returns how many entries that are.
+  /// Appends all non-zero entries of the profile and returns their number.
   std::uint32_t write(base::packet& out) const {
     out.reserve(out.size() + profile_.size() * sizeof(snapshot_entry));
     std::uint32_t count = 0;
@@ -122,15 +122,15 @@ class location_path {
     return count;
   }
 
-  /// A scout takes over an unknown path: begins to count anew.
+  /// For a scout: resets the counts, because the adopted path is unknown.
   void take_over(const arrival& a) {
     profile_.assign(profile_.size(), {});
     now_ns_ = std::max(now_ns_, a.need_ns);
     ++at_;
   }
 
-  /// Explains the current record's wait by the causer's path (forward_scratch::taken) and takes that over. `base`: what a
-  /// relative snapshot adds to, else null.
+  /// Explains the current record's wait by the causer's path in forward_scratch::taken, then takes over that path.
+  /// `base`: the profile that a relative snapshot adds to, else null.
   void adopt(const arrival& a, const path_profile* base) {
     path_profile& incoming = scratch_->incoming;
     const snapshot_entry* const path = scratch_->taken.entries;
@@ -145,7 +145,7 @@ class location_path {
     if (numbers.size() < count) numbers.resize(count, 0);
     for (std::size_t i = 0; i != count; ++i) {
       const snapshot_entry& e = path[i];
-      std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
+      std::uint32_t& number = numbers[i];  // usually the same block as at this position of the last snapshot
       if (number >= blocks_->size()) number = 0;
       const block_table::name& name = (*blocks_)[number];
       if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
@@ -176,7 +176,7 @@ class location_path {
     ++at_;
   }
 
-  /// The rest of the current call: not waiting, or waiting that is only summed.
+  /// Enters the rest of the current call: time inside MPI, and waits without an explanation.
   void finish_record() {
     const core::sync_record& r = records_[next_];
     for (; due() != nullptr; ++at_) {
@@ -215,7 +215,7 @@ class location_path {
   bool applies(std::uint64_t who, const arrival& a) const noexcept {
     if ((who & group) == 0) return who == location_key(a.causer_rank, a.causer_location);
     const communicator& comm = rank_->communicators[who & ~group];
-    if (rank_->locations.size() != 1) return false;  // which thread took part is not known here
+    if (rank_->locations.size() != 1) return false;  // the record does not say which thread took part
     if (comm.world.empty()) return a.causer_rank < comm.size;
     return std::find(comm.world.begin(), comm.world.end(), a.causer_rank) != comm.world.end();
   }
@@ -230,8 +230,8 @@ class location_path {
     now_ns_ += ns;
   }
 
-  // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
-  // into the interval (rounding, overflowing counters) is cut, so that the invariant holds.
+  // Enters the steps from the end of the previous record to `until_ns`, and the time that they do not cover. Steps that
+  // exceed the interval (rounding, counter overflow) are cut, so that the invariant holds.
   void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint64_t site) {
     std::int64_t unmarked_work = 0;
     steps_end = std::min(steps_end, steps_.size());
@@ -249,8 +249,8 @@ class location_path {
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
   }
 
-  // Untimed: within the unmarked code between the two calls. Where code is open at both ends of an interval a form may
-  // be negative for a moment; over the whole path it is not.
+  // Enters untimed counts, within the unmarked code between the two calls. Counts may be negative in an interval that
+  // begins or ends inside the counted code; over the whole path they are not.
   bool count_code(const core::path_step& step, std::uint64_t site) {
     const counted_code::range terms = rank_->code.find(step.block);
     if (terms.first == terms.last) return false;
@@ -309,7 +309,7 @@ class location_path {
     add_wait(w, a.site);
   }
 
-  // A wait of the current record, without a reason yet.
+  // Begins an instance for a wait of the current record, without an explanation.
   wait_instance& begin_wait(const arrival& a, std::int64_t wait_ns) {
     wait_instance& w = scratch_->instance;
     w.why = a.why;

@@ -16,10 +16,10 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Carnival's cut: drops the smallest terms while those kept still make up 95 % to 105 % of the explained
-/// wait, and those below 1 % of it; what is dropped goes into unexplained_ns, so that the sum stays exact.
-/// Untimed steps stay if their counts differ by more than 1 %: 16 different pairs of counts, and of steps with the same
-/// pair (lines that run together) 16 each. O(t log t).
+/// Carnival's cut: drops the smallest terms while the rest makes up 95 % to 105 % of the explained wait, and all terms
+/// below 1 % of it. Dropped terms are added to unexplained_ns, so that the sum stays exact. Untimed steps are kept if
+/// their counts differ by more than 1 %: 16 different pairs of counts, and 16 steps of each pair (lines that run
+/// together). O(t log t).
 [[gnu::cold]] inline void cut_residual(explanation& e, const options& settings) {
   const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
   std::vector<residual_term> timed, steps;
@@ -67,7 +67,7 @@ namespace explain {
   e.residual.insert(e.residual.end(), steps.begin(), steps.end());
 }
 
-/// Most first, at most `limit`; the rest under rank -1.
+/// Sorts by share, largest first, and adds up all beyond `limit` under rank -1.
 [[gnu::cold]] inline void bound_shares(std::vector<location_share>& list, std::size_t limit) {
   base::small_stable_sort(list, [](const location_share& a, const location_share& b) {
     if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
@@ -81,8 +81,8 @@ namespace explain {
   if (rest != 0) list.push_back({-1, 0, rest});
 }
 
-/// From the merged classes to what is reported, most costly first. Waits without a shape join the largest
-/// class of their key.
+/// Converts the merged classes to explanations, most costly first. Waits without a shape join the largest class of
+/// their key.
 [[gnu::cold]] inline std::vector<explanation> present(std::vector<merged_class>& merged, const options& settings) {
   std::vector<explanation> result;
   const std::uint32_t shapeless = settings.classes_per_key + 1;

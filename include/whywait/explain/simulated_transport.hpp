@@ -17,8 +17,9 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Hosts all ranks in one process and delivers in the order of sending: for tests, for thousands of simulated ranks, for a
-/// program without MPI. Memory: the packets that one rank fills in a round of an exchange. Deterministic.
+/// Hosts all ranks in one process and delivers messages in the order of sending: for tests, for thousands of simulated
+/// ranks, and for programs without MPI. Memory: the packets that one rank fills in a round of an exchange.
+/// Deterministic.
 class simulated_transport {
  public:
   /// `room`: bytes per packet of an exchange; results do not depend on it.
@@ -37,8 +38,8 @@ class simulated_transport {
 
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
-    base::pod_vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), none);  // of the packet for each rank
-    std::deque<base::packet> packets;  // they are referred to; used again by the next rank
+    base::pod_vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), none);  // packet of each rank
+    std::deque<base::packet> packets;  // referred to by address; reused by the next rank
     base::pod_vector<std::int32_t> receivers;
     const auto to = [&](std::int32_t rank) -> base::packet& {
       if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
@@ -67,15 +68,15 @@ class simulated_transport {
     }
   }
 
-  /// Ranks run in turn, each until it is stuck; a rank that receives a message joins the queue of those that may go on.
-  /// Throws std::logic_error if the ranks wait for each other in a circle.
+  /// Ranks run in turn, each until it is stuck. A rank that receives a message joins the queue of ranks that may
+  /// continue. Throws std::logic_error if the ranks wait for each other in a circle.
   template <class Advance, class Receive>
   void forward(Advance&& advance, Receive&& receive) const {
     const auto count = static_cast<std::size_t>(ranks_);
     std::deque<std::uint32_t> ready;
     base::pod_vector<inbox> inboxes(count);
     base::memory_pool memory;
-    std::vector<message> messages;  // delivered when it is their receiver's turn
+    std::vector<message> messages;  // delivered when it is the receiver's turn
     base::pod_vector<std::uint32_t> unused;
     for (std::uint32_t i = 0; i != count; ++i) ready.push_back(i);
     std::int32_t left = ranks_;
@@ -118,11 +119,11 @@ class simulated_transport {
       const base::packet data = pack(static_cast<std::int32_t>(from));
       merge(static_cast<std::int32_t>(into), data.data(), data.size());
     };
-    // Every pair as soon as both are complete, while they are in the cache; for each rank in the order of the steps.
+    // Merges every pair as soon as both are complete; for each rank in the order of the steps of a binomial tree.
     for (std::int64_t n = 1; n <= ranks_; ++n) {
       for (std::int64_t step = 1; n % (2 * step) == 0; step *= 2) take(n - 2 * step, n - step);
     }
-    for (std::int64_t step = 1; step < ranks_; step *= 2) {  // the groups at the end that are not full
+    for (std::int64_t step = 1; step < ranks_; step *= 2) {  // the incomplete groups at the end
       const std::int64_t i = ranks_ - ranks_ % (2 * step);
       if (i + step < ranks_) take(i, i + step);
     }

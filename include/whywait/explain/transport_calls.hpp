@@ -12,10 +12,10 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-// A transport, and what it and the engine hand to each other, behind one type each: so the engine and its stages are
-// compiled once, however many transports a program uses.
+// Type erasure of a transport and of the functions that it exchanges with the engine. The engine is compiled once, for
+// any number of transports.
 
-/// A function that is only borrowed: whatever it is made of must live until the last call.
+/// A borrowed callable; its target must outlive the last call.
 template <class Signature>
 class borrowed;
 template <class Result, class... Args>
@@ -34,12 +34,12 @@ class borrowed<Result(Args...)> {
   Result (*call_)(void*, Args...);
 };
 
-/// to(rank): the packet that goes to that rank.
+/// to(rank): the packet under construction for that rank.
 using outbox_call = borrowed<base::packet&(std::int32_t)>;
-/// post(rank, packet): sends it on its way now.
+/// post(rank, packet): sends the packet at once.
 using post_call = borrowed<void(std::int32_t, const base::packet&)>;
 
-/// Any transport; `explain` says what its functions do.
+/// Any transport; `explain` documents the functions.
 class transport_calls {
  public:
   using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
@@ -52,7 +52,7 @@ class transport_calls {
   virtual void reduce(pack_call pack, take_call merge) = 0;
   virtual void broadcast(pack_call pack, take_call take) = 0;
 
-  /// Returns when all ranks have come here.
+  /// Returns when all ranks have called it.
   void wait_for_all() {
     minimum([](std::int32_t) { return std::int64_t{0}; });
   }
@@ -61,7 +61,7 @@ class transport_calls {
   ~transport_calls() = default;
 };
 
-/// That of one type; borrows it.
+/// Adapts one transport type; borrows the transport.
 template <class Transport>
 class transport_calls_of final : public transport_calls {
  public:
