@@ -409,11 +409,13 @@ int main(int argc, char** argv) {
   }
   CHECK(postings.size() == process().last_posting && *postings.rbegin() == process().last_posting);
   MPI_Comm_free(&comm);
-  const whywait::mpi::shared_clock clock = whywait::finalize::finish_clock(process());
+  const whywait::core::shared_clock clock = whywait::finalize::finish_clock(process());
   const auto all = whywait::finalize::collect(process(), clock);
-  CHECK(all.locations.size() == 1 && all.locations[0].sites != nullptr && all.ranks == ranks && !all.closed);
-  CHECK(all.communicators[0].size == ranks && all.communicators[1].size == 1 && all.communicators[1].rank == 0);
-  CHECK(all.calls >= all.locations[0].records.size() / 3 && all.lost_records == 0);
+  const whywait::core::rank_history& history = all.history;
+  CHECK(history.locations.size() == 1 && all.threads.size() == 1 && all.threads[0].sites != nullptr);
+  CHECK(history.ranks == ranks && !all.closed);
+  CHECK(history.communicators[0].size == ranks && history.communicators[1].size == 1 && history.communicators[1].rank == 0);
+  CHECK(all.calls >= history.locations[0].records.size() / 3 && all.lost_records == 0);
   CHECK(clock.ns_per_tick > 0 && 2 * clock.error_ns < now_ns() - begin);
   MPI_Finalize();
   CHECK(last().call == mpi_call::Finalize && last().comm == 0 && last().posting != 0);

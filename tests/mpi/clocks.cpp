@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   using whywait::mpi::clock_sync;
-  using whywait::mpi::shared_clock;
+  using whywait::core::shared_clock;
   if (whywait::core::cycle_clock::invariant()) {
     clock_sync<own_clock> clocks;
     double begin = now_ns();
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
     clocks.release();
     shared_clock reference = mine;
     PMPI_Bcast(&reference, static_cast<int>(sizeof reference), MPI_BYTE, 0, MPI_COMM_WORLD);
-    const double wrong = mine(ticks_of(rank, between)) - reference(ticks_of(0, between));
+    const double wrong = static_cast<double>(mine(ticks_of(rank, between)) - reference(ticks_of(0, between)));
     if (!CHECK(std::fabs(wrong) <= mine.error_ns + reference.error_ns + 1000))
       std::fprintf(stderr, "wrong by %.0f ns, stated %.0f ns\n", wrong, mine.error_ns);
     const double error = static_cast<double>(bracket) / 2 * mine.ns_per_tick;

@@ -531,18 +531,14 @@ void windows() {
 /// All of it matches: the analysis finds a sender for each receive and a receiver for each send.
 void together() {
   // only what both sides know of, from here on; before it some buffers were not registered
-  const ww::finalize::collected_process all = ww::finalize::collect(process(), ww::finalize::finish_clock(process()));
-  ww::explain::rank_history history;
-  history.rank = all.rank;
-  history.ranks = all.ranks;
+  ww::finalize::process_records all = ww::finalize::collect(process(), ww::finalize::finish_clock(process()));
+  ww::core::rank_history& history = all.history;
   history.blocks.resize(ww::core::the_registry()->sites.size());
   for (std::uint32_t i = 1; i != history.blocks.size(); ++i) history.blocks[i] = ww::core::the_registry()->sites[i].key;
-  for (const auto& c : all.communicators) history.communicators.push_back({c.id, c.size, c.rank, c.inter, c.world});
-  for (const auto& l : all.locations) {
-    history.locations.emplace_back();
-    history.locations.back().records = l.records;
-    for (std::uint32_t i = 0; l.sites != nullptr && i != l.sites->size(); ++i)
-      history.locations.back().call_sites.push_back(core::combine(static_cast<std::uint64_t>((*l.sites)[i].call), i));
+  for (std::size_t l = 0; l != all.threads.size(); ++l) {
+    const auto* const sites = all.threads[l].sites;
+    for (std::uint32_t i = 0; sites != nullptr && i != sites->size(); ++i)
+      history.locations[l].call_sites.push_back(core::combine(static_cast<std::uint64_t>((*sites)[i].call), i));
   }
   ww::data::data_history of_process(process());
   const ww::data::rank_data& found = of_process.take(process(), history);

@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     if (late) expected += "<snapshot><write></write><write></write><write></write></snapshot>";
     expected += "</round>";
   }
-  whywait::explain::clock_map clock;  // ticks
+  whywait::core::shared_clock clock;  // ticks
   std::int64_t before = INT64_MIN;
   for (const whywait::explain::timeline_mark& m : whywait::explain::marks_of(threads[0], clock)) {
     const std::string name = registry.sites[m.block].name;

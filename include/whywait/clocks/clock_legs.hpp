@@ -84,8 +84,8 @@ class clock_legs {
         }
       }
       o.inside_ns = cut(cost.inside_ns, leave_ns - begin_ns);
-      o.back_ns = std::max<std::int64_t>(0, base::nearest(cost.back_ns));
-      if (r != nullptr && r->posting != 0 && r->duration == 0) o.ahead_ns = base::nearest(cost.inside_ns);
+      o.back_ns = std::max<std::int64_t>(0, core::nearest(cost.back_ns));
+      if (r != nullptr && r->posting != 0 && r->duration == 0) o.ahead_ns = core::nearest(cost.inside_ns);
       if (o.before_ns != 0 || o.inside_ns != 0 || o.back_ns != 0 || o.ahead_ns != 0) {
         if (overheads_.empty()) {
           overheads_.reserve(records + 1);
@@ -95,7 +95,7 @@ class clock_legs {
       }
       after_ns = cost.after_ns;
       after_uncertain = o.uncertain;
-      const core::stable_key site = r != nullptr ? site_of(here, *r) : 0;
+      const core::stable_key site = r != nullptr ? explain::site_of(here, *r) : 0;
       std::uint32_t call = clock_plan::none;
       if (plan.asks()) {
         std::int64_t room_ns = begin_ns - now_ns;
@@ -105,7 +105,7 @@ class clock_legs {
         for (std::uint64_t s = step; s < steps_end; ++s) {
           const core::path_step& p = here.steps[s];
           if (p.block == 0 || p.block >= rank.blocks.size()) continue;
-          const auto ns = std::min(base::nearest(static_cast<double>(p.ticks) * rank.clock.ns_per_tick), room_ns);
+          const auto ns = std::min(core::nearest(static_cast<double>(p.ticks) * rank.clock.ns_per_tick), room_ns);
           room_ns -= ns;
           plan.spend(asked[p.block], ns, put);
         }
@@ -142,7 +142,7 @@ class clock_legs {
 
   /// Overhead in a time of `room_ns`; what does not fit is cut.
   static std::int64_t cut(double ns, std::int64_t room_ns) noexcept {
-    return std::max<std::int64_t>(0, std::min(base::nearest(ns), room_ns));
+    return std::max<std::int64_t>(0, std::min(core::nearest(ns), room_ns));
   }
 
  private:

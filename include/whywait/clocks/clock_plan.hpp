@@ -70,7 +70,7 @@ class clock_plan {
   };
 
   static std::int64_t share(double part, std::int64_t ns) noexcept {
-    return part == 0 ? 0 : base::nearest(part * static_cast<double>(ns));
+    return part == 0 ? 0 : core::nearest(part * static_cast<double>(ns));
   }
 
   bool compensates_;

@@ -97,7 +97,7 @@ class location_clocks {
   /// Overhead on the measured critical path to here.
   std::int64_t bound_ns() const noexcept { return bound_ns_; }
   /// By how much delay()[0] may be wrong because the constants are: the largest sum along a path (overhead, C4).
-  std::int64_t error_ns() const noexcept { return base::nearest(error_ns_); }
+  std::int64_t error_ns() const noexcept { return core::nearest(error_ns_); }
   /// Overhead executed by this location.
   std::int64_t executed_ns() const noexcept { return executed_ns_; }
   /// Time outside MPI calls.

@@ -71,7 +71,7 @@ class node_map {
         const bool message = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) ||
                              role == core::call_role::probe || role == core::call_role::test_probe;
         const bool collective = role >= core::call_role::barrier && role <= core::call_role::create;
-        const std::int32_t peer = message ? world_rank(rank.communicators[r.comm], r.peer) : -1;
+        const std::int32_t peer = message ? explain::world_rank(rank.communicators[r.comm], r.peer) : -1;
         if (!(collective || role == core::call_role::finalise ? spans[r.comm] : peer >= 0 && (*this)[peer] != rank.node)) {
           continue;
         }
@@ -94,7 +94,7 @@ class node_map {
   [[gnu::cold]] bool leaves(const explain::rank_history& rank, const explain::communicator& comm) const noexcept {
     if (comm.world.empty() && comm.size == rank.ranks) return runs_.size() > 1;
     for (std::int32_t i = 0; i < comm.size; ++i) {
-      if ((*this)[world_rank(comm, i)] != rank.node) return true;
+      if ((*this)[explain::world_rank(comm, i)] != rank.node) return true;
     }
     return false;
   }

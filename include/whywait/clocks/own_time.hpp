@@ -201,7 +201,7 @@ class own_time {
     for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here_->steps.size()); steps_ < end; ++steps_) {
       const core::path_step& step = here_->steps[steps_];
       if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
-      const std::int64_t ns = std::min(base::nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
+      const std::int64_t ns = std::min(core::nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
       room_ns -= ns;
       if (ns > 0) add(known.number(room::step, step.block, [&] { return rank_->blocks[step.block]; }), ns, known);
     }

@@ -1,134 +1,18 @@
 #ifndef WHYWAIT_EXPLAIN_HISTORY_HPP
 #define WHYWAIT_EXPLAIN_HISTORY_HPP
 
-#include <whywait/base/nearest.hpp>
-#include <whywait/base/pod_vector.hpp>
-#include <whywait/core/chunked_view.hpp>
-#include <whywait/core/overhead.hpp>
-#include <whywait/core/path_order.hpp>
-#include <whywait/core/stable_key.hpp>
-#include <whywait/core/sync_record.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
+#include <whywait/core/rank_history.hpp>
 
 namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// From the ticks of one process to the nanoseconds that all ranks share: linear between two offset
-/// measurements (definitions of Scalasca's linear interpolation; C(t) = t + alpha + beta t).
-struct clock_map {
-  std::uint64_t origin = 0;   ///< ticks that become `offset_ns`
-  double ns_per_tick = 1.0;   ///< measured rate, drift against rank 0 included
-  double offset_ns = 0.0;     ///< shared time at `origin`
-
-  std::int64_t operator()(std::uint64_t ticks) const noexcept { return at(since_origin(ticks)); }
-
-  std::int64_t since_origin(std::uint64_t ticks) const noexcept { return static_cast<std::int64_t>(ticks - origin); }
-  /// Of ticks since the origin.
-  std::int64_t at(std::int64_t ticks) const noexcept {
-    return base::nearest(static_cast<double>(ticks) * ns_per_tick + offset_ns);
-  }
-};
-
-/// A communicator as one process knew it.
-struct communicator {
-  core::stable_key id = 0;   ///< the same on all members; 0: unknown, its operations match nothing
-  std::int32_t size = 0;     ///< ranks that `peer` may name
-  std::int32_t rank = 0;     ///< own rank in it
-  bool inter = false;        ///< `peer` names ranks of the remote group; collectives are not explained
-  std::vector<std::int32_t> world;  ///< world rank of each peer; empty: the identity
-};
-
-/// What one location (thread of a rank) recorded, in the order it happened. Views: the recorder owns it.
-struct location_history {
-  std::int32_t thread = 0;
-  core::chunked_view<const core::sync_record> records;
-  core::chunked_view<const core::path_step> steps;
-  core::chunked_view<const std::int32_t> needs;   ///< ranks of sparse collectives
-  std::vector<core::stable_key> call_sites;       ///< meaning of sync_record::site
-  core::chunked_view<const core::order_segment> order;      ///< with WHYWAIT_PATH=order, by record
-  core::chunked_view<const core::order_node> order_nodes;   ///< meaning of order_segment::first
-  std::vector<core::call_overhead> call_overheads;  ///< by core::mpi_call, beside what the records say; empty: none
-  core::mark_overhead mark_overheads{};             ///< the same for marks
-  std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
-  std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before
-};
-
-/// What recording a call costs at this location; nothing if it is not known.
-inline core::call_overhead overhead_of(const location_history& location, core::mpi_call call) noexcept {
-  const auto at = static_cast<std::size_t>(call);
-  return at < location.call_overheads.size() ? location.call_overheads[at] : core::call_overhead{};
-}
-
-/// Steps of code that the compiler counts: what is counted (an arc of the control flow, an address) is not what a
-/// reader is told (lines), but a linear form of it. Numbers beyond those of marked places.
-class counted_code {
- public:
-  struct term {
-    core::stable_key block = 0;
-    std::int64_t factor = 1;  ///< the block was visited this many times for each time that the step was
-  };
-  struct range {
-    const term* first;
-    const term* last;
-    const term* begin() const noexcept { return first; }
-    const term* end() const noexcept { return last; }
-  };
-
-  /// Numbers must come in ascending order, each once. `line`: for the order of the path, the first number that is of the
-  /// same line; 0: not for it.
-  void add(std::uint32_t number, const base::pod_vector<term>& terms, std::uint32_t line = 0) {
-    numbers_.push_back(number);
-    lines_.push_back(line);
-    terms_.append(terms.data(), terms.size());
-    ends_.push_back(terms_.size());
-  }
-  /// What a step stands for; nothing if it is not known. O(log numbers).
-  range find(std::uint32_t number) const noexcept {
-    const std::size_t at = index_of(number);
-    if (at == numbers_.size()) return {nullptr, nullptr};
-    return {terms_.data() + (at == 0 ? 0 : ends_[at - 1]), terms_.data() + ends_[at]};
-  }
-  /// The line of a step, named by its first number; 0 if it is not known. O(log numbers).
-  std::uint32_t line_of(std::uint32_t number) const noexcept {
-    const std::size_t at = index_of(number);
-    return at == numbers_.size() ? 0 : lines_[at];
-  }
-
- private:
-  std::size_t index_of(std::uint32_t number) const noexcept {
-    const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), number);
-    return found == numbers_.end() || *found != number ? numbers_.size() : static_cast<std::size_t>(found - numbers_.begin());
-  }
-
-  base::pod_vector<std::uint32_t> lines_;
-  base::pod_vector<std::uint32_t> numbers_;
-  base::pod_vector<std::size_t> ends_;
-  base::pod_vector<term> terms_;
-};
-
-/// What one rank brings to the explanation.
-struct rank_history {
-  std::int32_t rank = 0;
-  std::int32_t ranks = 1;
-  std::int32_t node = -1;     ///< machine it runs on, numbered alike on all ranks; -1: unknown
-  clock_map clock;
-  std::int64_t begin_ns = 0;  ///< shared time at which recording began (leave of MPI_Init)
-  std::int64_t end_ns = 0;    ///< shared time at which it ended (enter of MPI_Finalize or of the analysis)
-  std::vector<location_history> locations;        ///< meaning of sync_record::completed_by
-  std::vector<communicator> communicators;        ///< meaning of sync_record::comm
-  std::vector<core::stable_key> blocks;           ///< meaning of path_step::block; [0] is unused
-  counted_code code;                              ///< meaning of those beyond `blocks`
-  // An epoch of a longer run (folding.hpp): from one operation that synchronised all ranks to the next.
-  bool continued = false;        ///< all ranks were in step at `begin_ns`
-  bool continues = false;        ///< they are again at `end_ns`, and records go on: nothing is later than that
-  std::int64_t before_ns = 0;    ///< time of this rank that earlier epochs had
-  std::uint32_t posted_before = 0;  ///< the last ordinal of earlier epochs
-};
+// What the explanation reads: the history of each rank, as core/ defines it.
+using core::communicator;
+using core::counted_code;
+using core::location_history;
+using core::overhead_of;
+using core::rank_history;
 
 }  // namespace explain
 }  // namespace v0

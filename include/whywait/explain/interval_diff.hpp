@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 #define WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 
-#include <whywait/base/nearest.hpp>
+#include <whywait/core/nearest.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -44,7 +44,7 @@ inline block_split split(const block_use& waiter, const block_use& causer) noexc
     const double mean_a = static_cast<double>(waiter.ns) / static_cast<double>(n_a);
     const double mean_b = static_cast<double>(causer.ns) / static_cast<double>(n_b);
     // Half away from zero on both sides, so the antisymmetry survives the rounding.
-    result.visits_ns = base::nearest(static_cast<double>(n_b - n_a) * (mean_a + mean_b) / 2);
+    result.visits_ns = core::nearest(static_cast<double>(n_b - n_a) * (mean_a + mean_b) / 2);
   }
   result.speed_ns = result.total_ns - result.visits_ns;
   return result;

@@ -243,7 +243,7 @@ class location_path {
         continue;
       }
       const auto ns =
-          std::min(base::nearest(static_cast<double>(step.ticks) * walk_.ns_per_tick()), until_ns - now_ns_);
+          std::min(core::nearest(static_cast<double>(step.ticks) * walk_.ns_per_tick()), until_ns - now_ns_);
       spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
     }
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_OPTIONS_HPP
 
 #include <whywait/explain/clock_question.hpp>
+#include <whywait/explain/history.hpp>
 #include <whywait/explain/explanation.hpp>
 
 #include <cstddef>
@@ -11,13 +12,12 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace core {
+namespace base {
 class memory_pool;
 }
 namespace explain {
 
 struct options;
-struct rank_history;
 class run_clocks;
 
 /// Makes virtual clocks for the ranks that a process hosts; borrows all it is given. `memory`: of the run.

@@ -31,7 +31,7 @@ struct timeline_mark {
 /// The events of one location in the order they happened, properly nested. A region whose begin was lost begins at the
 /// first kept event; one whose end was lost or had not come ends at the last. `end_ns`: end of recording, or INT64_MIN
 /// for the last event. Steps have the time of the event before them. O(events).
-[[gnu::cold]] inline std::vector<timeline_mark> marks_of(const location_timeline& from, const clock_map& clock,
+[[gnu::cold]] inline std::vector<timeline_mark> marks_of(const location_timeline& from, const core::shared_clock& clock,
                                                          std::int64_t end_ns = INT64_MIN) {
   std::vector<timeline_mark> marks, open;
   std::vector<std::uint32_t> begun_before;

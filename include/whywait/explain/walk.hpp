@@ -35,7 +35,7 @@ class location_walk {
     return std::max(std::min(clock_.at(ticks), until_ns_), from_ns_);
   }
 
-  clock_map clock_;
+  core::shared_clock clock_;
   std::int64_t from_ns_, until_ns_;
   std::int64_t begin_ = never, leave_ = never;  ///< ticks since the clock's origin
 };

@@ -44,15 +44,15 @@ namespace finalize {
   const base::pod_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
   std::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
-  const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.history(), now.team());
+  const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation said;
   if (process.rank == 0)
     said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
   report::result result = report::assemble(found, names, std::move(facts), said);
   result.unseen = named(unseen, names);
   if (data.analysis != nullptr)
-    result.communication = data.analysis->result(&gather_names, now.history(), result.run.warnings);
-  answer_questions(process, now.history(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
+    result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
+  answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
   now.keep(std::move(found));
   return result;
 }
@@ -61,14 +61,15 @@ namespace finalize {
 /// rank 0. Collective over `all`.
 [[gnu::cold]] inline report::result what_is_known(mpi::state& process, const finalize::team& all) {
   explained_so_far& so_far = so_far_of(process);
-  mpi::shared_clock clock;
+  core::shared_clock clock;
   clock.origin = process.begin_ticks;
   clock.ns_per_tick = core::clock_anchor::rate(process.start_anchor, core::clock_anchor::take());
   clock.error_ns = std::numeric_limits<double>::quiet_NaN();  // not compared with others
-  const finalize::collected_process records = finalize::collect(process, clock);
-  const process_history history(records, process.registry->sites, process.registry->sources, so_far.code.get());
+  process_records records = collect(process, clock);
+  records.span_whole_run();
+  const process_names own(records, process.registry->sites, process.registry->sources, so_far.code.get());
   report::run_facts facts = gather_facts(process, records, so_far.run, all);
-  const base::names names = gather_names(keys_to_name(so_far.found), history, all);
+  const base::names names = gather_names(keys_to_name(so_far.found), own, all);
   if (process.rank != 0) return {};
   facts.unseen_seconds = std::max(facts.seconds - static_cast<double>(so_far.found.longest_ns) * 1e-9, 0.0);
   facts.warnings.push_back(std::string("the analysis failed (") + process.failed.text + "): " +

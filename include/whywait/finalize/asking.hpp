@@ -5,7 +5,7 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/explain/explanation.hpp>
-#include <whywait/finalize/rank_records.hpp>
+#include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/whatif/ask.hpp>
@@ -80,7 +80,7 @@ struct meant_block {
 
 /// What the blocks that any rank knows by the names in `asked` are called on all of them, sorted. Collective.
 [[gnu::cold]] inline base::pod_vector<meant_block> find_blocks(const std::vector<whatif::question>& asked,
-                                                                 const process_history& own, const finalize::team& all) {
+                                                                 const process_names& own, const finalize::team& all) {
   base::pod_vector<meant_block> mine;
   for (std::size_t q = 0; q != asked.size(); ++q)
     for (std::size_t c = 0; c != 1 + asked[q].also.size(); ++c) {
@@ -104,7 +104,7 @@ struct meant_block {
 
 /// Reads the questions of rank 0 the first time, each that cannot be read gets one line; and looks, each time, which
 /// blocks of an epoch they mean. Costs one agreement if there are none. Collective.
-[[gnu::cold]] inline void ask_again(asked_questions& asked, const mpi::state& process, const process_history& own,
+[[gnu::cold]] inline void ask_again(asked_questions& asked, const mpi::state& process, const process_names& own,
                                     const finalize::team& all) {
   if (!asked.read) {
     std::string text;

@@ -21,10 +21,10 @@ inline namespace v0 {
 namespace finalize {
 
 /// The blocks of code that ran in this process, one number each.
-[[gnu::cold]] inline base::pod_vector<std::uint32_t> code_that_ran(const finalize::collected_process& all) {
+[[gnu::cold]] inline base::pod_vector<std::uint32_t> code_that_ran(const process_records& all) {
   base::pod_vector<std::uint32_t> ran;
   base::pod_vector<bool> known;
-  for (const finalize::collected_location& l : all.locations) {
+  for (const core::location_history& l : all.history.locations) {
     for (std::uint64_t i = 0; i != l.steps.size(); ++i) {
       const std::uint32_t block = l.steps[i].block;
       if (block < core::site_table::capacity) continue;

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_FINALIZE_COLLECT_HPP
 #define WHYWAIT_FINALIZE_COLLECT_HPP
 
-#include <whywait/finalize/collected.hpp>
+#include <whywait/finalize/process_records.hpp>
 #include <whywait/finalize/own_costs.hpp>
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/record/kept_details.hpp>
@@ -19,15 +19,16 @@ namespace finalize {
 
 /// Measures the clocks once more: this rank's map to the time of rank 0. Collective over process.tool_comm,
 /// for hooks::on_finalize.
-inline mpi::shared_clock finish_clock(mpi::state& process) noexcept { return process.clocks.finish(process.tool_comm); }
+inline core::shared_clock finish_clock(mpi::state& process) noexcept { return process.clocks.finish(process.tool_comm); }
 
 /// Reads what this process recorded. Local, allocates; other threads may go on recording, what they add later
 /// is not seen. Cost: O(threads + communicators), and one pass over the records if memory ran out.
-inline collected_process collect(mpi::state& process, const mpi::shared_clock& clock = {}) {
-  collected_process all;
-  all.rank = process.rank;
-  all.ranks = process.size;
-  all.clock = clock;
+inline process_records collect(mpi::state& process, const core::shared_clock& clock = {}) {
+  process_records all;
+  core::rank_history& history = all.history;
+  history.rank = process.rank;
+  history.ranks = process.size;
+  history.clock = clock;
   all.begin_ticks = process.begin_ticks;
   all.closed = __atomic_load_n(&process.closed, __ATOMIC_ACQUIRE);
   all.end_ticks = process.end_ticks != 0 ? process.end_ticks : core::cycle_clock::now();
@@ -40,14 +41,17 @@ inline collected_process collect(mpi::state& process, const mpi::shared_clock& c
   const std::size_t count = process.registry->location_count;
   core::location_base* const newest = process.registry->locations;
   pthread_mutex_unlock(&process.registry->mutex);
-  all.locations = std::vector<collected_location>(count);  // may throw, so not under the lock
+  history.locations.resize(count);  // may throw, so not under the lock
+  all.threads.resize(count);
   for (core::location_base* base = newest; base != nullptr; base = base->next) {
     record::location& from = *static_cast<record::location*>(base);
-    collected_location& to = all.locations[from.index];
+    core::location_history& to = history.locations[from.index];
+    thread_records& beside = all.threads[from.index];
+    to.thread = static_cast<std::int32_t>(from.index);
     to.records = from.syncs.view();
     to.steps = from.steps.view();
     to.needs = from.needs.view();
-    to.mismatched_ends = from.mismatched_ends;
+    beside.mismatched_ends = from.mismatched_ends;
     if (record::kept_details* const more = record::kept_details::of(from)) {
       // the segment before the last record ends with the next event, which may never come
       const bool still = base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0;
@@ -58,13 +62,14 @@ inline collected_process collect(mpi::state& process, const mpi::shared_clock& c
     }
     const mpi::thread_state* const thread = static_cast<mpi::thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
     if (thread == nullptr) continue;
-    to.sites = &thread->sites;
+    beside.sites = &thread->sites;
     to.call_overheads = call_costs(thread->timing, process.calibrated, clock.ns_per_tick);
     to.mark_overheads = mark_costs(thread->timing, process.calibrated, clock.ns_per_tick);
-    to.folded = thread->folded;
-    to.lost_records = thread->lost_records;
-    to.lost_steps = thread->lost_steps;
-    to.lost_before = thread->lost_before;
+    beside.folded = thread->folded;
+    beside.lost_records = thread->lost_records;
+    beside.lost_steps = thread->lost_steps;
+    beside.lost_before = thread->lost_before;
+    to.dropped = beside.lost_records + beside.lost_steps - beside.lost_before;
     to.carried = thread->carried;
     for (std::uint64_t n : thread->calls) all.calls += n;
     all.failed_polls += thread->failed_polls;
@@ -81,9 +86,9 @@ inline collected_process collect(mpi::state& process, const mpi::shared_clock& c
   process.lock.unlock();
   for (std::uint32_t i = 0; i < communicators; ++i) {
     const mpi::known_communicator& from = process.communicators[i];
-    collected_communicator to{from.id, from.size, from.rank, from.inter, {}};
+    core::communicator to{from.id, from.size, from.rank, from.inter, {}};
     if (from.world != nullptr) to.world.assign(from.world, from.world + from.size);
-    all.communicators.push_back(std::move(to));
+    history.communicators.push_back(std::move(to));
   }
   return all;
 }

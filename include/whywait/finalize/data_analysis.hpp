@@ -21,10 +21,10 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-class process_history;
+class process_names;
 
 /// Names for keys, on rank 0; collective (gather_names).
-using name_gatherer = base::names (*)(std::vector<core::stable_key> keys, const process_history& own, const finalize::team& all);
+using name_gatherer = base::names (*)(std::vector<core::stable_key> keys, const process_names& own, const finalize::team& all);
 
 /// The analysis of registered data, of which <whywait/mpi.hpp> knows no more than this: it takes a compiler as long as half of
 /// the rest, and few programs register data. <whywait/communication.hpp> brings it. It lives as long as the run and goes on
@@ -43,7 +43,7 @@ class data_analysis {
   /// epoch were not recorded.
   virtual void fold(bool lossy) = 0;
   /// What the report says of data of the run so far, on rank 0; null elsewhere. Collective. What limits it goes to `warnings`.
-  virtual std::shared_ptr<const report::section> result(name_gatherer names, const process_history& history,
+  virtual std::shared_ptr<const report::section> result(name_gatherer names, const process_names& history,
                                                         std::vector<std::string>& warnings) = 0;
 };
 

@@ -15,7 +15,7 @@
 #include <whywait/finalize/node.hpp>
 #include <whywait/finalize/pictures.hpp>
 #include <whywait/finalize/prediction.hpp>
-#include <whywait/finalize/rank_records.hpp>
+#include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/run_summary.hpp>
 #include <whywait/finalize/together.hpp>
 #include <whywait/mpi/epoch_meeting.hpp>
@@ -68,26 +68,26 @@ class epoch {
   [[gnu::cold]] epoch(mpi::state& process, const mpi::meeting_point* end)
       : process_(process), so_far_(so_far_of(process)), team_(process.tool_comm), transport_(team_) {
     team_.agree();  // what compares clocks is MPI alone
-    all_ = finalize::collect(process, finalize::finish_clock(process));
-    if (!so_far_.continued) so_far_.node = finalize::node_of(team_);
-    all_.node = so_far_.node;
+    all_ = collect(process, finish_clock(process));
+    if (!so_far_.continued) so_far_.node = node_of(team_);
+    all_.history.node = so_far_.node;
     bound(end);
-    for (const finalize::collected_location& l : all_.locations) so_far_.run.first_comers += answered_first_comers(l);
+    for (const core::location_history& l : all_.history.locations) so_far_.run.first_comers += answered_first_comers(l);
     find_code();
-    history_.reset(new process_history(all_, process.registry->sites, process.registry->sources,
-                                       left_out_ ? nullptr : so_far_.code.get()));
+    names_.reset(new process_names(all_, process.registry->sites, process.registry->sources,
+                                   left_out_ ? nullptr : so_far_.code.get()));
     settings_.clock_error_ns = clock_error_ns_;
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;
-    ask_again(so_far_.asked, process, *history_, team_);
+    ask_again(so_far_.asked, process, *names_, team_);
     settings_.questions = so_far_.asked.clocks;
     look_for_data(process, team_, so_far_.data);
-    if (data_analysis* const data = so_far_.data.analysis.get()) settings_.watch = data->begin(history_->view());
+    if (data_analysis* const data = so_far_.data.analysis.get()) settings_.watch = data->begin(all_.history);
   }
 
   const finalize::team& team() const noexcept { return team_; }
-  const finalize::collected_process& records() const noexcept { return all_; }
-  const process_history& history() const noexcept { return *history_; }
+  const process_records& records() const noexcept { return all_; }
+  const process_names& names() const noexcept { return *names_; }
   /// Why some rank cannot name its blocks, on rank 0; else empty.
   const std::string& unnamed() const noexcept { return unnamed_; }
   explained_so_far& so_far() noexcept { return so_far_; }
@@ -95,17 +95,17 @@ class epoch {
   /// Explains, and adds it to all before. On rank 0 the result is that of the run so far.
   [[gnu::cold]] explain::outcome explain() {
     explain::outcome found =
-        explain::explain_epoch(transport_, &history_->view(), &so_far_.memory, 1, settings_);
-    gather_pictures(found, history_->view(), process_.registry->config.path_order, team_);
+        explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
+    gather_pictures(found, all_.history, process_.registry->config.path_order, team_);
     if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
-    gather_calls(history_->view(), so_far_.asked, all_.epoch.continues, team_, so_far_.calls);
+    gather_calls(all_.history, so_far_.asked, all_.history.continues, team_, so_far_.calls);
     if (so_far_.data.analysis != nullptr) so_far_.data.analysis->fold(lossy_);
     return found;
   }
   /// What rules read beside it.
   [[gnu::cold]] rules::contribution contribute(bool with_events) {
     rules::contribution all =
-        gather_contributions(transport_, history_->view(), settings_.clock_error_ns, with_events);
+        gather_contributions(transport_, all_.history, settings_.clock_error_ns, with_events);
     if (process_.rank == 0) fold_uses(so_far_.uses, all.uses);
     return all;
   }
@@ -126,12 +126,12 @@ class epoch {
     if (so_far_.data.analysis == nullptr) data::drop_all(*process_.registry);  // nobody analyses it
     process_.lock.lock();
     if (process_.closed) {
-      so_far_.run.unseen_ns += std::llround(all_.clock(end.begin) - all_.clock(process_.closed_ticks));
+      so_far_.run.unseen_ns += all_.history.clock(end.begin) - all_.history.clock(process_.closed_ticks);
       if (process_.closings++ == 0) process_.first_closed_ticks = process_.closed_ticks;
       __atomic_store_n(&process_.closed, false, __ATOMIC_RELEASE);
     }
     process_.lock.unlock();
-    history_.reset();
+    names_.reset();
     team_.agree();
     so_far_.continued = true;
     so_far_.end = end;
@@ -145,8 +145,8 @@ class epoch {
   // In shared time, from which all pauses are taken out. All ranks lose the same: the shortest of their pauses, so that
   // nobody goes back in time and messages stay in order; who goes on later was longer in the call.
   void bound(const mpi::meeting_point* end) {
-    const auto raw = [this](std::uint64_t ticks) { return std::llround(all_.clock(ticks)); };
-    std::int64_t most[5] = {INT64_MIN, INT64_MIN, INT64_MIN, static_cast<std::int64_t>(all_.clock.error_ns),
+    const auto raw = [this](std::uint64_t ticks) { return all_.history.clock(ticks); };
+    std::int64_t most[5] = {INT64_MIN, INT64_MIN, INT64_MIN, static_cast<std::int64_t>(all_.history.clock.error_ns),
                             all_.closed ? 1 : 0};
     if (so_far_.continued) {
       most[0] = raw(so_far_.end.begin);
@@ -156,7 +156,7 @@ class epoch {
     team_.all_reduce(most, 5, MPI_INT64_T, MPI_MAX);
     clock_error_ns_ = most[3];
     lossy_ = most[4] != 0;
-    finalize::collected_process::part& part = all_.epoch;
+    core::rank_history& part = all_.history;
     const std::int64_t first_ns = raw(all_.begin_ticks);
     part.continued = so_far_.continued;
     part.continues = end != nullptr;
@@ -165,11 +165,10 @@ class epoch {
     if (so_far_.continued) {
       part.begin_ns = most[0] - so_far_.run.paused_ns;
       so_far_.run.paused_ns -= most[1];
-      all_.clock.offset_ns -= static_cast<double>(so_far_.run.paused_ns);
+      part.clock.offset_ns -= static_cast<double>(so_far_.run.paused_ns);
     }
     part.before_ns = part.begin_ns - first_ns;
     part.end_ns = end != nullptr ? most[2] - so_far_.run.paused_ns : raw(all_.end_ticks);
-    all_.in_part = part.continued || part.continues;
   }
 
   void find_code() {
@@ -254,8 +253,8 @@ class epoch {
   explained_so_far& so_far_;
   finalize::team team_;
   finalize::mpi_transport transport_;
-  finalize::collected_process all_;
-  std::unique_ptr<process_history> history_;
+  process_records all_;
+  std::unique_ptr<process_names> names_;
   explain::options settings_;
   std::string unnamed_;
   std::int64_t clock_error_ns_ = 0;

@@ -4,7 +4,7 @@
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/core/stable_key.hpp>
-#include <whywait/finalize/rank_records.hpp>
+#include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/report/names_packet.hpp>
 
@@ -24,7 +24,7 @@ namespace finalize {
 /// Names for keys, on rank 0. Each key is looked up by the lowest rank that knows it, in its own process (address
 /// space randomisation and different executables make that the only place). Collective; `keys`
 /// matter on rank 0.
-[[gnu::cold]] inline base::names gather_names(std::vector<core::stable_key> keys, const process_history& own,
+[[gnu::cold]] inline base::names gather_names(std::vector<core::stable_key> keys, const process_names& own,
                                                 const finalize::team& all) {
   all.share(keys);
 

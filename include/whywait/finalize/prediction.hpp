@@ -5,7 +5,7 @@
 #include <whywait/core/warning.hpp>
 #include <whywait/finalize/asking.hpp>
 #include <whywait/finalize/naming.hpp>
-#include <whywait/finalize/rank_records.hpp>
+#include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/report/model.hpp>
@@ -98,7 +98,7 @@ struct traced_calls {
 /// Answers questions to the run into `into.prediction` on rank 0, from what was gathered; of a longer run the log answers
 /// about the beginning and says so. `found`: of an analysis that put them to the clocks, too. Does nothing if there are
 /// none. Collective.
-[[gnu::cold]] inline void answer_questions(const mpi::state& process, const process_history& history, const finalize::team& all,
+[[gnu::cold]] inline void answer_questions(const mpi::state& process, const process_names& history, const finalize::team& all,
                                            traced_calls calls, const asked_questions& asked,
                                            const explain::outcome& found, report::result& into) {
   if (!calls.asked) return;

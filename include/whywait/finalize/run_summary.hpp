@@ -57,7 +57,7 @@ namespace detail {
 }  // namespace detail
 
 /// Receives from any source whose sender was answered next: who does what is decided by who asks first.
-[[gnu::cold]] inline std::uint64_t answered_first_comers(const finalize::collected_location& l) {
+[[gnu::cold]] inline std::uint64_t answered_first_comers(const core::location_history& l) {
   std::uint64_t answered = 0;
   std::int32_t asked = -1;
   for (std::uint64_t i = 0; i < l.records.size(); ++i) {
@@ -80,23 +80,26 @@ struct run_so_far {
 /// Facts about the run that the explanation does not know: complete on rank 0. `before`: up to now, of this rank.
 /// Collective.
 [[gnu::cold]] inline report::run_facts gather_facts(const mpi::state& process,
-                                                    const finalize::collected_process& all,
+                                                    const process_records& all,
                                                     const run_so_far& before, const finalize::team& team) {
   struct {
     std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several;
   } counts = {all.calls,        all.lost_records + all.lost_steps, 0, all.first_closed_ticks != 0 ? 1u : 0u,
               all.lost_orders, before.first_comers, __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) ? 1u : 0u};
-  for (const finalize::collected_location& l : all.locations) counts.mismatches += l.mismatched_ends;
+  for (const thread_records& l : all.threads) counts.mismatches += l.mismatched_ends;
   team.all_reduce(&counts, 7, MPI_UINT64_T, MPI_SUM);
-  double worst_error_ns = all.clock.error_ns;
+  double worst_error_ns = all.history.clock.error_ns;
   team.all_reduce(&worst_error_ns, 1, MPI_DOUBLE, MPI_MAX);
   // when it was first, whether it is so to the end
-  double full_ns[2] = {all.first_closed_ticks != 0 ? all.clock(all.first_closed_ticks) - all.clock(all.begin_ticks) : 1e300,
+  const auto between = [&all](std::uint64_t from, std::uint64_t to) {
+    return static_cast<double>(all.history.clock(to) - all.history.clock(from));
+  };
+  double full_ns[2] = {all.first_closed_ticks != 0 ? between(all.begin_ticks, all.first_closed_ticks) : 1e300,
                        all.closed ? 0.0 : 1.0};
   team.all_reduce(full_ns, 2, MPI_DOUBLE, MPI_MIN);
 
-  double longest_ns[2] = {all.clock(all.last_ticks) - all.clock(all.begin_ticks) - static_cast<double>(before.paused_ns),
-                          static_cast<double>(before.unseen_ns) + all.clock(all.last_ticks) - all.clock(all.end_ticks)};
+  double longest_ns[2] = {between(all.begin_ticks, all.last_ticks) - static_cast<double>(before.paused_ns),
+                          static_cast<double>(before.unseen_ns) + between(all.end_ticks, all.last_ticks)};
   team.all_reduce(longest_ns, 2, MPI_DOUBLE, MPI_MAX);
 
   report::run_facts facts;

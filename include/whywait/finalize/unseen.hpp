@@ -7,7 +7,7 @@
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
-#include <whywait/finalize/collected.hpp>
+#include <whywait/finalize/process_records.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/report/thread_end.hpp>
 
@@ -49,16 +49,16 @@ namespace detail {
 
 /// The sums of all ranks and threads, most time first, the 32 largest, on rank 0. Collective; one agreement if there was
 /// memory for everything.
-[[gnu::cold]] inline base::pod_vector<unseen_block> gather_unseen(const finalize::collected_process& own,
+[[gnu::cold]] inline base::pod_vector<unseen_block> gather_unseen(const process_records& own,
                                                                     const core::site_table& sites, const finalize::team& all) {
   constexpr std::size_t most = 32;
   base::pod_vector<unseen_block> found;
-  for (const finalize::collected_location& l : own.locations)
+  for (const thread_records& l : own.threads)
     for (std::uint32_t site = 1; l.folded != nullptr && site < sites.size(); ++site) {
       const core::path_step& sum = l.folded[site];
       if (sum.visits == 0 && sum.ticks == 0) continue;
       found.push_back({sites[site].key, static_cast<std::int64_t>(sum.visits),
-                       static_cast<std::int64_t>(static_cast<double>(sum.ticks) * own.clock.ns_per_tick),
+                       static_cast<std::int64_t>(static_cast<double>(sum.ticks) * own.history.clock.ns_per_tick),
                        static_cast<std::int64_t>(sum.work)});
     }
   if (all.lowest_of(!found.empty()) < 0) return found;

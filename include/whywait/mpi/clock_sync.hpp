@@ -3,9 +3,10 @@
 
 #include <whywait/core/clock.hpp>
 #include <whywait/core/kept_layout.hpp>
+#include <whywait/core/shared_clock.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/mpi/mpi_header.hpp>
-#include <whywait/mpi/shared_clock.hpp>
+#include <whywait/mpi/clock_start.hpp>
 
 #include <stdint.h>
 
@@ -43,7 +44,7 @@ class clock_sync {
 
   /// Collective over the same ranks, later; returns this rank's map. May be called several times: each map is linear
   /// from the call before (the first from `start`) to this one.
-  shared_clock finish(MPI_Comm comm) noexcept {
+  core::shared_clock finish(MPI_Comm comm) noexcept {
     const sample last = measure(comm);
     // rank 0 knows the rate of its own counter; time 0 is its first reading
     struct {
@@ -54,7 +55,7 @@ class clock_sync {
     const auto reference_ns = [&](uint64_t ticks) {
       return static_cast<double>(static_cast<int64_t>(ticks - reference.origin)) * reference.rate;
     };
-    shared_clock map;
+    core::shared_clock map;
     if (first_.same_as_reference) {
       map.origin = reference.origin;
       map.ns_per_tick = reference.rate;

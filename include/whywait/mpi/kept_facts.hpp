@@ -7,7 +7,7 @@
 #include <whywait/core/sync_record.hpp>
 #include <whywait/mpi/call_sites.hpp>
 #include <whywait/mpi/communicators.hpp>
-#include <whywait/mpi/shared_clock.hpp>
+#include <whywait/mpi/clock_start.hpp>
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include <whywait/explain/explain.hpp>
 #include <whywait/explain/outcome_keys.hpp>
 #include <whywait/explain/simulated_transport.hpp>
-#include <whywait/finalize/rank_records.hpp>
+#include <whywait/finalize/process_names.hpp>
 #include <whywait/postmortem/dead_process.hpp>
 #include <whywait/postmortem/dead_wait.hpp>
 #include <whywait/report/assemble.hpp>
@@ -70,11 +70,11 @@ class dead_job {
  private:
   // All ranks, each once, and past MPI_Init.
   [[gnu::cold]] bool is_complete() const {
-    const std::int32_t ranks = processes_.front()->records().ranks;
+    const std::int32_t ranks = processes_.front()->records().history.ranks;
     if (!processes_.front()->has_mpi() || processes_.size() != static_cast<std::size_t>(ranks)) return false;
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
       const dead_process& p = *processes_[static_cast<std::size_t>(rank)];
-      if (!p.has_mpi() || p.records().rank != rank || p.records().ranks != ranks) return false;
+      if (!p.has_mpi() || p.records().history.rank != rank || p.records().history.ranks != ranks) return false;
     }
     return true;
   }
@@ -93,7 +93,7 @@ class dead_job {
     const double reference_rate = rate_of(reference.header());
     const std::uint64_t origin = reference.has_mpi() ? reference.facts().begin_ticks : reference.header().first.ticks;
     for (const auto& p : processes_) {
-      mpi::shared_clock& clock = p->records().clock;
+      core::shared_clock& clock = p->records().history.clock;
       const mpi::clock_start& compared = p->facts().compared;
       unsigned char same;
       std::memcpy(&same, &compared.same_as_reference, 1);
@@ -111,13 +111,13 @@ class dead_job {
     report::run_facts facts;
     const core::kept_header& first = processes_.front()->header();
     facts.partial = true;
-    facts.ranks = processes_.front()->has_mpi() ? processes_.front()->records().ranks : 1;
+    facts.ranks = processes_.front()->has_mpi() ? processes_.front()->records().history.ranks : 1;
     facts.clock = first.counter != 0 ? "cycle counter" : "CLOCK_MONOTONIC";
     std::uint64_t torn = 0, cut = 0, calls = 0, stopped = 0;
     for (const auto& p : processes_) {
       calls += p->records().calls;
       facts.dropped_events += static_cast<std::int64_t>(p->records().lost_records + p->records().lost_steps);
-      facts.clock_error_seconds = std::max(facts.clock_error_seconds, p->records().clock.error_ns * 1e-9);
+      facts.clock_error_seconds = std::max(facts.clock_error_seconds, p->records().history.clock.error_ns * 1e-9);
       torn += p->torn();
       cut += p->cut();
       stopped += p->header().stopped != 0 ? 1 : 0;
@@ -133,11 +133,12 @@ class dead_job {
   }
 
   [[gnu::cold]] report::result explained(const report::run_facts& facts) const {
-    std::vector<std::unique_ptr<finalize::process_history>> named;
+    std::vector<std::unique_ptr<finalize::process_names>> named;
     std::vector<explain::rank_history> histories;
     for (const auto& p : processes_) {
-      named.push_back(std::make_unique<finalize::process_history>(p->records(), p->sites(), nullptr, nullptr, &p->modules()));
-      histories.push_back(named.back()->take_view());
+      named.push_back(std::make_unique<finalize::process_names>(p->records(), p->sites(), nullptr, nullptr, &p->modules()));
+      p->records().span_whole_run();
+      histories.push_back(p->records().history);
     }
     explain::options settings;
     settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
@@ -156,16 +157,16 @@ class dead_job {
   }
 
   [[gnu::cold]] void add_last_words(const dead_process& p, std::vector<report::thread_end>& out) const {
-    const mpi::shared_clock& clock = p.records().clock;
+    const core::shared_clock& clock = p.records().history.clock;
     const std::uint64_t begin = p.has_mpi() ? p.facts().begin_ticks : p.header().first.ticks;
     const auto seconds_since = [&](std::uint64_t ticks) {
-      return ticks > begin ? (clock(ticks) - clock(begin)) * 1e-9 : 0.0;
+      return ticks > begin ? static_cast<double>(clock(ticks) - clock(begin)) * 1e-9 : 0.0;
     };
     report::symboliser symbols("libdw.so.1", &p.modules());
     for (std::size_t i = 0; i < p.threads().size(); ++i) {
       const dead_thread& t = *p.threads()[i];
       report::thread_end e;
-      e.rank = p.has_mpi() ? p.records().rank : -1;
+      e.rank = p.has_mpi() ? p.records().history.rank : -1;
       e.thread = static_cast<std::int32_t>(i);
       e.pid = p.header().pid;
       e.end = how_it_ended(p, t);
@@ -174,7 +175,7 @@ class dead_job {
         e.regions += (level == 0 ? "" : "/") + std::string(p.sites()[t.where.path.open_region(level)].name);
       if (t.calls_mpi) {
         for (std::uint64_t n : t.calls.calls) e.mpi_calls += static_cast<std::int64_t>(n);
-        e.records = static_cast<std::int64_t>(p.records().locations[i].records.size());
+        e.records = static_cast<std::int64_t>(p.records().history.locations[i].records.size());
       }
       const mpi::open_call& open = t.calls.open;
       if (t.calls_mpi && open.frame != nullptr && open.call != core::mpi_call::Abort) {
@@ -214,7 +215,7 @@ class dead_job {
       sum.ticks += step.ticks;
       sum.work += step.work;
     };
-    const auto& steps = p.records().locations[thread].steps;
+    const auto& steps = p.records().history.locations[thread].steps;
     for (std::uint64_t i = 0; i < steps.size(); ++i) count(steps[i]);
     if (p.threads()[thread]->path_is_there)
       p.threads()[thread]->where.path.peek(p.threads()[thread]->last_ticks, count);

@@ -7,7 +7,7 @@
 #include <whywait/core/registry.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/explain/collective_book.hpp>
-#include <whywait/finalize/collected.hpp>
+#include <whywait/finalize/process_records.hpp>
 #include <whywait/mpi/kept_facts.hpp>
 #include <whywait/postmortem/dead_memory.hpp>
 #include <whywait/record/location.hpp>
@@ -74,8 +74,8 @@ class dead_process {
   bool has_mpi() const noexcept { return has_mpi_; }
   const mpi::process_facts& facts() const noexcept { return facts_; }
   /// The records; the clock is that of this process alone. Valid as long as this object.
-  finalize::collected_process& records() noexcept { return records_; }
-  const finalize::collected_process& records() const noexcept { return records_; }
+  finalize::process_records& records() noexcept { return records_; }
+  const finalize::process_records& records() const noexcept { return records_; }
   /// Number of a communicator by its handle; `none` if it is not known.
   [[gnu::cold]] std::uint32_t communicator_of(std::uint64_t handle) const {
     for (const known_handle& h : handles_)
@@ -85,7 +85,7 @@ class dead_process {
   /// How many collective operations of the communicator `id` it has left.
   [[gnu::cold]] std::uint64_t collectives_left(core::stable_key id) const {
     for (std::size_t i = 0; i < collectives_.size(); ++i)
-      if (records_.communicators[i].id == id) return collectives_[i];
+      if (records_.history.communicators[i].id == id) return collectives_[i];
     return 0;
   }
   std::uint64_t torn() const noexcept { return torn_; }
@@ -154,25 +154,25 @@ class dead_process {
     const mpi::process_facts* const remote = file_->find_at<mpi::process_facts>(header().room[0]);
     if (header().job == 0 || remote == nullptr) return;
     std::memcpy(static_cast<void*>(&facts_), remote, sizeof facts_);
-    records_.rank = header().rank;
-    records_.ranks = header().ranks;
-    if (records_.ranks < 1 || records_.ranks > most_ranks || records_.rank < 0 || records_.rank >= records_.ranks)
+    records_.history.rank = header().rank;
+    records_.history.ranks = header().ranks;
+    if (records_.history.ranks < 1 || records_.history.ranks > most_ranks || records_.history.rank < 0 || records_.history.rank >= records_.history.ranks)
       return;
     facts_.communicators.visit_kept(*file_, [&](const mpi::known_communicator& c, const std::int32_t* world) {
-      finalize::collected_communicator to;
-      bool good = c.size <= records_.ranks && c.rank >= 0 && (c.inter || c.rank < c.size);
+      core::communicator to;
+      bool good = c.size <= records_.history.ranks && c.rank >= 0 && (c.inter || c.rank < c.size);
       for (std::int32_t i = 0; good && world != nullptr && i < c.size; ++i)
-        good = world[i] >= -1 && world[i] < records_.ranks;
+        good = world[i] >= -1 && world[i] < records_.history.ranks;
       if (good) {  // else it matches nothing
         to = {c.id, c.size, c.rank, c.inter, {}};
         if (world != nullptr) to.world.assign(world, world + c.size);
       }
-      records_.communicators.push_back(std::move(to));
+      records_.history.communicators.push_back(std::move(to));
     });
     facts_.communicators.visit_kept_handles(*file_, [&](std::uint64_t handle, std::uint32_t number) {
-      if (number < records_.communicators.size()) handles_.push_back({handle, number});
+      if (number < records_.history.communicators.size()) handles_.push_back({handle, number});
     });
-    collectives_.resize(records_.communicators.size());
+    collectives_.resize(records_.history.communicators.size());
     // Not yet running: it ended in MPI_Init, and nothing was recorded.
     has_mpi_ = facts_.begin_ticks != 0 && is_sane(facts_.begin_ticks);
     records_.begin_ticks = records_.end_ticks = has_mpi_ ? facts_.begin_ticks : 0;
@@ -205,11 +205,16 @@ class dead_process {
     }
     for (std::unique_ptr<dead_thread>& t : threads_)  // a hole where the list was damaged
       if (t == nullptr) return threads_.clear(), fail("is damaged: its threads cannot be told apart");
-    records_.locations.resize(threads_.size());
-    for (std::size_t i = 0; i < threads_.size(); ++i) read_thread(*threads_[i], *addresses_[i], records_.locations[i]);
+    records_.history.locations.resize(threads_.size());
+    records_.threads.resize(threads_.size());
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+      records_.history.locations[i].thread = static_cast<std::int32_t>(i);
+      read_thread(*threads_[i], *addresses_[i], records_.history.locations[i], records_.threads[i]);
+    }
   }
 
-  [[gnu::cold]] void read_thread(dead_thread& t, const record::location& remote, finalize::collected_location& to) {
+  [[gnu::cold]] void read_thread(dead_thread& t, const record::location& remote, core::location_history& to,
+                                 finalize::thread_records& beside) {
     record::location& own = t.where;
     t.path_is_there = own.path.adopt(&remote.path, *file_);
     if (is_sane(header().last.ticks)) t.last_ticks = header().last.ticks;
@@ -225,8 +230,8 @@ class dead_process {
       std::memcpy(static_cast<void*>(&t.calls), calls, sizeof t.calls);
       t.calls.sites.adopt(*file_, sites_.size());
       t.calls.folded = t.calls.earlier = nullptr;
-      to.sites = &t.calls.sites;
-      to.mismatched_ends = own.mismatched_ends;
+      beside.sites = &t.calls.sites;
+      beside.mismatched_ends = own.mismatched_ends;
       for (std::uint64_t n : t.calls.calls) records_.calls += n;
       records_.failed_polls += t.calls.failed_polls;
       if (t.calls.open.frame != nullptr && is_sane(t.calls.open.begin))
@@ -234,9 +239,13 @@ class dead_process {
       if (t.calls.open.call >= core::mpi_call::count_) t.calls.open.frame = nullptr;
     }
     cut_bad(t, to);
-    if (t.calls_mpi) to.lost_records = t.calls.lost_records + t.cut, to.lost_steps = t.calls.lost_steps;
-    records_.lost_records += to.lost_records;
-    records_.lost_steps += to.lost_steps;
+    if (t.calls_mpi) {
+      beside.lost_records = t.calls.lost_records + t.cut;
+      beside.lost_steps = t.calls.lost_steps;
+    }
+    to.dropped = beside.lost_records + beside.lost_steps;
+    records_.lost_records += beside.lost_records;
+    records_.lost_steps += beside.lost_steps;
     records_.end_ticks = std::max(records_.end_ticks, t.last_ticks);
     torn_ += t.torn;
     cut_ += t.cut;
@@ -244,7 +253,7 @@ class dead_process {
 
   // What the explanation takes for granted is checked here; from the first record or step that breaks it on, the
   // location's history is cut off.
-  [[gnu::cold]] void cut_bad(dead_thread& t, finalize::collected_location& to) {
+  [[gnu::cold]] void cut_bad(dead_thread& t, core::location_history& to) {
     const auto steps = t.where.steps.view();
     std::uint64_t good_steps = 0;
     while (good_steps < steps.size() && steps[good_steps].block < sites_.size() &&
@@ -260,13 +269,13 @@ class dead_process {
           r.steps > good_steps)
         break;
       if (!is_sane(r.begin) || r.begin < last || r.duration >= most_ticks) break;
-      const bool known = r.comm < records_.communicators.size();
+      const bool known = r.comm < records_.history.communicators.size();
       if (!known && r.comm != mpi::communicator_table::none) break;
       if (r.has(core::sync_flag::sparse)) {
         if (r.peer < 0 || r.tag < 0 ||
             static_cast<std::uint64_t>(r.tag) + static_cast<std::uint64_t>(r.peer) > needs.size())
           break;
-      } else if (r.peer < -1 || (known && r.peer >= records_.communicators[r.comm].size)) {
+      } else if (r.peer < -1 || (known && r.peer >= records_.history.communicators[r.comm].size)) {
         break;
       }
       if (records_.closed && r.posting > facts_.closed_posting) break;  // behind a hole: nobody counts them
@@ -295,7 +304,7 @@ class dead_process {
   base::pod_vector<std::uint64_t> collectives_;  // by number of the communicator
   std::vector<std::unique_ptr<dead_thread>> threads_;
   base::pod_vector<const record::location*> addresses_;  // in that process
-  finalize::collected_process records_;
+  finalize::process_records records_;
   std::uint64_t torn_ = 0, cut_ = 0;
 };
 

@@ -22,7 +22,7 @@ namespace postmortem {
 
 namespace detail {
 
-[[gnu::cold]] inline std::int32_t world_rank(const finalize::collected_communicator& comm,
+[[gnu::cold]] inline std::int32_t world_rank(const core::communicator& comm,
                                              std::int32_t peer) noexcept {
   if (peer < 0 || peer >= comm.size) return -1;
   return comm.world.empty() ? peer : comm.world[static_cast<std::size_t>(peer)];
@@ -37,9 +37,9 @@ namespace detail {
   std::uint64_t out = 0;
   for (const auto& p : processes) {
     // by number of the communicator; ids are apart, but for 0, which matches nothing
-    const std::vector<finalize::collected_communicator>& comms = p->records().communicators;
+    const std::vector<core::communicator>& comms = p->records().history.communicators;
     base::pod_vector<std::uint64_t> complete, seen(comms.size());
-    for (const finalize::collected_communicator& c : comms) {
+    for (const core::communicator& c : comms) {
       std::uint64_t least = ~std::uint64_t(0);
       for (std::int32_t i = 0; i < c.size; ++i) {
         const std::int32_t rank = detail::world_rank(c, i);
@@ -51,9 +51,9 @@ namespace detail {
     // in the order in which the process called MPI, whichever thread did
     base::pod_vector<core::sync_record*> order;
     for (const auto& t : p->threads())
-      for (std::uint64_t i = 0, n = p->records().locations[t->where.index].records.size(); i < n; ++i) {
+      for (std::uint64_t i = 0, n = p->records().history.locations[t->where.index].records.size(); i < n; ++i) {
         core::sync_record& r = t->where.syncs[i];
-        if (explain::collective_book::counts(r) && r.comm < p->records().communicators.size()) order.push_back(&r);
+        if (explain::collective_book::counts(r) && r.comm < p->records().history.communicators.size()) order.push_back(&r);
       }
     base::small_stable_sort(order, [](const auto* a, const auto* b) { return a->posting < b->posting; });
     for (core::sync_record* r : order) {
@@ -99,7 +99,7 @@ class dead_wait {
   }
 
  private:
-  [[gnu::cold]] std::string rank_text(const finalize::collected_communicator* comm, std::int32_t peer) const {
+  [[gnu::cold]] std::string rank_text(const core::communicator* comm, std::int32_t peer) const {
     if (peer < 0) return "any rank";
     const std::int32_t world = comm != nullptr ? detail::world_rank(*comm, peer) : -1;
     if (world >= 0) return "rank " + std::to_string(world);
@@ -108,8 +108,8 @@ class dead_wait {
   [[gnu::cold]] static std::string with_tag(std::string text, std::int32_t tag) {
     return tag >= 0 ? text + " (tag " + std::to_string(tag) + ")" : text;
   }
-  [[gnu::cold]] const finalize::collected_communicator* communicator(std::uint32_t number) const {
-    const auto& known = process_.records().communicators;
+  [[gnu::cold]] const core::communicator* communicator(std::uint32_t number) const {
+    const auto& known = process_.records().history.communicators;
     return number < known.size() ? &known[number] : nullptr;
   }
   [[gnu::cold]] std::string peer(std::uint64_t handle, std::int32_t peer, std::int32_t tag) const {
@@ -118,7 +118,7 @@ class dead_wait {
 
   // Requests that were never seen complete; the call may have been about some of them only.
   [[gnu::cold]] std::string pending() const {
-    const auto& records = process_.records().locations[thread_].records;
+    const auto& records = process_.records().history.locations[thread_].records;
     std::string first;
     std::uint64_t more = 0;
     for (std::uint64_t i = 0; i < records.size(); ++i) {
@@ -138,7 +138,7 @@ class dead_wait {
 
   // A member has come if it is in the operation or has left it.
   [[gnu::cold]] std::string members() const {
-    const finalize::collected_communicator* const comm = communicator(process_.communicator_of(open_.comm));
+    const core::communicator* const comm = communicator(process_.communicator_of(open_.comm));
     if (comm == nullptr) return {};
     const std::uint64_t ordinal = process_.collectives_left(comm->id);
     std::string missing;
@@ -146,9 +146,9 @@ class dead_wait {
     for (const auto& other : all_) {
       bool member = false;
       for (std::int32_t i = 0; i < comm->size && !member; ++i)
-        member = detail::world_rank(*comm, i) == other->records().rank;
+        member = detail::world_rank(*comm, i) == other->records().history.rank;
       if (!member || comm->inter || has_come(*other, comm->id, ordinal)) continue;
-      if (count++ < 8) missing += (missing.empty() ? "" : ", ") + std::to_string(other->records().rank);
+      if (count++ < 8) missing += (missing.empty() ? "" : ", ") + std::to_string(other->records().history.rank);
     }
     const std::string of = "with " + std::to_string(comm->size) + " ranks";
     if (count == 0) return of;
@@ -161,8 +161,8 @@ class dead_wait {
       core::sync_record probe{};
       probe.call = t->calls.open.call;
       const std::uint32_t number = other.communicator_of(t->calls.open.comm);
-      if (explain::collective_book::counts(probe) && number < other.records().communicators.size() &&
-          other.records().communicators[number].id == id)
+      if (explain::collective_book::counts(probe) && number < other.records().history.communicators.size() &&
+          other.records().history.communicators[number].id == id)
         return true;
     }
     return false;

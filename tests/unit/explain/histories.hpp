@@ -162,7 +162,7 @@ class rank_data {
     return h;
   }
 
-  explain::clock_map clock;
+  core::shared_clock clock;
   std::int64_t begin_ns = 0, end_ns = 0;
   std::vector<location_data> locations;
   std::vector<explain::communicator> communicators;

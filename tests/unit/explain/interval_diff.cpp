@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 
-using namespace whywait::base;
 using namespace whywait::explain;
 
 namespace {

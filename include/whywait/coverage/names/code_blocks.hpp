@@ -10,7 +10,7 @@
 #include <whywait/core/stable_key.hpp>
 #include <whywait/coverage/names/code_filter.hpp>
 #include <whywait/coverage/names/gcov_notes.hpp>
-#include <whywait/explain/history.hpp>
+#include <whywait/core/rank_history.hpp>
 #include <whywait/report/symbolise.hpp>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class code_blocks {
     }
   }
 
-  const explain::counted_code& code() const noexcept { return code_; }
+  const core::counted_code& code() const noexcept { return code_; }
   /// The place of a key, or null.
   const base::place* find(core::stable_key key) const noexcept { return places_.find(key); }
   /// Why some of the code could not be named; empty if all could. Then no rank may use its counts: others would seem
@@ -57,7 +57,7 @@ class code_blocks {
   const std::string& problem() const noexcept { return problem_; }
 
  private:
-  using terms = base::pod_vector<explain::counted_code::term>;
+  using terms = base::pod_vector<core::counted_code::term>;
 
   [[gnu::cold]] const core::code_source& source_of(std::uint32_t number) const {
     return **(std::upper_bound(sources_.begin(), sources_.end(), number,
@@ -114,8 +114,10 @@ class code_blocks {
       const std::uint32_t known = noted.find(function.ident + std::uint64_t(1));
       const bool wanted = known != base::key_map::none && notes.functions[known].checksum == function.checksum;
       const std::vector<terms> forms = wanted ? forms_of(source, function, notes.functions[known]) : std::vector<terms>();
-      for (; from != to && *from - first < function.count; ++from)
-        if (!forms.empty() && !forms[*from - first].empty()) code_.add(*from, forms[*from - first]);
+      for (; from != to && *from - first < function.count; ++from) {
+        if (forms.empty() || forms[*from - first].empty()) continue;
+        code_.add(*from, forms[*from - first].data(), forms[*from - first].size());
+      }
     }
   }
 
@@ -168,7 +170,7 @@ class code_blocks {
 
   code_filter filter_;
   base::pod_vector<const core::code_source*> sources_;
-  explain::counted_code code_;
+  core::counted_code code_;
   base::key_map lines_;  // to the first number of each
   base::names places_;
   std::string problem_;

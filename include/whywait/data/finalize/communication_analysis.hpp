@@ -58,7 +58,7 @@ class communication_analysis final : public finalize::data_analysis {
     history_.restart_orders();
   }
 
-  [[gnu::cold]] std::shared_ptr<const report::section> result(finalize::name_gatherer gather, const finalize::process_history& history,
+  [[gnu::cold]] std::shared_ptr<const report::section> result(finalize::name_gatherer gather, const finalize::process_names& history,
                                                               std::vector<std::string>& warnings) override {
     const std::int32_t rank = process_.rank, ranks = process_.size;
     finalize::mpi_transport transport(team_);

@@ -43,7 +43,7 @@ class data_history {
   }
 
   /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process told the
-  /// explanation (process_history::view()): communicators, blocks and call sites are numbered by it. Their `order` and `site`
+  /// explanation (process_records::history): communicators, blocks and call sites are numbered by it. Their `order` and `site`
   /// get their final meaning here. `calls` has durations of the calls; waits are 0. O(records of the part).
   [[gnu::cold]] const data::rank_data& take(mpi::state& process, const explain::rank_history& part) {
     all_.groups = part.communicators;

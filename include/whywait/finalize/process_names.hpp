@@ -1,5 +1,5 @@
-#ifndef WHYWAIT_FINALIZE_RANK_RECORDS_HPP
-#define WHYWAIT_FINALIZE_RANK_RECORDS_HPP
+#ifndef WHYWAIT_FINALIZE_PROCESS_NAMES_HPP
+#define WHYWAIT_FINALIZE_PROCESS_NAMES_HPP
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/places.hpp>
@@ -9,9 +9,7 @@
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/coverage/names/code_blocks.hpp>
-#include <whywait/explain/explanation.hpp>
-#include <whywait/explain/history.hpp>
-#include <whywait/finalize/collected.hpp>
+#include <whywait/finalize/process_records.hpp>
 #include <whywait/report/code_place.hpp>
 #include <whywait/report/module_list.hpp>
 #include <whywait/report/symbolise.hpp>
@@ -27,46 +25,24 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What one process recorded, in the words of the explanation: views of its records, and stable keys in place
-/// of everything that means something in this process only. Also knows the way back from key to place. Owns
-/// nothing of the records; build it when nothing is recorded any more.
-class process_history {
+/// Gives a process's records keys that mean the same on all ranks, in place of numbers that mean something in this
+/// process only, and finds the places of keys. Owns no records; build it when nothing is recorded any more.
+class process_names {
  public:
-  /// `sources`: code that the compiler counted or times, or null; `code`: its blocks, or null; `modules`: those of the
-  /// process if it is not this one, or null. All must live as long.
-  [[gnu::cold]] process_history(const finalize::collected_process& all, const core::site_table& sites,
-                  const core::code_source* sources = nullptr, const coverage::code_blocks* code = nullptr,
-                  const report::module_list* modules = nullptr)
+  /// Fills the keys of `all.history` in. `sources`: code that the compiler counted or times, or null; `code`: its blocks,
+  /// or null; `modules`: those of the process if it is not this one, or null. All must outlive this object, `all` too.
+  [[gnu::cold]] process_names(process_records& all, const core::site_table& sites, const core::code_source* sources = nullptr,
+                              const coverage::code_blocks* code = nullptr, const report::module_list* modules = nullptr)
       : sites_(sites), code_(code), modules_(modules) {
     functions_.resize(sites_.size());
     for (const core::code_source* s = sources; s != nullptr; s = s->next)
       for (std::uint32_t f = 0; s->what == core::code_source::kind::functions && f < s->function_count; ++f)
         if (s->function_sites[f].site != 0 && s->function_sites[f].site < functions_.size())
           functions_[s->function_sites[f].site] = s->function_sites[f].function;
-    if (code_ != nullptr) history_.code = code_->code();
-    history_.rank = all.rank;
-    history_.ranks = all.ranks;
-    history_.node = all.node;
-    history_.clock = {all.clock.origin, all.clock.ns_per_tick, all.clock.offset_ns};
-    history_.begin_ns = history_.clock(all.begin_ticks);
-    history_.end_ns = history_.clock(all.end_ticks);
-    if (all.in_part) {
-      history_.continued = all.epoch.continued;
-      history_.continues = all.epoch.continues;
-      history_.begin_ns = all.epoch.begin_ns;
-      history_.end_ns = all.epoch.end_ns;
-      history_.before_ns = all.epoch.before_ns;
-      history_.posted_before = all.epoch.posted_before;
-    }
-    add_blocks();
-    for (const finalize::collected_communicator& c : all.communicators)
-      history_.communicators.push_back({c.id, c.size, c.rank, c.inter, c.world});
-    for (const finalize::collected_location& l : all.locations) add_location(l);
+    if (code_ != nullptr) all.history.code = code_->code();
+    add_blocks(all.history);
+    for (std::size_t i = 0; i != all.threads.size(); ++i) add_calls(all.history.locations[i], all.threads[i].sites);
   }
-
-  const explain::rank_history& view() const noexcept { return history_; }
-  /// The same for who keeps it: then there is nothing left to view, names are still known.
-  explain::rank_history take_view() { return std::move(history_); }
 
   /// Places of those of `keys` that this process knows. Reads debug information: milliseconds.
   [[gnu::cold]] base::names names_of(const std::vector<core::stable_key>& keys) const {
@@ -104,33 +80,26 @@ class process_history {
     if (known_.intern(key, fresh) == fresh) meanings_.push_back(m);
   }
 
-  [[gnu::cold]] void add_blocks() {
-    history_.blocks.resize(sites_.size());
+  [[gnu::cold]] void add_blocks(core::rank_history& history) {
+    history.blocks.resize(sites_.size());
     for (std::uint32_t number = 1; number < sites_.size(); ++number) {
-      history_.blocks[number] = sites_[number].key;
+      history.blocks[number] = sites_[number].key;
       learn(sites_[number].key, {nullptr, number});
     }
   }
 
-  [[gnu::cold]] void add_location(const finalize::collected_location& from) {
-    explain::location_history location;
-    location.thread = static_cast<std::int32_t>(history_.locations.size());
-    if (from.sites != nullptr) {  // a thread that never called MPI synchronised with nobody
-      location.records = from.records;
-      location.steps = from.steps;
-      location.needs = from.needs;
-      location.order = from.order;
-      location.order_nodes = from.order_nodes;
-      location.call_overheads = from.call_overheads;
-      location.mark_overheads = from.mark_overheads;
-      location.dropped = from.lost_records + from.lost_steps - from.lost_before;
-      location.carried = from.carried;
-      for (std::uint32_t number = 0; number < from.sites->size(); ++number) {
-        location.call_sites.push_back(key_of_call(*from.sites, number));
-        learn(location.call_sites.back(), {from.sites, number});
-      }
+  [[gnu::cold]] void add_calls(core::location_history& location, const mpi::call_site_table* sites) {
+    if (sites == nullptr) {  // a thread that never called MPI synchronised with no other
+      core::location_history none;
+      none.thread = location.thread;
+      location = std::move(none);
+      return;
     }
-    history_.locations.push_back(std::move(location));
+    location.call_sites.clear();
+    for (std::uint32_t number = 0; number < sites->size(); ++number) {
+      location.call_sites.push_back(key_of_call(*sites, number));
+      learn(location.call_sites.back(), {sites, number});
+    }
   }
 
   // Made of module and offset, of the call, and of the regions around it: the same on every rank.
@@ -186,7 +155,6 @@ class process_history {
   const coverage::code_blocks* code_;
   const report::module_list* modules_;
   base::pod_vector<std::uintptr_t> functions_;  // by site number: what the compiler made a region of, or 0
-  explain::rank_history history_;
   base::key_map known_;  // numbers in meanings_
   base::pod_vector<meaning> meanings_;
 };

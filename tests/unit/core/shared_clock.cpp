@@ -1,4 +1,4 @@
-#include <whywait/explain/history.hpp>
+#include <whywait/core/shared_clock.hpp>
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 
 TEST_CASE("a clock map is linear, also before its origin") {
-  whywait::explain::clock_map map;
+  whywait::core::shared_clock map;
   map.origin = 1000;
   map.ns_per_tick = 0.5;
   map.offset_ns = 70;
@@ -22,9 +22,9 @@ TEST_CASE("nearest rounds as std::llround does, halves and what is next to them 
     const double whole = static_cast<double>(static_cast<std::int64_t>(random()) >> (random() % 62 + 2));
     for (const double x : {whole, whole + 0.5, whole - 0.5, std::nextafter(whole + 0.5, -1e300),
                            std::nextafter(whole - 0.5, 1e300), whole * 1.1, whole / 1e6}) {
-      CHECK(whywait::base::nearest(x) == std::llround(x));
+      CHECK(whywait::core::nearest(x) == std::llround(x));
     }
   }
-  CHECK(whywait::base::nearest(0.49999999999999994) == 0);
-  CHECK(whywait::base::nearest(-0.5) == -1);
+  CHECK(whywait::core::nearest(0.49999999999999994) == 0);
+  CHECK(whywait::core::nearest(-0.5) == -1);
 }

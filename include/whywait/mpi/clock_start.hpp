@@ -1,24 +1,11 @@
-#ifndef WHYWAIT_MPI_SHARED_CLOCK_HPP
-#define WHYWAIT_MPI_SHARED_CLOCK_HPP
+#ifndef WHYWAIT_MPI_CLOCK_START_HPP
+#define WHYWAIT_MPI_CLOCK_START_HPP
 
 #include <stdint.h>
 
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
-
-/// From the ticks of one process to nanoseconds that all ranks share:
-/// ns = (ticks - origin) * ns_per_tick + offset_ns. `error_ns`: half of the bracket in which the truth lies.
-struct shared_clock {
-  uint64_t origin = 0;
-  double ns_per_tick = 1.0;
-  double offset_ns = 0.0;
-  double error_ns = 0.0;
-
-  double operator()(uint64_t ticks) const noexcept {
-    return static_cast<double>(static_cast<int64_t>(ticks - origin)) * ns_per_tick + offset_ns;
-  }
-};
 
 /// The first comparison of a rank's clock with that of rank 0, from which a clock follows when there was no second.
 struct clock_start {
