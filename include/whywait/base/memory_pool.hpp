@@ -8,11 +8,11 @@ namespace whywait {
 inline namespace v0 {
 namespace base {
 
-/// Memory in small blocks for many lists that live together: what is taken in a row lies in a row, and costs a few
-/// instructions instead of malloc's search through memory that has long left the cache. Blocks that come back are used
-/// again for others of about their size, the whole goes back to the system with the pool. Blocks of more than 16 KiB come
-/// from `operator new` one by one; so do all under AddressSanitizer, which sees each of them then.
-/// Not thread safe. Throws std::bad_alloc.
+/// Allocates small blocks for many lists that live together. Consecutive allocations are adjacent, and cost a few
+/// instructions where malloc searches lists that are no longer in the cache. Freed blocks are reused for blocks of
+/// about their size; all memory is returned to the system with the pool. Blocks of more than 16 KiB are allocated by
+/// `operator new`, as are all blocks under AddressSanitizer, which can then check each of them. Not thread safe. Throws
+/// std::bad_alloc.
 class memory_pool {
  public:
   memory_pool() = default;
@@ -26,7 +26,7 @@ class memory_pool {
     }
   }
 
-  /// `bytes` of memory, aligned for 16.
+  /// Allocates `bytes`, aligned for 16.
   [[gnu::noinline]] void* take(size_t bytes) {
     if (bytes > largest) return ::operator new(bytes);
     const size_t at = class_of(bytes);
@@ -42,7 +42,7 @@ class memory_pool {
     return block;
   }
 
-  /// Gives back what was taken with the same `bytes`.
+  /// Frees a block that was allocated with the same `bytes`.
   void give(void* memory, size_t bytes) noexcept {
     if (bytes > largest) return ::operator delete(memory);
     link* const block = static_cast<link*>(memory);
@@ -68,7 +68,7 @@ class memory_pool {
   static constexpr size_t largest = size_t{16} << 10;
 #endif
 
-  // Sizes: multiples of 16 up to 512, then four to each doubling.
+  // Size classes: multiples of 16 up to 512, then four for each doubling.
   static constexpr size_t fine = 32, classes = fine + 4 * 5;
   static size_t class_of(size_t bytes) noexcept {
     if (bytes <= 16 * fine) return bytes == 0 ? 0 : (bytes - 1) / 16;
@@ -79,7 +79,7 @@ class memory_pool {
     return at < fine ? 16 * (at + 1) : (5 + ((at - fine) & 3)) << (7 + (at - fine) / 4);
   }
 
-  // What is left of the chunk before is less than one block: it is lost.
+  // The rest of the previous chunk is smaller than one block and is not used.
   [[gnu::cold, gnu::noinline]] void more() {
     const size_t size = chunk_;
     link* const chunk = static_cast<link*>(::operator new(size));

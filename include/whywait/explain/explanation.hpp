@@ -14,7 +14,7 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Why a location waited; the names are those of the output schema and, where Scalasca has the pattern, Scalasca's.
+/// The reason of a wait. The names are those of the output schema and, where Scalasca has the pattern, Scalasca's.
 enum class pattern : std::uint8_t {
   late_sender,
   late_receiver,
@@ -28,7 +28,7 @@ enum class pattern : std::uint8_t {
   count_
 };
 
-/// "late_sender": the schema's word. Static storage.
+/// The schema's word, for example "late_sender". Static storage.
 inline const char* name_of(pattern p) noexcept {
   static constexpr const char* names[] = {"late_sender",    "late_receiver", "wait_at_barrier",
                                           "wait_at_nxn",    "late_broadcast", "early_reduce",
@@ -36,10 +36,10 @@ inline const char* name_of(pattern p) noexcept {
   return p < pattern::count_ ? names[static_cast<unsigned>(p)] : "unknown";
 }
 
-/// How far an explanation can be trusted, best first; merging keeps the worst.
+/// The reliability of an explanation, best first; merging keeps the worst.
 enum class quality : std::uint8_t { exact, bounded, order_suspect, hidden_tree };
 
-/// What kind of code a block is. The key of a derived block is made by `block_meaning::key`.
+/// The kind of code of a block. `block_meaning::key` is the key of a derived block.
 enum class block_kind : std::uint8_t {
   region,   ///< timed scope: first = its key
   step,     ///< untimed block: first = its key
@@ -50,7 +50,7 @@ enum class block_kind : std::uint8_t {
   other     ///< the rest of a bounded profile
 };
 
-/// The meaning of a block key that the engine made itself, in keys that the recording rank can name.
+/// The meaning of a block key that the engine derived, in keys that the recording rank can name.
 struct block_meaning {
   core::stable_key key = 0;
   block_kind kind = block_kind::region;
@@ -100,16 +100,16 @@ struct location_share {
   std::int64_t ns = 0;
 };
 
-/// One wait: who waited where for whom, and since when each had run something else.
+/// One wait: which call waited for which call, and since when both sides ran something different.
 struct wait_sample {
-  std::int64_t wait_ns = 0;           ///< 0: there is none
+  std::int64_t wait_ns = 0;           ///< 0: no wait
   std::int64_t begin_ns = 0;          ///< shared time at which it began
-  std::int64_t since_ns = INT64_MIN;  ///< shared time at which both were last in step; INT64_MIN: never
+  std::int64_t since_ns = INT64_MIN;  ///< shared time at which both were last aligned; INT64_MIN: never
   std::int32_t rank = 0, causer_rank = 0;
   std::uint32_t location = 0, causer_location = 0;  ///< index of the location in its rank
   std::uint32_t record = 0, causer_record = 0;      ///< the call that waited, the call that came late
 
-  /// The longer one; of equals the earlier, whatever the ranks are called.
+  /// The longer wait; of equal ones the earlier, independent of rank numbers.
   bool outweighs(const wait_sample& o) const noexcept {
     if (wait_ns != o.wait_ns) return wait_ns > o.wait_ns;
     return std::tie(begin_ns, rank, location, record) < std::tie(o.begin_ns, o.rank, o.location, o.record);
@@ -166,47 +166,47 @@ struct explanation : class_sums {
   std::vector<location_share> causers;   ///< largest share first; the rest in rank -1
 };
 
-/// Of the blocks of the critical path, and of delay costs, this many are named; the others are added up.
+/// The number of blocks that the critical path and the delay costs list; the others are added up.
 constexpr std::size_t most_listed_blocks = 32;
 
 /// One block of the critical path of the run.
 struct critical_block {
   core::stable_key block = 0;
   std::int64_t ns = 0;            ///< time in it on the critical path; all blocks add up to the time of the run
-  std::int64_t imbalance_ns = 0;  ///< what is more than the mean of all locations
+  std::int64_t imbalance_ns = 0;  ///< the part above the mean of all locations
   std::int64_t visits = 0;
 };
 
-/// What the delay that one block caused has cost in waiting (Boehme et al., ACM TOPC 2016).
+/// The waiting time caused by delays in one block (Boehme et al., ACM TOPC 2016).
 struct delay_cost {
   core::stable_key block = 0;
-  std::int64_t short_ns = 0;  ///< waits for the one who ran it
-  std::int64_t long_ns = 0;   ///< waits for those who had waited for that one, and so on
+  std::int64_t short_ns = 0;  ///< waits for the location that ran the block
+  std::int64_t long_ns = 0;   ///< waits for locations that had waited for that location, and so on
 };
 
-/// Where the explained waits come from, in proportion. All short_ns, long_ns and nobody_ns together are all
-/// explained waits; so are direct, indirect and what was charged to nobody at once; so are propagating and terminal.
+/// The origin of the explained waits, in proportion. Three sums each equal all explained waits: all short_ns, long_ns
+/// and nobody_ns; direct_ns, indirect_ns and the direct part of nobody_ns; propagating_ns and terminal_ns.
 struct delay_costs {
   std::vector<delay_cost> blocks;   ///< most costly first
   std::int64_t direct_ns = 0;       ///< because the causer computed longer
   std::int64_t indirect_ns = 0;     ///< because the causer had waited itself
-  std::int64_t propagating_ns = 0;  ///< waits that made others wait later
-  std::int64_t terminal_ns = 0;     ///< waits that nobody else waited for
+  std::int64_t propagating_ns = 0;  ///< waits that delayed a later wait of another location
+  std::int64_t terminal_ns = 0;     ///< waits that no other location waited for
   std::int64_t nobody_ns = 0;       ///< no difference was found (clock error, lost records)
 };
 
-/// What measurement did to the run, and what the run would have been without it (overhead 0).
+/// The effect of measurement on the run, and the run without it (docs/method.md, overhead 0).
 struct compensation {
-  bool calibrated = false;         ///< what calls cost is known (location_history); else only what the records say
+  bool calibrated = false;  ///< call costs are calibrated (location_history); otherwise only the records are used
   std::int64_t total_ns = 0;       ///< the run without measurement overhead
   std::int64_t waiting_ns = 0;     ///< sum of all waits without it
   std::int64_t overhead_ns = 0;    ///< measurement overhead executed by all locations
-  std::int64_t bound_ns = 0;       ///< overhead on the measured critical path: it made the run longer by no more (C3)
-  std::int64_t error_ns = 0;       ///< total_ns may be wrong by this: constants along the worst path, clocks (C4)
+  std::int64_t bound_ns = 0;  ///< overhead on the measured critical path, a bound of the prolongation (overhead, C3)
+  std::int64_t error_ns = 0;       ///< maximum error of total_ns: constants along the worst path, clocks (overhead, C4)
   std::int64_t inversions = 0;     ///< wildcards and Waitany that would have taken another message first
 };
 
-/// The outcome of one analysis, complete on rank 0, elsewhere empty but for the own totals.
+/// The result of one analysis: complete on rank 0; on other ranks only the totals are set.
 struct outcome {
   std::vector<explanation> waits;          ///< most costly first
   std::vector<block_meaning> meanings;     ///< of the derived block keys used in `waits`
@@ -217,7 +217,7 @@ struct outcome {
   std::int64_t longest_ns = 0;             ///< recorded time of the longest location
   std::int64_t clock_violations = 0;       ///< causes that arrived after their waiter had left
   std::int64_t unmatched = 0;              ///< postings without a partner
-  std::int64_t total_ns = 0;               ///< from the first begin to the last end (options::clocks; so all below)
+  std::int64_t total_ns = 0;  ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;
   efficiencies efficiency;
   std::vector<critical_block> critical_path;  ///< largest first

@@ -17,19 +17,18 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// What one rank keeps from one epoch of a run to the next (overhead 4.4 a); `explain_epoch` reads and writes it. After
-/// an operation that synchronised all ranks only differences matter: all paths begin anew there, and the waits of later
-/// epochs join the classes of earlier ones by the shapes that those had. So what is folded is what an explanation of
-/// the whole run would say, if at the end of each epoch somebody waited for longer than the threshold (else the paths
-/// that reached it at one time differ in what they had run, which is forgotten there). Bounded by distinct blocks and
-/// call sites, however long the run.
+/// The state of one rank from one epoch of a run to the next (docs/method.md, overhead 4.4 a); `explain_epoch` reads
+/// and writes it. An operation that synchronises all ranks ends an epoch. From there only differences matter, so all
+/// paths restart, and later waits join the classes of earlier epochs. The sums equal an explanation of the whole run if
+/// each epoch ends with a wait above the threshold; otherwise paths that reach the end at one time lose what they ran
+/// differently. Memory is bounded by distinct blocks and call sites, however long the run is.
 struct epoch_memory {
   block_table blocks;
   wait_classes classes;
-  shape_leaders leaders;              ///< of all ranks, in the memory of the first: by key, then by slot
+  shape_leaders leaders;              ///< of all ranks, in the memory of the first; by key and slot
   std::vector<merged_class> merged;   ///< on rank 0: all waits so far
   outcome sums;                       ///< on rank 0: all numbers so far
-  std::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
+  std::vector<carried_posting> carried;  ///< postings of the last epoch that the next one begins with
 };
 
 namespace detail {
@@ -44,8 +43,8 @@ template <class Entry, class Key, class Add>
   }
 }
 
-// Times add up; shares of time are means over time. The longest useful time of the whole run is not known then, only
-// that of each epoch: imbalance that changes sides counts as imbalance.
+// Times add up; shares of time are means over time. Only the longest useful time of each epoch is known, not that of
+// the whole run, so imbalance that changes sides counts as imbalance.
 [[gnu::cold]] inline void add_epoch_efficiency(outcome& run, const outcome& epoch) {
   const auto before = static_cast<double>(run.total_ns), now = static_cast<double>(epoch.total_ns);
   if (now <= 0 || epoch.efficiency.parallel <= 0) return;
@@ -76,8 +75,8 @@ template <class Entry, class Key, class Add>
   transfer_between_nodes = inside > 0 ? ideal / inside : 0;
 }
 
-// In the functions below every member of a struct is named once: who adds one to the struct and not here does not get past
-// the compiler, so that nothing vanishes in silence from a run of several epochs.
+// The functions below name every member of a struct once. A member that is added to the struct and not here is a
+// compile error, so that no number is silently missing after several epochs.
 
 [[gnu::cold]] inline void add_epoch(compensation& run, const compensation& epoch) {
   auto& [calibrated, total_ns, waiting_ns, overhead_ns, bound_ns, error_ns, inversions] = run;
@@ -124,14 +123,14 @@ template <class Entry, class Key, class Add>
   nobody_ns += epoch.nobody_ns;
 }
 
-/// Adds an epoch to all before it; `waits` and `meanings` are made anew for each result.
+/// Adds an epoch to all before it; `waits` and `meanings` are created for each result.
 [[gnu::cold]] inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, total_ns,
          without_overhead, efficiency, critical_path, costs, answers, savings] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
-  longest_ns = std::max(longest_ns, epoch.longest_ns);  // that of an epoch has those before it
+  longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
   records += epoch.records;
   waiting_ns += epoch.waiting_ns;
   location_ns += epoch.location_ns;
@@ -149,7 +148,7 @@ template <class Entry, class Key, class Add>
       answers[i].saving_ns += epoch.answers[i].saving_ns;
     }
   }
-  // A block that was not asked about in some epoch saved nothing there: what is said is what is saved at least.
+  // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.
   add_by(savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
          [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
   for (what_if_answer& a : savings) a.total_ns = run.total_ns - a.saving_ns;
