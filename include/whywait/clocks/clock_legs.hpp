@@ -16,36 +16,36 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// One record as the clocks of one pass see it: the way to its beginning, and the call.
+/// One record for the clocks of one pass: the interval before its beginning, and the call.
 struct clock_leg {
   std::int64_t begin_ns, leave_ns;
-  std::uint32_t spends;  ///< how many clock_legs::spends lie before the beginning
-  std::uint32_t call;    ///< clock_plan::number_of the call; with `leaves` the call does not stay in one node
+  std::uint32_t spends;  ///< number of clock_legs::spends before the beginning
+  std::uint32_t call;    ///< clock_plan::number_of the call; with `leaves_bit` the call leaves its node
 };
 
-/// What one location's records say to the clocks of one pass, read once and in order, so that a location that is stopped
-/// and goes on many times comes back to little. Memory: 24 bytes per record, 16 per change of a clock between records, 48
-/// per record if anything about the overhead is known. Not thread safe.
+/// The records of one location, prepared for the clocks of one pass in one walk, because a location may be stuck and
+/// resumed many times. Memory: 24 bytes per record, 16 per change of a clock between records, 48 per record if its
+/// overhead is known. Not thread safe.
 class clock_legs {
  public:
-  /// `memory`: of the run; borrowed.
+  /// `memory`: the pool of the run; borrowed.
   explicit clock_legs(base::memory_pool& memory) : legs_(memory), spends_(memory), overheads_(memory) {}
 
-  /// On the way to a record one clock gains `ns`.
+  /// A clock gains `ns` before the beginning of a record.
   struct spend {
     std::int64_t ns;
     std::uint32_t clock;
   };
-  /// The overhead of one record: before its beginning, from there to when MPI had it, at its end. The part of the last two
-  /// that may be wrong, and by how much the first may be. `ahead_ns`: the postings of a call that has three records have no
-  /// time of their own, but the same wrapper lies before MPI.
+  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `uncertain`: the
+  /// possible relative error of the last two; `error_ns`: the possible error of the first. `ahead_ns`: wrapper time of
+  /// a call with three records, whose postings have no time of their own.
   struct overhead {
     std::int64_t before_ns = 0, inside_ns = 0, back_ns = 0, ahead_ns = 0;
     double uncertain = 0, error_ns = 0;
   };
 
   /// `asked`: clock_plan::number_of each block of the rank. `leaving`: node_map::leaving of each record, or null if the
-  /// plan does not ask about nodes. `spends`: room. All for this call only.
+  /// plan does not distinguish nodes. `spends`: buffer. All are used during this call only.
   void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
             const base::pod_vector<std::uint32_t>& asked, const std::vector<bool>* leaving,
             base::pod_vector<spend>& spends) {
@@ -58,7 +58,7 @@ class clock_legs {
     std::uint64_t step = 0;
     double after_ns = 0, after_uncertain = 0;
     for (std::size_t i = 0; i <= records; ++i) {
-      // As location_path does it: what does not fit is cut. At the end come the last steps.
+      // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
       const core::sync_record* const r = i == records ? nullptr : &here.records[i];
       if (r != nullptr) walk.step(*r);
       const std::int64_t begin_ns = r != nullptr ? walk.begin_ns() : std::max(rank.end_ns, now_ns);
@@ -122,7 +122,7 @@ class clock_legs {
     spends_.assign(spends.begin(), spends.end());
   }
 
-  /// Gives its memory back.
+  /// Frees the memory.
   void release() noexcept {
     legs_.release();
     spends_.release();
@@ -130,17 +130,17 @@ class clock_legs {
   }
 
   std::size_t records() const noexcept { return legs_.size() - 1; }
-  /// Of a record; behind the last one the end of recording.
+  /// The leg of a record; after the last record, of the end of recording.
   const clock_leg& operator[](std::size_t i) const noexcept { return legs_[i]; }
   static std::uint32_t spends_before(const clock_leg& leg) noexcept { return leg.spends & ~leaves_bit; }
   static bool leaves(const clock_leg& leg) noexcept { return (leg.spends & leaves_bit) != 0; }
   const spend& spent(std::size_t i) const noexcept { return spends_[i]; }
-  /// Null: none.
+  /// Null if none is known.
   const overhead* overhead_at(std::size_t i) const noexcept { return overheads_.empty() ? nullptr : &overheads_[i]; }
   /// Time outside MPI calls.
   std::int64_t useful_ns() const noexcept { return useful_ns_; }
 
-  /// Overhead in a time of `room_ns`; what does not fit is cut.
+  /// Overhead within a time of `room_ns`; what does not fit is cut.
   static std::int64_t cut(double ns, std::int64_t room_ns) noexcept {
     return std::max<std::int64_t>(0, std::min(core::nearest(ns), room_ns));
   }
@@ -148,8 +148,8 @@ class clock_legs {
  private:
   static constexpr std::uint32_t leaves_bit = 0x80000000u;
 
-  // What the marks of some steps cost. A place that comes again at once (whywait::next) is counted without a reading, so
-  // that no more visits were timed than the readings would have taken.
+  // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
+  // the clock, so the number of timed visits is limited by the time that the readings take.
   [[gnu::cold]] static double marks_ns(const explain::rank_history& rank, const explain::location_history& here, std::uint64_t first,
                          std::uint64_t end) noexcept {
     const core::mark_overhead& each = here.mark_overheads;
@@ -172,7 +172,7 @@ class clock_legs {
 
   base::pod_vector<clock_leg> legs_;
   base::pod_vector<spend> spends_;
-  base::pod_vector<overhead> overheads_;  ///< by record; empty: none
+  base::pod_vector<overhead> overheads_;  ///< by record; empty: none is known
   std::int64_t useful_ns_ = 0;
 };
 

@@ -23,32 +23,33 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What the passes of all ranks that a process hosts share: the stamps that somebody has not used yet, and room.
+/// Buffers of the clock passes: received stamps that are not used yet, and scratch. All ranks of a process share one
+/// instance.
 struct clock_scratch {
   explicit clock_scratch(base::memory_pool& pool) : memory(&pool) {}
 
-  base::memory_pool* memory;  ///< of the run; borrowed
+  base::memory_pool* memory;  ///< the pool of the run; borrowed
   base::pod_vector<clock_stamp> stamps;
-  base::pod_vector<std::uint32_t> free;  ///< of stamps; what was used last comes first, as it is in the cache
-  clock_stamp own, incoming;            ///< at the beginning of the record at hand; in the packet at hand
-  base::pod_vector<std::uint32_t> block_numbers;  ///< clock_plan::number_of each block of the rank at hand
+  base::pod_vector<std::uint32_t> free;  ///< free stamps, last in, first out: the last one is still in the cache
+  clock_stamp own, incoming;            ///< own: at the current record; incoming: in the current packet
+  base::pod_vector<std::uint32_t> block_numbers;  ///< clock_plan::number_of each block of the current rank
   base::pod_vector<clock_legs::spend> spends;
   base::packet out;
 };
 
-/// The forward pass of the virtual clocks of one rank: at the beginning of each of its records it tells those who
-/// needed that; a record that needed others waits for their stamps. Free of deadlock for the reason given in
-/// forward.hpp: nobody needs what came after its own end. O(records + messages * log records); the stamps under
-/// way take 24 bytes and 8 per clock each.
+/// The forward pass of the virtual clocks of one rank. At the beginning of each record the rank sends its stamp to the
+/// records that need it; a record with needs waits for their stamps. Free of deadlock for the reason given in
+/// forward.hpp: no record needs what comes after its own end. O(records + messages * log records); each stamp in
+/// transit takes 24 bytes and 8 per clock.
 class clock_pass {
  public:
-  /// `notes`: by location; the first pass puts what it finds where the waits were.
+  /// `notes`: by location; the first pass replaces the measured waits in them by the compensated ones.
   clock_pass(const explain::rank_history& rank, need_book& needs, meeting_book& meetings,
              std::vector<base::pod_vector<explain::wait_note>>& notes, clock_scratch& scratch)
       : rank_(&rank), own_rank_(rank.rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch),
         replies_(*scratch.memory), classes_(*scratch.memory) {}
 
-  /// Before every pass.
+  /// Prepares a pass; call before each.
   void begin(const clock_plan& plan, const node_map& nodes) {
     plan_ = &plan;
     clocks_ = plan.clocks();
@@ -85,7 +86,7 @@ class clock_pass {
     open_ = lanes_.size();
   }
 
-  /// Runs every location as far as it gets. True when all have come to their end and everybody else has been told.
+  /// Advances all locations until they are stuck. Returns true when all are finished and all stamps are sent.
   template <class Post>
   bool advance(Post&& post) {
     do {
@@ -96,7 +97,7 @@ class clock_pass {
     return open_ == 0 && meetings_->quiet();
   }
 
-  /// A packet of another rank.
+  /// Receives a packet of another rank.
   void receive_stamps(const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     while (!in.empty()) {
@@ -107,9 +108,9 @@ class clock_pass {
     }
   }
 
-  /// What this rank's clocks say, after the pass.
+  /// The result of this rank, after the pass.
   clock_result& result() noexcept { return result_; }
-  /// Compensated waits, by number of their class.
+  /// Compensated waits, by number of the class.
   struct class_sum {
     std::int64_t ns = 0;
     explain::quality trust = explain::quality::exact;
@@ -121,17 +122,17 @@ class clock_pass {
 
   struct lane {
     lane(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory) : clocks(plan, begin_ns, memory) {}
-    clock_need *need = nullptr, *needs_end = nullptr;         ///< the next one, and the end
+    clock_need *need = nullptr, *needs_end = nullptr;         ///< the next need, and the end
     const clock_give *give = nullptr, *gives_end = nullptr;
     explain::wait_note *note = nullptr, *notes_end = nullptr;
     explain::progress at = explain::progress::between_events;
     location_clocks clocks;
     std::int64_t waiting_ns = 0, inversions = 0;
-    std::int64_t wildcard_ns = INT64_MIN;  ///< when the message that such a wildcard took was sent, under clock 0
+    std::int64_t wildcard_ns = INT64_MIN;  ///< the sender's time, under clock 0, of the last message of such a wildcard
     std::uint32_t wildcard_posting = 0, wildcard_comm = 0;
     std::int32_t wildcard_tag = 0;
-    std::int64_t chosen_ns = INT64_MIN;  ///< the same for the latest that MPI_Waitany took
-    std::uint32_t chooser = 0;           ///< that record
+    std::int64_t chosen_ns = INT64_MIN;  ///< the sender's time, under clock 0, of the latest message of MPI_Waitany
+    std::uint32_t chooser = 0;           ///< its record
   };
   template <class Post>
   void send_stamp(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
@@ -149,7 +150,7 @@ class clock_pass {
       return meetings_->receive_stamp(target, slot & ~clock_give::to_meeting, stamp, clocks_, replies_);
     }
     lane& l = lanes_[slot];
-    clock_need* n = l.need;  // mostly the next one
+    clock_need* n = l.need;  // usually the next need
     if (n == l.needs_end || n->record != target) {
       base::pod_vector<clock_need>& needs = book_->needs(slot);
       n = std::lower_bound(needs.begin(), needs.end(), target,
@@ -168,7 +169,8 @@ class clock_pass {
     stamps[n->stamp] = stamp;
   }
 
-  // A location of explain/message_schedule.hpp: it sends its stamp at the beginning of a record, and needs those of others.
+  // A location of message_schedule.hpp: it sends its stamp at the beginning of a record, and needs the stamps of
+  // others.
   template <class Post>
   struct lane_events {
     clock_pass& pass;
@@ -199,7 +201,7 @@ class clock_pass {
     }
   };
 
-  // Sends what meetings have computed for their members; false if there was nothing to send.
+  // Sends the stamps that meetings have computed for their members. Returns false if there were none.
   template <class Post>
   bool send_replies(Post&& post) {
     if (replies_.empty()) return false;
@@ -228,11 +230,11 @@ class clock_pass {
     const location_clocks::blocked waited = l.clocks.finish_record(stamp, measured_ns);
     if (!plan_->compensates()) return;
     l.waiting_ns += waited.without_ns;
-    // A call that is said to have waited for its sender may have been blocked longer, by a receiver.
+    // A call with a late sender may have been blocked longer, by a receiver.
     const std::int64_t longer_ns = std::max<std::int64_t>(0, waited.measured_ns - measured_ns);
     const std::int64_t waited_ns = std::max<std::int64_t>(0, waited.without_ns - longer_ns);
     for (explain::wait_note* n = first; n != l.note; ++n) {
-      // one call has one wait; were there several, the first takes what is left
+      // One call has one wait; if there are several, the first takes the whole.
       n->wait_ns = n == first ? waited_ns : 0;
       n->record = static_cast<std::uint32_t>(inverted          ? explain::quality::order_suspect
                                              : need == nullptr ? explain::quality::bounded
@@ -240,8 +242,8 @@ class clock_pass {
     }
   }
 
-  // Would another message have been taken instead (overhead 3.3)? Of wildcards alike the one that was posted earlier
-  // takes the message that comes earlier. MPI_Waitany takes the first that comes, of those that were posted by then.
+  // Whether another message would have been taken instead (docs/method.md, overhead 3.3). Of equal wildcards, the one
+  // posted earlier takes the message that arrives earlier. MPI_Waitany takes the first message of those posted by then.
   [[gnu::cold]] static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, std::int64_t sent_ns) {
     if (need.any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
@@ -257,7 +259,7 @@ class clock_pass {
     bool inverted = false;
     if (l.wildcard_ns != INT64_MIN && l.wildcard_comm == r.comm && l.wildcard_tag == tag) {
       inverted = need.posting < l.wildcard_posting ? sent_ns > l.wildcard_ns : sent_ns < l.wildcard_ns;
-      if (inverted && need.posting > l.wildcard_posting) return true;  // the other one stays the latest
+      if (inverted && need.posting > l.wildcard_posting) return true;  // the earlier posting stays the latest
     }
     l.wildcard_ns = sent_ns;
     l.wildcard_posting = need.posting;

@@ -17,7 +17,7 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What the clocks of some ranks say together.
+/// The combined results of the clocks of some ranks.
 struct clock_result {
   clock_bank<most_clocks> ends = detail::all_clocks<most_clocks>(INT64_MIN);  ///< latest under each hypothesis
   std::int64_t measured_end_ns = INT64_MIN, bound_ns = 0, error_ns = 0;  ///< of the location that ended last
@@ -35,7 +35,7 @@ struct clock_result {
     measured_end_ns = std::max(measured_end_ns, end_ns);
   }
 
-  /// After those of one rank.
+  /// Sorts and joins the lists; call after the results of one rank are added.
   [[gnu::cold]] void join() {
     small_stable_sort(classes, before);
     std::size_t kept = 0;
@@ -58,7 +58,7 @@ struct clock_result {
     put_all(out, nodes);
     put_all(out, classes);
   }
-  /// What another rank's `write` wrote; both are joined.
+  /// Merges what another rank's `write` wrote; both sides must be joined.
   void merge(base::packet_reader& in) {
     ends = most(ends, in.get<clock_bank<most_clocks>>());
     const auto end_ns = in.get<std::int64_t>();

@@ -18,11 +18,11 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The virtual clocks of one rank, from who needs whom to the answers. Several passes if there are more questions than
-/// clocks; the first one has the compensation, the ideal network and the first questions. Not thread safe.
+/// The virtual clocks of one rank, from its needs to its answers. There are several passes if there are more questions
+/// than clocks; the first pass has the compensation, the ideal network and the first questions. Not thread safe.
 class clock_stage final : public explain::rank_clocks {
  public:
-  /// `scratch`, `cost`: of the process; borrowed, as all.
+  /// `scratch`, `cost`: buffers of the process. All arguments are borrowed.
   clock_stage(const explain::rank_history& rank, const explain::options& settings, clock_scratch& scratch, cost_scratch& cost)
       : rank_(&rank),
         settings_(&settings),
@@ -64,7 +64,8 @@ class clock_stage final : public explain::rank_clocks {
     merging.each_class(number, [this](std::uint32_t, const explain::class_clock& c) { placed_.push_back(c); });
   }
 
-  /// On rank 0: the blocks to be asked about, those that explain most, then half as many others on its own path.
+  /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own
+  /// path.
   base::packet choose_blocks() const {
     std::vector<std::pair<core::stable_key, std::int64_t>> blocks;
     for (const explain::merged_class& c : merging_->merged_classes()) {
@@ -99,8 +100,8 @@ class clock_stage final : public explain::rank_clocks {
     for (const auto& b : blocks) put(out, b.first);
     return out;
   }
-  /// All questions: the ideal network, and with `ideal` 2 that within nodes; those of the settings; those that `choose`
-  /// chose.
+  /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
+  /// of the blocks in `in`.
   static std::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) {
     std::vector<explain::what_if> all(ideal);
     all[0].changes.push_back({explain::network_key(), 0.0});
@@ -113,7 +114,8 @@ class clock_stage final : public explain::rank_clocks {
     return all;
   }
 
-  /// Begins the next pass, for the questions up to `asked` of all, of which the first are `ideal` networks; borrowed.
+  /// Begins the next pass, for the questions before number `asked`; the first `ideal` questions are ideal networks.
+  /// Borrows all.
   void begin_pass(const clock_plan& plan, const std::vector<explain::what_if>& questions, std::size_t asked,
                   std::size_t ideal, const node_map& nodes) {
     if (asked_ == 0) needs_.sort_by_record(scratch_->block_numbers);
@@ -125,13 +127,13 @@ class clock_stage final : public explain::rank_clocks {
   }
   clock_pass& pass() noexcept { return pass_; }
 
-  // After a pass.
+  // Results of a pass.
   base::packet pack_result() {
     take_result();
     base::packet out;
     out.reserve(1024);
     result_.write(out);
-    if (plan_->compensates()) {  // once
+    if (plan_->compensates()) {  // in the first pass only
       path_.write(out);
       costs_.write(out);
     }
@@ -145,7 +147,7 @@ class clock_stage final : public explain::rank_clocks {
     path_.merge(in);
     costs_.merge(in);
   }
-  /// On rank 0, after the reduction: keeps what this pass has found.
+  /// On rank 0, after the reduction: keeps the results of this pass.
   void keep(std::int64_t earliest_ns) {
     take_result();
     result_taken_ = false;
@@ -159,7 +161,7 @@ class clock_stage final : public explain::rank_clocks {
       without_.error_ns = result_.error_ns + 2 * settings_->clock_error_ns;
       without_.inversions = result_.inversions;
       total_ns_ = result_.measured_end_ns - earliest_ns;
-      // on one node all of the network is within it
+      // On a single node the whole network lies within it.
       efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock], result_.ends[clock + ideal_ - 1]);
       locations_ = result_.locations;
       classes_ = result_.classes;
@@ -167,7 +169,7 @@ class clock_stage final : public explain::rank_clocks {
     for (; ends_.size() != asked_; ++clock) ends_.push_back(result_.ends[clock] - earliest_ns);
   }
 
-  /// Fills in what the clocks found. Before the classes are presented.
+  /// Writes the results of the clocks to the outcome, before the classes are presented.
   void report(explain::outcome& result, std::vector<explain::merged_class>& merged) override {
     result.total_ns = total_ns_;
     result.without_overhead = without_;
@@ -194,7 +196,7 @@ class clock_stage final : public explain::rank_clocks {
     }
   }
 
-  /// After the classes are presented: what each could save at most by its first block.
+  /// Sets the saving of each explanation by its first block, after the classes are presented.
   void mark_savings(explain::outcome& result) const override {
     for (explain::explanation& e : result.waits) {
       if (e.residual.empty()) continue;
@@ -205,7 +207,7 @@ class clock_stage final : public explain::rank_clocks {
   }
 
  private:
-  // The own result, once per pass.
+  // Takes the rank's own result, once per pass.
   void take_result() {
     if (result_taken_) return;
     result_taken_ = true;
@@ -238,7 +240,7 @@ class clock_stage final : public explain::rank_clocks {
   clock_pass pass_;
   clock_result result_;
   bool result_taken_ = false;
-  std::vector<std::int64_t> ends_;  ///< of every question
+  std::vector<std::int64_t> ends_;  ///< end of the run for every question
   explain::compensation without_;
   explain::efficiencies efficiency_;
   std::int64_t total_ns_ = 0, earliest_ns_ = 0, locations_ = 0;

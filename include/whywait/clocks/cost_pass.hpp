@@ -22,23 +22,23 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What the delays cost: Scalasca's view (Boehme et al., ACM TOPC 2016; definitions 1.5), which divides every wait by
-/// proportion, beside the exact path view of the explanation. For a wait k of p on q, since they were last aligned:
-/// D = what q did more than p, block by block; W = what q waited meanwhile. Of k's time, and of the cost that k
-/// received itself because others waited for p later, D / (D + W) is charged to the blocks of q (short-term and
-/// long-term), the rest is received by the waits of q. Conserved: all costs together are all explained waits.
+/// The delay costs: Scalasca's view (Boehme et al., ACM TOPC 2016; docs/method.md 1.5), which divides every wait by
+/// proportion, beside the exact path view of the explanation. Take a wait k of p on q since both were last aligned. D
+/// is what q did more than p, block by block; W is what q waited meanwhile. Of the time of k, and of the cost that k
+/// received because others waited for p later, the part D / (D + W) is charged to the blocks of q (short-term and
+/// long-term costs); the waits of q receive the rest. All costs together equal all explained waits.
 ///
-/// One pass backwards through the waits; one message per wait, with the waiter's profile. A rank that comes to
-/// the beginning of a record waits until all those have served it who had waited for that. Free of deadlock as the
-/// forward pass is, with the time reversed. O(records + waits * (blocks + 16 records)); memory: that of own_time, 64 bytes
-/// per wait and 40 per record that others waited for.
+/// One pass backwards through the waits, with one message per wait, which carries the waiter's profile. At the
+/// beginning of a record a rank waits for the costs of all waits for that instant. Free of deadlock as the forward pass
+/// is, with time reversed. O(records + waits * (blocks + 16 records)). Memory: own_time, 64 bytes per wait and 40 per
+/// record that others waited for.
 class cost_pass {
  public:
   cost_pass(const explain::rank_history& rank, cost_scratch& scratch) : rank_(&rank), scratch_(&scratch) {
     lanes_.reserve(rank.locations.size());
   }
 
-  /// Locations in turn. Returns what the location did itself, by block, ascending.
+  /// Adds the locations in order. Returns what the location did itself, by block, ascending.
   base::pod_vector<explain::block_time> add_location(std::uint16_t location, const explain::explained_location& what) {
     const base::pod_vector<explain::arrival>& arrivals = *what.arrivals;
     const base::pod_vector<explain::caused_wait>& services = what.caused;
@@ -70,8 +70,8 @@ class cost_pass {
         if (wait_ns > 0) go = std::max(go, walk.begin_ns() + wait_ns);
         if (!w.has(explain::arrival_flag::adopt)) continue;
         if (!w.has(explain::arrival_flag::last)) {
-          if (a == first) adopted = std::max(adopted, w.need_ns);  // of several it takes over the first one's path
-          wait k;  // also one of no length: the causer counts on being served
+          if (a == first) adopted = std::max(adopted, w.need_ns);  // of several causes the first one counts
+          wait k;  // also without length, because the causer counts the messages
           k.begin_ns = walk.begin_ns();
           k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
           k.before_ns = l.waited_ns;
@@ -99,7 +99,7 @@ class cost_pass {
     }
     base::pod_vector<explain::block_time> own(*scratch_->memory);
     l.time.seal(what.startup_ns, room, own);
-    // The parts are looked up now, while the records are in the cache.
+    // Looks up the parts now, while the records are in the cache.
     for (wait& k : l.waits) {
       k.from = l.time.part_at(k.since_ns, k.record);
       k.to = l.time.part_of(k.record);
@@ -115,7 +115,7 @@ class cost_pass {
     return own;
   }
 
-  /// Runs every location back as far as it gets. True when all have come to their beginning.
+  /// Runs every location backwards until it is stuck. Returns true when all have reached their beginning.
   template <class Post>
   bool advance(Post&& post) {
     explain::run_all_until_stuck(lanes_.size(), [&](std::size_t l) {
@@ -131,7 +131,7 @@ class cost_pass {
       const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
       lane& l = lanes_.at(n.location);
       base::pod_vector<served>& expected = l.expected;
-      served* at = expected.begin() + (l.open == 0 ? 0 : l.open - 1);  // mostly the next one
+      served* at = expected.begin() + (l.open == 0 ? 0 : l.open - 1);  // usually the next one
       if (at == expected.end() || at->record != n.record) {
         at = std::lower_bound(expected.begin(), expected.end(), n.record,
                               [](const served& t, std::uint32_t r) { return t.record < r; });
@@ -157,7 +157,7 @@ class cost_pass {
     }
   }
 
-  /// After the pass, once.
+  /// Moves out the result; call once, after the pass.
   cost_sums result() {
     for (const lane& l : lanes_) {
       for (std::size_t b = 0; b != l.costs.size(); ++b) {
@@ -179,15 +179,15 @@ class cost_pass {
 
   struct wait {
     std::int64_t begin_ns, since_ns;
-    double ns, before_ns;  ///< how long, and all those before
-    double ends = 0;       ///< rates that begin to hold no more below this wait
+    double ns, before_ns;  ///< its length, and that of all waits before it
+    double ends = 0;       ///< sum of the rates that end at this wait
     std::uint32_t record, causer_record;
     std::int32_t causer_rank;
     std::uint32_t from = 0, to = 0;  ///< parts of the own time since `since_ns`
     std::uint16_t causer_location;
   };
-  // `count` will tell, `received` have served, the last of them `first`. Mostly they were last aligned at `since_ns`; the parts
-  // since then.
+  // A record that others waited for: `count` messages are expected, `received` have arrived, the last of them is
+  // `first`. `since_ns` and the parts since then are those of most of the waits.
   struct served {
     std::uint32_t record, count, received, first;
     std::int64_t since_ns;
@@ -203,7 +203,7 @@ class cost_pass {
     base::pod_vector<served> expected;  ///< by record
     std::size_t left = 0, open = 0;
     explain::progress at = explain::progress::between_events;
-    double rate = 0;       ///< what a nanosecond of the wait at hand has received
+    double rate = 0;       ///< cost per nanosecond that the current wait has received
     double waited_ns = 0;  ///< in all waits
     own_time time;
     base::pod_vector<cost> costs;  ///< by number of the block
@@ -213,7 +213,7 @@ class cost_pass {
     return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 16) | location;
   }
 
-  // `latest`: as partners.
+  // `latest`: the last pairwise alignment.
   std::int64_t last_aligned(const alignment& aligned, std::int64_t latest, const explain::arrival& w) const {
     for (const auto& g : aligned.groups) {
       if (g.ns <= latest) continue;
@@ -226,8 +226,8 @@ class cost_pass {
     return latest;
   }
 
-  // A location of explain/message_schedule.hpp, backwards: of each record first the location's own waits, whose costs it
-  // sends to their causers, then the record's beginning, which needs the costs of all that waited for it.
+  // A location of message_schedule.hpp, backwards: of each record first the location's own waits, whose costs it sends
+  // to their causers, then the record's beginning, which needs the costs of all that waited for it.
   template <class Post>
   struct lane_events {
     cost_pass& pass;
@@ -336,14 +336,14 @@ class cost_pass {
     }
   }
 
-  // The first wait since then, of those that are left: mostly one of the last.
+  // The first of the remaining waits since an instant: usually one of the last.
   static std::size_t first_wait(const lane& l, std::int64_t since_ns) noexcept {
     std::size_t first = l.left, last = l.left;
     for (std::size_t step = 1; first != 0 && l.waits[first - 1].begin_ns >= since_ns; step *= 2) {
       last = first - 1;
       first -= std::min(first, step);
     }
-    // Those from `last` on are since then; before `first` none is.
+    // Waits from `last` on began since then; no wait before `first` did.
     const wait* const begin = l.waits.begin();
     return static_cast<std::size_t>(
         std::lower_bound(begin + first, begin + last, since_ns,

@@ -16,19 +16,19 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The collective operations of which this rank is the home, for the virtual clocks. Everybody in such a meeting
-/// needs a beginning of one list of contributors: all of them (barrier, NxN), those of lower rank (scan), those
-/// who came before it left (NxN that did not synchronise). So one running maximum serves all. Who needs only one
-/// other, or is the only one who needs, hears from them directly (broadcast, reduction, sparse exchange).
-/// Memory: 16 bytes per participant who needs; the stamps of a meeting while it is going on. Not thread safe.
+/// The collective operations of which this rank is the home, for the virtual clocks. Every member of such a meeting
+/// needs a beginning of one list of contributors: all of them (barrier, NxN), those of lower rank (scan), or those that
+/// came before it left (NxN that did not synchronise). One running maximum therefore serves all members. A member that
+/// needs only one other, or is the only one with needs, receives the stamps directly (broadcast, reduction, sparse
+/// exchange). Memory: 16 bytes per participant with needs; the stamps of a meeting while it is open. Not thread safe.
 class meeting_book {
  public:
-  /// `memory`: of the run; borrowed.
+  /// `memory`: the pool of the run; borrowed.
   meeting_book(std::int32_t own_rank, base::memory_pool& memory)
       : own_rank_(own_rank), memory_(&memory), instructions_(memory) {}
 
-  /// Plans one instance, sorted by rank, when all have come. Contributors are to hear to whom they matter, and
-  /// waiters that a stamp will come for their record.
+  /// Plans one complete instance, sorted by rank: which contributor sends its stamp where, and which waiters receive
+  /// one.
   [[gnu::cold]] void plan(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) {
     using core::call_role;
     if (count < 2) return;
@@ -103,7 +103,7 @@ class meeting_book {
     }
   }
 
-  /// Tells what was planned since.
+  /// Sends what was planned since the last call.
   template <class Outbox>
   void send_needs(Outbox&& to) {
     for (const instruction& i : instructions_) {
@@ -121,7 +121,7 @@ class meeting_book {
     instructions_.release();
   }
 
-  /// Before every pass.
+  /// Resets all meetings; call before every pass.
   void begin_pass() {
     open_ = meetings_.size();
     for (meeting& m : meetings_) {
@@ -132,14 +132,14 @@ class meeting_book {
     }
   }
 
-  /// Somebody who need not wait any longer.
+  /// The stamp that a waiter was stuck for.
   struct reply {
     std::int32_t rank;
     std::uint32_t record, location;
     clock_stamp stamp;
   };
 
-  /// A contributor has come, with so many clocks. `replies` get who can go on because of that.
+  /// Receives the stamp of a contributor, with `clocks` hypotheses. Appends to `replies` the waiters that can continue.
   void receive_stamp(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks,
             base::pod_vector<reply>& replies) {
     meeting& m = meetings_.at(number);
@@ -166,7 +166,7 @@ class meeting_book {
     }
   }
 
-  /// Everybody who was going to come has come.
+  /// Whether all expected stamps have been received.
   bool quiet() const noexcept { return open_ == 0; }
 
  private:
@@ -179,7 +179,7 @@ class meeting_book {
     explicit meeting(base::memory_pool& memory) : waiters(memory), stamps(memory), given(memory) {}
     std::uint32_t contributors = 0, received = 0, passed = 0;
     std::size_t released = 0;
-    base::pod_vector<waiter> waiters;  ///< by first_n
+    base::pod_vector<waiter> waiters;  ///< sorted by first_n
     base::pod_vector<clock_stamp> stamps;
     base::pod_vector<char> given;
     clock_stamp latest;
@@ -202,7 +202,7 @@ class meeting_book {
     return at != all + count && at->rank == rank ? static_cast<std::size_t>(at - all) : count;
   }
 
-  // `by_rank`: a scan. `consumers_only`: not all_contribute needs the others.
+  // `by_rank`: a scan. `consumers_only`: members that receive no data need nothing.
   [[gnu::cold]] void add_meeting(const explain::participant* all, std::size_t count, base::pod_vector<std::uint32_t>& order, bool by_rank,
                           bool consumers_only) {
     if (order.empty()) return;

@@ -28,9 +28,9 @@ class clock_stages final : public explain::run_clocks {
 
   explain::rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
 
-  // One pass backwards.
+  // One backward pass.
   [[gnu::cold]] void compute_delay_costs(explain::transport_calls& transport) override {
-    transport.wait_for_all();  // nobody begins before all are through with the pass before
+    transport.wait_for_all();  // separates the messages of two passes
     transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).costs().advance(post); },
                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                         at(i).costs().receive_costs(source, data, size);
@@ -56,7 +56,7 @@ class clock_stages final : public explain::run_clocks {
     std::size_t ideal = 1;
     transport.broadcast([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], at(i).choose_blocks()); },
                         [&](std::int32_t, const unsigned char* data, std::size_t size) {
-                          if (!questions_.empty()) return;  // for all that are hosted here
+                          if (!questions_.empty()) return;  // the same for all hosted ranks
                           base::packet_reader in(data, size);
                           all.join(in);
                           ideal = all.several() ? 2 : 1;
@@ -68,7 +68,7 @@ class clock_stages final : public explain::run_clocks {
       const clock_plan plan(questions_.data() + asked, count, first);
       asked += count;
       for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, ideal, all);
-      transport.wait_for_all();  // nobody begins before all have begun: what one sends belongs to this pass
+      transport.wait_for_all();  // no rank sends before all have begun the pass
       transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).pass().advance(post); },
                         [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
                           at(i).pass().receive_stamps(data, size);
@@ -100,8 +100,9 @@ class clock_stages final : public explain::run_clocks {
 
 }  // namespace detail
 
-/// For `options::clocks`: the virtual clocks of an explanation. Compiling them takes 0.6 times as long as the rest of the
-/// engine, so only who includes this pays for them. Cost at run time: docs/explain.md. Throws std::bad_alloc.
+/// The value of `options::clocks` that turns the virtual clocks on. They take 0.6 times as long to compile as the rest
+/// of the engine, so only programs that include this header pay for them. Run-time cost: docs/explain.md. Throws
+/// std::bad_alloc.
 [[gnu::cold]] inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories, std::size_t count,
                                                                 const explain::options& settings,
                                                                 base::memory_pool& memory) {
