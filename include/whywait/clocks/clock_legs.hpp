@@ -63,7 +63,8 @@ class clock_legs {
       if (r != nullptr) walk.step(*r);
       const std::int64_t begin_ns = r != nullptr ? walk.begin_ns() : std::max(rank.end_ns, now_ns);
       const std::int64_t leave_ns = r != nullptr ? walk.leave_ns() : begin_ns;
-      const std::uint64_t steps_end = std::min<std::uint64_t>(r != nullptr ? r->steps : here.steps.size(), here.steps.size());
+      const std::uint64_t steps_end =
+          std::min<std::uint64_t>(r != nullptr ? r->steps : here.steps.size(), here.steps.size());
       const core::call_overhead cost = r != nullptr ? overhead_of(here, r->call) : core::call_overhead{};
       const double sum_ns = cost.before_ns + cost.inside_ns + cost.back_ns + cost.after_ns;
       overhead o;
@@ -113,7 +114,8 @@ class clock_legs {
         if (r != nullptr) call = plan.number_of(explain::call_key(site));
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);
-      legs_.push_back({begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | (leaves ? leaves_bit : 0), call});
+      legs_.push_back(
+          {begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | (leaves ? leaves_bit : 0), call});
       useful_ns_ += begin_ns - now_ns;
       now_ns = leave_ns;
       last_site = site;
@@ -150,8 +152,8 @@ class clock_legs {
 
   // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
   // the clock, so the number of timed visits is limited by the time that the readings take.
-  [[gnu::cold]] static double marks_ns(const explain::rank_history& rank, const explain::location_history& here, std::uint64_t first,
-                         std::uint64_t end) noexcept {
+  [[gnu::cold]] static double marks_ns(const explain::rank_history& rank, const explain::location_history& here,
+                                       std::uint64_t first, std::uint64_t end) noexcept {
     const core::mark_overhead& each = here.mark_overheads;
     double sum_ns = 0;
     for (std::uint64_t s = first; s < end; ++s) {
@@ -162,9 +164,8 @@ class clock_legs {
         sum_ns += visits * each.step_ns;
         continue;
       }
-      const double readings = each.reading_ns > 0
-                                  ? static_cast<double>(step.ticks) * rank.clock.ns_per_tick / each.reading_ns
-                                  : visits;
+      const double readings =
+          each.reading_ns > 0 ? static_cast<double>(step.ticks) * rank.clock.ns_per_tick / each.reading_ns : visits;
       sum_ns += std::min(visits, std::max(readings, 1.0)) * each.region_ns;
     }
     return sum_ns;

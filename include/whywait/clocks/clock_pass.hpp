@@ -31,7 +31,7 @@ struct clock_scratch {
   base::memory_pool* memory;  ///< the pool of the run; borrowed
   base::pod_vector<clock_stamp> stamps;
   base::pod_vector<std::uint32_t> free;  ///< free stamps, last in, first out: the last one is still in the cache
-  clock_stamp own, incoming;            ///< own: at the current record; incoming: in the current packet
+  clock_stamp own, incoming;             ///< own: at the current record; incoming: in the current packet
   base::pod_vector<std::uint32_t> block_numbers;  ///< clock_plan::number_of each block of the current rank
   base::pod_vector<clock_legs::spend> spends;
   base::packet out;
@@ -46,8 +46,14 @@ class clock_pass {
   /// `notes`: by location; the first pass replaces the measured waits in them by the compensated ones.
   clock_pass(const explain::rank_history& rank, need_book& needs, meeting_book& meetings,
              std::vector<base::pod_vector<explain::wait_note>>& notes, clock_scratch& scratch)
-      : rank_(&rank), own_rank_(rank.rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch),
-        replies_(*scratch.memory), classes_(*scratch.memory) {}
+      : rank_(&rank),
+        own_rank_(rank.rank),
+        book_(&needs),
+        meetings_(&meetings),
+        notes_(&notes),
+        scratch_(&scratch),
+        replies_(*scratch.memory),
+        classes_(*scratch.memory) {}
 
   /// Prepares a pass; call before each.
   void begin(const clock_plan& plan, const node_map& nodes) {
@@ -70,7 +76,8 @@ class clock_pass {
       const explain::location_history& here = rank_->locations[l];
       lanes_.emplace_back(plan, rank_->begin_ns, *scratch_->memory);
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, block_numbers, leaving.empty() ? nullptr : &leaving[l], scratch_->spends);
+      to.clocks.legs().read(*rank_, here, plan, block_numbers, leaving.empty() ? nullptr : &leaving[l],
+                            scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
         n.received = 0;
@@ -91,7 +98,8 @@ class clock_pass {
   bool advance(Post&& post) {
     do {
       explain::run_all_until_stuck(lanes_.size(), [&](std::size_t l) {
-        return explain::run_until_stuck(lanes_[l].at, lane_events<std::remove_reference_t<Post>>{*this, lanes_[l], l, post});
+        return explain::run_until_stuck(lanes_[l].at,
+                                        lane_events<std::remove_reference_t<Post>>{*this, lanes_[l], l, post});
       });
     } while (send_replies(post));
     return open_ == 0 && meetings_->quiet();
@@ -122,7 +130,7 @@ class clock_pass {
 
   struct lane {
     lane(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory) : clocks(plan, begin_ns, memory) {}
-    clock_need *need = nullptr, *needs_end = nullptr;         ///< the next need, and the end
+    clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
     const clock_give *give = nullptr, *gives_end = nullptr;
     explain::wait_note *note = nullptr, *notes_end = nullptr;
     explain::progress at = explain::progress::between_events;
@@ -244,7 +252,8 @@ class clock_pass {
 
   // Whether another message would have been taken instead (docs/method.md, overhead 3.3). Of equal wildcards, the one
   // posted earlier takes the message that arrives earlier. MPI_Waitany takes the first message of those posted by then.
-  [[gnu::cold]] static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, std::int64_t sent_ns) {
+  [[gnu::cold]] static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need,
+                                      std::int64_t sent_ns) {
     if (need.any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
       if (sent_ns > l.chosen_ns) {

@@ -5,8 +5,8 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
 #include <whywait/clocks/joining.hpp>
-#include <whywait/explain/explanation.hpp>
 #include <whywait/explain/class_packet.hpp>
+#include <whywait/explain/explanation.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,14 +20,14 @@ namespace clocks {
 /// The combined results of the clocks of some ranks.
 struct clock_result {
   clock_bank<most_clocks> ends = detail::all_clocks<most_clocks>(INT64_MIN);  ///< latest under each hypothesis
-  std::int64_t measured_end_ns = INT64_MIN, bound_ns = 0, error_ns = 0;  ///< of the location that ended last
+  std::int64_t measured_end_ns = INT64_MIN, bound_ns = 0, error_ns = 0;       ///< of the location that ended last
   std::int64_t executed_ns = 0, waiting_ns = 0, inversions = 0;
   std::int64_t useful_ns = 0, most_useful_ns = 0, locations = 0;
   struct node_time {
     std::int32_t node;
     std::int64_t useful_ns, locations;
   };
-  base::pod_vector<node_time> nodes;      ///< by node
+  base::pod_vector<node_time> nodes;               ///< by node
   base::pod_vector<explain::class_clock> classes;  ///< by key and slot
 
   void add_end(std::int64_t end_ns, std::int64_t bound) {
@@ -77,7 +77,7 @@ struct clock_result {
   }
 
   [[gnu::cold]] explain::efficiencies efficiency(std::int64_t earliest_ns, std::int64_t ideal_end_ns,
-                                         std::int64_t ideal_in_nodes_end_ns) const {
+                                                 std::int64_t ideal_in_nodes_end_ns) const {
     explain::efficiencies e;
     const auto total = static_cast<double>(measured_end_ns - earliest_ns);
     const auto ideal = static_cast<double>(ideal_end_ns - earliest_ns);

@@ -23,7 +23,8 @@ namespace clocks {
 class clock_stage final : public explain::rank_clocks {
  public:
   /// `scratch`, `cost`: buffers of the process. All arguments are borrowed.
-  clock_stage(const explain::rank_history& rank, const explain::options& settings, clock_scratch& scratch, cost_scratch& cost)
+  clock_stage(const explain::rank_history& rank, const explain::options& settings, clock_scratch& scratch,
+              cost_scratch& cost)
       : rank_(&rank),
         settings_(&settings),
         scratch_(&scratch),
@@ -33,7 +34,8 @@ class clock_stage final : public explain::rank_clocks {
         placed_(*scratch.memory),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
-  void add_collective(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) override {
+  void add_collective(const explain::participant* all, std::size_t count,
+                      const base::pod_vector<std::int32_t>& needs) override {
     meetings_.plan(all, count, needs);
   }
   void send_needs(explain::outbox_call to) override { meetings_.send_needs(to); }
@@ -46,7 +48,7 @@ class clock_stage final : public explain::rank_clocks {
     }
   }
   void add_messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
-                const base::pod_vector<explain::arrival>& arrivals) override {
+                    const base::pod_vector<explain::arrival>& arrivals) override {
     needs_.add_messages(location, matches, count, arrivals);
   }
   void add_explained_location(std::uint16_t location, explain::explained_location what) override {
@@ -55,9 +57,7 @@ class clock_stage final : public explain::rank_clocks {
   }
   const explain::rank_history& rank() const noexcept { return *rank_; }
   cost_pass& costs() noexcept { return cost_pass_; }
-  void finish_costs() {
-    costs_ = cost_pass_.result();
-  }
+  void finish_costs() { costs_ = cost_pass_.result(); }
   need_book& needs() noexcept { return needs_; }
   void set_classes(explain::class_merger& merging, std::size_t number) override {
     merging_ = &merging;
@@ -102,7 +102,8 @@ class clock_stage final : public explain::rank_clocks {
   }
   /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
   /// of the blocks in `in`.
-  static std::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) {
+  static std::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal,
+                                                 base::packet_reader in) {
     std::vector<explain::what_if> all(ideal);
     all[0].changes.push_back({explain::network_key(), 0.0});
     if (ideal == 2) all[1].changes.push_back({explain::node_network_key(), 0.0});
@@ -183,13 +184,14 @@ class clock_stage final : public explain::rank_clocks {
       auto& list = q < ideal_ + settings_->questions.size() ? result.answers : result.savings;
       list.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
     }
-    base::small_stable_sort(result.savings,
-                [](const explain::what_if_answer& a, const explain::what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+    base::small_stable_sort(result.savings, [](const explain::what_if_answer& a, const explain::what_if_answer& b) {
+      return a.saving_ns > b.saving_ns;
+    });
     for (explain::merged_class& m : merged) {
-      const auto at =
-          std::lower_bound(classes_.begin(), classes_.end(), m, [](const explain::class_clock& c, const explain::merged_class& k) {
-            return c.key != k.key ? c.key < k.key : c.slot < k.slot;
-          });
+      const auto at = std::lower_bound(classes_.begin(), classes_.end(), m,
+                                       [](const explain::class_clock& c, const explain::merged_class& k) {
+                                         return c.key != k.key ? c.key < k.key : c.slot < k.slot;
+                                       });
       if (at == classes_.end() || at->key != m.key || at->slot != m.slot) continue;
       m.sum.compensated_ns = at->ns;
       m.sum.compensated_trust = std::max(at->trust, m.sum.trust);

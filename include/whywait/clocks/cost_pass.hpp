@@ -197,9 +197,10 @@ class cost_pass {
     double short_ns = 0, long_ns = 0;
   };
   struct lane {
-    lane(const explain::rank_history& rank, const explain::location_history& here, own_time::room& room, base::memory_pool& memory)
+    lane(const explain::rank_history& rank, const explain::location_history& here, own_time::room& room,
+         base::memory_pool& memory)
         : waits(memory), expected(memory), time(rank, here, room, memory), costs(memory) {}
-    base::pod_vector<wait> waits;     ///< by record
+    base::pod_vector<wait> waits;       ///< by record
     base::pod_vector<served> expected;  ///< by record
     std::size_t left = 0, open = 0;
     explain::progress at = explain::progress::between_events;
@@ -284,8 +285,8 @@ class cost_pass {
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
     out.resize(sizeof(cost_message) + until.size() * sizeof(spent));
-    const cost_message n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.ns, received,
-                   k.since_ns};
+    const cost_message n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.ns,
+                         received,          k.since_ns};
     std::memcpy(out.data(), &n, sizeof n);
     for (std::size_t i = 0; i != until.size(); ++i) {
       const spent s{l.time.blocks()[until[i].block], until[i].ns};
@@ -316,7 +317,8 @@ class cost_pass {
     }
     const std::size_t from = first_wait(l, since_ns);
     const double waited =
-        from == l.left ? 0 : (l.left == l.waits.size() ? l.waited_ns : l.waits[l.left].before_ns) - l.waits[from].before_ns;
+        from == l.left ? 0
+                       : (l.left == l.waits.size() ? l.waited_ns : l.waits[l.left].before_ns) - l.waits[from].before_ns;
     const double whole = static_cast<double>(more_ns) + waited;
     if (whole <= 0) {
       sums_.nobody_ns += wait_ns + received_ns;
@@ -345,9 +347,9 @@ class cost_pass {
     }
     // Waits from `last` on began since then; no wait before `first` did.
     const wait* const begin = l.waits.begin();
-    return static_cast<std::size_t>(
-        std::lower_bound(begin + first, begin + last, since_ns,
-                         [](const wait& w, std::int64_t ns) { return w.begin_ns < ns; }) - begin);
+    return static_cast<std::size_t>(std::lower_bound(begin + first, begin + last, since_ns,
+                                                     [](const wait& w, std::int64_t ns) { return w.begin_ns < ns; }) -
+                                    begin);
   }
 
   const explain::rank_history* rank_;

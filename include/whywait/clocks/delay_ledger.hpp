@@ -19,8 +19,8 @@ namespace clocks {
 /// what each of them needed, then `replay`:
 ///
 ///     delay_ledger<> books(2);
-///     auto sent     = books.call(0, 5600, 0, 1600);          // begins at 5600 ns, not blocked, 1600 ns overhead before it
-///     auto received = books.call(1, 2850, 3950, 850);        // blocked for 3950 ns
+///     auto sent     = books.call(0, 5600, 0, 1600);          // begins at 5600 ns, not blocked, 1600 ns overhead
+///     before it auto received = books.call(1, 2850, 3950, 850);        // blocked for 3950 ns
 ///     books.needs(received.end, sent.begin, 5600 + 1200);    // the message was there at 6800 ns
 ///     books.replay();
 ///     books.wait(received);                                  // 3200 ns: the wait without the overhead
@@ -62,8 +62,10 @@ class delay_ledger {
   handle call(std::size_t location, std::int64_t begin_ns, std::int64_t wait_ns, const Delay& before = Delay{},
               const Delay& inside = Delay{}) {
     const event begin = add(begin_ns, Delay{});
-    if (last_.at(location) != nobody) link(begin, last_[location], 0, before, by_slack);
-    else events_[begin].delay = before;
+    if (last_.at(location) != nobody)
+      link(begin, last_[location], 0, before, by_slack);
+    else
+      events_[begin].delay = before;
     const event end = add(begin_ns + wait_ns, inside);
     link(end, begin, wait_ns, Delay{}, own_path);
     last_[location] = end;
@@ -191,7 +193,7 @@ class delay_ledger {
     event from, to;
     std::uint32_t next;  ///< of the same `to`
     kind_t kind;
-    std::int64_t ns;     ///< slack or stamp
+    std::int64_t ns;  ///< slack or stamp
     Delay cost;
   };
   struct entry {

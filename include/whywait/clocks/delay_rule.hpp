@@ -34,9 +34,7 @@ constexpr std::int64_t never_ns = INT64_MAX / 4;  ///< the slack of an input tha
 inline std::int64_t least(std::int64_t a, std::int64_t b) noexcept { return std::min(a, b); }
 inline std::int64_t most(std::int64_t a, std::int64_t b) noexcept { return std::max(a, b); }
 /// The amount by which `late` exceeds `there`, at least 0.
-inline std::int64_t excess(std::int64_t late, std::int64_t there) noexcept {
-  return late > there ? late - there : 0;
-}
+inline std::int64_t excess(std::int64_t late, std::int64_t there) noexcept { return late > there ? late - there : 0; }
 /// An input of unknown slack. As a number it changes nothing (overhead 2.3; slack 0 would invent waits).
 inline std::int64_t after_unknown(std::int64_t) noexcept { return never_ns; }
 /// The time of an event in the run without its delay.
@@ -44,12 +42,8 @@ inline std::int64_t without(std::int64_t time_ns, std::int64_t delay) noexcept {
 
 inline delay_range operator+(delay_range a, delay_range b) noexcept { return {a.lo + b.lo, a.hi + b.hi}; }
 inline delay_range operator+(delay_range a, std::int64_t ns) noexcept { return {a.lo + ns, a.hi + ns}; }
-inline delay_range least(delay_range a, delay_range b) noexcept {
-  return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
-}
-inline delay_range most(delay_range a, delay_range b) noexcept {
-  return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
-}
+inline delay_range least(delay_range a, delay_range b) noexcept { return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)}; }
+inline delay_range most(delay_range a, delay_range b) noexcept { return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)}; }
 inline delay_range excess(delay_range late, delay_range there) noexcept {
   return {excess(late.lo, there.hi), excess(late.hi, there.lo)};
 }
@@ -114,8 +108,7 @@ template <class Delay = std::int64_t>
 class delay_rule {
  public:
   /// `own`: delay where the call began; `wait_ns`: how long it was blocked there.
-  delay_rule(const Delay& own, std::int64_t wait_ns) noexcept
-      : late_(own + wait_ns), out_(late_) {}
+  delay_rule(const Delay& own, std::int64_t wait_ns) noexcept : late_(own + wait_ns), out_(late_) {}
 
   /// `delay`: that of the input's event. `slack_ns`: how long it had been ready; negative slacks of clocks that
   /// disagree are clamped at 0. `cost`: overhead of the tool on the way.

@@ -29,7 +29,8 @@ class meeting_book {
 
   /// Plans one complete instance, sorted by rank: which contributor sends its stamp where, and which waiters receive
   /// one.
-  [[gnu::cold]] void plan(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) {
+  [[gnu::cold]] void plan(const explain::participant* all, std::size_t count,
+                          const base::pod_vector<std::int32_t>& needs) {
     using core::call_role;
     if (count < 2) return;
     const call_role role = core::role_of(all[0].call);
@@ -49,8 +50,8 @@ class meeting_book {
     const auto direct = [&](std::size_t from, std::size_t to) {
       if (from == to || all[from].enter_ns > all[to].leave_ns) return;  // the clocks disagree
       add_need(all[to]);
-      add_give(all[from],
-           clock_give{all[from].record, all[to].world, all[to].record, static_cast<std::uint32_t>(all[to].location)});
+      add_give(all[from], clock_give{all[from].record, all[to].world, all[to].record,
+                                     static_cast<std::uint32_t>(all[to].location)});
     };
     switch (role) {
       case call_role::barrier:
@@ -141,7 +142,7 @@ class meeting_book {
 
   /// Receives the stamp of a contributor, with `clocks` hypotheses. Appends to `replies` the waiters that can continue.
   void receive_stamp(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks,
-            base::pod_vector<reply>& replies) {
+                     base::pod_vector<reply>& replies) {
     meeting& m = meetings_.at(number);
     if (m.stamps.empty()) {
       m.stamps.resize(m.contributors);
@@ -192,19 +193,23 @@ class meeting_book {
     clock_give give;
   };
 
-  void add_give(const explain::participant& p, const clock_give& g) { instructions_.push_back({p.world, p.location, true, g}); }
-  void add_need(const explain::participant& p) { instructions_.push_back({p.world, p.location, false, {p.record, 0, 0, 0}}); }
+  void add_give(const explain::participant& p, const clock_give& g) {
+    instructions_.push_back({p.world, p.location, true, g});
+  }
+  void add_need(const explain::participant& p) {
+    instructions_.push_back({p.world, p.location, false, {p.record, 0, 0, 0}});
+  }
 
   static bool has(const explain::participant& p, unsigned flag) noexcept { return (p.flags & flag) != 0; }
   static std::size_t member(const explain::participant* all, std::size_t count, std::int32_t rank) noexcept {
-    const explain::participant* at = std::lower_bound(all, all + count, rank,
-                                             [](const explain::participant& p, std::int32_t r) { return p.rank < r; });
+    const explain::participant* at = std::lower_bound(
+        all, all + count, rank, [](const explain::participant& p, std::int32_t r) { return p.rank < r; });
     return at != all + count && at->rank == rank ? static_cast<std::size_t>(at - all) : count;
   }
 
   // `by_rank`: a scan. `consumers_only`: members that receive no data need nothing.
-  [[gnu::cold]] void add_meeting(const explain::participant* all, std::size_t count, base::pod_vector<std::uint32_t>& order, bool by_rank,
-                          bool consumers_only) {
+  [[gnu::cold]] void add_meeting(const explain::participant* all, std::size_t count,
+                                 base::pod_vector<std::uint32_t>& order, bool by_rank, bool consumers_only) {
     if (order.empty()) return;
     if (!by_rank) {
       small_stable_sort(order, [all](std::uint32_t a, std::uint32_t b) { return all[a].enter_ns < all[b].enter_ns; });
@@ -234,7 +239,8 @@ class meeting_book {
     m.contributors = most;
     for (std::uint32_t k = 0; k != most; ++k) {
       const explain::participant& p = all[order[k]];
-      add_give(p, clock_give{p.record, own_rank_, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
+      add_give(
+          p, clock_give{p.record, own_rank_, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
     }
     small_stable_sort(m.waiters, [](const waiter& a, const waiter& b) { return a.first_n < b.first_n; });
     meetings_.push_back(std::move(m));

@@ -28,7 +28,7 @@ struct clock_need {
   bool wildcard = false;            ///< received from any source
   bool any = false;                 ///< set for a pass: the call completed one of several requests
   std::uint32_t posting = unknown;  ///< record that posted the only receive completed here, if known and relevant
-  std::uint32_t received = 0;          ///< in a pass: number of stamps received,
+  std::uint32_t received = 0;       ///< in a pass: number of stamps received,
   std::uint32_t stamp = unknown;    ///< in a pass: index in clock_scratch of their join
 };
 
@@ -55,7 +55,7 @@ class need_book {
 
   /// Adds the messages of one location and the causes of its waits, both by record. Walks all records.
   void add_messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
-                const base::pod_vector<explain::arrival>& arrivals) {
+                    const base::pod_vector<explain::arrival>& arrivals) {
     find_least_waiting(location, matches, count, arrivals);
     explain::location_walk walk(*rank_);
     const explain::location_history& here = rank_->locations[location];
@@ -160,7 +160,8 @@ class need_book {
     std::uint32_t completion, posting;
   };
   // Receives by the record that completed them, if that is of the same location.
-  [[gnu::cold]] static base::pod_vector<receive> receives_of(const explain::location_history& here, std::uint16_t location) {
+  [[gnu::cold]] static base::pod_vector<receive> receives_of(const explain::location_history& here,
+                                                             std::uint16_t location) {
     base::pod_vector<receive> all;
     all.reserve(here.records.size());
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
@@ -188,8 +189,8 @@ class need_book {
     for (const explain::message_match* m = first; m != last; ++m) {
       const bool sure = m->receiving || (m->partner.flags & explain::endpoint_flag::synchronous) != 0;
       const bool blamed = cause != nullptr && cause->causer_rank == m->rank &&
-                          cause->causer_record == m->partner.record &&
-                          cause->causer_location == m->partner.location && m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
+                          cause->causer_record == m->partner.record && cause->causer_location == m->partner.location &&
+                          m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
       if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged without it
       if (!sure && !blamed && size(*m) < least_waiting_) {
         buffered = true;
@@ -215,7 +216,8 @@ class need_book {
   }
 
   // The time at which MPI had the call: a message that arrived while the wrapper ran did not block MPI.
-  static std::int64_t given_at(const explain::location_history& here, std::uint32_t record, const explain::location_walk& walk) {
+  static std::int64_t given_at(const explain::location_history& here, std::uint32_t record,
+                               const explain::location_walk& walk) {
     return walk.begin_ns() + std::llround(overhead_of(here, here.records[record].call).inside_ns);
   }
 
@@ -227,7 +229,7 @@ class need_book {
 
   // Finds the smallest size of messages whose senders waited for late receivers, because they were not buffered.
   void find_least_waiting(std::uint16_t location, const explain::message_match* matches, std::size_t count,
-                   const base::pod_vector<explain::arrival>& arrivals) {
+                          const base::pod_vector<explain::arrival>& arrivals) {
     least_waiting_ = no_size;
     explain::location_walk walk(*rank_);
     const explain::location_history& here = rank_->locations[location];
@@ -237,15 +239,16 @@ class need_book {
     std::uint32_t at = 0;
     for (std::size_t m = 0; m != count; ++m) {
       const explain::message_match& of = matches[m];
-      const bool alone = (m == 0 || matches[m - 1].record != of.record) &&
-                         (m + 1 == count || matches[m + 1].record != of.record);
+      const bool alone =
+          (m == 0 || matches[m - 1].record != of.record) && (m + 1 == count || matches[m + 1].record != of.record);
       if (size(of) == 0 || !alone) continue;
       for (; at <= of.record; ++at) walk.step(here.records[at]);
       while (a != arrivals.size() && arrivals[a].record < of.record) ++a;
       if (of.partner.begin_ns > walk.leave_ns()) {
         most_buffered = std::max(most_buffered, size(of));
-      } else if (a != arrivals.size() && arrivals[a].record == of.record && arrivals[a].has(explain::arrival_flag::adopt) &&
-                 arrivals[a].why == explain::pattern::late_receiver && of.partner.begin_ns > given_at(here, of.record, walk)) {
+      } else if (a != arrivals.size() && arrivals[a].record == of.record &&
+                 arrivals[a].has(explain::arrival_flag::adopt) && arrivals[a].why == explain::pattern::late_receiver &&
+                 of.partner.begin_ns > given_at(here, of.record, walk)) {
         waited |= std::uint64_t(1) << size(of);
       }
     }

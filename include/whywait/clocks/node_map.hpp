@@ -50,8 +50,8 @@ class node_map {
 
   /// The node of a world rank; -1: unknown. O(log entries).
   [[gnu::cold]] std::int32_t operator[](std::int32_t rank) const noexcept {
-    const auto after = std::upper_bound(runs_.begin(), runs_.end(), rank,
-                                        [](std::int32_t r, const run& x) { return r < x.first; });
+    const auto after =
+        std::upper_bound(runs_.begin(), runs_.end(), rank, [](std::int32_t r, const run& x) { return r < x.first; });
     return after == runs_.begin() || rank >= (after - 1)->last ? -1 : (after - 1)->node;
   }
 
@@ -73,7 +73,8 @@ class node_map {
                              role == core::call_role::probe || role == core::call_role::test_probe;
         const bool collective = role >= core::call_role::barrier && role <= core::call_role::create;
         const std::int32_t peer = message ? explain::world_rank(rank.communicators[r.comm], r.peer) : -1;
-        if (!(collective || role == core::call_role::finalise ? spans[r.comm] : peer >= 0 && (*this)[peer] != rank.node)) {
+        if (!(collective || role == core::call_role::finalise ? spans[r.comm]
+                                                              : peer >= 0 && (*this)[peer] != rank.node)) {
           continue;
         }
         result[l][i] = true;

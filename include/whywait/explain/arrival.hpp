@@ -21,9 +21,9 @@ struct endpoint {
 
 namespace endpoint_flag {
 enum : std::uint16_t {
-  ambiguous = 1u << 0,  ///< its position on the channel is not certain
-  partial = 1u << 1,    ///< its rank lost records
-  late_only = 1u << 2,  ///< a send that only a receive posted later can have blocked
+  ambiguous = 1u << 0,    ///< its position on the channel is not certain
+  partial = 1u << 1,      ///< its rank lost records
+  late_only = 1u << 2,    ///< a send that only a receive posted later can have blocked
   synchronous = 1u << 3,  ///< a send that was certainly not buffered
   wildcard = 1u << 4      ///< received from any source
 };
@@ -38,7 +38,7 @@ inline std::uint16_t size_of(std::uint64_t bytes) noexcept {
              ? std::uint16_t(0)
              : static_cast<std::uint16_t>(static_cast<unsigned>(64 - __builtin_clzll(bytes)) << size_shift);
 }
-}
+}  // namespace endpoint_flag
 
 /// A message from one of its two sides: the call that completed it here, and the instant that this call needed there.
 struct message_match {

@@ -159,8 +159,8 @@ class shape_leaders {
   base::pod_vector<shape_entry> shapes_;
 };
 
-/// Assigns each class of the ranks that a process hosts to a leader, round by round (merging.hpp). The candidates are grouped
-/// by key, so that a round reads memory once and in the order of its addresses.
+/// Assigns each class of the ranks that a process hosts to a leader, round by round (merging.hpp). The candidates are
+/// grouped by key, so that a round reads memory once and in the order of its addresses.
 class leader_search {
  public:
   using share = class_scratch::share;
@@ -173,8 +173,10 @@ class leader_search {
 
   /// Adds a class whose slot is decided. Call before the first round; classes are numbered in the order of the calls.
   void add(std::uint32_t slot) { slots_.push_back(slot); }
-  /// Adds a class that needs a leader. `blocks`: the block table of its shape. Borrows everything until `finish_rounds`.
-  void add(core::stable_key key, const class_sums& sums, const share* shape, std::size_t size, const block_table& blocks) {
+  /// Adds a class that needs a leader. `blocks`: the block table of its shape. Borrows everything until
+  /// `finish_rounds`.
+  void add(core::stable_key key, const class_sums& sums, const share* shape, std::size_t size,
+           const block_table& blocks) {
     const auto fresh = static_cast<std::uint32_t>(groups_.size());
     const std::uint32_t number = numbers_.intern(key, fresh);
     if (number == fresh) groups_.push_back({key, 0, 0, 0});
@@ -357,7 +359,7 @@ class leader_search {
   const options* settings_;
   const shape_leaders* earlier_;
   class_scratch* scratch_;
-  base::key_map numbers_;  ///< the group of each key, before the groups are sorted
+  base::key_map numbers_;                  ///< the group of each key, before the groups are sorted
   base::pod_vector<group_range> groups_;   ///< sorted by key once grouped_
   base::pod_vector<candidate> all_;        ///< sorted by key once grouped_
   base::pod_vector<std::uint32_t> slots_;  ///< by number

@@ -20,8 +20,9 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-// Wait classes between ranks: sorted by key and slot, each followed by its lists. Merging reads two such packets and writes
-// a third one, each byte once and in order. Classes hold sums only, so the result does not depend on the order of merging.
+// Wait classes between ranks: sorted by key and slot, each followed by its lists. Merging reads two such packets and
+// writes a third one, each byte once and in order. Classes hold sums only, so the result does not depend on the order
+// of merging.
 
 /// The maximum length of a list of locations; the share of further locations is added to rank -1.
 constexpr std::size_t most_shares = 64;
@@ -59,8 +60,8 @@ inline void add_shares(std::vector<location_share>& list, const std::vector<loca
   if (rest_ns != 0) add_share(list, {-1, 0, rest_ns});
 }
 
-/// Buffers for making and merging classes. All ranks of a process share one instance, so that it stays in the cache; the
-/// content has no meaning between two calls.
+/// Buffers for making and merging classes. All ranks of a process share one instance, so that it stays in the cache;
+/// the content has no meaning between two calls.
 struct class_scratch {
   /// A class with the slot that it goes to.
   struct placed_class {

@@ -38,16 +38,17 @@ struct what_if_answer {
 /// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
 /// communication = serialisation * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
 struct efficiencies {
-  double parallel = 0;       ///< mean useful time / time of the run
-  double load_balance = 0;   ///< mean useful time / longest useful time
-  double communication = 0;  ///< longest useful time / time of the run
-  double serialisation = 0;  ///< longest useful time / time of the run on an ideal network
-  double transfer = 0;       ///< time of the run on an ideal network / time of the run
+  double parallel = 0;               ///< mean useful time / time of the run
+  double load_balance = 0;           ///< mean useful time / longest useful time
+  double communication = 0;          ///< longest useful time / time of the run
+  double serialisation = 0;          ///< longest useful time / time of the run on an ideal network
+  double transfer = 0;               ///< time of the run on an ideal network / time of the run
   double balance_in_nodes = 0;       ///< largest mean of a node / longest useful time; 0 if no node is known
   double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
   // transfer = transfer_in_nodes * transfer_between_nodes; both 0 if no node is known
-  double transfer_in_nodes = 0;       ///< time of the run if calls within one node cost nothing / time of the run
-  double transfer_between_nodes = 0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
+  double transfer_in_nodes = 0;  ///< time of the run if calls within one node cost nothing / time of the run
+  double transfer_between_nodes =
+      0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
 };
 
 }  // namespace explain

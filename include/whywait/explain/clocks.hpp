@@ -33,7 +33,7 @@ struct wait_note {
 /// A wait that was caused by the beginning of one of this location's records.
 struct caused_wait {
   std::uint32_t record;
-  std::int32_t rank;       ///< the rank that waited
+  std::int32_t rank;  ///< the rank that waited
   std::uint16_t location;
 };
 
@@ -49,9 +49,9 @@ struct explained_location {
   const base::pod_vector<arrival>* arrivals = nullptr;  ///< its causers, by record; borrowed
   base::pod_vector<caused_wait> caused;                 ///< the waits it caused, by record
   base::pod_vector<wait_note> notes;                    ///< by record
-  std::int64_t startup_ns = 0;                     ///< time from the first rank's begin to the begin of recording
+  std::int64_t startup_ns = 0;                          ///< time from the first rank's begin to the begin of recording
   std::int64_t end_ns = INT64_MIN;
-  base::pod_vector<block_time> path;                    ///< the causal path into its end
+  base::pod_vector<block_time> path;  ///< the causal path into its end
 };
 
 /// The virtual clocks of one rank, in the order of the engine's calls.
@@ -60,13 +60,14 @@ class rank_clocks {
   virtual ~rank_clocks() = default;
 
   /// Adds one collective operation of which this rank is the home: all participants, by rank.
-  virtual void add_collective(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) = 0;
+  virtual void add_collective(const participant* all, std::size_t count,
+                              const base::pod_vector<std::int32_t>& needs) = 0;
   /// Sends the resulting needs to the participants as packet_part::give and need, which `receive_needs` reads there.
   virtual void send_needs(outbox_call to) = 0;
   virtual void receive_needs(std::uint32_t part, base::packet_reader& in) = 0;
   /// Adds the messages of one location and the causes of its waits, both by record.
   virtual void add_messages(std::uint16_t location, const message_match* matches, std::size_t count,
-                        const base::pod_vector<arrival>& arrivals) = 0;
+                            const base::pod_vector<arrival>& arrivals) = 0;
   /// Adds every location in turn, after the forward pass.
   virtual void add_explained_location(std::uint16_t location, explained_location what) = 0;
   /// Sets the classes before they are summed; borrowed. `number`: index of this rank in `merging`.

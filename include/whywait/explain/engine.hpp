@@ -26,18 +26,18 @@ namespace explain {
 /// next. Every stage with an arrow is an exchange of the transport.
 ///
 ///  1. read_records: counts and lists the rank's own messages and collective calls.
-///  2. send_postings -> receive_postings: senders send their postings to the receivers, which match them and reply when and
-///     where late receives were posted. Members of a collective send their part to its home rank, one of the members. Home
-///     ranks send the arrivals (who came last) to the members, and the needs of the virtual clocks.
+///  2. send_postings -> receive_postings: senders send their postings to the receivers, which match them and reply when
+///     and where late receives were posted. Members of a collective send their part to its home rank, one of the
+///     members. Home ranks send the arrivals (who came last) to the members, and the needs of the virtual clocks.
 ///  3. send_remaining_answers -> receive_postings: home ranks answer collectives of which some members are missing.
 ///  4. decide_arrivals: for each record, whether it waited, for which record of which rank, and why (arrivals.hpp).
 ///  5. send_snapshot_requests -> receive_snapshot_requests: waiters request the causal paths of their causers.
-///  6. send_base_records -> receive_base_records: causers send the records at which a waiter has to keep its own path, so
-///     that a snapshot can be sent relative to it, without waiting (snapshot.hpp).
-///  7. advance -> receive_snapshots: the forward pass (forward.hpp). Causers send snapshots of their paths as they pass the
-///     requested records; waiters explain their waits by them and acknowledge them (flow control, links.hpp).
-///  8. hand_over_classes, then rounds of propose_leaders -> join_leaders (merging.hpp): the ranks agree on wait classes.
-///  9. pack_result -> merge_result: the sums of all classes are reduced to rank 0, which presents them (present_result).
+///  6. send_base_records -> receive_base_records: causers send the records at which a waiter has to keep its own path,
+///     so that a snapshot can be sent relative to it, without waiting (snapshot.hpp).
+///  7. advance -> receive_snapshots: the forward pass (forward.hpp). Causers send snapshots of their paths as they pass
+///     the requested records; waiters explain their waits by them and acknowledge them (flow control, links.hpp).
+///  8. hand_over_classes, then rounds of propose_leaders -> join_leaders (merging.hpp): all ranks agree on classes.
+///  9. pack_result -> merge_result: the sums of all classes are reduced to rank 0, which presents them.
 ///
 /// The virtual clocks (clocks.hpp) run the delay costs between 8 and the rounds, and their own passes after 9.
 ///
@@ -76,14 +76,15 @@ class rank_engine {
     const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
     std::size_t collectives = 0;
     for (std::uint16_t l = 0; l != locations; ++l) {
-      postings.count_postings(s.postings, l, [&](const core::sync_record& r) { collectives += collective_book::counts(r) ? 1 : 0; });
+      postings.count_postings(s.postings, l,
+                              [&](const core::sync_record& r) { collectives += collective_book::counts(r) ? 1 : 0; });
     }
     postings.allocate(s.postings);
     collectives_.reserve_calls(collectives);
     totals_.locations = locations;
     for (std::uint16_t l = 0; l != locations; ++l) {
-      const location_walk walk =
-          postings.add_postings(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
+      const location_walk walk = postings.add_postings(
+          s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
             if (collectives != 0) collectives_.add_call(s.communicators, {i, l}, r, at);
           });
       const location_history& location = rank_->locations[l];
@@ -300,7 +301,7 @@ class rank_engine {
   std::size_t number_ = 0;  ///< index of this rank among those of the process
   base::pod_vector<reply> replies_;
   base::packet reply_bytes_;
-  std::vector<base::pod_vector<arrival>> answers_;  ///< arrivals from home ranks, by location; empty without collectives
+  std::vector<base::pod_vector<arrival>> answers_;  ///< of home ranks, by location
   std::vector<block_meaning> meanings_;
   bool meanings_collected_ = false;
   outcome totals_;

@@ -29,8 +29,7 @@ namespace detail {
   std::vector<rank_engine> engines;
   engines.reserve(count);
   for (std::size_t i = 0; i != count; ++i) {
-    engines.emplace_back(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i), memories[i],
-                         scratch);
+    engines.emplace_back(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i), memories[i], scratch);
   }
   const auto at = [&engines](std::int32_t i) -> rank_engine& { return engines[static_cast<std::size_t>(i)]; };
 
@@ -40,18 +39,22 @@ namespace detail {
   const auto receive_postings = [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
     at(i).receive_postings(source, data, size);
   };
-  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).send_postings(to, room); }, receive_postings);
-  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t) { at(i).send_remaining_answers(to); }, receive_postings);
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).send_postings(to, room); },
+                     receive_postings);
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t) { at(i).send_remaining_answers(to); },
+                     receive_postings);
   for (std::size_t i = 0; i != count; ++i) engines[i].decide_arrivals(earliest_ns, first_pass);
   first_pass = {};
-  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().send_snapshot_requests(to, room); },
-                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                       at(i).forward().receive_snapshot_requests(source, base::packet_reader(data, size));
-                     });
-  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().send_base_records(to, room); },
-                     [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-                       at(i).forward().receive_base_records(base::packet_reader(data, size));
-                     });
+  transport.exchange(
+      [&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().send_snapshot_requests(to, room); },
+      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+        at(i).forward().receive_snapshot_requests(source, base::packet_reader(data, size));
+      });
+  transport.exchange(
+      [&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().send_base_records(to, room); },
+      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
+        at(i).forward().receive_base_records(base::packet_reader(data, size));
+      });
   transport.forward([&](std::int32_t i, post_call post) { return at(i).forward().advance(post); },
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive_snapshots(source, data, size);
@@ -61,8 +64,9 @@ namespace detail {
   if (clocks != nullptr) clocks->compute_delay_costs(transport);
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
     merging.propose_leaders();
-    transport.reduce([&](std::int32_t) { return merging.take_proposals(); },
-                     [&](std::int32_t, const unsigned char* data, std::size_t size) { merging.merge_proposals(data, size); });
+    transport.reduce(
+        [&](std::int32_t) { return merging.take_proposals(); },
+        [&](std::int32_t, const unsigned char* data, std::size_t size) { merging.merge_proposals(data, size); });
     base::packet leaders;
     transport.broadcast([&](std::int32_t) { return merging.take_proposals(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {

@@ -30,9 +30,9 @@ enum class pattern : std::uint8_t {
 
 /// The schema's word, for example "late_sender". Static storage.
 inline const char* name_of(pattern p) noexcept {
-  static constexpr const char* names[] = {"late_sender",    "late_receiver", "wait_at_barrier",
-                                          "wait_at_nxn",    "late_broadcast", "early_reduce",
-                                          "early_scan",     "wait_at_create", "wait_at_finalize"};
+  static constexpr const char* names[] = {"late_sender", "late_receiver",  "wait_at_barrier",
+                                          "wait_at_nxn", "late_broadcast", "early_reduce",
+                                          "early_scan",  "wait_at_create", "wait_at_finalize"};
   return p < pattern::count_ ? names[static_cast<unsigned>(p)] : "unknown";
 }
 
@@ -58,8 +58,9 @@ struct block_meaning {
   core::stable_key second = 0;
 };
 
-/// The sums of one residual line over all merged waits. Plain values without padding: the type is added up, sent between
-/// ranks and presented as it is. Invariant: total_ns = visits_ns + speed_ns = causer_ns - waiter_ns (docs/method.md 1.4).
+/// The sums of one residual line over all merged waits. Plain values without padding: the type is added up, sent
+/// between ranks and presented as it is. Invariant: total_ns = visits_ns + speed_ns = causer_ns - waiter_ns
+/// (docs/method.md 1.4).
 struct residual_sums {
   std::int64_t total_ns = 0;
   std::int64_t visits_ns = 0;     ///< because the block was entered more (or fewer) times, or only on one side
@@ -116,8 +117,8 @@ struct wait_sample {
   }
 };
 
-/// The numbers of one wait class: what adds up over its waits, without its lists. Plain values, sent between ranks as they
-/// are.
+/// The numbers of one wait class: what adds up over its waits, without its lists. Plain values, sent between ranks as
+/// they are.
 struct class_sums {
   core::stable_key operation = 0;  ///< call site of the waiting call
   core::stable_key cause = 0;      ///< call site of the call that arrived late
@@ -157,13 +158,13 @@ struct class_sums {
 /// All waits of one pattern at one operation call site because of one cause call site, of one shape.
 /// Invariant: sum of residual total_ns + unexplained_ns = wait_ns.
 struct explanation : class_sums {
-  wait_picture picture;            ///< both sides of the longest wait; empty unless WHYWAIT_PATH=order
-  std::int64_t compensated_ns = 0; ///< what wait_ns would have been without measurement overhead (options::clocks)
+  wait_picture picture;             ///< both sides of the longest wait; empty unless WHYWAIT_PATH=order
+  std::int64_t compensated_ns = 0;  ///< what wait_ns would have been without measurement overhead (options::clocks)
   quality compensated_trust = quality::exact;
-  std::int64_t saving_ns = 0;      ///< the run would be shorter by this if its first block were twice as fast
-  std::vector<residual_term> residual;   ///< largest |total_ns| first
-  std::vector<location_share> waiters;   ///< largest share first; the rest in rank -1
-  std::vector<location_share> causers;   ///< largest share first; the rest in rank -1
+  std::int64_t saving_ns = 0;           ///< the run would be shorter by this if its first block were twice as fast
+  std::vector<residual_term> residual;  ///< largest |total_ns| first
+  std::vector<location_share> waiters;  ///< largest share first; the rest in rank -1
+  std::vector<location_share> causers;  ///< largest share first; the rest in rank -1
 };
 
 /// The number of blocks that the critical path and the delay costs list; the others are added up.
@@ -197,33 +198,33 @@ struct delay_costs {
 
 /// The effect of measurement on the run, and the run without it (docs/method.md, overhead 0).
 struct compensation {
-  bool calibrated = false;  ///< call costs are calibrated (location_history); otherwise only the records are used
-  std::int64_t total_ns = 0;       ///< the run without measurement overhead
-  std::int64_t waiting_ns = 0;     ///< sum of all waits without it
-  std::int64_t overhead_ns = 0;    ///< measurement overhead executed by all locations
-  std::int64_t bound_ns = 0;  ///< overhead on the measured critical path, a bound of the prolongation (overhead, C3)
-  std::int64_t error_ns = 0;       ///< maximum error of total_ns: constants along the worst path, clocks (overhead, C4)
-  std::int64_t inversions = 0;     ///< wildcards and Waitany that would have taken another message first
+  bool calibrated = false;       ///< call costs are calibrated (location_history); otherwise only the records are used
+  std::int64_t total_ns = 0;     ///< the run without measurement overhead
+  std::int64_t waiting_ns = 0;   ///< sum of all waits without it
+  std::int64_t overhead_ns = 0;  ///< measurement overhead executed by all locations
+  std::int64_t bound_ns = 0;     ///< overhead on the measured critical path, a bound of the prolongation (overhead, C3)
+  std::int64_t error_ns = 0;     ///< maximum error of total_ns: constants along the worst path, clocks (overhead, C4)
+  std::int64_t inversions = 0;   ///< wildcards and Waitany that would have taken another message first
 };
 
 /// The result of one analysis: complete on rank 0; on other ranks only the totals are set.
 struct outcome {
-  std::vector<explanation> waits;          ///< most costly first
-  std::vector<block_meaning> meanings;     ///< of the derived block keys used in `waits`
+  std::vector<explanation> waits;       ///< most costly first
+  std::vector<block_meaning> meanings;  ///< of the derived block keys used in `waits`
   std::int64_t locations = 0;
   std::int64_t records = 0;
-  std::int64_t waiting_ns = 0;             ///< sum of all waits
-  std::int64_t location_ns = 0;            ///< sum over locations of recorded time
-  std::int64_t longest_ns = 0;             ///< recorded time of the longest location
-  std::int64_t clock_violations = 0;       ///< causes that arrived after their waiter had left
-  std::int64_t unmatched = 0;              ///< postings without a partner
-  std::int64_t total_ns = 0;  ///< from the first begin to the last end (options::clocks, as all members below)
+  std::int64_t waiting_ns = 0;        ///< sum of all waits
+  std::int64_t location_ns = 0;       ///< sum over locations of recorded time
+  std::int64_t longest_ns = 0;        ///< recorded time of the longest location
+  std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
+  std::int64_t unmatched = 0;         ///< postings without a partner
+  std::int64_t total_ns = 0;          ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;
   efficiencies efficiency;
   std::vector<critical_block> critical_path;  ///< largest first
   delay_costs costs;
-  std::vector<what_if_answer> answers;     ///< to options::questions
-  std::vector<what_if_answer> savings;     ///< the most costly blocks twice as fast, largest saving first
+  std::vector<what_if_answer> answers;  ///< to options::questions
+  std::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
 };
 
 }  // namespace explain

@@ -3,8 +3,8 @@
 
 #include <whywait/base/sorting.hpp>
 #include <whywait/explain/blocks.hpp>
-#include <whywait/explain/explanation.hpp>
 #include <whywait/explain/class_leaders.hpp>
+#include <whywait/explain/explanation.hpp>
 #include <whywait/explain/messages.hpp>
 #include <whywait/explain/wait_classes.hpp>
 
@@ -25,9 +25,9 @@ namespace explain {
 struct epoch_memory {
   block_table blocks;
   wait_classes classes;
-  shape_leaders leaders;              ///< of all ranks, in the memory of the first; by key and slot
-  std::vector<merged_class> merged;   ///< on rank 0: all waits so far
-  outcome sums;                       ///< on rank 0: all numbers so far
+  shape_leaders leaders;                 ///< of all ranks, in the memory of the first; by key and slot
+  std::vector<merged_class> merged;      ///< on rank 0: all waits so far
+  outcome sums;                          ///< on rank 0: all numbers so far
   std::vector<carried_posting> carried;  ///< postings of the last epoch that the next one begins with
 };
 
@@ -38,8 +38,10 @@ template <class Entry, class Key, class Add>
   for (const Entry& e : from) {
     std::size_t at = 0;
     while (at != into.size() && key(into[at]) != key(e)) ++at;
-    if (at == into.size()) into.push_back(e);
-    else add(into[at], e);
+    if (at == into.size())
+      into.push_back(e);
+    else
+      add(into[at], e);
   }
 }
 
@@ -90,14 +92,15 @@ template <class Entry, class Key, class Add>
 }
 
 [[gnu::cold]] inline void add_epoch(std::vector<critical_block>& run, const std::vector<critical_block>& epoch) {
-  add_by(run, epoch, [](const critical_block& c) { return c.block; },
-         [](critical_block& all, const critical_block& more) {
-           auto& [block, ns, imbalance_ns, visits] = all;
-           block = more.block;
-           ns += more.ns;
-           imbalance_ns += more.imbalance_ns;
-           visits += more.visits;
-         });
+  add_by(
+      run, epoch, [](const critical_block& c) { return c.block; },
+      [](critical_block& all, const critical_block& more) {
+        auto& [block, ns, imbalance_ns, visits] = all;
+        block = more.block;
+        ns += more.ns;
+        imbalance_ns += more.imbalance_ns;
+        visits += more.visits;
+      });
   base::small_stable_sort(run, [](const critical_block& a, const critical_block& b) {
     return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
   });
@@ -105,13 +108,14 @@ template <class Entry, class Key, class Add>
 
 [[gnu::cold]] inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
   auto& [blocks, direct_ns, indirect_ns, propagating_ns, terminal_ns, nobody_ns] = run;
-  add_by(blocks, epoch.blocks, [](const delay_cost& c) { return c.block; },
-         [](delay_cost& all, const delay_cost& more) {
-           auto& [block, short_ns, long_ns] = all;
-           block = more.block;
-           short_ns += more.short_ns;
-           long_ns += more.long_ns;
-         });
+  add_by(
+      blocks, epoch.blocks, [](const delay_cost& c) { return c.block; },
+      [](delay_cost& all, const delay_cost& more) {
+        auto& [block, short_ns, long_ns] = all;
+        block = more.block;
+        short_ns += more.short_ns;
+        long_ns += more.long_ns;
+      });
   base::small_stable_sort(blocks, [](const delay_cost& a, const delay_cost& b) {
     const std::int64_t x = a.short_ns + a.long_ns, y = b.short_ns + b.long_ns;
     return x != y ? x > y : a.block < b.block;
@@ -126,8 +130,8 @@ template <class Entry, class Key, class Add>
 /// Adds an epoch to all before it; `waits` and `meanings` are created for each result.
 [[gnu::cold]] inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
-  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, total_ns,
-         without_overhead, efficiency, critical_path, costs, answers, savings] = run;
+  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched,
+         total_ns, without_overhead, efficiency, critical_path, costs, answers, savings] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -149,10 +153,12 @@ template <class Entry, class Key, class Add>
     }
   }
   // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.
-  add_by(savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
-         [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
+  add_by(
+      savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
+      [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
   for (what_if_answer& a : savings) a.total_ns = run.total_ns - a.saving_ns;
-  base::small_stable_sort(savings, [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+  base::small_stable_sort(savings,
+                          [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
 }
 
 }  // namespace detail

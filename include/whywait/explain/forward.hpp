@@ -47,9 +47,9 @@ class forward_pass {
         links_(rank.rank, scratch) {
     lanes_.reserve(rank.locations.size());  // lanes are referred to by address
     for (std::size_t i = 0; i != rank.locations.size(); ++i) {
-      lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes,
-                                        scratch),
-                          scratch.merging.memory);
+      lanes_.emplace_back(
+          location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes, scratch),
+          scratch.merging.memory);
     }
   }
 
@@ -71,10 +71,9 @@ class forward_pass {
         base::packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
         links_.of(a.causer_rank);  // creates the link now, so that `advance` can reserve memory for all links
-        put(out,
-            snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
-                             static_cast<std::uint16_t>(a.flags & arrival_flag::all),
-                             static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
+        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
+                                  static_cast<std::uint16_t>(a.flags & arrival_flag::all),
+                                  static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
       }
     }
   }
@@ -161,8 +160,8 @@ class forward_pass {
         l.path.begin(links_.size() + 1);
         if (!l.keep.empty()) small_stable_sort(l.keep);
         if (!l.scouted) continue;
-        l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
-                                        *blocks_, nullptr, *scratch_));
+        l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_,
+                                        earliest_ns_, *blocks_, nullptr, *scratch_));
         l.scout->set_arrivals(l.arrivals);
         l.scout->begin(0);
         l.scout_at = progress::between_events;
@@ -171,7 +170,10 @@ class forward_pass {
     run_all_until_stuck(lanes_.size(), [&](std::size_t i) {
       lane& l = lanes_[i];
       const bool moved = run_until_stuck(l.scout_at, scout_events<std::remove_reference_t<Post>>{*this, l, post});
-      return run_until_stuck(l.path_at, path_events<std::remove_reference_t<Post>>{*this, l, static_cast<std::uint16_t>(i), post}) || moved;
+      return run_until_stuck(
+                 l.path_at,
+                 path_events<std::remove_reference_t<Post>>{*this, l, static_cast<std::uint16_t>(i), post}) ||
+             moved;
     });
     links_.acknowledge_received(post);
     for (const lane& l : lanes_) {
@@ -194,7 +196,9 @@ class forward_pass {
   }
 
   /// Receives a packet of another rank: snapshots and acknowledgements.
-  void receive_snapshots(std::int32_t source, const unsigned char* data, std::size_t size) { links_.receive(source, data, size); }
+  void receive_snapshots(std::int32_t source, const unsigned char* data, std::size_t size) {
+    links_.receive(source, data, size);
+  }
 
  private:
   static constexpr std::uint32_t kept_records = 256;
@@ -224,10 +228,10 @@ class forward_pass {
     // The members below are not used at every step.
     std::unique_ptr<location_path> scout;  ///< null unless snapshots are sent ahead
     std::size_t scout_served = 0;
-    std::size_t requested = 0, decided = 0;   ///< number of arrivals requested, of services decided
-    std::size_t passed = 0;                ///< number of arrivals before the decided services
-    const arrival* last = nullptr;         ///< the last of the passed arrivals that takes over a path
-    base::key_map paths;  ///< record + 1 -> index in `places` of the kept path
+    std::size_t requested = 0, decided = 0;  ///< number of arrivals requested, of services decided
+    std::size_t passed = 0;                  ///< number of arrivals before the decided services
+    const arrival* last = nullptr;           ///< the last of the passed arrivals that takes over a path
+    base::key_map paths;                     ///< record + 1 -> index in `places` of the kept path
     std::vector<kept_path> places;
     base::pod_vector<std::uint32_t> free;
   };

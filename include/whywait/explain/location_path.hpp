@@ -47,8 +47,7 @@ class location_path {
         step_blocks_(scratch.merging.memory),
         call_blocks_(scratch.merging.memory),
         between_blocks_(scratch.merging.memory),
-        notes_(scratch.merging.memory) {
-  }
+        notes_(scratch.merging.memory) {}
 
   /// Reserves memory and enters the time before the first record. `others`: the expected number of locations to align
   /// with.
@@ -148,7 +147,8 @@ class location_path {
       std::uint32_t& number = numbers[i];  // usually the same block as at this position of the last snapshot
       if (number >= blocks_->size()) number = 0;
       const block_table::name& name = (*blocks_)[number];
-      if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
+      if (name.block != e.name.block || name.within != e.name.within)
+        number = blocks_->intern(e.name.block, e.name.within);
       if (number >= incoming.size()) incoming.resize(number + 1);
       path_use& u = incoming[number];
       if (base != nullptr) {

@@ -41,18 +41,18 @@ class name_order {
   base::pod_vector<std::uint32_t> blocks_, places_;  ///< by place, by block
 };
 
-/// Merges the wait classes of all ranks (docs/method.md 1.7). In each round the earliest class of each key that no leader
-/// covers becomes the next leader on all ranks: one reduction and one broadcast per round, at most `classes_per_key` rounds.
-/// Every class then joins the first leader within `class_distance`, and the rest is addition. The result depends neither on
-/// rank numbers nor on the shape of the reduction tree.
+/// Merges the wait classes of all ranks (docs/method.md 1.7). In each round the earliest class of each key that no
+/// leader covers becomes the next leader on all ranks: one reduction and one broadcast per round, at most
+/// `classes_per_key` rounds. Every class then joins the first leader within `class_distance`, and the rest is addition.
+/// The result depends neither on rank numbers nor on the shape of the reduction tree.
 ///
 /// One instance serves all ranks that a process hosts. Calls in this order: `take_classes` for each rank; in each round
 /// `propose_leaders`, `take_proposals`, `merge_proposals`, `join_leaders`; `finish_rounds`; `write_classes`,
 /// `merge_classes` and `merged_classes`.
 class class_merger {
  public:
-  /// `hosted`: number of ranks of the process. `leaders`: those of earlier epochs, by key and slot; new ones are inserted if
-  /// the run continues. `scratch`: of the process. All are borrowed.
+  /// `hosted`: number of ranks of the process. `leaders`: those of earlier epochs, by key and slot; new ones are
+  /// inserted if the run continues. `scratch`: of the process. All are borrowed.
   class_merger(const options& settings, std::size_t hosted, shape_leaders& leaders, class_scratch& scratch)
       : settings_(&settings),
         leaders_(&leaders),
@@ -61,8 +61,8 @@ class class_merger {
         parts_(new part[hosted]),
         hosted_(hosted) {}
 
-  /// Registers all classes of one hosted rank; all arguments are borrowed. When the sums are written, `classes` is cleared
-  /// for the next epoch, or freed at the end of the run.
+  /// Registers all classes of one hosted rank; all arguments are borrowed. When the sums are written, `classes` is
+  /// cleared for the next epoch, or freed at the end of the run.
   void take_classes(std::size_t number, const rank_history& rank, const block_table& blocks, wait_classes& classes) {
     part& mine = parts_[number];
     mine.rank = &rank;
@@ -120,12 +120,13 @@ class class_merger {
       begin = end;
     }
   }
-  /// Calls f(number of a class, class_clock) for each class of one hosted rank. After `finish_rounds`, before the classes are
-  /// written.
+  /// Calls f(number of a class, class_clock) for each class of one hosted rank. After `finish_rounds`, before the
+  /// classes are written.
   template <class F>
   void each_class(std::size_t number, F&& f) const {
     const part& mine = parts_[number];
-    for (std::uint32_t c = 0; c != mine.classes->size(); ++c) f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
+    for (std::uint32_t c = 0; c != mine.classes->size(); ++c)
+      f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
   }
 
   /// Appends the sums of one rank and of everything merged into it, in the format of class_packet.hpp. Call once.

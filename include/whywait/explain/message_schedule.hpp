@@ -8,8 +8,8 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-// The message-driven schedule of all passes through recorded events: each location advances from event to event, sends what
-// others need from an event, and is stuck until everything that the event itself needs has arrived.
+// The message-driven schedule of all passes through recorded events: each location advances from event to event, sends
+// what others need from an event, and is stuck until everything that the event itself needs has arrived.
 
 /// The position of one location in a pass.
 enum class progress : std::uint8_t { between_events, at_event, finished };
@@ -40,8 +40,8 @@ bool run_until_stuck(progress& at, Location&& location) {
   }
 }
 
-/// Advances the locations of one rank in turn until all are stuck; `run(i)` returns whether location i has done anything.
-/// A single location needs no second turn, because only others can send it what it is stuck for.
+/// Advances the locations of one rank in turn until all are stuck; `run(i)` returns whether location i has done
+/// anything. A single location needs no second turn, because only others can send it what it is stuck for.
 template <class Run>
 void run_all_until_stuck(std::size_t locations, Run&& run) {
   for (bool moved = true; moved;) {

@@ -2,8 +2,8 @@
 #define WHYWAIT_EXPLAIN_OPTIONS_HPP
 
 #include <whywait/explain/clock_question.hpp>
-#include <whywait/explain/history.hpp>
 #include <whywait/explain/explanation.hpp>
+#include <whywait/explain/history.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +39,7 @@ struct wait_instance {
   std::int64_t begin_ns = 0;        ///< shared time at which the wait began
   std::int64_t wait_ns = 0;
   std::int64_t since_ns = INT64_MIN;  ///< when both were last aligned; INT64_MIN: never, or not explained
-  std::vector<residual_term> terms;  ///< every block in which the two paths differ; their sum is wait_ns if explained
+  std::vector<residual_term> terms;   ///< every block in which the two paths differ; their sum is wait_ns if explained
 };
 
 /// The causal path profile of a location at its end: the critical path into that instant.
@@ -72,9 +72,9 @@ struct options {
   /// The virtual clocks: compensation, efficiencies, savings. Null: off, and not compiled. On: `&virtual_clocks` of
   /// <whywait/clocks/virtual_clocks.hpp>; the same on all ranks.
   make_clocks clocks = nullptr;
-  std::vector<what_if> questions;     ///< answered by the virtual clocks, in this order
-  std::size_t savings = 8;            ///< number of most explaining blocks for which "twice as fast" is predicted,
-                                      ///< and half as many of the critical path
+  std::vector<what_if> questions;  ///< answered by the virtual clocks, in this order
+  std::size_t savings = 8;         ///< number of most explaining blocks for which "twice as fast" is predicted,
+                                   ///< and half as many of the critical path
 };
 
 }  // namespace explain

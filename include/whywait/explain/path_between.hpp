@@ -45,7 +45,8 @@ class path_joiner {
     for (std::uint64_t step = std::uint64_t(1) << 40; step != 0; step >>= 1)
       if (segment + step <= here_.order.size() && here_.order[segment + step - 1].record < first) segment += step;
     for (std::uint64_t k = first; k <= last; ++k) {
-      for (; segment < here_.order.size() && here_.order[segment].record < k; ++segment) {}
+      for (; segment < here_.order.size() && here_.order[segment].record < k; ++segment) {
+      }
       const bool ordered = segment < here_.order.size() && here_.order[segment].record == k;
       before_record(k, ordered ? &here_.order[segment] : nullptr);
       if (k != last) call(k);
@@ -105,7 +106,8 @@ class path_joiner {
 
   double gap_before(std::uint64_t k) const {
     const core::sync_record& r = here_.records[k];
-    if (k == 0) return std::max(0.0, static_cast<double>(rank_.clock(r.begin) - rank_.begin_ns) / rank_.clock.ns_per_tick);
+    if (k == 0)
+      return std::max(0.0, static_cast<double>(rank_.clock(r.begin) - rank_.begin_ns) / rank_.clock.ns_per_tick);
     const core::sync_record& before = here_.records[k - 1];
     return std::max(0.0, static_cast<double>(static_cast<std::int64_t>(r.begin - before.begin - before.duration)));
   }
@@ -122,9 +124,10 @@ class path_joiner {
       const std::uint64_t visits = step.visits > known.visits ? step.visits - known.visits : 0;
       const double ticks = std::max(0.0, static_cast<double>(step.ticks) - known.ticks);
       if (visits == 0 && ticks <= 0.001 * static_cast<double>(step.ticks)) continue;
-      const core::order_node node{step.block | (step.ticks != 0 ? std::uint32_t(core::order_flag::region) : 0u),
-                                  static_cast<std::uint32_t>(std::min<std::uint64_t>(std::max<std::uint64_t>(visits, 1), 0xffffffffu)),
-                                  0, static_cast<float>(ticks)};
+      const core::order_node node{
+          step.block | (step.ticks != 0 ? std::uint32_t(core::order_flag::region) : 0u),
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(std::max<std::uint64_t>(visits, 1), 0xffffffffu)), 0,
+          static_cast<float>(ticks)};
       folder_.append(&node, 1);
     }
     folder_.leave();
@@ -206,18 +209,26 @@ class path_joiner {
       p.ns = std::llround(static_cast<double>(n.ticks) * rank_.clock.ns_per_tick);
       p.continued = n.is(core::order_flag::continued);
       p.unfinished = n.is(core::order_flag::unfinished);
-      if (n.is_loop()) p.what = ran::loop;
-      else if (number == unmarked) p.what = ran::unmarked;
-      else if (number == unordered) p.what = ran::unordered;
-      else if (number >= calls) p.what = ran::call;
-      else p.what = n.is(core::order_flag::region) ? ran::region : ran::step;
+      if (n.is_loop())
+        p.what = ran::loop;
+      else if (number == unmarked)
+        p.what = ran::unmarked;
+      else if (number == unordered)
+        p.what = ran::unordered;
+      else if (number >= calls)
+        p.what = ran::call;
+      else
+        p.what = n.is(core::order_flag::region) ? ran::region : ran::step;
       if (p.what == ran::call && number - calls < here_.call_sites.size()) p.key = here_.call_sites[number - calls];
-      if (number < rank_.blocks.size()) p.key = rank_.blocks[number];
-      else if (p.what == ran::step && rank_.code.find(number).begin() != nullptr) p.key = rank_.code.find(number).begin()->block;
+      if (number < rank_.blocks.size())
+        p.key = rank_.blocks[number];
+      else if (p.what == ran::step && rank_.code.find(number).begin() != nullptr)
+        p.key = rank_.code.find(number).begin()->block;
       out.push_back(p);
     });
     for (std::size_t i = out.size(); i-- != 0;)  // children come later, so their times are complete
-      for (std::size_t child = i + 1; child <= i + out[i].body; child += out[child].body + 1) out[i].ns += out[child].ns;
+      for (std::size_t child = i + 1; child <= i + out[i].body; child += out[child].body + 1)
+        out[i].ns += out[child].ns;
   }
 
   struct seen {

@@ -25,9 +25,9 @@ struct path_use {
 };
 using path_profile = base::pod_vector<path_use>;
 
-/// One residual line: what two locations did in one block since they were last aligned. `own_ns`: the part of the causer's
-/// time that it executed itself. A side that has taken over a third path since then may lie before the common base; both
-/// sides are therefore moved up until none is negative, because only their difference counts.
+/// One residual line: what two locations did in one block since they were last aligned. `own_ns`: the part of the
+/// causer's time that it executed itself. A side that has taken over a third path since then may lie before the common
+/// base; both sides are therefore moved up until none is negative, because only their difference counts.
 inline residual_sums difference(block_use waiter, block_use causer, std::int64_t own_ns) noexcept {
   const auto lift = [](std::int64_t& x, std::int64_t& y) {
     const std::int64_t below = std::min<std::int64_t>(0, std::min(x, y));
@@ -159,7 +159,7 @@ class alignments {
 
   std::int64_t world_ns_ = INT64_MIN;
   base::pod_vector<entry> recent_;
-  std::size_t used_ = 0;  ///< used elements of recent_
+  std::size_t used_ = 0;              ///< used elements of recent_
   base::pod_vector<block_use> uses_;  ///< rows of the length stride_
   std::size_t stride_ = 0;
   std::uint32_t rows_ = 0, world_ = nowhere;  ///< world_: the row of the last alignment of all ranks

@@ -23,19 +23,19 @@ enum class ran : std::uint8_t {
 /// One node of what a location ran, folded into loops, in preorder: the `body` nodes that follow belong to it.
 struct picture_node {
   core::stable_key key = 0;
-  std::int64_t ns = 0;       ///< time of all visits including the body; 0 for steps
-  std::uint32_t count = 1;   ///< visits in a row, in each round of the enclosing loops
+  std::int64_t ns = 0;      ///< time of all visits including the body; 0 for steps
+  std::uint32_t count = 1;  ///< visits in a row, in each round of the enclosing loops
   std::uint32_t body = 0;
   ran what = ran::step;
-  bool continued = false;    ///< it began before the picture
-  bool unfinished = false;   ///< it ends after the picture
+  bool continued = false;   ///< it began before the picture
+  bool unfinished = false;  ///< it ends after the picture
 };
 
 /// One column of the picture of a wait: what one location ran since both sides were last aligned.
 struct picture_side {
   std::int32_t rank = 0;
   std::int32_t thread = 0;
-  bool cut = false;          ///< incomplete: the interval was too long, or its order was not kept
+  bool cut = false;  ///< incomplete: the interval was too long, or its order was not kept
   std::vector<picture_node> nodes;
 };
 

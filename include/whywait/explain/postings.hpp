@@ -74,11 +74,11 @@ class posting_lists {
       bool sends = false, in_order = true, probes = false;
     };
     base::key_map numbers;
-    std::uint32_t recent = no_channel;      ///< channel of the previous posting
+    std::uint32_t recent = no_channel;           ///< channel of the previous posting
     base::pod_vector<found> channels;            ///< in the order of first postings
     base::pod_vector<std::uint32_t> order;       ///< channels in their final order
     base::pod_vector<std::uint32_t> of_records;  ///< the channel of each record, or a marker
-    std::size_t added = 0;                  ///< number of records of of_records that were added
+    std::size_t added = 0;                       ///< number of records of of_records that were added
   };
 
   /// `all_synchronous`: see message_book.
@@ -158,7 +158,8 @@ class posting_lists {
       const core::call_role role = core::role_of(r.call);
       // Whether a later call of the same location completes it.
       const bool completes_here = r.has(core::sync_flag::complete) && r.completed_by == location && r.completion >= i &&
-                                  r.completion < size && role != core::call_role::send && role != core::call_role::receive;
+                                  r.completion < size && role != core::call_role::send &&
+                                  role != core::call_role::receive;
       const std::uint32_t place = f.at++;
       f.in_order = f.in_order && f.latest <= r.posting;
       f.latest = r.posting;
@@ -187,7 +188,8 @@ class posting_lists {
         p->completion = i;
         p->completed_by = location;
       } else {
-        const record_place over = completes_here ? record_place{r.completion, location} : completion_of({i, location}, r);
+        const record_place over =
+            completes_here ? record_place{r.completion, location} : completion_of({i, location}, r);
         p->completion = over.record;
         p->completed_by = over.location;
       }
@@ -217,7 +219,9 @@ class posting_lists {
     }
     return {r.completion, static_cast<std::uint16_t>(r.completed_by)};
   }
-  const core::sync_record& record(record_place p) const noexcept { return rank_->locations[p.location].records[p.record]; }
+  const core::sync_record& record(record_place p) const noexcept {
+    return rank_->locations[p.location].records[p.record];
+  }
 
   /// Finds a channel of sends or of receives; null if there is none. O(log channels).
   message_channel* find(bool of_sends, std::int32_t peer, core::stable_key comm, std::int32_t tag) noexcept {
@@ -245,16 +249,17 @@ class posting_lists {
 
  private:
   static constexpr unsigned posts = core::sync_flag::posts_send | core::sync_flag::posts_receive;
-  static constexpr unsigned peculiar = core::sync_flag::cancelled | core::sync_flag::proc_null | core::sync_flag::failed |
-                                       core::sync_flag::any_source | core::sync_flag::any_tag | core::sync_flag::matched |
-                                       core::sync_flag::met;
+  static constexpr unsigned peculiar = core::sync_flag::cancelled | core::sync_flag::proc_null |
+                                       core::sync_flag::failed | core::sync_flag::any_source |
+                                       core::sync_flag::any_tag | core::sync_flag::matched | core::sync_flag::met;
 
   // Counts a posting on the channel that followed the previous channel the last time, which is the usual case.
   static bool count_as_successor(scratch& s, const core::sync_record& r, std::uint32_t& number) {
     if (s.recent == no_channel) return false;
     number = s.channels[s.recent].successor;
     scratch::found& f = s.channels[number];
-    if ((r.flags & (posts | peculiar)) != f.posts || f.peer != r.peer || f.channel.tag != r.tag || f.comm != r.comm) return false;
+    if ((r.flags & (posts | peculiar)) != f.posts || f.peer != r.peer || f.channel.tag != r.tag || f.comm != r.comm)
+      return false;
     ++f.count;
     s.recent = number;
     return true;
@@ -317,7 +322,8 @@ class posting_lists {
     const bool few = s.channels.size() <= 32;  // small lists, as on most ranks, are sorted by insertion
     for (std::uint32_t number = 0; number != s.channels.size(); ++number) {
       s.order.push_back(number);
-      for (std::size_t i = number; few && i != 0 && before(number, s.order[i - 1]); --i) std::swap(s.order[i], s.order[i - 1]);
+      for (std::size_t i = number; few && i != 0 && before(number, s.order[i - 1]); --i)
+        std::swap(s.order[i], s.order[i - 1]);
     }
     if (!few) small_stable_sort(s.order, before);
   }
@@ -327,7 +333,7 @@ class posting_lists {
     const auto posting = [this](const auto& p) { return record({p.record, p.location}).posting; };
     if (f.sends) {
       base::small_stable_sort(sends_ + f.first, count,
-                  [&](const endpoint& a, const endpoint& b) { return posting(a) < posting(b); });
+                              [&](const endpoint& a, const endpoint& b) { return posting(a) < posting(b); });
       return;
     }
     posted_receive* const first = receives_ + f.first;
@@ -336,7 +342,8 @@ class posting_lists {
       return x != y ? x < y : a.kind < b.kind;
     });
     for (std::size_t i = 1; i < count; ++i) {
-      const bool shared = first[i - 1].kind == posted_receive::matched_probe && posting(first[i]) == posting(first[i - 1]);
+      const bool shared =
+          first[i - 1].kind == posted_receive::matched_probe && posting(first[i]) == posting(first[i - 1]);
       if (shared) first[i - 1].kind = posted_receive::shared_probe;
     }
   }

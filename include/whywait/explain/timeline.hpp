@@ -46,8 +46,10 @@ struct timeline_mark {
     if (e.kind() == core::timeline_event::enter) {
       open.push_back(mark);
     } else if (e.kind() == core::timeline_event::leave) {
-      if (open.empty()) begun_before.push_back(mark.block);
-      else open.pop_back();
+      if (open.empty())
+        begun_before.push_back(mark.block);
+      else
+        open.pop_back();
     }
     marks.push_back(mark);
   }
@@ -59,8 +61,7 @@ struct timeline_mark {
   marks.insert(marks.begin(), begins.begin(), begins.end());
   const bool goes_on = from.lost == 0 || from.lost_first;
   const std::int64_t last_ns = goes_on && end_ns > marks.back().at_ns ? end_ns : marks.back().at_ns;
-  for (std::size_t i = open.size(); i-- != 0;)
-    marks.push_back({last_ns, open[i].block, core::timeline_event::leave});
+  for (std::size_t i = open.size(); i-- != 0;) marks.push_back({last_ns, open[i].block, core::timeline_event::leave});
   return marks;
 }
 

@@ -16,9 +16,10 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// The wait classes of one rank. Waits of one location with one key (pattern, operation, cause) and one shape accumulate in
-/// one class as they are found, so memory grows with distinct classes (about 1 KB each) and not with waits. Waits of one
-/// location are added in their order; the result does not depend on how locations interleave. Not thread safe.
+/// The wait classes of one rank. Waits of one location with one key (pattern, operation, cause) and one shape
+/// accumulate in one class as they are found, so memory grows with distinct classes (about 1 KB each) and not with
+/// waits. Waits of one location are added in their order; the result does not depend on how locations interleave. Not
+/// thread safe.
 class wait_classes {
  public:
   enum kind_t : std::uint8_t { shaped, rest, shapeless };
@@ -26,14 +27,15 @@ class wait_classes {
   static constexpr std::uint32_t open = 0xffffffffu;
   using share = class_scratch::share;
 
-  /// Sets what `add` uses from now on; call before the first wait and at the beginning of each epoch. Both are borrowed.
+  /// Sets what `add` uses from now on; call before the first wait and at the beginning of each epoch. Both are
+  /// borrowed.
   void use(const options& settings, class_scratch& scratch) noexcept {
     settings_ = &settings;
     scratch_ = &scratch;
   }
 
-  /// Adds an explained wait and returns the number of its class. `blocks[i]` is the number of the block of `wait.terms[i]`:
-  /// distinct, below `block_count`, cheapest in ascending order.
+  /// Adds an explained wait and returns the number of its class. `blocks[i]` is the number of the block of
+  /// `wait.terms[i]`: distinct, below `block_count`, cheapest in ascending order.
   std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
                     const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
     base::pod_vector<double>& parts = scratch_->parts;
@@ -142,9 +144,8 @@ class wait_classes {
     sums.wait_ns += wait.wait_ns;
     sums.longest_ns = std::max(sums.longest_ns, wait.wait_ns);
     if (wait.explained && wait.wait_ns >= sums.longest.wait_ns) {
-      const wait_sample sample{wait.wait_ns,         wait.begin_ns,    wait.since_ns,
-                               wait.rank,            wait.causer_rank, wait.location,
-                               wait.causer_location, wait.record,      wait.causer_record};
+      const wait_sample sample{wait.wait_ns,  wait.begin_ns,        wait.since_ns, wait.rank,         wait.causer_rank,
+                               wait.location, wait.causer_location, wait.record,   wait.causer_record};
       if (sample.outweighs(sums.longest)) sums.longest = sample;
     }
     if (wait.wrong_order) {
@@ -205,7 +206,8 @@ class wait_classes {
     return scratch_->distance(shape(number), shape_size(number)) <= settings_->class_distance;
   }
 
-  // The first class of a key, created as `kind` if there is none. Further classes of the key follow in order of creation.
+  // The first class of a key, created as `kind` if there is none. Further classes of the key follow in order of
+  // creation.
   std::uint32_t first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
     const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
     const auto fresh = static_cast<std::uint32_t>(heads_.size());
@@ -221,8 +223,8 @@ class wait_classes {
       entries_.reserve(12);
       shapes_.reserve(64);
     }
-    heads_.push_back({none, static_cast<std::uint32_t>(shapes_.size()), 0, open,
-                      static_cast<std::uint16_t>(wait.location), kind});
+    heads_.push_back(
+        {none, static_cast<std::uint32_t>(shapes_.size()), 0, open, static_cast<std::uint16_t>(wait.location), kind});
     entries_.push_back({{}, none, none});
     class_sums& sums = entries_.back().sums;
     sums.why = wait.why;
