@@ -250,7 +250,7 @@ class clock_pass {
     }
   }
 
-  // Whether another message would have been taken instead (docs/method.md, overhead 3.3). Of equal wildcards, the one
+  // Whether another message would have been taken instead (docs/method.md 4.8). Of equal wildcards, the one
   // posted earlier takes the message that arrives earlier. MPI_Waitany takes the first message of those posted by then.
   [[gnu::cold]] static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need,
                                       std::int64_t sent_ns) {

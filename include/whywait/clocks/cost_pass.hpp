@@ -87,7 +87,7 @@ class cost_pass {
         }
         if (w.has(explain::arrival_flag::all)) {
           const auto group = std::find_if(aligned.groups.begin(), aligned.groups.end(),
-                                          [&r](const alignment::time& g) { return g.who == r.comm; });
+                                          [&r](const alignment::time& g) { return g.key == r.comm; });
           if (group != aligned.groups.end()) {
             group->ns = w.need_ns;
           } else {
@@ -218,7 +218,7 @@ class cost_pass {
   std::int64_t last_aligned(const alignment& aligned, std::int64_t latest, const explain::arrival& w) const {
     for (const auto& g : aligned.groups) {
       if (g.ns <= latest) continue;
-      const explain::communicator& comm = rank_->communicators[g.who];
+      const explain::communicator& comm = rank_->communicators[g.key];
       const bool member = comm.world.empty()
                               ? w.causer_rank < comm.size
                               : std::find(comm.world.begin(), comm.world.end(), w.causer_rank) != comm.world.end();

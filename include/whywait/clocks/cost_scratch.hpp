@@ -39,21 +39,21 @@ struct cost_scratch {
   // The last alignments of a location, with partners and with communicators.
   struct alignment {
     struct time {
-      std::uint64_t who;
+      std::uint64_t key;
       std::int64_t ns;
     };
     base::key_map numbers;
     base::pod_vector<time> times;
     base::pod_vector<time> groups;
 
-    std::int64_t& at(std::uint64_t who) {
+    std::int64_t& at(std::uint64_t key) {
       const auto fresh = static_cast<std::uint32_t>(times.size());
-      const std::uint32_t number = numbers.intern(who + 1, fresh);
-      if (number == fresh) times.push_back({who, INT64_MIN});
+      const std::uint32_t number = numbers.intern(key + 1, fresh);
+      if (number == fresh) times.push_back({key, INT64_MIN});
       return times[number].ns;
     }
     void clear() noexcept {
-      for (const time& t : times) numbers.erase(t.who + 1);
+      for (const time& t : times) numbers.erase(t.key + 1);
       times.clear();
       groups.clear();
     }

@@ -10,8 +10,8 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// A delay that is known as an interval. The rule is monotone, so it maps intervals to sound intervals (docs/method.md,
-/// overhead C7).
+/// A delay that is known as an interval. The rule is monotone, so it maps intervals to sound intervals (docs/method.md
+/// 4.2).
 struct delay_range {
   std::int64_t lo = 0, hi = 0;
   delay_range() = default;
@@ -35,7 +35,7 @@ inline std::int64_t least(std::int64_t a, std::int64_t b) noexcept { return std:
 inline std::int64_t most(std::int64_t a, std::int64_t b) noexcept { return std::max(a, b); }
 /// The amount by which `late` exceeds `there`, at least 0.
 inline std::int64_t excess(std::int64_t late, std::int64_t there) noexcept { return late > there ? late - there : 0; }
-/// An input of unknown slack. As a number it changes nothing (overhead 2.3; slack 0 would invent waits).
+/// An input of unknown slack. As a number it changes nothing (docs/method.md 4.4; slack 0 would invent waits).
 inline std::int64_t after_unknown(std::int64_t) noexcept { return never_ns; }
 /// The time of an event in the run without its delay.
 inline std::int64_t without(std::int64_t time_ns, std::int64_t delay) noexcept { return time_ns - delay; }
@@ -95,13 +95,13 @@ clock_bank<N> without(std::int64_t time_ns, const clock_bank<N>& x) noexcept {
   return detail::each_clock(detail::all_clocks<N>(time_ns), x, [](std::int64_t t, std::int64_t y) { return t - y; });
 }
 
-/// The one rule of all delays (docs/method.md, overhead 0). An event that needed its own path, ready w before it, and
+/// The one rule of all delays (docs/method.md 4.1). An event that needed its own path, ready w before it, and
 /// other inputs k, each ready `slack` before it, is delayed by
 ///
 ///      x_out = min( x_in + w, min over inputs k of x_k + d_k + slack_k )       w' = w + x_in - x_out
 ///
 /// where x is the delay (time in the measured run minus time in the other run) and d what exists on that edge in the
-/// measured run only. Exact for any graph of such events, as long as both runs decide alike (overhead 2.1: max-plus).
+/// measured run only. Exact for any graph of such events, as long as both runs decide alike (max-plus).
 /// Usable alone and on line: only `(x, t)` of a release, a notify or a send has to be sent. `Delay` is std::int64_t
 /// (ns), delay_range or clock_bank. O(1) per input, no allocation, noexcept.
 template <class Delay = std::int64_t>

@@ -96,7 +96,7 @@ class location_clocks {
   const clock_bank<most_clocks>& delay() const noexcept { return delay_; }
   /// Overhead on the measured critical path to this instant.
   std::int64_t bound_ns() const noexcept { return bound_ns_; }
-  /// The possible error of delay()[0] because of the constants: the largest sum along a path (overhead, C4).
+  /// The possible error of delay()[0] because of the constants: the largest sum along a path (docs/method.md 4.2).
   std::int64_t error_ns() const noexcept { return core::nearest(error_ns_); }
   /// Overhead executed by this location.
   std::int64_t executed_ns() const noexcept { return executed_ns_; }

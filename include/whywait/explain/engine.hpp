@@ -28,7 +28,7 @@ namespace explain {
 ///  1. read_records: counts and lists the rank's own messages and collective calls.
 ///  2. send_postings -> receive_postings: senders send their postings to the receivers, which match them and reply when
 ///     and where late receives were posted. Members of a collective send their part to its home rank, one of the
-///     members. Home ranks send the arrivals (who came last) to the members, and the needs of the virtual clocks.
+///     members. Home ranks send the arrivals (the last to come) to the members, and the needs of the virtual clocks.
 ///  3. send_remaining_answers -> receive_postings: home ranks answer collectives of which some members are missing.
 ///  4. decide_arrivals: for each record, whether it waited, for which record of which rank, and why (arrivals.hpp).
 ///  5. send_snapshot_requests -> receive_snapshot_requests: waiters request the causal paths of their causers.

@@ -196,14 +196,14 @@ struct delay_costs {
   std::int64_t nobody_ns = 0;       ///< no difference was found (clock error, lost records)
 };
 
-/// The effect of measurement on the run, and the run without it (docs/method.md, overhead 0).
+/// The effect of measurement on the run, and the run without it (docs/method.md 4.1).
 struct compensation {
   bool calibrated = false;       ///< call costs are calibrated (location_history); otherwise only the records are used
   std::int64_t total_ns = 0;     ///< the run without measurement overhead
   std::int64_t waiting_ns = 0;   ///< sum of all waits without it
   std::int64_t overhead_ns = 0;  ///< measurement overhead executed by all locations
-  std::int64_t bound_ns = 0;     ///< overhead on the measured critical path, a bound of the prolongation (overhead, C3)
-  std::int64_t error_ns = 0;     ///< maximum error of total_ns: constants along the worst path, clocks (overhead, C4)
+  std::int64_t bound_ns = 0;     ///< overhead on the measured critical path, the run is longer by no more (method 4.2)
+  std::int64_t error_ns = 0;     ///< maximum error of total_ns: constants along the worst path, clocks (method 4.2)
   std::int64_t inversions = 0;   ///< wildcards and Waitany that would have taken another message first
 };
 

@@ -17,7 +17,7 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// The state of one rank from one epoch of a run to the next (docs/method.md, overhead 4.4 a); `explain_epoch` reads
+/// The state of one rank from one epoch of a run to the next (docs/method.md 4.11); `explain_epoch` reads
 /// and writes it. An operation that synchronises all ranks ends an epoch. From there only differences matter, so all
 /// paths restart, and later waits join the classes of earlier epochs. The sums equal an explanation of the whole run if
 /// each epoch ends with a wait above the threshold; otherwise paths that reach the end at one time lose what they ran

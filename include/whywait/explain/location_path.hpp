@@ -212,9 +212,9 @@ class location_path {
     }
   }
 
-  bool applies(std::uint64_t who, const arrival& a) const noexcept {
-    if ((who & group) == 0) return who == location_key(a.causer_rank, a.causer_location);
-    const communicator& comm = rank_->communicators[who & ~group];
+  bool applies(std::uint64_t key, const arrival& a) const noexcept {
+    if ((key & group) == 0) return key == location_key(a.causer_rank, a.causer_location);
+    const communicator& comm = rank_->communicators[key & ~group];
     if (rank_->locations.size() != 1) return false;  // the record does not say which thread took part
     if (comm.world.empty()) return a.causer_rank < comm.size;
     return std::find(comm.world.begin(), comm.world.end(), a.causer_rank) != comm.world.end();
@@ -292,7 +292,7 @@ class location_path {
 
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
     const path_profile& incoming = scratch_->incoming;
-    const alignments::view base = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
+    const alignments::view base = aligned_.latest([&](std::uint64_t key) { return applies(key, a); });
     wait_instance& w = begin_wait(a, wait_ns);
     w.since_ns = base.at_ns;
     w.explained = true;

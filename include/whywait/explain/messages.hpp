@@ -25,7 +25,7 @@ struct carried_posting {
 };
 
 /// Matches the messages of one rank with those of the others by posting order: the k-th send matches the k-th posted
-/// receive per (communicator, source, destination, tag) (docs/method.md; MPI 4.0, 3.5 "non-overtaking"). Receivers
+/// receive per (communicator, source, destination, tag) (docs/method.md 4.10; MPI 4.0, 3.5 "non-overtaking"). Receivers
 /// match the sends and reply when and where they received them, if that can have made the sender wait. Both directions
 /// are sent in pieces, so that only the postings and 40 bytes per reply are held as a whole. Not thread safe.
 class message_book {

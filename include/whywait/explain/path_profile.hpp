@@ -88,13 +88,13 @@ class alignments {
     write(world_, profile);
   }
 
-  /// Records an alignment with `who`, the key of a location or a group.
-  void remember(std::uint64_t who, std::int64_t at_ns, const path_profile& profile) {
+  /// Records an alignment with a location or a group by its key.
+  void remember(std::uint64_t key, std::int64_t at_ns, const path_profile& profile) {
     std::size_t at = 0;
-    while (at != used_ && recent_[at].who != who) ++at;
+    while (at != used_ && recent_[at].key != key) ++at;
     if (at == used_) {
       if (used_ < limit) {
-        if (used_ == recent_.size()) recent_.push_back({who, at_ns, rows_});
+        if (used_ == recent_.size()) recent_.push_back({key, at_ns, rows_});
         ++used_;
       } else {
         at = 0;
@@ -103,18 +103,18 @@ class alignments {
         }
       }
     }
-    recent_[at].who = who;
+    recent_[at].key = key;
     recent_[at].at_ns = at_ns;
     write(recent_[at].row, profile);
   }
 
-  /// The most recent alignment among those for which `applies(who)` is true and the last one of all ranks.
+  /// The most recent alignment among those for which `applies(key)` is true and the last one of all ranks.
   template <class Applies>
   view latest(Applies&& applies) const {
     std::int64_t best_ns = world_ns_;
     std::size_t row = world_;
     for (std::size_t i = 0; i != used_; ++i) {
-      if (recent_[i].at_ns < best_ns || !applies(recent_[i].who)) continue;
+      if (recent_[i].at_ns < best_ns || !applies(recent_[i].key)) continue;
       best_ns = recent_[i].at_ns;
       row = recent_[i].row;
     }
@@ -125,7 +125,7 @@ class alignments {
   static constexpr std::size_t limit = 16;
   static constexpr std::uint32_t nowhere = 0xffffffffu;
   struct entry {
-    std::uint64_t who;
+    std::uint64_t key;
     std::int64_t at_ns;
     std::uint32_t row;  ///< row in uses_
   };
