@@ -18,23 +18,24 @@ namespace clocks {
 /// anything else with a known cost) caused. Add the calls of every location in their order and the needs of each call,
 /// then call `replay`:
 ///
-///      delay_ledger<> books(2);
-///      auto sent     = books.call(0, 5600, 0, 1600);        // begins at 5600 ns, not blocked, 1600 ns overhead before
-///      it auto received = books.call(1, 2850, 3950, 850);      // blocked for 3950 ns books.needs(received.end,
-///      sent.begin, 5600 + 1200);  // the message was there at 6800 ns books.replay(); books.wait(received); // 3200
-///      ns: the wait without the overhead
+///     delay_ledger<> books(2);
+///     auto sent = books.call(0, 5600, 0, 1600);            // begins at 5600 ns, not blocked, 1600 ns overhead before
+///     auto received = books.call(1, 2850, 3950, 850);      // blocked for 3950 ns
+///     books.needs(received.end, sent.begin, 5600 + 1200);  // the message was there at 6800 ns
+///     books.replay();
+///     books.wait(received);                                // 3200 ns: the wait without the overhead
 ///
 /// Every operation consists of calls and needs:
-///    eager message, semaphore, notify, future, join, lock hand-over    receiver.end needs sender.begin
-///    Waitall                                 its end needs each of the messages
-///    Waitany, Waitsome                       its end needs the messages taken; `chosen` names the others
-///    rendezvous, both blocking               `meet`
-///    rendezvous, nonblocking                 m = junction needs both postings; each Wait's end needs m; without
-///                                            progress p = junction needs m and the sender's Wait.begin, instead of m
-///    barrier, NxN, fence                     `synchronise`
-///    1xN, Start after Post                   each receiver's end needs the root's (the poster's) begin
-///    Nx1, scan, Wait after Complete          the end needs each contributor's begin
-///    nonblocking collective                  c = junction needs every start; each Wait's end needs c
+///   eager message, semaphore, notify, future, join, lock hand-over    receiver.end needs sender.begin
+///   Waitall                                 its end needs each of the messages
+///   Waitany, Waitsome                       its end needs the messages taken; `chosen` names the others
+///   rendezvous, both blocking               `meet`
+///   rendezvous, nonblocking                 m = junction needs both postings; each Wait's end needs m; without
+///                                           progress p = junction needs m and the sender's Wait.begin, instead of m
+///   barrier, NxN, fence                     `synchronise`
+///   1xN, Start after Post                   each receiver's end needs the root's (the poster's) begin
+///   Nx1, scan, Wait after Complete          the end needs each contributor's begin
+///   nonblocking collective                  c = junction needs every start; each Wait's end needs c
 /// Stamps are times in the receiver's clock. The only input of a blocked call needs none: its slack is 0, whatever the
 /// clocks say. An input without a stamp changes nothing for a call that was not blocked, and the call is `bounded`.
 ///
