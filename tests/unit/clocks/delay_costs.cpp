@@ -51,7 +51,7 @@ TEST_CASE("oracle: a chain of three: c costs 1.75, a costs 6 and in the long ter
   CHECK(out.costs.blocks[0].block == core::key_of("a"));
 }
 
-TEST_CASE("at a barrier the last one pays for everybody's wait") {
+TEST_CASE("at a barrier the last rank is charged for all waits") {
   run r(3);
   r[0].step("a", 40);
   r[0].collective(mpi_call::Barrier, 40, 100);

@@ -70,7 +70,7 @@ TEST_CASE("calls that need each other in a circle are an error, not a hang") {
   CHECK_THROWS_AS(books.needs(a.end, 99, 5), std::out_of_range);
 }
 
-TEST_CASE("a hidden tree is marked by whoever knows") {
+TEST_CASE("a hidden tree is marked by the caller") {
   delay_ledger<> books(1);
   const auto call = books.call(0, 0, 5);
   books.mark(call, quality::hidden_tree);

@@ -11,7 +11,7 @@
 #include <vector>
 
 // A plain simulator of random programs with every class of operation, which can be run with measurement overhead
-// and without it. It knows absolute times only: no delays, no slack, no ledger. The run with overhead also writes
+// and without it. It uses absolute times only: no delays, no slack, no ledger. The run with overhead also writes
 // down what a tool would record. Decisions (who takes a lock, which request a Waitany gets) are made in the run
 // with overhead and kept in the other one.
 namespace delays {

@@ -55,7 +55,7 @@ TEST_CASE("efficiency 3: unequal work at a barrier is load balance alone") {
   check(explained(r, {20, 20}).efficiency, {0.75, 1, 1});
 }
 
-TEST_CASE("efficiency 4: time in calls that wait for nobody is transfer alone") {
+TEST_CASE("efficiency 4: time in calls without waiting is transfer alone") {
   run r(2);
   r[0].send(10, 20, 1);
   r[1].send(10, 20, 0);
@@ -120,7 +120,7 @@ TEST_CASE("efficiency 10: a synchronous send that waits for its receiver") {
 
 namespace {
 
-// `nodes` 2: the first half of the ranks on one, the others on another; 1: all on one; 0: nobody knows.
+// `nodes` 2: the first half of the ranks on one, the others on another; 1: all on one; 0: unknown.
 explain::efficiencies on_nodes(run& r, int nodes) {
   auto all = r.views();
   for (std::size_t i = 0; i != all.size(); ++i) all[i].node = nodes < 2 ? nodes - 1 : i < all.size() / 2 ? 7 : 3;

@@ -197,7 +197,7 @@ TEST_CASE("messages as large as one that waited for its receiver would wait, too
   CHECK(total(1 << 20, 1 << 21) == 70);
   CHECK(total(1 << 20, 1 << 10) == 60);  // small: buffered
   CHECK(total(1 << 20, 1 << 19) == 60);  // smaller than what is known to wait
-  CHECK(total(1 << 10, 1 << 20) == 60);  // nobody ever saw a large one wait
+  CHECK(total(1 << 10, 1 << 20) == 60);  // no large message was seen to wait
 }
 
 TEST_CASE("a large message that was buffered says that those of its size are") {

@@ -98,7 +98,7 @@ TEST_CASE("an NxN operation that does not overlap follows the data") {
   CHECK(r.notes.wait_of(2, 0) == 0);
 }
 
-TEST_CASE("an NxN operation without data synchronises nobody") {
+TEST_CASE("an NxN operation without data synchronises no rank") {
   run r(2);
   r[0].collective(mpi_call::Allgather, 1, 9, -1, 0);
   r[1].collective(mpi_call::Allgather, 8, 9, -1, 0);
@@ -111,7 +111,7 @@ TEST_CASE("a sparse Alltoallv waits for those ranks only from which it receives"
   for (int i = 0; i != 3; ++i) {
     sync_record& c = r[i].collective(mpi_call::Alltoallv, enter[i], 20, 0, flag::contributes | flag::sparse);
     c.tag = 0;
-    c.peer = i == 0 ? 1 : 0;  // rank 0 needs rank 1, the others nobody
+    c.peer = i == 0 ? 1 : 0;  // rank 0 needs rank 1, the others need no rank
   }
   r[0].locations[0].needs = {1};
   const auto out = r.explain();

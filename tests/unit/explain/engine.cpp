@@ -19,7 +19,7 @@ std::map<identity, const explain::wait_instance*> by_record(const notebook& note
   return result;
 }
 
-// Everything the engine says about a program against what the reference knows. Empty if all is well.
+// Compares the engine's explanation of a program with the reference. Returns the differences, empty if there are none.
 std::string disagreement(reference::program& truth, const explain::outcome& out, const notebook& notes) {
   std::ostringstream wrong;
   const auto found = by_record(notes);
@@ -285,7 +285,7 @@ TEST_CASE("waits below the threshold are counted and summed, but not explained")
     const explain::outcome out = truth.histories().explain(settings);
     CHECK(out.waiting_ns == all);
     for (const auto& w : truth.histories().notes.waits) {
-      // at an operation that synchronises all, everybody is explained once one wait is long enough
+      // if one wait of a synchronising operation is long enough, all its waits are explained
       const bool together = w.why == explain::pattern::wait_at_barrier || w.why == explain::pattern::wait_at_nxn ||
                             w.why == explain::pattern::wait_at_finalize;
       if (w.wait_ns >= 100) {

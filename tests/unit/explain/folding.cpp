@@ -232,7 +232,7 @@ TEST_CASE("virtual clocks of the epochs add up to those of the whole run") {
 }
 
 TEST_CASE("messages under way at the end of an epoch are as exact as others") {
-  // Rank 0: buffered 1, unfinished 2 and 3 (nobody has posted a receive; one is posted, late). Rank 1: receive 4.
+  // Rank 0: buffered 1, unfinished 2 and 3 (one without a receive, one with a late receive). Rank 1: receive 4.
   run r(2);
   r[0].send(100, 110, 1, 1);
   const std::uint32_t second = r[0].post_send(120, 130, 1, 2);

@@ -172,7 +172,7 @@ TEST_CASE("what the compiler counts becomes blocks within the unmarked code arou
   }
   r[1].counted(70000, 900);
   r[1].counted(70001, 100);
-  r[1].counted(70007, 55);  // nobody knows it
+  r[1].counted(70007, 55);  // a number without a meaning
   r[1].send(60, 61, 0);
   r[0].counted(70000, 300);
   r[0].counted(70001, 300);

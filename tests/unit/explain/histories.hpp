@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-// Histories written by hand (or by the reference simulation): one location per rank unless told otherwise.
+// Histories written by hand (or by the reference simulation): one location per rank by default.
 namespace histories {
 
 using namespace whywait;
@@ -125,7 +125,7 @@ class rank_data {
     return fresh;
   }
 
-  /// What the compiler counted before the next record: a number that `code` knows.
+  /// What the compiler counted before the next record: a number in `code`.
   void counted(std::uint32_t number, std::uint64_t visits) {
     core::path_step s{};
     s.block = number;

@@ -213,7 +213,7 @@ TEST_CASE("in 500 random programs, cut anywhere, each message has the number tha
   CHECK(across > 20000);
 }
 
-TEST_CASE("orders that begin anew count what was not received yet, on both sides") {
+TEST_CASE("restarted orders count pending messages, on both sides") {
   const auto take = [](message_orders& orders, std::vector<sync_record> records, std::uint32_t before) {
     explain::rank_history part;
     part.communicators.push_back({7, 2, 0, false, {}});
@@ -242,7 +242,7 @@ TEST_CASE("orders that begin anew count what was not received yet, on both sides
   take(sender, {make(flag::posts_send | flag::met, 3), make(flag::posts_send, 4), make(flag::posts_send, 5)}, 4);
   take(receiver, {make(flag::posts_receive | flag::met | flag::complete, 3), make(flag::posts_receive | flag::complete, 4),
                   make(flag::posts_receive | flag::complete, 5)}, 3);
-  CHECK(receiver[3] == 0);  // nobody knows any more
+  CHECK(receiver[3] == 0);  // unknown from now on
   CHECK(sender[4] == 1);
   CHECK(receiver[4] == 1);
   CHECK(sender[5] == 2);

@@ -139,12 +139,12 @@ TEST_CASE("regions around calls go on across them, also where nothing else happe
   const explain::rank_history rank = order.view(data, 2);
   CHECK(text(explain::path_between(rank, 0, INT64_MIN, 2)) ==
         "outer(2xMPI_Send:5 pack:4):25 unmarked:2");
-  // seen from the second call on nobody knows when `outer` began
+  // from the second call on the begin of `outer` is unknown
   CHECK(text(explain::path_between(rank, 0, 10, 1)) == "..outer..:5");
   CHECK(text(explain::path_between(rank, 0, 10, 2)) == "..outer..:5 MPI_Send:3 ..outer(pack:4):5 unmarked:2");
 }
 
-TEST_CASE("where no order was kept the counts are told, and that they are only that") {
+TEST_CASE("without a kept order the picture shows counts, marked as unordered") {
   rank_data data(0, 2);
   const std::uint32_t compute = data.number("compute");
   ordered order(4);
@@ -164,13 +164,13 @@ TEST_CASE("where no order was kept the counts are told, and that they are only t
         "compute:10 ? ? ? unordered(2xcompute:20 pack:5):25");
 }
 
-TEST_CASE("code that the compiler counts is told by lines") {
+TEST_CASE("code that the compiler counts is shown by lines") {
   rank_data data(0, 2);
   const std::uint32_t outer = data.number("outer"), code = core::site_table::capacity;
   explain::counted_code lines;  // 1 and 3 are of one line, 2 is of another, 5 of a third; 4 has none
   lines.add(code + 1, {{core::key_of("compute"), 1}}, code + 1);
   lines.add(code + 2, {{core::key_of("pack"), 1}}, code + 2);
-  lines.add(code + 3, {{core::key_of("not told"), 1}}, code + 1);
+  lines.add(code + 3, {{core::key_of("not shown"), 1}}, code + 1);
   lines.add(code + 4, {});
   lines.add(code + 5, {{core::key_of("refine"), 1}}, code + 5);
   ordered order;
@@ -205,7 +205,7 @@ TEST_CASE("code that the compiler counts is told by lines") {
         "3xcompute 10xrefine outer(7x(compute pack)):40 pack");
 }
 
-TEST_CASE("of each class the longest wait is known: who, at which call, and since when both went apart") {
+TEST_CASE("each class keeps its longest wait: ranks, calls, and since when both sides differ") {
   run r(2);
   std::uint64_t late = 0, early = 0;
   for (int i = 0; i < 5; ++i) {

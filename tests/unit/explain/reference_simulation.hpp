@@ -31,7 +31,7 @@ inline std::uint64_t programs(std::uint64_t wanted) {
 #endif
 }
 
-// A plain simulator of random MPI-like programs: knows by construction who waited for whom, and explains a
+// A plain simulator of random MPI-like programs: the causes of its waits are known by construction, and explains a
 // wait by the pairwise difference of the two intervals since the two were last aligned, waits inside them
 // expanded recursively (definitions 1.3). No causal path profiles, no matching by ordinals, no transport.
 namespace reference {
@@ -302,7 +302,7 @@ class program {
         op& q = push(b, how < 6 ? recv : irecv);
         q.peer = a;
         q.tag = tag;
-      } else if (type < 58 && !shape_.certain) {  // a wildcard takes whoever comes first, so its senders must not block
+      } else if (type < 58 && !shape_.certain) {  // a wildcard takes the first message, so its senders must not block
         op& s = push(a, send);
         s.peer = b;
         s.tag = 9;

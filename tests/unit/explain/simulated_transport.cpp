@@ -10,7 +10,7 @@ using whywait::base::packet;
 using whywait::base::put;
 using whywait::explain::simulated_transport;
 
-TEST_CASE("an exchange brings every packet to its rank, until nobody has anything to say") {
+TEST_CASE("an exchange brings every packet to its rank, until no rank produces anything") {
   const std::int32_t ranks = 5;
   simulated_transport t(ranks);
   std::vector<int> got(ranks, 0), said(ranks, 0);
