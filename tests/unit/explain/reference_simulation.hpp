@@ -31,9 +31,9 @@ inline std::uint64_t programs(std::uint64_t wanted) {
 #endif
 }
 
-// A plain simulator of random MPI-like programs: the causes of its waits are known by construction, and explains a
-// wait by the pairwise difference of the two intervals since the two were last aligned, waits inside them
-// expanded recursively (definitions 1.3). No causal path profiles, no matching by ordinals, no transport.
+// A plain simulator of random MPI-like programs, which has the causes of its waits by construction. It explains a wait by
+// the pairwise difference of the two intervals since both sides were last aligned, and expands waits inside them
+// recursively (docs/method.md 1.3). No causal path profiles, no matching by ordinals, no transport.
 namespace reference {
 
 using namespace histories;
