@@ -597,7 +597,7 @@ class program {
     state& r = rank(i);
     const op& o = r.ops[r.next];
     r.leaving = false;
-    // The law (definitions 1.2): the latest late sender, else the latest late receiver before the end.
+    // The law (docs/method.md 1.2): the latest late sender, else the latest late receiver before the end.
     const request *sender = nullptr, *receiver = nullptr;
     for (const std::size_t q : r.completed) {
       const request& m = r.requests[q];
