@@ -11,9 +11,10 @@
 //   work           WHYWAIT_WORK
 //   dynamic        begin and end with a name known only at run time
 //   two_threads    region while another thread does the same on another processor
-//   so_linked, so_dlopened   region in a shared library
+//   so_linked, so_dlopened   region in a shared library; so_dynamic: begin and end there, as fast as in the program
 //   fenced         region with WHYWAIT_CLOCK=fenced, monotonic with CLOCK_MONOTONIC
-//   off            region with recording switched off; off_block: a block
+//   off            region with recording switched off, or inert: at most 1.5 ns; off_block: a block, at most 0.5 ns
+//   kernel_off     the kernel with inert blocks
 //   thread_start   the first region of a thread
 //   segment        ten blocks between two synchronisations, closed
 //   buffer_push, buffer_fold   one event of 16 bytes into an event_buffer
@@ -21,6 +22,7 @@
 
 #include <whywait/core/event_buffer.hpp>
 #include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 
 #include <cstdint>
 #include <dlfcn.h>
@@ -31,6 +33,7 @@
 #include <vector>
 
 extern "C" void whywait_regions_linked(std::uint64_t times);
+extern "C" void whywait_named_regions(std::uint64_t times);
 
 namespace {
 
@@ -70,7 +73,7 @@ __attribute__((noinline)) void next_same(std::uint64_t times) {
 __attribute__((noinline)) void block(std::uint64_t times) {
   for (std::uint64_t i = 0; i < times; ++i) {
     WHYWAIT_BLOCK("benchmark block");
-    harness::barrier();  // else the compiler might add once for all iterations
+    harness::barrier();  // prevents a single addition for all iterations
   }
 }
 
@@ -90,7 +93,7 @@ __attribute__((noinline)) void dynamic(std::uint64_t times) {
   }
 }
 
-// A relaxation with limits: three blocks an iteration, whose branches a processor predicts mostly.
+// A relaxation with limits; three blocks per iteration with mostly predictable branches.
 struct cells {
   static constexpr std::uint32_t count = 2048;
   double value[count], flux[count];
@@ -111,15 +114,15 @@ struct marked {
   static void limited() { WHYWAIT_BLOCK("limited"); }
   static void free() { WHYWAIT_BLOCK("free"); }
 };
-// What any counting of blocks pays: a number for each, of the thread or of the process, in the same kernel.
+// The minimum cost of counting blocks, an increment per block, per thread or process, in the same kernel.
 __attribute__((tls_model("initial-exec"))) thread_local std::uint64_t own_counts[5];
 struct incremented {
   template <int Block>
   static void count() {
     std::uint64_t* counts = own_counts;
-    __asm__("" : "+r"(counts));  // else some processors wait for the address at each
+    __asm__("" : "+r"(counts));  // prevents a wait for the address on some processors
     ++counts[Block];
-    harness::barrier();  // else it is kept in a register
+    harness::barrier();  // prevents allocation to a register
   }
   static void cell() { count<0>(); }
   static void wall() { count<1>(); }
@@ -158,8 +161,7 @@ __attribute__((noinline)) void kernel(std::uint64_t times) {
   }
 }
 
-// Both threads begin a batch together; only batches during which the other one ran all the time count, else the time
-// of one thread alone would be taken.
+// Both threads start a batch together. A batch counts only if the other thread ran during all of it.
 class companion {
  public:
   explicit companion(int processor)
@@ -189,7 +191,7 @@ class companion {
       region(2000);
       const std::uint64_t end = harness::now_ns();
       ns = static_cast<double>(end - begin) / 2000;
-      if (__atomic_load_n(&batches_, __ATOMIC_ACQUIRE) - first >= 15) break;  // of 20 in the same time
+      if (__atomic_load_n(&batches_, __ATOMIC_ACQUIRE) - first >= 15) break;  // about 20 batches take the same time
     }
     __atomic_store_n(&running_, 0, __ATOMIC_RELEASE);
     return ns;
@@ -202,36 +204,28 @@ class companion {
   std::thread thread_;
 };
 
-// As WHYWAIT_CLOCK and WHYWAIT_ENABLE leave every thread.
+// Sets the state of a thread as WHYWAIT_CLOCK and WHYWAIT_ENABLE do.
 void with_clock(core::clock_source source, std::uint64_t times) {
   record::location& mine = *record::this_location();
   static const bool made = record::detail::make_decoy(mine);
   static record::path_head* const decoy = mine.decoy;
   if (!made) std::abort();
   core::cycle_clock::use(source);
-  record::detail::here = mine.decoy = decoy;
+  record::detail::set_here(mine.decoy = decoy);
   region(times);
-  record::detail::here = &mine.path.head();
+  record::detail::set_here(&mine.path.head());
   mine.decoy = nullptr;
   core::cycle_clock::use(core::clock_source::counter);
 }
 void fenced(std::uint64_t times) { with_clock(core::clock_source::fenced, times); }
 void monotonic(std::uint64_t times) { with_clock(core::clock_source::monotonic, times); }
-void off(std::uint64_t times) {
-  record::path_head* const mine = record::detail::here;
-  record::detail::go_off();
-  region(times);
-  record::detail::here = mine;
-}
-// A place that is never visited while recording is on: places have no numbers then.
-void off_block(std::uint64_t times) {
-  record::path_head* const mine = record::detail::here;
-  record::detail::go_off();
-  for (std::uint64_t i = 0; i < times; ++i) {
-    WHYWAIT_BLOCK("benchmark block, off");
-    harness::barrier();
-  }
-  record::detail::here = mine;
+// As WHYWAIT_ENABLE=0 leaves a program, and a library in a program without whywait.
+template <void (*Run)(std::uint64_t)>
+void inert(std::uint64_t times) {
+  const std::intptr_t attached = whywait_v0_module.here;
+  __atomic_store_n(&whywait_v0_module.here, std::intptr_t(0), __ATOMIC_RELAXED);
+  Run(times);
+  __atomic_store_n(&whywait_v0_module.here, attached, __ATOMIC_RELAXED);
 }
 
 double thread_start() {
@@ -271,7 +265,7 @@ core::event_buffer<timed_event, core::overwrite_oldest> overwriting;
 void buffer_fold(std::uint64_t times) {
   for (std::uint64_t i = 0; i < times; ++i) folding.push(timed_event{i, i});
 }
-// 16 MiB of it, written again and again, so neither the kernel nor a nearer cache helps or hinders.
+// Overwrites 16 MiB repeatedly, so that neither page faults nor near caches affect the result.
 void buffer_push(std::uint64_t times) {
   for (std::uint64_t i = 0; i < times; ++i) overwriting.push(timed_event{i, i});
 }
@@ -328,13 +322,15 @@ int main(int argc, char** argv) {
     rows.add("two_threads", [] { return together(); });
   }
   rows.add("so_linked", whywait_regions_linked);
+  rows.add("so_dynamic", whywait_named_regions);
   void* const module = dlopen(WHYWAIT_BENCHMARK_MODULE, RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) return std::fprintf(stderr, "%s\n", dlerror()), 1;
   rows.add("so_dlopened", reinterpret_cast<void (*)(std::uint64_t)>(dlsym(module, "whywait_regions_loaded")));
   rows.add("fenced", fenced);
   rows.add("monotonic", monotonic);
-  rows.add("off", off, 20000);
-  rows.add("off_block", off_block, 20000);
+  rows.add("off", inert<region>, 20000);
+  rows.add("off_block", inert<block>, 20000);
+  rows.add("kernel_off", inert<kernel<marked>>, 4096);
   int threads = 0;
   rows.add("thread_start", [&threads] {
     static double last = 0;

@@ -1,8 +1,8 @@
-# How tests are registered. Every test has a time limit; WHYWAIT_TEST_PREFIX goes before every name.
+# Registration of tests. Every test has a time limit; WHYWAIT_TEST_PREFIX is prepended to every name.
 include_guard(GLOBAL)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# Sanitizers may need address randomisation off on kernels with large vm.mmap_rnd_bits.
+# Sanitizers may require address randomisation to be off on kernels with large vm.mmap_rnd_bits.
 set(whywait_run_with "")
 if(WHYWAIT_SANITIZE)
   file(WRITE "${CMAKE_BINARY_DIR}/sanitizer_probe.cpp" "int main() { return 0; }\n")
@@ -18,18 +18,52 @@ if(WHYWAIT_SANITIZE)
   endif()
 endif()
 
+# The settings of the caller's environment must not reach a test. Their names are those that settings.hpp reads.
+set(whywait_settings "${PROJECT_SOURCE_DIR}/include/whywait/core/settings.hpp")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${whywait_settings}")
+file(READ "${whywait_settings}" whywait_settings_text)
+string(REGEX MATCHALL "\"WHYWAIT_[A-Z0-9_]+\"" whywait_settings "${whywait_settings_text}")
+list(REMOVE_DUPLICATES whywait_settings)
+if(NOT "\"WHYWAIT_ENABLE\"" IN_LIST whywait_settings)
+  message(FATAL_ERROR "whywait: core/settings.hpp names no settings as \"WHYWAIT_...\"; tests need the list")
+endif()
+list(TRANSFORM whywait_settings REPLACE "\"(.*)\"" "\\1=unset:")
+
+# What the run-time libraries of the sanitizers are told. `whywait_sanitizer_mpi_environment` is for programs that load an
+# MPI library, which is not instrumented: its leaks are known, ThreadSanitizer reports nothing from inside of it, and
+# signals are left to the program, because whywait's own handlers are tested.
+set(whywait_patience 1)  # factor of all time limits
+set(whywait_sanitizer_environment "")
+set(whywait_sanitizer_mpi_environment "")
+if(WHYWAIT_SANITIZE)
+  set(whywait_patience 3)
+  set(asan "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1")
+  set(tsan "TSAN_OPTIONS=report_thread_leaks=0")  # a child of fork(2) never joins the threads of its parent
+  find_program(WHYWAIT_SYMBOLIZER NAMES llvm-symbolizer-16 llvm-symbolizer-14 llvm-symbolizer)
+  if(WHYWAIT_SYMBOLIZER)
+    string(APPEND asan ":external_symbolizer_path=${WHYWAIT_SYMBOLIZER}")
+    string(APPEND tsan ":external_symbolizer_path=${WHYWAIT_SYMBOLIZER}")
+  else()
+    message(STATUS "whywait: llvm-symbolizer was not found, so the sanitizers report addresses instead of lines")
+  endif()
+  set(whywait_sanitizer_environment "${asan}" "${tsan}" "UBSAN_OPTIONS=print_stacktrace=1")
+  set(signals "handle_segv=0:handle_sigbus=0:handle_sigill=0:handle_sigfpe=0:handle_abort=0")
+  set(whywait_sanitizer_mpi_environment
+      "${asan}:${signals}" "${tsan}:ignore_noninstrumented_modules=1:${signals}"
+      "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/sanitizers/lsan.supp:print_suppressions=0")
+endif()
+
 # whywait_add_test(name TIMEOUT seconds [LABELS ...] [ENVIRONMENT ...] [SERIAL | RANKS] [LONG] COMMAND ...)
-# SERIAL: nothing runs beside it. RANKS: one such test at a time, beside what is no such test: its ranks mostly sleep or
-# wait for each other. They begin first, for they are a chain; beside them LONG: what must not be the last to end.
+# A SERIAL test runs alone. Only one RANKS test runs at a time, together with other tests, because its ranks mostly sleep or
+# wait for each other. RANKS tests start first, because they form a chain; LONG tests start next, so that none of them is
+# the last to end.
 function(whywait_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;RANKS;LONG" "TIMEOUT" "LABELS;ENVIRONMENT;COMMAND")
   if(NOT arg_TIMEOUT OR NOT arg_COMMAND OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "whywait_add_test(${name}): TIMEOUT and COMMAND, and nothing unknown: ${arg_UNPARSED_ARGUMENTS}")
   endif()
-  if(WHYWAIT_SANITIZE MATCHES "thread")
-    # a child of fork(2) never joins the threads of its parent
-    list(APPEND arg_ENVIRONMENT "TSAN_OPTIONS=report_thread_leaks=0")
-  endif()
+  math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * ${whywait_patience}")
+  list(PREPEND arg_ENVIRONMENT ${whywait_sanitizer_environment})  # the last value of a variable counts
   set(lock "")
   set(cost 0)
   if(arg_RANKS)
@@ -43,8 +77,7 @@ function(whywait_add_test name)
   set_tests_properties("${WHYWAIT_TEST_PREFIX}${name}" PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
                        ENVIRONMENT "${arg_ENVIRONMENT}" RUN_SERIAL "${arg_SERIAL}"
                        COST ${cost} ${lock}
-                       # the settings of whoever runs the tests are not part of them
-                       ENVIRONMENT_MODIFICATION "WHYWAIT_ENABLE=unset:;WHYWAIT_REPORT=unset:;WHYWAIT_OUTPUT=unset:;WHYWAIT_MEMORY=unset:;WHYWAIT_CRASH=unset:;WHYWAIT_WHATIF=unset:;WHYWAIT_RULES=unset:;WHYWAIT_COVERAGE=unset:")
+                       ENVIRONMENT_MODIFICATION "${whywait_settings}")
 endfunction()
 
 # --- MPI programs
@@ -53,7 +86,7 @@ if(whywait_has_mpi)
   set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_CXX)
   check_cxx_symbol_exists(OPEN_MPI mpi.h WHYWAIT_MPI_IS_OPEN_MPI)
   unset(CMAKE_REQUIRED_LIBRARIES)
-  # More ranks than cores, perhaps as root, perhaps in a container: let waiting ranks yield, do not bind them.
+  # Ranks may outnumber cores, so that waiting ranks yield and are not bound. Root and containers are allowed.
   if(WHYWAIT_MPI_IS_OPEN_MPI)
     set(WHYWAIT_MPI_NAME "Open MPI")
     set(WHYWAIT_MPI_MOST_RANKS 64)
@@ -63,45 +96,76 @@ if(whywait_has_mpi)
         OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader)
   else()
     set(WHYWAIT_MPI_NAME "MPICH")
-    set(WHYWAIT_MPI_MOST_RANKS 4)  # its ranks spin and never yield
+    set(WHYWAIT_MPI_MOST_RANKS 4)  # ranks spin and never yield
     set(WHYWAIT_MPI_BESIDE SERIAL)
     set(WHYWAIT_MPI_ENVIRONMENT UCX_WARN_UNUSED_ENV_VARS=n)
   endif()
+  list(APPEND WHYWAIT_MPI_ENVIRONMENT ${whywait_sanitizer_mpi_environment})
   message(STATUS "whywait: MPI is ${WHYWAIT_MPI_NAME}, started by ${MPIEXEC_EXECUTABLE}")
 endif()
 
+# whywait_select_ranks(result ranks...)
+# Of the numbers of ranks that a test names, those that are run here: all that this MPI can. A sanitized build runs each
+# program once: with ThreadSanitizer on the fewest ranks (at least two), else on the most up to 4.
+function(whywait_select_ranks result)
+  set(selected "")
+  foreach(ranks IN LISTS ARGN)
+    if(ranks LESS_EQUAL WHYWAIT_MPI_MOST_RANKS)
+      list(APPEND selected ${ranks})
+    else()
+      list(APPEND left_out ${ranks})
+    endif()
+  endforeach()
+  if(left_out AND NOT WHYWAIT_SANITIZE)
+    message(STATUS "whywait: ${name} on ${left_out} ranks is not run with ${WHYWAIT_MPI_NAME}")
+  endif()
+  if(WHYWAIT_SANITIZE)
+    set(best "")
+    foreach(ranks IN LISTS selected)
+      if(NOT best OR (WHYWAIT_SANITIZE MATCHES "thread" AND (best EQUAL 1 OR (ranks GREATER 1 AND ranks LESS best))) OR
+         (NOT WHYWAIT_SANITIZE MATCHES "thread" AND ranks GREATER best AND ranks LESS_EQUAL 4))
+        set(best ${ranks})
+      endif()
+    endforeach()
+    set(selected ${best})
+  endif()
+  set(${result} "${selected}" PARENT_SCOPE)
+endfunction()
+
 # whywait_mpi_run(name TARGET t RANKS n [TIMEOUT s] [CHECKS file [RUN n]] [ARGUMENTS ...] [ENVIRONMENT ...] [LABELS ...])
-# One test: `TARGET` on so many ranks, its end and output checked by tests/check.py.
+# Adds a test that runs `TARGET` on n ranks; tests/check.py checks its exit code and output.
 function(whywait_mpi_run name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET;RANKS;TIMEOUT;CHECKS;RUN" "ARGUMENTS;ENVIRONMENT;LABELS")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
-  set(options --ranks ${arg_RANKS} --seconds ${arg_TIMEOUT} --directory "${CMAKE_BINARY_DIR}/runs/${name}")
+  math(EXPR seconds "${arg_TIMEOUT} * ${whywait_patience}")
+  set(options --ranks ${arg_RANKS} --seconds ${seconds} --directory "${CMAKE_BINARY_DIR}/runs/${name}")
   if(arg_CHECKS)
     list(APPEND options --checks "${arg_CHECKS}")
   endif()
   if(arg_RUN)
     list(APPEND options --run ${arg_RUN})
   endif()
-  math(EXPR limit "${arg_TIMEOUT} + 20")  # check.py ends first and shows what was printed
+  math(EXPR limit "${arg_TIMEOUT} + 20")  # check.py ends first and prints the output
   set(beside ${WHYWAIT_MPI_BESIDE})
   if(arg_RANKS EQUAL 1)
     set(beside "")
   elseif(arg_LABELS MATCHES "example|benchmark")
-    set(beside SERIAL)  # they compute, and which of their waits is the longest is checked
+    set(beside SERIAL)  # they compute, and the checks depend on the order of their waits
   endif()
   whywait_add_test("${name}" TIMEOUT ${limit} LABELS ${arg_LABELS} ${beside}
                    ENVIRONMENT ${WHYWAIT_MPI_ENVIRONMENT}
                    COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tests/check.py" ${options} -- ${arg_ENVIRONMENT}
                            "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS} ${MPIEXEC_PREFLAGS}
-                           $<TARGET_FILE:${arg_TARGET}> ${MPIEXEC_POSTFLAGS} ${arg_ARGUMENTS})
+                           ${whywait_run_with} $<TARGET_FILE:${arg_TARGET}> ${MPIEXEC_POSTFLAGS} ${arg_ARGUMENTS})
 endfunction()
 
-# whywait_mpi_test(name [SOURCES ...] RANKS n... [TIMEOUT s] [CHECKS file] [LIBRARIES ...] [ARGUMENTS ...] [ENV ...])
-# One program, one test for each number of ranks. MPICH runs at most 4 here: larger numbers are left out.
+# whywait_mpi_test(name [SOURCES ...] RANKS n... [TIMEOUT s] [CHECKS file] [LIBRARIES ...] [ARGUMENTS ...] [ENV ...]
+#                  [OBSERVE [DATA]])
+# One program, one test for each number of ranks. OBSERVE: whywait_observe(). MPICH runs at most 4 here: larger numbers are left out.
 function(whywait_mpi_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;CHECKS" "SOURCES;RANKS;LIBRARIES;ARGUMENTS;ENV")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OBSERVE;DATA" "TIMEOUT;CHECKS" "SOURCES;RANKS;LIBRARIES;ARGUMENTS;ENV")
   if(NOT arg_RANKS)
     message(FATAL_ERROR "whywait_mpi_test(${name}): RANKS missing")
   endif()
@@ -110,15 +174,19 @@ function(whywait_mpi_test name)
   endif()
   add_executable(mpi_${name} ${arg_SOURCES})
   if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O2")
-    target_compile_options(mpi_${name} PRIVATE -O0)  # the programs; what observes them is compiled as users do
+    target_compile_options(mpi_${name} PRIVATE -O0)  # the programs only; the observer has user flags
   endif()
   target_link_libraries(mpi_${name} PRIVATE whywait_dev whywait::mpi ${arg_LIBRARIES}
                         $<TARGET_NAME_IF_EXISTS:nlohmann_json::nlohmann_json>)
-  foreach(ranks IN LISTS arg_RANKS)
-    if(ranks GREATER WHYWAIT_MPI_MOST_RANKS)
-      message(STATUS "whywait: ${name} on ${ranks} ranks is not run with ${WHYWAIT_MPI_NAME}")
-      continue()
+  if(arg_OBSERVE)
+    if(arg_DATA)
+      whywait_observe(mpi_${name} DATA)
+    else()
+      whywait_observe(mpi_${name})
     endif()
+  endif()
+  whywait_select_ranks(selected ${arg_RANKS})
+  foreach(ranks IN LISTS selected)
     whywait_mpi_run("mpi.${name}.${ranks}" TARGET mpi_${name} RANKS ${ranks} TIMEOUT ${arg_TIMEOUT} LABELS mpi
                     CHECKS ${arg_CHECKS} ARGUMENTS ${arg_ARGUMENTS} ENVIRONMENT ${arg_ENV})
   endforeach()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the shape of the headers: which room includes which, guards, sizes. Writes nothing.
+"""Checks the includes between rooms, the guards and the sizes of headers. Writes nothing.
 
-Each finding is one line "file:line: what is wrong"; the exit code is 1 if there is any. The rules are those of
-include/whywait/README.md; the table itself is in rooms.py. --self-test shows that every rule can fail.
+Each finding is one line "file:line: message"; the exit code is 1 if there is any. The rules are those of
+include/whywait/README.md; the table is in rooms.py. --self-test checks that every rule can fail.
 """
 import pathlib
 import re
@@ -12,16 +12,17 @@ import tempfile
 import rooms
 
 MOST_LINES = 400
-# Includes that files with marks must not pay for: <whywait/record.hpp> is nearly free.
+# Includes that are too expensive for files with marks, because <whywait/record.hpp> must be nearly free.
 HEAVY = {"string", "vector", "atomic", "chrono", "mutex", "thread", "condition_variable", "functional", "memory",
          "map", "unordered_map", "algorithm", "string_view", "tuple", "variant", "optional", "future", "sstream"}
 NEVER = {"iostream"}
-LIGHT = ("record.hpp", "data.hpp")  # umbrellas that reach none of them
+LIGHT = ("record.hpp", "data.hpp")  # umbrellas that must reach none of them
 MPI_HEADER = "whywait/mpi/mpi_header.hpp"
+COLD_BEGIN, COLD_END = "whywait/base/cold_begin.hpp", "whywait/base/cold_end.hpp"
 
 
 def reached(name, seen):
-    """All project headers that `name` includes, directly or not."""
+    """All project headers that `name` includes, directly or indirectly."""
     for line in rooms.read(name):
         target = line.include
         if target and target.startswith("whywait/") and target not in seen and (rooms.TREE / target).exists():
@@ -67,7 +68,7 @@ def check(name, light):
             continue
         if line.kind == '"':
             yield f'{here}: "{target}": write it in <>'
-        if line.depth > 0:
+        if line.depth > 0 and rooms.ONLY_IMPLEMENTATION.get(name) != target:
             yield f"{here}: <{target}> under #if: project includes are unconditional"
         if not (rooms.TREE / target).exists():
             yield f"{here}: <{target}> does not exist"
@@ -75,7 +76,7 @@ def check(name, light):
         other = rooms.room_of(target)
         umbrella = room is None
         if umbrella:
-            continue  # umbrellas join rooms; which ones they may reach is checked below
+            continue  # umbrellas join rooms; their reach is checked below
         if other is None:
             yield f"{here}: {room}/ includes the umbrella <{target}>"
         elif other != room and other not in rooms.MAY_INCLUDE[room]:
@@ -92,7 +93,7 @@ def check(name, light):
 
 
 def cycles():
-    """Headers that include each other, also inside one room."""
+    """Include cycles, including those inside one room."""
     state, stack = {}, []
 
     def visit(name):
@@ -116,13 +117,41 @@ def cycles():
 
 
 def same_names():
-    """Headers of one base name: a reader who searches for a file must find one."""
+    """Headers with the same base name, which would make a search for a file ambiguous."""
     seen = {}
     for name in rooms.headers():
         base = name.split("/")[-1]
         if rooms.room_of(name) is not None and base in seen:
             yield f"include/{name}:1: {seen[base]} has the same base name"
         seen[base] = f"include/{name}"
+
+
+def leaks():
+    """Standard headers that are first included between cold_begin.hpp and cold_end.hpp: its pragma would hold for code of
+    theirs that other code uses."""
+    seen, outside = set(), set()
+
+    def visit(name, inside):
+        seen.add(name)
+        for line in rooms.read(name):
+            target = line.include
+            if not target:
+                continue
+            if not target.startswith("whywait/"):
+                if not inside:
+                    outside.add(target)
+                elif target not in outside:
+                    yield (f"include/{name}:{line.number}: <{target}> is first included between {COLD_BEGIN} and {COLD_END}: "
+                           f"add it to {COLD_BEGIN}")
+            elif target not in seen and (rooms.TREE / target).exists():
+                if target == COLD_END:
+                    inside = False
+                yield from visit(target, inside)
+                if target == COLD_BEGIN:
+                    inside = True
+
+    if (rooms.TREE / "whywait/observer.hpp").exists():
+        yield from visit("whywait/observer.hpp", False)
 
 
 def findings():
@@ -134,10 +163,11 @@ def findings():
         yield from check(name, light)
     yield from same_names()
     yield from cycles()
+    yield from leaks()
 
 
 def self_test():
-    """Each broken tree must give exactly the finding that is meant."""
+    """Each broken tree must give exactly the expected finding."""
     def header(name, body):
         guard = rooms.guard_of(name)
         return f"#ifndef {guard}\n#define {guard}\n{body}\n#endif\n"
@@ -149,6 +179,11 @@ def self_test():
                                             "whywait/record/b.hpp": ""}, "report/ must not include record/"),
         ("core includes a room", {"whywait/core/a.hpp": "#include <whywait/record/b.hpp>",
                                   "whywait/record/b.hpp": ""}, "may include: nothing"),
+        ("a cold room includes a standard header first", {
+            "whywait/observer.hpp": "#include <whywait/base/cold_begin.hpp>\n#include <whywait/explain/a.hpp>\n"
+                                    "#include <whywait/base/cold_end.hpp>",
+            "whywait/base/cold_begin.hpp": "#include <string>", "whywait/base/cold_end.hpp": "",
+            "whywait/explain/a.hpp": "#include <string>\n#include <vector>"}, "<vector> is first included between"),
         ("a room includes an umbrella", {"whywait/mpi/a.hpp": "#include <whywait/record.hpp>",
                                          "whywait/record.hpp": ""}, "includes the umbrella"),
         ("a cold room includes the end of a run", {"whywait/report/a.hpp": "#include <whywait/finalize/b.hpp>",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every place that names the version agrees with include/whywait/core/version.hpp."""
+"""Checks that all version numbers agree with include/whywait/core/version.hpp."""
 import re
 import sys
 
@@ -11,6 +11,10 @@ def main():
     version, wrong = amalgamate.version(), []
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         wrong.append(f"include/whywait/core/version.hpp: cannot read a version, got '{version}'")
+    source = (rooms.TREE / "whywait/core/version.hpp").read_text(encoding="utf-8")
+    compared = ".".join(re.findall(r"WHYWAIT_VERSION_(?:MAJOR|MINOR|PATCH) != (\d+)", source))
+    if compared != version:
+        wrong.append(f"include/whywait/core/version.hpp: its last #elif compares with {compared}, wanted {version}")
     changes = (rooms.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^## \[(\d+\.\d+\.\d+)\]", changes, re.MULTILINE)
     if not newest or newest[1] != version:

@@ -3,11 +3,15 @@
 
 /// Include this in one file of an MPI program that registers data (<whywait/data.hpp>), best beside <whywait/mpi.hpp> in a file of
 /// its own: then the report says why data was sent, where it is and who shares it. Without it, and without registered
-/// data, nothing of that is compiled or run. It takes a compiler about as long again as half of <whywait/mpi.hpp>.
+/// data, nothing of that is compiled or run. Empty in the files of a target of whywait_observe(target DATA). It takes a compiler about as long again as half of <whywait/mpi.hpp>.
 
+#include <whywait/core/version.hpp>
+
+#ifndef WHYWAIT_OBSERVED_DATA
 #include <whywait/data/finalize/communication_analysis.hpp>
+#endif
 
-#ifndef WHYWAIT_DISABLE
+#if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED_DATA)
 
 namespace whywait {
 inline namespace v0 {

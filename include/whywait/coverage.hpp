@@ -10,7 +10,9 @@
 ///     clang++ -g -fsanitize-coverage=trace-pc-guard   the same; not on the link line
 ///     -finstrument-functions                     functions as timed regions
 ///
-/// docs/coverage.md.
+/// docs/how-to/source-lines.md.
+
+#include <whywait/core/version.hpp>
 
 #include <whywait/coverage/counters/attributes.hpp>
 #include <whywait/coverage/counters/callbacks.hpp>

@@ -12,9 +12,10 @@
 ///     WHYWAIT_PACKS(out, &u[columns - 1], rows, columns);   // column -> buffer
 ///     whywait::array_view<double, 2> view(u, rows, columns); // exact, access by access
 ///
-/// With WHYWAIT_DISABLE defined all of it is nothing. docs/data.md.
+/// With WHYWAIT_DISABLE defined all of it is nothing. docs/how-to/data.md.
 
 #include <whywait/core/version.hpp>
+
 #include <whywait/data/marks/data_macros.hpp>
 #include <whywait/data/marks/data_marks.hpp>
 #include <whywait/data/marks/disabled_data_marks.hpp>

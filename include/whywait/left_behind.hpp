@@ -6,7 +6,9 @@
 ///     whywait::report_left_behind("folder");
 ///
 /// The next MPI program that runs with the same setting does that by itself. Needs no MPI; link nothing.
-/// docs/record.md says what is found after which end.
+/// docs/how-to/after-a-crash.md lists what is found after which end.
+
+#include <whywait/core/version.hpp>
 
 #include <whywait/postmortem/report_left_behind.hpp>
 

@@ -3,7 +3,9 @@
 
 /// \file
 /// Models of parallel programs: the methodology of Kapelnikov, Muntz and Ercegovac (UCLA CSD-870038, 1987) with exact Markov
-/// chains, segment algebra, queueing networks and simulation. Usable alone: no MPI, no recording. docs/models.md.
+/// chains, segment algebra, queueing networks and simulation. Usable alone: no MPI, no recording. docs/internals/models.md.
+
+#include <whywait/core/version.hpp>
 
 #include <whywait/models/bard_schweitzer.hpp>
 #include <whywait/models/branches.hpp>

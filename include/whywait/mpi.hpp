@@ -4,47 +4,35 @@
 /// Include this in one file of an MPI program (in more it does no harm), compile with -I include, link
 /// nothing: from then on every MPI call of the program and of its libraries is observed, and MPI_Finalize
 /// explains on standard error why the program waited. WHYWAIT_OUTPUT=prefix also writes prefix.json.
-/// docs/configuration.md has the settings; WHYWAIT_ENABLE=0 at run time or -DWHYWAIT_DISABLE switch it off.
+/// docs/reference/settings.md has the settings; WHYWAIT_ENABLE=0 at run time or -DWHYWAIT_DISABLE switch it off.
 ///
-///     annotate -> record -> mpi -> explain -> report
-///
-/// The MPI wrappers (mpi/) call the end of the run (finalize/) and the crash reports (postmortem/) through the hooks
-/// that are installed here.
+/// In CMake whywait_observe(target) compiles the implementation once per build tree. It defines WHYWAIT_OBSERVED, so that
+/// this header only declares what a program can call: marks, `mpi::explain` and its result, own rules and events.
 
-#include <whywait/finalize/analysis.hpp>
-#include <whywait/finalize/explain_now.hpp>
+#include <whywait/core/version.hpp>
+
+#include <whywait/finalize/entry_points.hpp>
 #include <whywait/finalize/take_timelines.hpp>
-#include <whywait/mpi/wrappers.hpp>
-#include <whywait/postmortem/abnormal_end.hpp>
 #include <whywait/record.hpp>
-#include <whywait/record/kept_details.hpp>
+#include <whywait/report/printing.hpp>
+#include <whywait/rules/add.hpp>
+#include <whywait/rules/own_event.hpp>
 
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
 using finalize::explain;
-
 #ifndef WHYWAIT_DISABLE
-
 using finalize::take_timelines;
-
-namespace detail {
-
-// Runs before main, so that regions around MPI_Init are recorded.
-inline const bool listening = [] {
-  record::keep_details();
-  record::listen();
-  install(hooks{&postmortem::at_start, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
-  return true;
-}();
-
-}  // namespace detail
-
-#endif  // WHYWAIT_DISABLE
+#endif
 
 }  // namespace mpi
 }  // namespace v0
 }  // namespace whywait
+
+#ifndef WHYWAIT_OBSERVED
+#include <whywait/observer.hpp>
+#endif
 
 #endif

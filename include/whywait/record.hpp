@@ -11,9 +11,10 @@
 ///     }
 ///
 /// Without macros: whywait::region, waiting, begin, end, visit, work. With WHYWAIT_DISABLE defined (in the whole
-/// program) all of it is nothing. docs/record.md.
+/// program) all of it is nothing. docs/reference/marks.md.
 
 #include <whywait/core/version.hpp>
+
 #include <whywait/record/disabled_marks.hpp>
 #include <whywait/record/mark_macros.hpp>
 #include <whywait/record/region.hpp>

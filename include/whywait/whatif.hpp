@@ -3,7 +3,9 @@
 
 /// \file
 /// Questions to a recorded run: how long it would have taken with faster code, an even load or more ranks. No MPI.
-/// docs/whatif.md.
+/// docs/internals/whatif.md.
+
+#include <whywait/core/version.hpp>
 
 #include <whywait/whatif/answer.hpp>
 #include <whywait/whatif/ask.hpp>

@@ -6,10 +6,13 @@
 /// that wants its own MPI calls explained includes <whywait/mpi.hpp>; code that is only marked,
 /// <whywait/record.hpp>.
 
+#include <whywait/core/version.hpp>
+
 #include <whywait/explain/explain.hpp>
 #include <whywait/explain/interval_diff.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 #include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/symbolise.hpp>

@@ -6,9 +6,10 @@ import tempfile
 import tools
 
 SCRIPT = tools.ROOT / "scripts" / "dependencies.sh"
-TESTS = ["g++", "cmake", "ninja-build", "libboost1.81-dev", "doctest-dev", "libbenchmark-dev", "libdw1",
-         "libopenmpi-dev", "openmpi-bin", "libmpich-dev", "mpich", "nlohmann-json3-dev", "libvalijson-dev", "clang-16",
-         "libclang-rt-16-dev", "binutils", "pkg-config", "ccache", "python3", "util-linux"]
+QUICKSTART = ["g++", "cmake", "ninja-build", "libboost1.81-dev", "libdw1"]  # and one MPI
+TESTS = QUICKSTART + ["libopenmpi-dev", "openmpi-bin", "libmpich-dev", "mpich", "doctest-dev", "libbenchmark-dev",
+                      "nlohmann-json3-dev", "libvalijson-dev", "clang-16", "libclang-rt-16-dev", "clang-format-16",
+                      "binutils", "pkg-config", "ccache", "python3", "util-linux"]
 # (title, what, user id, installed packages, does apt work) -> (exit code, packages that apt installs, words told)
 CASES = [
     ("all there", "tests", 0, TESTS, True, 0, None, ""),
@@ -18,11 +19,13 @@ CASES = [
      "sudo apt-get install ccache"),
     ("apt fails", "tests", 0, [p for p in TESTS if p != "mpich"], False, 3, ["mpich"], "apt could not install: mpich"),
     ("nothing there", "tests", 0, [], True, 0, TESTS, "installing"),
-    ("MPICH will do", "quickstart", 0, TESTS[:7] + ["libmpich-dev", "mpich"], True, 0, None, ""),
-    ("Open MPI will do", "quickstart", 1000, TESTS[:7] + ["libopenmpi-dev", "openmpi-bin"], True, 0, None, ""),
-    ("half an MPI will not do", "quickstart", 1000, TESTS[:7] + ["libopenmpi-dev", "mpich"], True, 3, None,
+    ("MPICH will do", "quickstart", 0, QUICKSTART + ["libmpich-dev", "mpich"], True, 0, None, ""),
+    ("Open MPI will do", "quickstart", 1000, QUICKSTART + ["libopenmpi-dev", "openmpi-bin"], True, 0, None, ""),
+    ("half an MPI will not do", "quickstart", 1000, QUICKSTART + ["libopenmpi-dev", "mpich"], True, 3, None,
      "install openmpi-bin"),
-    ("no MPI", "quickstart", 0, TESTS[:7], True, 0, ["libopenmpi-dev", "openmpi-bin"], "openmpi-bin"),
+    ("no MPI", "quickstart", 0, QUICKSTART, True, 0, ["libopenmpi-dev", "openmpi-bin"], "openmpi-bin"),
+    ("the quickstart with nothing there", "quickstart", 0, [], True, 0, QUICKSTART + ["libopenmpi-dev", "openmpi-bin"],
+     "installing"),
     ("only the other recorders missing", "peers", 0, TESTS + ["procps"], True, 0,
      ["liblttng-ust-dev", "lttng-tools", "babeltrace2", "libmicroprofile-dev"], "installing"),
     ("a wrong word", "everything", 0, TESTS, True, 2, None, "usage"),

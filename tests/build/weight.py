@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""What <whywait/record.hpp> costs to include, and that it includes none of the expensive headers.
+"""What <whywait/record.hpp> costs to include, that it includes none of the expensive headers, and what the first mark adds.
 
     weight.py compiler [options ...]
 
-Prints milliseconds of processor time (the smallest of several, beyond an empty file) but never fails on time: on includes, and
-on the number of tokens that the compiler reads. g++ 12 took 0.9 to 1.4 us for each token of this and other headers on a busy
-machine; this one took 30 to 47 ms in all on quieter ones. So MOST of them are at most some 60 ms where little else runs.
+Prints milliseconds of processor time (the smallest of several, beyond an empty file) but never fails on time: on includes, on
+the number of tokens that the compiler reads, and on the size of an object file with one mark at -O2. benchmarks/weight.py
+prints times.
 """
+import pathlib
 import re
 import resource
+import tempfile
 
 import tools
 
@@ -18,12 +20,14 @@ FORBIDDEN = {"string", "vector", "atomic", "chrono", "mutex", "thread", "functio
              "condition_variable"}
 
 
-MOST = 60_000
+MOST = 15_000
+MARK = "#include <whywait/record.hpp>\nvoid f();\nvoid f() { WHYWAIT_REGION(\"f\"); }\n"
+MOST_BYTES = {"object file": 8 << 10, "code and data": 2 << 10, ".bss": 1 << 10}
 TOKEN = re.compile(r"""R?"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\w+|[^\s\w]""")
 
 
 def milliseconds(command, source):
-    def used():  # of the compiler: waiting for a processor does not count
+    def used():  # processor time of the compiler, which excludes waiting
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return usage.ru_utime + usage.ru_stime
 
@@ -35,6 +39,17 @@ def milliseconds(command, source):
         if code != 0:
             tools.end([messages], "")
     return best * 1000
+
+
+def first_mark(compiler, options):
+    """What an object file with one mark weighs."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "mark.o"
+        code, _, messages = tools.run([compiler, *options, "-O2", f"-I{rooms.TREE}", "-c", "-x", "c++", "-", "-o", str(path)], MARK)
+        if code != 0:
+            tools.end([messages], "")
+        text, data, bss = (int(word) for word in tools.run(["size", str(path)])[1].splitlines()[1].split()[:3])
+        return {"object file": path.stat().st_size, "code and data": text + data, ".bss": bss}
 
 
 def main():
@@ -59,7 +74,11 @@ def main():
             failures.append(f"<whywait/record.hpp> includes {path}")
     if seen == 0:
         failures.append("the compiler listed no includes (-H): this check checks nothing")
-    tools.end(failures, f"<whywait/record.hpp>: {full - empty:.0f} ms beyond an empty file ({empty:.0f} ms), {tokens} tokens of "
+    bytes_of = first_mark(compiler, options)
+    if bytes_of["code and data"] < 100:
+        failures.append("the first mark adds nothing: this check checks nothing")
+    failures += [f"the first mark: {bytes_of[what]} bytes of {what}, at most {most}" for what, most in MOST_BYTES.items() if bytes_of[what] > most]
+    tools.end(failures, f"first mark: {bytes_of}; <whywait/record.hpp>: {full - empty:.0f} ms beyond an empty file ({empty:.0f} ms), {tokens} tokens of "
               f"at most {MOST}, {seen} files")
 
 

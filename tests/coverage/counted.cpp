@@ -1,6 +1,7 @@
 #include <whywait/coverage.hpp>
 
 #include "counted.hpp"
+#include "user/whywait/loop.hpp"
 
 namespace {
 
@@ -68,7 +69,8 @@ int catching(int n) {
 }
 
 const counted_code all = {&loop,    loop_line,  &branches, third_line, other_line,  &recursion,
-                          sum_line, &open_loop, open_line, &skipped,   skipped_line, &catching};
+                          sum_line, &open_loop, open_line, &skipped,   skipped_line, &catching,
+                          &in_folder, in_folder_line};
 
 }  // namespace
 

@@ -1,5 +1,8 @@
 // Any bytes as a text of rules, run on a few events with awkward values: no crash, no hang, no leak, and every number that
-// reaches a finding is finite. Build and run as rules_parse.cpp says.
+// reaches a finding is finite.
+//
+// corpus: rules.corpus
+// options: -dict={source}/rules.dict -max_len=8192 -timeout=20
 #include <whywait/rules/compiler.hpp>
 #include <whywait/rules/evaluator.hpp>
 

@@ -1,8 +1,7 @@
-// Any bytes as a text of rules: no crash, no hang, no leak, and every message names a place in the text.
+// Any bytes as rules. There must be no crash, hang or leak, and every message must have a position in the text.
 //
-//     clang++-16 -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I include
-//         tests/fuzz/rules_parse.cpp -o rules_parse
-//     ./rules_parse -dict=tests/fuzz/rules.dict -max_len=8192 -timeout=20 tests/fuzz/corpus/rules
+// corpus: rules.corpus
+// options: -dict={source}/rules.dict -max_len=8192 -timeout=20
 #include <whywait/rules/compiler.hpp>
 
 #include <cstddef>
@@ -21,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text = d.text();
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t bytes = whywait::base::utf8_length(text, at);
-      if (bytes == 0) std::abort();  // what goes to a terminal is UTF-8 whatever came in
+      if (bytes == 0) std::abort();  // terminal output must be UTF-8 for any input
       at += bytes;
     }
   }

@@ -1,6 +1,6 @@
 // ranks: 1 2 4
 // timeout: 60
-// with: mpi_once
+// with: observer
 // environment: WHYWAIT_OUTPUT=aborted
 // exit nonzero
 // file rank0.stderr ~ whywait: rank 0 of {ranks} ended by MPI_Abort after \d+\.\d+ s

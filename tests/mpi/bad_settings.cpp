@@ -1,7 +1,7 @@
 // ranks: 2
 // timeout: 60
 // environment: WHYWAIT_MEMORY=lots WHYWAIT_REPROT=none
-// with: mpi_once
+// with: observer
 // stderr ~ whywait: WHYWAIT_MEMORY=lots is not understood
 // stderr ~ whywait: WHYWAIT_REPROT is not a setting
 // stderr ~ whywait · 2 ranks

@@ -1,12 +1,12 @@
 // ranks: 2 4
-// with: mpi_once comes_last.cpp
+// with: observer comes_last.cpp
 // flags: -O2 -g -fprofile-arcs -ftest-coverage
 // environment: WHYWAIT_OUTPUT=lines
 // stderr ~ loop in work
 // stderr ~ 4.0x as often: 
 // stderr ~ only the late side ran it: 
 //
-// A program without any mark, compiled with g++'s counters: the report names the lines that the late rank ran more
-// often, and the branch that only it took, with exact counts.
+// A program without marks, compiled with g++'s counters. The report names the lines that the late rank ran more often
+// and the branch that only it took, with exact counts.
 constexpr int body = 0;
 #include "coverage_program.hpp"

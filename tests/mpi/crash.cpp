@@ -1,6 +1,6 @@
 // ranks: 1 2
 // timeout: 60
-// with: mpi_once
+// with: observer
 // exit nonzero
 // file rank0.stderr ~ whywait: rank 0 of {ranks} ended by SIGSEGV after
 #include "own_stderr.hpp"

@@ -1,5 +1,5 @@
 // ranks: 4
-// with: mpi_once communication_once comes_last.cpp
+// with: observer_data comes_last.cpp
 // environment: WHYWAIT_OUTPUT=out
 // stderr ~ `table`\s+is\s+handed\s+on\s+from\s+rank\s+to\s+rank,\s+unchanged,\s+up\s+to\s+3\s+times;\s+the\s+last\s+rank\s+gets\s+it\s+after\s+3\s+messages\s+in\s+a\s+row
 // stderr ~ try: use MPI_Bcast: 2 steps instead of 3
@@ -14,8 +14,8 @@
 // file out.json ~ (?s)"data": "late",((?!"data":).)*"seconds": (0\.0[3-9]|0\.[1-9]|[1-9])[^,]*,\s+"wait_seconds": (0\.0[3-9]|0\.[1-9]|[1-9])
 // json out.json
 //
-// Why messages were sent, from a real run: data that is relayed from rank to rank, the same data again and again, more than
-// is read, and a sender that is late, whose class has that waiting.
+// Reasons of messages in a real run. Data is relayed from rank to rank, the same data is sent repeatedly, more is sent
+// than read, and a sender is late, whose class gets the wait.
 #include "parts/comes_last.hpp"
 
 #include <whywait/data.hpp>

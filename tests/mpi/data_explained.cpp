@@ -1,16 +1,16 @@
 // ranks: 2 4
-// with: mpi_once communication_once
+// with: observer_data
 // environment: WHYWAIT_OUTPUT=out
 // stderr ~ ^     1 `u` \(part\): [\d.]+ KiB in (34|68) messages
 // stderr !~ found no memory|left out|could not be followed
 // stdout ~ ^done$
 // json out.json
 //
-// A program asks why it waited while another thread goes on touching registered arrays: what that thread records meanwhile
-// is not lost, and the end knows of all: 7 rounds before, 10 after, and 17 are told, as many for each rank.
+// A program requests an explanation while another thread continues to access registered arrays. The records of that
+// thread are not lost, and the final report covers 7 rounds before the request and 10 after it, 17 in total, for each
+// rank.
 #include <whywait/data.hpp>
-#include <whywait/record.hpp>
-#include <whywait/report/model.hpp>
+#include <whywait/mpi.hpp>
 
 #include <mpi.h>
 
@@ -20,7 +20,6 @@
 #include <thread>
 #include <vector>
 
-whywait::report::result explained_so_far(MPI_Comm comm);  // examples/observe.cpp
 
 int main(int argc, char** argv) {
   int given = 0, rank = 0, ranks = 1;
@@ -47,7 +46,7 @@ int main(int argc, char** argv) {
     }
   };
   rounds(7);
-  explained_so_far(MPI_COMM_WORLD);
+  whywait::mpi::explain(MPI_COMM_WORLD);
   rounds(10);
   over = true;
   other.join();

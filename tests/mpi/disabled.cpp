@@ -1,7 +1,7 @@
 // ranks: 1 2
 // timeout: 60
 // environment: WHYWAIT_ENABLE=0 WHYWAIT_OUTPUT=disabled
-// with: mpi_once
+// with: observer
 // stderr !~ whywait
 // stdout ~ rank 0 finished
 // no file disabled.json

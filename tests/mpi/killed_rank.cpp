@@ -1,10 +1,10 @@
 // ranks: 2 4
 // timeout: 60
-// with: mpi_once
+// with: observer
 // exit nonzero
 // stdout !~ after the kill
 //
-// One rank dies by SIGKILL while the others wait for it: the launcher ends the job, nobody hangs.
+// One rank is killed by SIGKILL while the others wait for it. The launcher ends the job, and no rank hangs.
 #include <whywait/record.hpp>
 
 #include <mpi.h>

@@ -1,12 +1,12 @@
 // ranks: 2
-// with: mpi_once
+// with: observer
 // flags: -O1 -g -fprofile-arcs
 // stderr ~ warning: blocks that the compiler counts are left out:
 // stderr ~ compile with -ftest-coverage, too
 // stderr ~ wait at barrier
 // stderr !~ visits instead of
 //
-// Counters without notes cannot be named: the report says so and explains by intervals.
+// Counters without notes cannot be named. The report warns and explains by intervals.
 #include <whywait/coverage.hpp>
 
 #include <mpi.h>

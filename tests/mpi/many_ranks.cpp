@@ -2,12 +2,12 @@
 // timeout: 240
 // environment: WHYWAIT_OUTPUT=many
 // not: mpich
-// with: mpi_once
+// with: observer
 // stderr ~ whywait · {ranks} ranks?
 // json many.json
 // file many.json ~ "ranks": {ranks}\b
 //
-// One rank, and 32 ranks on however few cores there are (Open MPI: MPICH spins and never yields).
+// One rank, and 32 ranks on any number of cores. Open MPI only, because MPICH spins and never yields.
 #include <mpi.h>
 
 #include <ctime>

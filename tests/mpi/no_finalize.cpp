@@ -1,6 +1,6 @@
 // ranks: 1 2
 // timeout: 60
-// with: mpi_once
+// with: observer
 // environment: WHYWAIT_OUTPUT=unfinished
 // exit any
 // file rank0.stderr ~ whywait: rank 0 of {ranks} ended by exit without MPI_Finalize after

@@ -1,5 +1,5 @@
 // ranks: 2
-// with: mpi_once late_snapshot.cpp comes_last.cpp
+// with: observer late_snapshot.cpp comes_last.cpp
 // environment: WHYWAIT_OUTPUT=plain
 // stderr ~ late sender
 // stderr !~ side by side
@@ -7,7 +7,7 @@
 // file plain.json ~ "pattern":\s*"late_sender"
 // file plain.json !~ "picture"
 //
-// Without WHYWAIT_PATH=order no order is kept and the report is as it always was.
+// Without WHYWAIT_PATH=order no order is kept, and the report is unchanged.
 #include "parts/late_snapshot.hpp"
 
 #include <mpi.h>

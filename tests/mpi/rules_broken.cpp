@@ -1,5 +1,5 @@
 // ranks: 2 4
-// with: mpi_once comes_last.cpp
+// with: observer comes_last.cpp
 // environment: WHYWAIT_RULES=broken.rules:missing.rules:list WHYWAIT_OUTPUT=out
 // stdout ~ ^rank 0 got 15$
 // stderr ~ ^broken\.rules:2:15: whywait-R021: .*\n             when w\.duratoin > 1 ms.*\n {18}\^~+$
@@ -15,7 +15,7 @@
 // stderr ~ warning: 4 mistakes in rules
 // json out.json
 //
-// Mistakes in rules are told once, by rank 0, each with its place, and disturb neither the run nor the report.
+// Rank 0 prints each error in rules once, with its position. Errors affect neither the run nor the rest of the report.
 #include "parts/comes_last.hpp"
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
 // ranks: 2
-// with: mpi_once comes_last.cpp
+// with: observer comes_last.cpp
 // environment: WHYWAIT_RULES=own.rules WHYWAIT_OUTPUT=out
 // stderr ~ ^whywait · 2 ranks · .* of rank time is waiting
 // stderr !~ late sender
@@ -10,7 +10,7 @@
 // file out.json ~ "undescribed_waits": ?1[,}]
 // file out.json !~ "pattern": ?"late_sender"
 //
-// Built-in patterns are rules: without its rule a wait is no finding, but its time stays in the sums.
+// Built-in patterns are rules. A wait without its rule is not a finding, but its time remains in the sums.
 #include "parts/comes_last.hpp"
 
 #include <mpi.h>

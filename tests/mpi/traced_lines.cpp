@@ -1,11 +1,12 @@
 // ranks: 2
-// with: mpi_once comes_last.cpp
+// with: observer comes_last.cpp
+// not: address thread (those builds use clang, which counts other places)
 // flags: -O0 -g -fsanitize-coverage=trace-pc
 // environment: WHYWAIT_OUTPUT=lines
 // stderr ~ work
 // stderr ~ 4.0x as often: 
 // stderr ~ only the late side ran it: 
 //
-// The same with g++'s callbacks, which count for each thread.
+// Like counted_lines.cpp, but with g++'s callbacks, which count per thread.
 constexpr int body = 1;
 #include "coverage_program.hpp"

@@ -1,12 +1,13 @@
 // ranks: 1 2
 // timeout: 60
 // environment: WHYWAIT_OUTPUT=no/such/folder/report
-// with: mpi_once
+// with: observer
 // stderr ~ whywait: .*no/such/folder/report\.json.*No such file or directory
 // stderr ~ whywait · {ranks} ranks?
 // stdout ~ rank 0 finished
 //
-// The output cannot be written: one clear line, the text report still comes, the program is unharmed.
+// The output file cannot be written. There is one clear line, the text report is complete, and the program is
+// unaffected.
 #include <mpi.h>
 
 #include <cstdio>

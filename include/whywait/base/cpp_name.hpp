@@ -13,7 +13,7 @@ inline namespace v0 {
 namespace base {
 
 /// The name as written in the source for a mangled one (Itanium ABI), anything else unchanged. Allocates.
-[[gnu::cold]] inline std::string demangle(const char* name) {
+inline std::string demangle(const char* name) {
   if (name == nullptr) return {};
   int status = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
@@ -25,7 +25,7 @@ namespace base {
 namespace detail {
 
 /// Where the operator's own symbol ends if `name` has "operator" as a word at `at`, else 0: "operator<<", "operator()".
-[[gnu::cold]] inline std::size_t operator_end(std::string_view name, std::size_t at) noexcept {
+inline std::size_t operator_end(std::string_view name, std::size_t at) noexcept {
   constexpr std::string_view word = "operator";
   const auto letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -43,7 +43,7 @@ namespace detail {
 }
 
 /// The end of the bracket that opens at `at` (one past its partner), or the end of the text.
-[[gnu::cold]] inline std::size_t past_bracket(std::string_view name, std::size_t at) noexcept {
+inline std::size_t past_bracket(std::string_view name, std::size_t at) noexcept {
   int depth = 0;
   for (std::size_t i = at; i < name.size(); ++i) {
     if (const std::size_t end = operator_end(name, i)) {
@@ -62,7 +62,7 @@ namespace detail {
 
 /// A C++ function name for a text: without return type, parameters and template arguments:
 /// "void app::solver<double, std::array<int, 3> >::step(int)" becomes "app::solver<...>::step". O(n).
-[[gnu::cold]] inline std::string short_name(std::string_view name) {
+inline std::string short_name(std::string_view name) {
   constexpr std::string_view anonymous = "(anonymous namespace)";
   constexpr std::string_view lambda = "{lambda(";
   std::string out;

@@ -80,7 +80,7 @@ class memory_pool {
   }
 
   // The rest of the previous chunk is smaller than one block and is not used.
-  [[gnu::cold, gnu::noinline]] void more() {
+  [[gnu::noinline]] void more() {
     const size_t size = chunk_;
     link* const chunk = static_cast<link*>(::operator new(size));
     chunk->next = chunks_;

@@ -10,7 +10,7 @@ inline namespace v0 {
 namespace base {
 
 /// Three significant digits without an exponent where that stays short: "1930", "18.9", "0.0012". No locale.
-[[gnu::cold]] inline std::string number_text(double value) {
+inline std::string number_text(double value) {
   char digits[400];
   const double size = std::fabs(value);
   if (size < 1e15 && value == std::floor(value)) {
@@ -28,7 +28,7 @@ namespace base {
 }
 
 /// A duration in its own unit: "18.9 s", "1.90 ms", "0 s".
-[[gnu::cold]] inline std::string duration_text(double seconds) {
+inline std::string duration_text(double seconds) {
   const double size = std::fabs(seconds);
   if (!(size > 0)) return "0 s";
   double scale = 1;
@@ -46,7 +46,7 @@ namespace base {
 }
 
 /// "64 bytes", "1.50 KiB", "12.0 MiB".
-[[gnu::cold]] inline std::string size_text(double bytes) {
+inline std::string size_text(double bytes) {
   const double size = std::fabs(bytes);
   if (size < 1024) return number_text(bytes) + (bytes == 1 ? " byte" : " bytes");
   const bool gib = size >= 1073741824.0, mib = size >= 1048576.0;
@@ -54,7 +54,7 @@ namespace base {
 }
 
 /// A share of 1: "31 %", "3.1 %", "under 0.1 %".
-[[gnu::cold]] inline std::string percent_text(double share) {
+inline std::string percent_text(double share) {
   const double value = share * 100;
   if (value > 0 && value < 0.05) return "under 0.1 %";
   char digits[400];

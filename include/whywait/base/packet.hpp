@@ -27,7 +27,7 @@ enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, u
 }
 
 // At least 256 bytes at once: most packets hold several small values, and would be copied at each doubling.
-[[gnu::cold, gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
+[[gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
   out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
 }
 [[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {

@@ -5,6 +5,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/table.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -36,20 +36,20 @@ struct place {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   place() = default;
-  [[gnu::cold, gnu::noinline]] place(const place&) = default;
-  [[gnu::cold, gnu::noinline]] place(place&&) = default;
-  [[gnu::cold, gnu::noinline]] place& operator=(const place&) = default;
-  [[gnu::cold, gnu::noinline]] place& operator=(place&&) = default;
-  [[gnu::cold, gnu::noinline]] ~place() = default;
+  [[gnu::noinline]] place(const place&) = default;
+  [[gnu::noinline]] place(place&&) = default;
+  [[gnu::noinline]] place& operator=(const place&) = default;
+  [[gnu::noinline]] place& operator=(place&&) = default;
+  [[gnu::noinline]] ~place() = default;
 
-  [[gnu::cold, gnu::noinline]] bool operator==(const place& o) const noexcept {
+  [[gnu::noinline]] bool operator==(const place& o) const noexcept {
     return line == o.line && last_line == o.last_line && offset == o.offset && call == o.call && name == o.name &&
            kind == o.kind && region == o.region && file == o.file && function == o.function && module == o.module;
   }
 };
 
 /// "exchange" of "main/exchange".
-[[gnu::cold]] inline std::string_view last_of(std::string_view path) noexcept {
+inline std::string_view last_of(std::string_view path) noexcept {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
@@ -65,7 +65,7 @@ class names {
   };
 
   /// O(1) on average. The key 0 names nothing.
-  [[gnu::cold]] void add(core::stable_key key, place where) {
+  void add(core::stable_key key, place where) {
     if (key == 0) return;
     const auto fresh = static_cast<std::uint32_t>(table_.size());
     const std::uint32_t found = numbers_.intern(key, fresh);
@@ -77,21 +77,21 @@ class names {
   }
 
   /// The place of a key, or null. Valid until something is added.
-  [[gnu::cold]] const place* find(core::stable_key key) const noexcept {
+  const place* find(core::stable_key key) const noexcept {
     const std::uint32_t found = numbers_.find(key);
     return found == base::key_map::none ? nullptr : &table_[found].where;
   }
   std::size_t size() const noexcept { return table_.size(); }
 
   /// All entries, sorted by key.
-  [[gnu::cold]] std::vector<entry> entries() const {
-    std::vector<entry> all = table_;
+  base::vector<entry> entries() const {
+    base::vector<entry> all = table_;
     base::small_stable_sort(all, [](const entry& a, const entry& b) { return a.key < b.key; });
     return all;
   }
 
  private:
-  [[gnu::cold]] static bool better(const place& a, const place& b) noexcept {
+  static bool better(const place& a, const place& b) noexcept {
     const auto known = [](const place& p) {
       return (p.call.empty() ? 0 : 1) + (p.name.empty() ? 0 : 1) + (p.kind.empty() ? 0 : 1) +
              (p.region.empty() ? 0 : 1) + (p.line > 0 ? 2 : 0) + (p.function.empty() ? 0 : 1) +
@@ -110,11 +110,11 @@ class names {
   }
 
   base::key_map numbers_;  // in table_
-  std::vector<entry> table_;
+  base::vector<entry> table_;
 };
 
 /// Code location in a text: "halo.cpp:142", "halo.cpp:142-150", without debug information "app+0x1234", else "".
-[[gnu::cold]] inline std::string code_text(const place& p) {
+inline std::string code_text(const place& p) {
   if (!p.file.empty()) {
     std::string text = printable(last_of(p.file));
     if (p.line > 0) text += ":" + std::to_string(p.line);
@@ -129,7 +129,7 @@ class names {
 
 /// A call site: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them. What is long loses
 /// its middle to fit `width` columns; the call and the file name are never cut.
-[[gnu::cold]] inline std::string call_text(const place& p, std::string_view joint = "in",
+inline std::string call_text(const place& p, std::string_view joint = "in",
                                            std::size_t width = std::size_t(-1)) {
   std::string out = p.call.empty() ? "a call" : printable(p.call);
   std::string within = printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));

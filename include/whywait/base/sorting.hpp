@@ -16,7 +16,7 @@ namespace detail {
 using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
 using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 
-[[gnu::cold, gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
+[[gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
   for (std::uint32_t i = 1; i < size; ++i) {
     if (before(context, i, i - 1)) return false;
   }
@@ -24,7 +24,7 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 }
 
 // Bottom-up merge sort, compiled once for all lists; std::stable_sort is 2 to 10 KB of code for each of them.
-[[gnu::cold, gnu::noinline]] inline void sort_numbers(base::pod_vector<std::uint32_t>& numbers, number_before before,
+[[gnu::noinline]] inline void sort_numbers(base::pod_vector<std::uint32_t>& numbers, number_before before,
                                                       const void* context) {
   const std::size_t n = numbers.size();
   base::pod_vector<std::uint32_t> other(n);
@@ -44,7 +44,7 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 }
 
 // All of a sort that does not depend on what is sorted.
-[[gnu::cold, gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before,
+[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before,
                                                    const void* context, number_swap swap) {
   if (in_order(size, before, context)) return;
   base::pod_vector<std::uint32_t> order(size);
@@ -63,7 +63,7 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 }
 
 template <class T>
-[[gnu::cold]] void swap_numbers(void* list, std::uint32_t a, std::uint32_t b) {
+void swap_numbers(void* list, std::uint32_t a, std::uint32_t b) {
   std::swap(static_cast<T*>(list)[a], static_cast<T*>(list)[b]);
 }
 
@@ -73,7 +73,7 @@ template <class T>
 /// more than time. O(n log n) comparisons through a pointer, at most one swap for each element, 8 bytes each of memory;
 /// fewer than 2^32 elements. Throws std::bad_alloc; then, and if `before` throws, the list is as it was.
 template <class T, class Before>
-[[gnu::cold]] void small_stable_sort(T* list, std::size_t size, Before before) {
+void small_stable_sort(T* list, std::size_t size, Before before) {
   struct both {
     const T* list;
     const Before* before;
@@ -86,13 +86,13 @@ template <class T, class Before>
   detail::sort_list(list, size, by_number, &context, &detail::swap_numbers<T>);
 }
 template <class List, class Before>
-[[gnu::cold]] void small_stable_sort(List& list, Before before) {
+void small_stable_sort(List& list, Before before) {
   small_stable_sort(list.data(), list.size(), before);
 }
 
 /// The same by operator<.
 template <class List>
-[[gnu::cold]] void small_stable_sort(List& list) {
+void small_stable_sort(List& list) {
   using element = typename List::value_type;
   small_stable_sort(list, [](const element& a, const element& b) { return a < b; });
 }

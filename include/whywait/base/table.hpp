@@ -1,12 +1,13 @@
 #ifndef WHYWAIT_BASE_TABLE_HPP
 #define WHYWAIT_BASE_TABLE_HPP
 
+#include <whywait/base/vector.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -19,7 +20,7 @@ struct code_point {
   std::size_t bytes;
 };
 
-[[gnu::cold]] inline code_point code_point_at(std::string_view text, std::size_t at) noexcept {
+inline code_point code_point_at(std::string_view text, std::size_t at) noexcept {
   constexpr code_point bad{0xfffd, 1};
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const unsigned first = byte(0);
@@ -38,7 +39,7 @@ struct code_point {
 
 /// Columns a terminal gives a code point: 0 for combining marks, 2 for East Asian wide and emoji, else 1 (the coarse
 /// blocks of Unicode's EastAsianWidth; independent of the locale).
-[[gnu::cold]] inline std::size_t columns_of(std::uint32_t c) noexcept {
+inline std::size_t columns_of(std::uint32_t c) noexcept {
   const auto in = [c](std::uint32_t low, std::uint32_t high) { return c >= low && c <= high; };
   if (in(0x300, 0x36f) || in(0x200b, 0x200f) || in(0x20d0, 0x20ff) || in(0xfe00, 0xfe0f) || in(0xfe20, 0xfe2f))
     return 0;
@@ -50,7 +51,7 @@ struct code_point {
 }
 
 /// Columns of a text on a terminal. O(n).
-[[gnu::cold]] inline std::size_t display_width(std::string_view text) noexcept {
+inline std::size_t display_width(std::string_view text) noexcept {
   std::size_t width = 0;
   for (std::size_t i = 0; i < text.size();) {
     const code_point c = code_point_at(text, i);
@@ -62,7 +63,7 @@ struct code_point {
 
 /// What may be printed of a name that somebody else chose: control characters (escape sequences, line feeds) and bytes
 /// that are not UTF-8 become '?', so that a report stays one report whatever the regions are called.
-[[gnu::cold]] inline std::string printable(std::string_view text) {
+inline std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
@@ -78,7 +79,7 @@ struct code_point {
 }
 
 /// At most `width` columns; what is too long loses its middle: "compute_int...ary_cells". Never cuts a code point.
-[[gnu::cold]] inline std::string shorten_middle(std::string_view text, std::size_t width) {
+inline std::string shorten_middle(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width <= 3) return std::string(width, '.');
   const std::size_t tail = (width - 3) / 2;
@@ -101,18 +102,18 @@ struct code_point {
 }
 
 /// Padded with spaces on the right (text columns) or on the left (numbers) to `width` columns; never cut.
-[[gnu::cold]] inline std::string pad_right(std::string text, std::size_t width) {
+inline std::string pad_right(std::string text, std::size_t width) {
   const std::size_t used = display_width(text);
   return used < width ? text.append(width - used, ' ') : text;
 }
-[[gnu::cold]] inline std::string pad_left(std::string text, std::size_t width) {
+inline std::string pad_left(std::string text, std::size_t width) {
   const std::size_t used = display_width(text);
   return used < width ? std::string(width - used, ' ') + text : text;
 }
 
 /// Breaks at spaces so that no line has more than `columns`; the first line begins with `first`, the others with
 /// `rest`. A word that is longer than a line stands alone and is not cut. Ends with a line feed.
-[[gnu::cold]] inline std::string wrap(std::string_view text, std::size_t columns, std::string_view first,
+inline std::string wrap(std::string_view text, std::size_t columns, std::string_view first,
                                       std::string_view rest) {
   std::string out;
   std::string line(first);
@@ -136,7 +137,7 @@ struct code_point {
 
 /// One row of a block table: what, how much, and a remark.
 struct table_row {
-  std::vector<std::string> label;  ///< lines; the amount stands beside the last one
+  base::vector<std::string> label;  ///< lines; the amount stands beside the last one
   std::string amount;
   std::string remark;
 };
@@ -144,7 +145,7 @@ struct table_row {
 /// Label column, right-aligned amounts, remarks that go to a line of their own where they do not fit in `columns`.
 /// Labels above `widest` columns push their amount to the next line instead of widening the column; rows without an
 /// amount never do.
-[[gnu::cold]] inline std::string table(const std::vector<table_row>& rows, std::size_t columns, std::size_t indent,
+inline std::string table(const base::vector<table_row>& rows, std::size_t columns, std::size_t indent,
                          std::size_t widest) {
   std::size_t label_width = 0;
   std::size_t amount_width = 0;

@@ -14,7 +14,7 @@ namespace base {
 inline double seconds_of(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
 
 /// A number with a fixed count of decimals, independent of the locale. "unknown" for NaN and infinity.
-[[gnu::cold]] inline std::string fixed(double value, int decimals) {
+inline std::string fixed(double value, int decimals) {
   if (!std::isfinite(value)) return "unknown";
   char buffer[400];  // the longest double has 309 digits before its point
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
@@ -30,14 +30,14 @@ struct duration_scale {
   int decimals = 0;
 
   /// "18.9 s" without sign handling of its own: negative durations print a minus.
-  [[gnu::cold]] std::string operator()(double seconds) const {
+  std::string operator()(double seconds) const {
     if (!std::isfinite(seconds)) return "unknown";
     return fixed(seconds * per_second, decimals) + " " + unit;
   }
 };
 
 /// The scale that shows `seconds` with `digits` (2 or 3) significant digits: ns, us, ms, s, and hours above 10^4 s.
-[[gnu::cold]] inline duration_scale scale_for(double seconds, int digits = 3) noexcept {
+inline duration_scale scale_for(double seconds, int digits = 3) noexcept {
   const double size = std::fabs(seconds);
   const double ulp = digits >= 3 ? 0.9995 : 0.995;  // 999.9 us rounds to 1 ms, not to 1000 us
   duration_scale scale;
@@ -64,7 +64,7 @@ struct duration_scale {
 inline std::string duration(double seconds, int digits = 3) { return scale_for(seconds, digits)(seconds); }
 
 /// A share of 1 in percent: "31 %", "3.1 %", "0.4 %", "under 0.1 %", "0 %".
-[[gnu::cold]] inline std::string percent(double share) {
+inline std::string percent(double share) {
   if (!std::isfinite(share)) return "unknown";
   const double value = share * 100;
   if (value <= 0) return "0 %";
@@ -73,7 +73,7 @@ inline std::string duration(double seconds, int digits = 3) { return scale_for(s
 }
 
 /// "12345", from ten million on "12.3 million", then "4.57 billion".
-[[gnu::cold]] inline std::string count_of(std::int64_t n) {
+inline std::string count_of(std::int64_t n) {
   if (n > -10000000 && n < 10000000) return std::to_string(n);
   const bool billions = n >= 999500000 || n <= -999500000;
   const double value = static_cast<double>(n) / (billions ? 1e9 : 1e6);
@@ -82,7 +82,7 @@ inline std::string duration(double seconds, int digits = 3) { return scale_for(s
 }
 
 /// "1 visit", "1200 visits"; irregular plurals are given.
-[[gnu::cold]] inline std::string counted(std::int64_t n, const char* one, const char* many = nullptr) {
+inline std::string counted(std::int64_t n, const char* one, const char* many = nullptr) {
   std::string text = count_of(n) + " ";
   if (n == 1) return text + one;
   return many != nullptr ? text + many : text + one + "s";

@@ -11,7 +11,7 @@ inline namespace v0 {
 namespace base {
 
 /// Bytes of the code point at `at`, 0 if the bytes there are no UTF-8 (RFC 3629: no overlong forms, no surrogates).
-[[gnu::cold]] inline std::size_t utf8_length(std::string_view text, std::size_t at) noexcept {
+inline std::size_t utf8_length(std::string_view text, std::size_t at) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const unsigned first = byte(0);
   if (first < 0x80) return 1;
@@ -27,7 +27,7 @@ namespace base {
 }
 
 /// How many code points, a byte that is no UTF-8 counting as one: the column in which an editor shows it.
-[[gnu::cold]] inline std::size_t columns_in(std::string_view text) noexcept {
+inline std::size_t columns_in(std::string_view text) noexcept {
   std::size_t columns = 0;
   for (std::size_t at = 0; at < text.size(); ++columns) {
     const std::size_t length = utf8_length(text, at);
@@ -37,7 +37,7 @@ namespace base {
 }
 
 /// Fit for a terminal: control characters become blanks, bytes that are no UTF-8 become '?'.
-[[gnu::cold]] inline std::string clean(std::string_view text) {
+inline std::string clean(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
@@ -53,7 +53,7 @@ namespace base {
 
 /// Pieces of a text one behind the other. Messages are put together here, not where they are said: each `+` of texts is
 /// code, and code for when it throws.
-[[gnu::cold]] inline std::string joined(std::initializer_list<std::string_view> pieces) {
+inline std::string joined(std::initializer_list<std::string_view> pieces) {
   std::string out;
   for (const std::string_view piece : pieces) out += piece;
   return out;

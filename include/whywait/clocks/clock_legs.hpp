@@ -2,6 +2,7 @@
 #define WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_plan.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/history.hpp>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -47,7 +47,7 @@ class clock_legs {
   /// `asked`: clock_plan::number_of each block of the rank. `leaving`: node_map::leaving of each record, or null if the
   /// plan does not distinguish nodes. `spends`: buffer. All are used during this call only.
   void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
-            const base::pod_vector<std::uint32_t>& asked, const std::vector<bool>* leaving,
+            const base::pod_vector<std::uint32_t>& asked, const base::vector<bool>* leaving,
             base::pod_vector<spend>& spends) {
     const std::size_t records = here.records.size();
     legs_.reserve(records + 1);
@@ -152,7 +152,7 @@ class clock_legs {
 
   // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
   // the clock, so the number of timed visits is limited by the time that the readings take.
-  [[gnu::cold]] static double marks_ns(const explain::rank_history& rank, const explain::location_history& here,
+  static double marks_ns(const explain::rank_history& rank, const explain::location_history& here,
                                        std::uint64_t first, std::uint64_t end) noexcept {
     const core::mark_overhead& each = here.mark_overheads;
     double sum_ns = 0;

@@ -2,6 +2,7 @@
 #define WHYWAIT_CLOCKS_CLOCK_PASS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_legs.hpp>
 #include <whywait/clocks/clock_plan.hpp>
 #include <whywait/clocks/clock_result.hpp>
@@ -17,7 +18,6 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -45,7 +45,7 @@ class clock_pass {
  public:
   /// `notes`: by location; the first pass replaces the measured waits in them by the compensated ones.
   clock_pass(const explain::rank_history& rank, need_book& needs, meeting_book& meetings,
-             std::vector<base::pod_vector<explain::wait_note>>& notes, clock_scratch& scratch)
+             base::vector<base::pod_vector<explain::wait_note>>& notes, clock_scratch& scratch)
       : rank_(&rank),
         own_rank_(rank.rank),
         book_(&needs),
@@ -68,8 +68,8 @@ class clock_pass {
     if (plan.asks()) {
       for (std::size_t b = 1; b < block_numbers.size(); ++b) block_numbers[b] = plan.number_of(rank_->blocks[b]);
     }
-    const std::vector<std::vector<bool>> leaving =
-        plan.asks_nodes() ? nodes.leaving(*rank_) : std::vector<std::vector<bool>>();
+    const base::vector<base::vector<bool>> leaving =
+        plan.asks_nodes() ? nodes.leaving(*rank_) : base::vector<base::vector<bool>>();
     lanes_.clear();
     lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
@@ -252,7 +252,7 @@ class clock_pass {
 
   // Whether another message would have been taken instead (docs/method.md 4.8). Of equal wildcards, the one
   // posted earlier takes the message that arrives earlier. MPI_Waitany takes the first message of those posted by then.
-  [[gnu::cold]] static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need,
+  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need,
                                       std::int64_t sent_ns) {
     if (need.any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
@@ -308,11 +308,11 @@ class clock_pass {
   std::int32_t own_rank_;
   need_book* book_;
   meeting_book* meetings_;
-  std::vector<base::pod_vector<explain::wait_note>>* notes_;
+  base::vector<base::pod_vector<explain::wait_note>>* notes_;
   clock_scratch* scratch_;
   const clock_plan* plan_ = nullptr;
   std::size_t clocks_ = 0, open_ = 0;
-  std::vector<lane> lanes_;
+  base::vector<lane> lanes_;
   base::pod_vector<meeting_book::reply> replies_;
   base::pod_vector<class_sum> classes_;
   clock_result result_;

@@ -2,13 +2,13 @@
 #define WHYWAIT_CLOCKS_CLOCK_PLAN_HPP
 
 #include <whywait/base/key_map.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/options.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -25,7 +25,7 @@ class clock_plan {
       const std::size_t clock = q + (first ? 1 : 0);
       for (const explain::change& c : questions[q].changes) {
         if (c.block == explain::network_key() || c.block == explain::node_network_key()) {
-          std::vector<saving>& all = c.block == explain::network_key() ? network_ : node_network_;
+          base::vector<saving>& all = c.block == explain::network_key() ? network_ : node_network_;
           if (!all.empty() && all.back().clock == clock) all.pop_back();
           all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
           continue;
@@ -75,7 +75,7 @@ class clock_plan {
 
   bool compensates_;
   std::size_t clocks_;
-  std::vector<saving> network_, node_network_, asked_;
+  base::vector<saving> network_, node_network_, asked_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block
 };
 

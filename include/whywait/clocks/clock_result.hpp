@@ -3,6 +3,7 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
 #include <whywait/clocks/joining.hpp>
 #include <whywait/explain/class_packet.hpp>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -36,7 +36,7 @@ struct clock_result {
   }
 
   /// Sorts and joins the lists; call after the results of one rank are added.
-  [[gnu::cold]] void join() {
+  void join() {
     small_stable_sort(classes, before);
     std::size_t kept = 0;
     for (const explain::class_clock& c : classes) {
@@ -76,7 +76,7 @@ struct clock_result {
     join_ascending(classes, in, before, add);
   }
 
-  [[gnu::cold]] explain::efficiencies efficiency(std::int64_t earliest_ns, std::int64_t ideal_end_ns,
+  explain::efficiencies efficiency(std::int64_t earliest_ns, std::int64_t ideal_end_ns,
                                                  std::int64_t ideal_in_nodes_end_ns) const {
     explain::efficiencies e;
     const auto total = static_cast<double>(measured_end_ns - earliest_ns);

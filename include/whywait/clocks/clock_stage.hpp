@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
 #define WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_pass.hpp>
 #include <whywait/clocks/cost_pass.hpp>
 #include <whywait/clocks/critical_path.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -67,7 +67,7 @@ class clock_stage final : public explain::rank_clocks {
   /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own
   /// path.
   base::packet choose_blocks() const {
-    std::vector<std::pair<core::stable_key, std::int64_t>> blocks;
+    base::vector<std::pair<core::stable_key, std::int64_t>> blocks;
     for (const explain::merged_class& c : merging_->merged_classes()) {
       for (const explain::residual_term& t : c.sum.residual) {
         if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
@@ -102,9 +102,9 @@ class clock_stage final : public explain::rank_clocks {
   }
   /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
   /// of the blocks in `in`.
-  static std::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal,
+  static base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal,
                                                  base::packet_reader in) {
-    std::vector<explain::what_if> all(ideal);
+    base::vector<explain::what_if> all(ideal);
     all[0].changes.push_back({explain::network_key(), 0.0});
     if (ideal == 2) all[1].changes.push_back({explain::node_network_key(), 0.0});
     all.insert(all.end(), settings.questions.begin(), settings.questions.end());
@@ -117,7 +117,7 @@ class clock_stage final : public explain::rank_clocks {
 
   /// Begins the next pass, for the questions before number `asked`; the first `ideal` questions are ideal networks.
   /// Borrows all.
-  void begin_pass(const clock_plan& plan, const std::vector<explain::what_if>& questions, std::size_t asked,
+  void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked,
                   std::size_t ideal, const node_map& nodes) {
     if (asked_ == 0) needs_.sort_by_record(scratch_->block_numbers);
     plan_ = &plan;
@@ -171,7 +171,7 @@ class clock_stage final : public explain::rank_clocks {
   }
 
   /// Writes the results of the clocks to the outcome, before the classes are presented.
-  void report(explain::outcome& result, std::vector<explain::merged_class>& merged) override {
+  void report(explain::outcome& result, base::vector<explain::merged_class>& merged) override {
     result.total_ns = total_ns_;
     result.without_overhead = without_;
     for (const explain::location_history& l : rank_->locations) {
@@ -232,17 +232,17 @@ class clock_stage final : public explain::rank_clocks {
   meeting_book meetings_;
   cost_pass cost_pass_;
   explain::class_merger* merging_ = nullptr;
-  std::vector<base::pod_vector<explain::wait_note>> notes_;
+  base::vector<base::pod_vector<explain::wait_note>> notes_;
   base::pod_vector<explain::class_clock> placed_, classes_;
   critical_path path_;
   cost_sums costs_;
-  const std::vector<explain::what_if>* questions_ = nullptr;
+  const base::vector<explain::what_if>* questions_ = nullptr;
   std::size_t asked_ = 0, ideal_ = 1;
   const clock_plan* plan_ = nullptr;
   clock_pass pass_;
   clock_result result_;
   bool result_taken_ = false;
-  std::vector<std::int64_t> ends_;  ///< end of the run for every question
+  base::vector<std::int64_t> ends_;  ///< end of the run for every question
   explain::compensation without_;
   explain::efficiencies efficiency_;
   std::int64_t total_ns_ = 0, earliest_ns_ = 0, locations_ = 0;

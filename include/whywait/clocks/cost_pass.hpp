@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/cost_scratch.hpp>
 #include <whywait/clocks/delay_costs.hpp>
 #include <whywait/clocks/own_time.hpp>
@@ -16,7 +17,6 @@
 #include <cstring>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -354,7 +354,7 @@ class cost_pass {
 
   const explain::rank_history* rank_;
   cost_scratch* scratch_;
-  std::vector<lane> lanes_;
+  base::vector<lane> lanes_;
   cost_sums sums_;
 };
 

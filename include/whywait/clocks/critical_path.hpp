@@ -3,6 +3,7 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/joining.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/explanation.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -34,7 +34,7 @@ struct critical_path {
     join_ascending(spent, std::move(own), before, add_entry);
   }
   /// The path by block: steps of one block in several regions are added up.
-  [[gnu::cold]] static base::pod_vector<entry> joined(base::pod_vector<entry> path) {
+  static base::pod_vector<entry> joined(base::pod_vector<entry> path) {
     small_stable_sort(path, before);
     std::size_t kept = 0;
     for (std::size_t i = 0; i != path.size(); ++i) {
@@ -66,8 +66,8 @@ struct critical_path {
   }
 
   /// Largest first. `imbalance_ns`: the part of a block's time on the path above the mean of all locations.
-  [[gnu::cold]] std::vector<explain::critical_block> present(std::int64_t locations) const {
-    std::vector<explain::critical_block> result;
+  base::vector<explain::critical_block> present(std::int64_t locations) const {
+    base::vector<explain::critical_block> result;
     for (const entry& e : joined(path)) {
       const auto at = std::lower_bound(spent.begin(), spent.end(), e.block,
                                        [](const entry& s, core::stable_key block) { return s.block < block; });

@@ -3,6 +3,7 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/joining.hpp>
 #include <whywait/explain/explanation.hpp>
 
@@ -10,7 +11,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -32,7 +32,7 @@ struct cost_sums {
     for (double* v : {&direct_ns, &indirect_ns, &propagating_ns, &terminal_ns, &nobody_ns}) *v += in.get<double>();
   }
   /// Call after the costs of several locations were added.
-  [[gnu::cold]] void join() {
+  void join() {
     small_stable_sort(blocks, before);
     std::size_t kept = 0;
     for (const entry& e : blocks) {
@@ -51,7 +51,7 @@ struct cost_sums {
   }
 
   /// Most costly first.
-  [[gnu::cold]] explain::delay_costs present() const {
+  explain::delay_costs present() const {
     explain::delay_costs result;
     for (const entry& e : blocks) {
       result.blocks.push_back({e.block, std::llround(e.short_ns), std::llround(e.long_ns)});

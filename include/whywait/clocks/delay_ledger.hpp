@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_DELAY_LEDGER_HPP
 #define WHYWAIT_CLOCKS_DELAY_LEDGER_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/delay_rule.hpp>
 #include <whywait/explain/explanation.hpp>
 
@@ -8,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -118,15 +118,15 @@ class delay_ledger {
 
   /// Computes all delays. Call once, last.
   void replay() {
-    std::vector<std::uint32_t> missing(events_.size(), 0), first(events_.size() + 1, 0), next(needs_.size());
+    base::vector<std::uint32_t> missing(events_.size(), 0), first(events_.size() + 1, 0), next(needs_.size());
     for (const need& n : needs_) {
       ++missing[n.to];
       ++first[n.from + 1];
     }
     for (std::size_t e = 0; e != events_.size(); ++e) first[e + 1] += first[e];
-    std::vector<std::uint32_t> at(first.begin(), first.end() - 1);
+    base::vector<std::uint32_t> at(first.begin(), first.end() - 1);
     for (std::uint32_t i = 0; i != needs_.size(); ++i) next[at[needs_[i].from]++] = i;
-    std::vector<event> ready;
+    base::vector<event> ready;
     for (event e = 0; e != events_.size(); ++e) {
       if (missing[e] == 0) ready.push_back(e);
     }
@@ -282,11 +282,11 @@ class delay_ledger {
     if (own != nullptr) e.waited = rule.wait();
   }
 
-  std::vector<entry> events_;
-  std::vector<need> needs_;
-  std::vector<choice> choices_;
-  std::vector<event> last_;
-  std::vector<last_instant> ends_;
+  base::vector<entry> events_;
+  base::vector<need> needs_;
+  base::vector<choice> choices_;
+  base::vector<event> last_;
+  base::vector<last_instant> ends_;
   std::int64_t least_wait_ns_, inversions_ = 0;
   Delay executed_{};
 };

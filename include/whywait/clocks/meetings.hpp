@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
 #include <whywait/explain/collectives.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -29,7 +29,7 @@ class meeting_book {
 
   /// Plans one complete instance, sorted by rank: which contributor sends its stamp where, and which waiters receive
   /// one.
-  [[gnu::cold]] void plan(const explain::participant* all, std::size_t count,
+  void plan(const explain::participant* all, std::size_t count,
                           const base::pod_vector<std::int32_t>& needs) {
     using core::call_role;
     if (count < 2) return;
@@ -208,7 +208,7 @@ class meeting_book {
   }
 
   // `by_rank`: a scan. `consumers_only`: members that receive no data need nothing.
-  [[gnu::cold]] void add_meeting(const explain::participant* all, std::size_t count,
+  void add_meeting(const explain::participant* all, std::size_t count,
                                  base::pod_vector<std::uint32_t>& order, bool by_rank, bool consumers_only) {
     if (order.empty()) return;
     if (!by_rank) {
@@ -248,7 +248,7 @@ class meeting_book {
 
   std::int32_t own_rank_;
   base::memory_pool* memory_;
-  std::vector<meeting> meetings_;
+  base::vector<meeting> meetings_;
   base::pod_vector<instruction> instructions_;
   std::size_t open_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
@@ -14,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -160,7 +160,7 @@ class need_book {
     std::uint32_t completion, posting;
   };
   // Receives by the record that completed them, if that is of the same location.
-  [[gnu::cold]] static base::pod_vector<receive> receives_of(const explain::location_history& here,
+  static base::pod_vector<receive> receives_of(const explain::location_history& here,
                                                              std::uint16_t location) {
     base::pod_vector<receive> all;
     all.reserve(here.records.size());
@@ -257,7 +257,7 @@ class need_book {
   }
 
   const explain::rank_history* rank_;
-  std::vector<lane> lanes_;
+  base::vector<lane> lanes_;
   base::pod_vector<stamp_request> requests_;
   std::size_t sent_ = 0;
   unsigned least_waiting_ = no_size;  ///< in binary digits, for the location at hand

@@ -3,13 +3,13 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -19,11 +19,11 @@ namespace clocks {
 /// worst 12 bytes per rank. Not thread safe.
 class node_map {
  public:
-  [[gnu::cold]] void add(const explain::rank_history& rank) { runs_.push_back({rank.rank, rank.rank + 1, rank.node}); }
-  [[gnu::cold]] void write(base::packet& out) const { put_all(out, runs_); }
+  void add(const explain::rank_history& rank) { runs_.push_back({rank.rank, rank.rank + 1, rank.node}); }
+  void write(base::packet& out) const { put_all(out, runs_); }
   /// Joins what another map wrote; no rank may be in both.
-  [[gnu::cold]] void join(base::packet_reader& in) {
-    std::vector<run> more;
+  void join(base::packet_reader& in) {
+    base::vector<run> more;
     get_all(in, more);
     runs_.insert(runs_.end(), more.begin(), more.end());
     base::small_stable_sort(runs_, [](const run& a, const run& b) { return a.first < b.first; });
@@ -39,7 +39,7 @@ class node_map {
   }
 
   /// Whether the node of every rank is known and there are several nodes.
-  [[gnu::cold]] bool several() const noexcept {
+  bool several() const noexcept {
     bool known = true, differ = false;
     for (const run& r : runs_) {
       known = known && r.node >= 0;
@@ -49,7 +49,7 @@ class node_map {
   }
 
   /// The node of a world rank; -1: unknown. O(log entries).
-  [[gnu::cold]] std::int32_t operator[](std::int32_t rank) const noexcept {
+  std::int32_t operator[](std::int32_t rank) const noexcept {
     const auto after =
         std::upper_bound(runs_.begin(), runs_.end(), rank, [](std::int32_t r, const run& x) { return r < x.first; });
     return after == runs_.begin() || rank >= (after - 1)->last ? -1 : (after - 1)->node;
@@ -58,10 +58,10 @@ class node_map {
   /// By location and record: whether the call's messages, or its communicator, leave the node of the rank; for a call
   /// that completes requests, whether one of their messages does. Without a known node everything leaves it. O(records
   /// log entries).
-  [[gnu::cold]] std::vector<std::vector<bool>> leaving(const explain::rank_history& rank) const {
-    std::vector<std::vector<bool>> result;
+  base::vector<base::vector<bool>> leaving(const explain::rank_history& rank) const {
+    base::vector<base::vector<bool>> result;
     for (const explain::location_history& l : rank.locations) result.emplace_back(l.records.size(), rank.node < 0);
-    std::vector<bool> spans;
+    base::vector<bool> spans;
     for (const explain::communicator& c : rank.communicators) spans.push_back(leaves(rank, c));
     for (std::size_t l = 0; l != rank.locations.size(); ++l) {
       const explain::location_history& here = rank.locations[l];
@@ -93,7 +93,7 @@ class node_map {
     std::int32_t first, last, node;  ///< ranks from first up to, excluding, last
   };
 
-  [[gnu::cold]] bool leaves(const explain::rank_history& rank, const explain::communicator& comm) const noexcept {
+  bool leaves(const explain::rank_history& rank, const explain::communicator& comm) const noexcept {
     if (comm.world.empty() && comm.size == rank.ranks) return runs_.size() > 1;
     for (std::int32_t i = 0; i < comm.size; ++i) {
       if ((*this)[explain::world_rank(comm, i)] != rank.node) return true;
@@ -101,7 +101,7 @@ class node_map {
     return false;
   }
 
-  std::vector<run> runs_;  ///< by rank
+  base::vector<run> runs_;  ///< by rank
 };
 
 }  // namespace clocks

@@ -240,7 +240,7 @@ class own_time {
     for (std::size_t b = 0; b != blocks_.size(); ++b) sum[b] += sign * near[b];
     add(to / spacing * spacing, to, sign, sum);
   }
-  [[gnu::cold]] void keep() {
+  void keep() {
     base::pod_vector<std::int64_t> sum(blocks_.size(), 0);
     kept_.reserve((parts_.size() / spacing + 1) * sum.size());
     for (std::uint32_t from = 0;; from += spacing) {

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
 #define WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stage.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/history.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -31,7 +31,7 @@ class clock_stages final : public explain::run_clocks {
   explain::rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
 
   // One backward pass.
-  [[gnu::cold]] void compute_delay_costs(explain::transport_calls& transport) override {
+  void compute_delay_costs(explain::transport_calls& transport) override {
     transport.wait_for_all();  // separates the messages of two passes
     transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).costs().advance(post); },
                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
@@ -42,13 +42,13 @@ class clock_stages final : public explain::run_clocks {
   }
 
   // One exchange, then as many forward passes and reductions as the questions need.
-  [[gnu::cold]] void answer_questions(explain::transport_calls& transport, std::int64_t earliest_ns) override {
+  void answer_questions(explain::transport_calls& transport, std::int64_t earliest_ns) override {
     transport.exchange(
         [&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().send_requests(to, room); },
         [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
           at(i).needs().receive_requests(source, base::packet_reader(data, size));
         });
-    std::vector<node_map> nodes(stages_.size());
+    base::vector<node_map> nodes(stages_.size());
     for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].add(stages_[i]->rank());
     transport.reduce([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], {}); },
                      [&](std::int32_t i, const unsigned char* data, std::size_t size) {
@@ -86,7 +86,7 @@ class clock_stages final : public explain::run_clocks {
   }
 
  private:
-  [[gnu::cold]] static base::packet packed(const node_map& nodes, const base::packet& more) {
+  static base::packet packed(const node_map& nodes, const base::packet& more) {
     base::packet out;
     nodes.write(out);
     out.insert(out.end(), more.begin(), more.end());
@@ -95,18 +95,18 @@ class clock_stages final : public explain::run_clocks {
   clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
 
   const explain::options* settings_;
-  std::vector<explain::what_if> questions_;
+  base::vector<explain::what_if> questions_;
   clock_scratch scratch_;
   cost_scratch cost_;
-  std::vector<std::unique_ptr<clock_stage>> stages_;
+  base::vector<std::unique_ptr<clock_stage>> stages_;
 };
 
 }  // namespace detail
 
 /// The value of `options::clocks` that turns the virtual clocks on. They take 0.6 times as long to compile as the rest
-/// of the engine, so only programs that include this header pay for them. Run-time cost: docs/explain.md. Throws
+/// of the engine, so only programs that include this header pay for them. Run-time cost: docs/internals/clocks.md. Throws
 /// std::bad_alloc.
-[[gnu::cold]] inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories,
+inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories,
                                                                          std::size_t count,
                                                                          const explain::options& settings,
                                                                          base::memory_pool& memory) {

@@ -1,8 +1,9 @@
 #ifndef WHYWAIT_CORE_CLOCK_HPP
 #define WHYWAIT_CORE_CLOCK_HPP
 
+#include <whywait/core/counter.hpp>
+
 #include <stdint.h>
-#include <time.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <sys/prctl.h>
@@ -11,13 +12,6 @@
 namespace whywait {
 inline namespace v0 {
 namespace core {
-
-/// CLOCK_MONOTONIC in nanoseconds; about 17 to 25 ns, no system call (vDSO).
-inline uint64_t monotonic_ns() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
 
 /// What `cycle_clock` reads.
 enum class clock_source : uint8_t {
@@ -33,23 +27,7 @@ namespace detail {
 __attribute__((visibility("hidden"))) inline uint8_t module_clock = 0;  // a clock_source
 }  // namespace detail
 
-/// The machine's cycle counter, unconditionally: x86-64's time stamp counter (not serialising: neighbouring regions
-/// may trade 15 ns, sums are right), AArch64's virtual counter, elsewhere CLOCK_MONOTONIC. About 7 to 10 ns.
-struct plain_counter {
-  static uint64_t now() noexcept {
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t ticks;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-    return ticks;
-#else
-    return monotonic_ns();
-#endif
-  }
-};
-
-/// The same behind a fence on both sides: no instruction of a neighbour is timed with it. Costs twice as much, and
+/// The plain counter behind a fence on both sides: no instruction of a neighbour is timed with it. Costs twice as much, and
 /// what the processor could have done meanwhile. WHYWAIT_CLOCK=fenced.
 struct fenced_counter {
   static uint64_t now() noexcept {

@@ -4,17 +4,18 @@
 #include <whywait/core/clock.hpp>
 #include <whywait/core/code_source.hpp>
 #include <whywait/core/kept_file.hpp>
+#include <whywait/core/module.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/settings.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/warning.hpp>
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <new>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -49,81 +50,67 @@ struct registry {
   location_base* locations;   ///< newest first
   uint32_t location_count;
   void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: nobody reads them
-  uint32_t listening;         ///< 1 once somebody in the process will read what is recorded (record::listen)
+  uint32_t listening;         ///< 1 once a recorder reads what is recorded (record::listen)
   void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
   code_source* sources;       ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;      ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;         ///< what all of its modules read
+  intptr_t here;              ///< module_card::here of attached modules; 0 until record::listen
+  void* nowhere;              ///< what a thread stores there before its first mark
+  const record::mark_functions* functions;  ///< module_card::functions of attached modules
 };
 
-}  // namespace core
-}  // namespace v0
-}  // namespace whywait
-
-// The slot that holds this module's pointer to the registry. Weak and hidden: one for each module, however
-// many files of it include whywait. An ELF note (a loaded program header, so it needs no symbol table) says
-// where it is: modules find each other although plugins are loaded with RTLD_LOCAL, symbols are hidden and
-// the executable exports nothing.
-extern "C" {
-__attribute__((weak, visibility("hidden"), used)) whywait::core::registry* whywait_v0_registry_slot = nullptr;
-}
-__asm__(
-    ".pushsection .note.whywait,\"a\",%note\n"  // no group: linkers drop grouped notes with --gc-sections
-    ".balign 4\n"
-    ".long 8, 4, 1\n"  // sizes of name and content, type
-    ".asciz \"whywait\"\n"
-    ".long whywait_v0_registry_slot - .\n"
-    ".popsection\n");
-
-namespace whywait {
-inline namespace v0 {
-namespace core {
 namespace detail {
 
-/// One step of the search through the modules' notes: the first registry that somebody has made.
-struct registry_search {
+/// Whether marks and recorder of this version and of that module's understand each other.
+__attribute__((visibility("hidden"))) inline bool same_version(const module_card& card) noexcept {
+  return card.version / 1000 == packed_version() / 1000 && card.interface == mark_interface;
+}
+
+// One line: two versions of whywait in one process. Only reads the stable part of the other card.
+__attribute__((noinline, cold, visibility("hidden"))) inline void warn_of_version(const module_card& card) noexcept {
+  struct number {
+    char text[40];
+    explicit number(uint32_t packed) noexcept {
+      snprintf(text, sizeof text, "%u.%u.%u", packed / 1000000, packed / 1000 % 1000, packed % 1000);
+    }
+  };
+  Dl_info other{}, own{};
+  dladdr(&card, &other);
+  dladdr(&whywait_v0_module, &own);
+  const char* const missing = "(unknown module)";
+  if (first_of_the_launch())
+    warn("two versions: ", other.dli_fname != nullptr ? other.dli_fname : missing, " was compiled with whywait ",
+             number(card.version).text, ", ", own.dli_fname != nullptr ? own.dli_fname : missing, " with whywait ",
+             number(packed_version()).text,
+             card.attach != nullptr ? "; both record and the report is incomplete" : "; the marks of the first are not recorded",
+             "; compile both with the same version");
+}
+
+// The first registry that a module of this version has made.
+struct registry_search : card_search {
   registry* found = nullptr;
 
-  static int visit(dl_phdr_info* module, size_t, void* self) noexcept {
-    for (int i = 0; i < module->dlpi_phnum; ++i) {
-      const ElfW(Phdr)& header = module->dlpi_phdr[i];
-      if (header.p_type != PT_NOTE) continue;
-      const char* note = reinterpret_cast<const char*>(module->dlpi_addr + header.p_vaddr);
-      const size_t align = header.p_align == 8 ? 8 : 4;
-      if (static_cast<registry_search*>(self)->read(note, note + header.p_memsz, align)) return 1;
-    }
-    return 0;
-  }
+  __attribute__((visibility("hidden"))) registry_search() noexcept : card_search{&examine} {}
 
  private:
-  bool read(const char* note, const char* end, size_t align) noexcept {
-    while (note + sizeof(ElfW(Nhdr)) <= end) {
-      ElfW(Nhdr) header;
-      memcpy(&header, note, sizeof header);
-      const char* const name = note + sizeof header;
-      const char* const content = name + ((header.n_namesz + align - 1) & ~(align - 1));
-      note = content + ((header.n_descsz + align - 1) & ~(align - 1));
-      if (header.n_namesz != 8 || header.n_descsz != 4 || header.n_type != 1) continue;
-      if (memcmp(name, "whywait", 8) != 0) continue;
-      int32_t distance;
-      memcpy(&distance, content, sizeof distance);
-      registry* const* slot = reinterpret_cast<registry* const*>(content + distance);
-      found = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-      if (found != nullptr && found->layout == sizeof(registry)) return true;
-      found = nullptr;
-    }
-    return false;
+  __attribute__((visibility("hidden"))) static bool examine(card_search& self, module_card& card) noexcept {
+    if (!same_version(card)) return false;
+    registry* const made = __atomic_load_n(&card.shared, __ATOMIC_ACQUIRE);
+    if (made == nullptr || made->layout != sizeof(registry)) return false;
+    static_cast<registry_search&>(self).found = made;
+    return true;
   }
 };
 
-inline void end_of_thread(void* location) noexcept {
+__attribute__((visibility("hidden"))) inline void end_of_thread(void* location) noexcept {
   location_base* const ended = static_cast<location_base*>(location);
   ended->end_ticks = cycle_clock::now();
   __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
 }
 
 /// The code that a thread's end runs must stay: the module that made the registry is never unloaded.
-inline void pin_this_module() noexcept {
+__attribute__((visibility("hidden"))) inline void pin_this_module() noexcept {
   Dl_info info;
   link_map* module = nullptr;
   if (dladdr1(reinterpret_cast<void*>(&end_of_thread), &info, reinterpret_cast<void**>(&module),
@@ -137,8 +124,8 @@ inline void pin_this_module() noexcept {
 // Runs in the module that made the registry: its slot is set.
 __attribute__((visibility("hidden"))) inline registry* at_fork = nullptr;  // pages in a file would be the parent's, too
 
-inline void before_fork() noexcept {
-  registry& own = *whywait_v0_registry_slot;
+__attribute__((visibility("hidden"))) inline void before_fork() noexcept {
+  registry& own = *whywait_v0_module.shared;
   pthread_mutex_lock(&own.mutex);
   own.sites.lock();
   own.kept.lock();
@@ -147,14 +134,14 @@ inline void before_fork() noexcept {
     if (void* copy = map_pages(sizeof(registry), true))
       at_fork = static_cast<registry*>(memcpy(copy, static_cast<void*>(&own), sizeof own));
 }
-inline void unlock_after_fork() noexcept {
+__attribute__((visibility("hidden"))) inline void unlock_after_fork() noexcept {
   unmap_pages(at_fork, sizeof(registry));
-  whywait_v0_registry_slot->kept.unlock();
-  whywait_v0_registry_slot->sites.unlock();
-  pthread_mutex_unlock(&whywait_v0_registry_slot->mutex);
+  whywait_v0_module.shared->kept.unlock();
+  whywait_v0_module.shared->sites.unlock();
+  pthread_mutex_unlock(&whywait_v0_module.shared->mutex);
 }
-inline void after_fork_in_child() noexcept {
-  registry& own = *whywait_v0_registry_slot;
+__attribute__((visibility("hidden"))) inline void after_fork_in_child() noexcept {
+  registry& own = *whywait_v0_module.shared;
   if (at_fork != nullptr) {
     at_fork->kept.leave_to_parent();
     memcpy(static_cast<void*>(&own), static_cast<void*>(at_fork), sizeof own);  // the parent has gone on meanwhile
@@ -171,11 +158,15 @@ inline void after_fork_in_child() noexcept {
   pthread_setspecific(own.thread_key, nullptr);
 }
 
-inline registry* make_registry() noexcept {
-  const bool speaks = first_of_the_launch();
-  const settings config = settings::from_environment([speaks](const bad_setting& bad) {
+inline settings read_settings(bool speaks) noexcept {
+  return settings::from_environment([speaks](const bad_setting& bad) {
     if (speaks) bad.warn();
   });
+}
+
+__attribute__((visibility("hidden"))) inline registry* make_registry() noexcept {
+  const bool speaks = first_of_the_launch();
+  const settings config = read_settings(speaks);
   const clock_source clock =
       config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant() ? clock_source::monotonic
       : config.clock == settings::clock_choice::fenced                            ? clock_source::fenced
@@ -214,34 +205,34 @@ inline registry* make_registry() noexcept {
 
 // Runs under the loader's lock (dl_iterate_phdr holds it, and it is recursive): two modules that start at
 // the same time make one registry.
-inline int find_or_make(dl_phdr_info*, size_t, void* made_here) noexcept {
+__attribute__((visibility("hidden"))) inline int find_or_make(dl_phdr_info*, size_t, void* made_here) noexcept {
   registry_search search;
-  dl_iterate_phdr(&registry_search::visit, &search);
+  search.run();
   if (search.found == nullptr) {
     search.found = make_registry();
     *static_cast<bool*>(made_here) = search.found != nullptr;
   }
   if (search.found != nullptr) cycle_clock::use(search.found->clock);
-  __atomic_store_n(&whywait_v0_registry_slot, search.found, __ATOMIC_RELEASE);
+  __atomic_store_n(&whywait_v0_module.shared, search.found, __ATOMIC_RELEASE);
   return 1;
 }
 
-__attribute__((noinline, cold)) inline registry* look_up_registry() noexcept {
+__attribute__((noinline, cold, visibility("hidden"))) inline registry* look_up_registry() noexcept {
   bool made_here = false;
   dl_iterate_phdr(&find_or_make, &made_here);
   if (made_here) {
     pin_this_module();
     pthread_atfork(&before_fork, &unlock_after_fork, &after_fork_in_child);
   }
-  return __atomic_load_n(&whywait_v0_registry_slot, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&whywait_v0_module.shared, __ATOMIC_ACQUIRE);
 }
 
 }  // namespace detail
 
 /// The registry of this process, made at the first call (reads the environment then). Null only if the
 /// kernel gave no pages. Any thread; one load once it is known.
-inline registry* the_registry() noexcept {
-  registry* known = __atomic_load_n(&whywait_v0_registry_slot, __ATOMIC_ACQUIRE);
+__attribute__((visibility("hidden"))) inline registry* the_registry() noexcept {
+  registry* known = __atomic_load_n(&whywait_v0_module.shared, __ATOMIC_ACQUIRE);
   return __builtin_expect(known != nullptr, 1) ? known : detail::look_up_registry();
 }
 

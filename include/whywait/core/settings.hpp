@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CORE_SETTINGS_HPP
 #define WHYWAIT_CORE_SETTINGS_HPP
 
+#include <whywait/core/setting_table.hpp>
 #include <whywait/core/warning.hpp>
 
 #include <stdint.h>
@@ -27,12 +28,13 @@ struct bad_setting {
   }
 };
 
-/// What the environment asks for, read once when the first location appears. docs/configuration.md has the
-/// meaning of each; a value that cannot be read keeps the default.
+/// What the environment asks for, read once when the first location appears. setting_table.hpp and
+/// docs/reference/settings.md have the meaning of each; a value that cannot be read keeps the default.
 struct settings {
   enum class clock_choice : uint8_t { automatic, fenced, monotonic };
   enum class timeline_choice : uint8_t { none, drop_newest, overwrite_oldest };
 
+  bool help = false;                           ///< WHYWAIT_HELP: 1 prints the table of settings at MPI_Init
   bool enable = true;                          ///< WHYWAIT_ENABLE: 0 leaves the program as if whywait were not there
   bool report = true;                          ///< WHYWAIT_REPORT: text (default) or none
   clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
@@ -63,29 +65,34 @@ struct settings {
   template <class Report>
   [[gnu::cold]] static settings from_environment(Report&& report) noexcept {
     settings s;
-    const auto refuse = [&](const char* name, const char* value, const char* expected) {
+    const auto refuse = [&](const char* name, const char* value) {
       if (s.bad == nullptr) s.bad = name;
-      report(bad_setting{name, value, expected});
+      bad_setting refused{name, value, ""};
+      each_setting([&](const setting& each) {
+        if (strcmp(each.name, name) == 0) refused.expected = each.values;
+      });
+      report(refused);
     };
-    const auto choose = [&](const char* name, const char* normal, const char* other, const char* expected) {
+    const auto choose = [&](const char* name, const char* normal, const char* other) {
       const char* const value = getenv(name);
       if (value == nullptr || *value == '\0' || strcmp(value, normal) == 0) return false;
       if (strcmp(value, other) == 0) return true;
-      refuse(name, value, expected);
+      refuse(name, value);
       return false;
     };
-    s.enable = !choose("WHYWAIT_ENABLE", "1", "0", "0 or 1");
-    s.report = !choose("WHYWAIT_REPORT", "text", "none", "text or none");
+    s.help = choose("WHYWAIT_HELP", "0", "1");
+    s.enable = !choose("WHYWAIT_ENABLE", "1", "0");
+    s.report = !choose("WHYWAIT_REPORT", "text", "none");
     const char* const clock = getenv("WHYWAIT_CLOCK");
     if (clock != nullptr && strcmp(clock, "fenced") == 0) s.clock = clock_choice::fenced;
-    else if (choose("WHYWAIT_CLOCK", "auto", "monotonic", "auto, fenced or monotonic")) s.clock = clock_choice::monotonic;
+    else if (choose("WHYWAIT_CLOCK", "auto", "monotonic")) s.clock = clock_choice::monotonic;
     if (const char* text = getenv("WHYWAIT_MEMORY"))
       if (*text != '\0' && !parse_bytes(text, s.memory_bytes))
-        refuse("WHYWAIT_MEMORY", text, "bytes, for example 64M");
-    s.path_order = choose("WHYWAIT_PATH", "counts", "order", "counts or order");
+        refuse("WHYWAIT_MEMORY", text);
+    s.path_order = choose("WHYWAIT_PATH", "counts", "order");
     if (const char* text = getenv("WHYWAIT_TIMELINE"))
       if (*text != '\0' && !s.parse_timeline(text))
-        refuse("WHYWAIT_TIMELINE", text, "none, or drop_newest or overwrite_oldest, then :16M for a size, :blocks for them, too");
+        refuse("WHYWAIT_TIMELINE", text);
     s.each_text([](const char* name, const char*& text) {
       text = getenv(name);
       if (text != nullptr && *text == '\0') text = nullptr;
@@ -161,16 +168,12 @@ struct settings {
   }
 
   [[gnu::cold]] static bool known(const char* variable) noexcept {
-    // every variable that means something, so that a misspelt one is noticed; on the stack: a static array of an
-    // inline function is unique in the process and keeps libraries from being unloaded
-    const char* const names[] = {"WHYWAIT_ENABLE", "WHYWAIT_REPORT", "WHYWAIT_CLOCK",
-                                 "WHYWAIT_MEMORY", "WHYWAIT_OUTPUT", "WHYWAIT_RULES", "WHYWAIT_COVERAGE",
-                                 "WHYWAIT_CRASH", "WHYWAIT_WHATIF", "WHYWAIT_PATH", "WHYWAIT_TIMELINE"};
-    for (const char* name : names) {
-      const size_t length = strlen(name);
-      if (strncmp(variable, name, length) == 0 && variable[length] == '=') return true;
-    }
-    return false;
+    bool found = false;
+    each_setting([&](const setting& each) {
+      const size_t length = strlen(each.name);
+      found |= strncmp(variable, each.name, length) == 0 && variable[length] == '=';
+    });
+    return found;
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include <whywait/core/kept_file.hpp>
 #include <whywait/core/pages.hpp>
+#include <whywait/core/site_kind.hpp>
 #include <whywait/core/stable_key.hpp>
 
 #include <pthread.h>
@@ -12,9 +13,6 @@
 namespace whywait {
 inline namespace v0 {
 namespace core {
-
-/// What a marked place of the program is.
-enum class site_kind : uint8_t { none, region, step, waiting };
 
 /// A marked place, as the process keeps it: names are copied, so a library may be unloaded.
 struct site_info {

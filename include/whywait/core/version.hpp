@@ -1,6 +1,16 @@
 #ifndef WHYWAIT_CORE_VERSION_HPP
 #define WHYWAIT_CORE_VERSION_HPP
 
+// What whywait needs. Each umbrella includes this header first. A missing header ends the compilation, which #error alone
+// does not: thousands of errors would follow.
+#if __cplusplus < 201703L
+#error "whywait needs C++17 or later: compile with -std=c++17"
+#include <C++17>
+#elif !defined(__linux__) && !defined(WHYWAIT_DISABLE)
+#error "whywait needs Linux: on other systems compile with -DWHYWAIT_DISABLE"
+#include <Linux>
+#endif
+
 // The one source of the version: CMake, pkg-config and the reports read it from here, and
 // scripts/version.py checks that the documents agree. Semantic versioning 2.0.
 
@@ -31,4 +41,6 @@ constexpr version_number version() noexcept {
 }  // namespace v0
 }  // namespace whywait
 
+#elif WHYWAIT_VERSION_MAJOR != 0 || WHYWAIT_VERSION_MINOR != 1 || WHYWAIT_VERSION_PATCH != 0
+#error "two versions of whywait meet in one file: include the headers of one version only"
 #endif

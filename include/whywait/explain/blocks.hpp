@@ -3,12 +3,12 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -55,7 +55,7 @@ class block_table {
 
   const name& operator[](std::uint32_t number) const noexcept { return names_[number]; }
   std::size_t size() const noexcept { return names_.size(); }
-  const std::vector<block_meaning>& meanings() const noexcept { return meanings_; }
+  const base::vector<block_meaning>& meanings() const noexcept { return meanings_; }
 
  private:
   std::uint32_t derived(core::stable_key key, block_kind kind, core::stable_key first, core::stable_key second) {
@@ -67,7 +67,7 @@ class block_table {
   base::key_map numbers_;
   base::key_map explained_;
   base::pod_vector<name> names_;
-  std::vector<block_meaning> meanings_;
+  base::vector<block_meaning> meanings_;
 };
 
 }  // namespace explain

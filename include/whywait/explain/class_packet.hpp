@@ -4,6 +4,7 @@
 #include <whywait/base/memory_pool.hpp>
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 
@@ -14,7 +15,6 @@
 #include <cstring>
 #include <iterator>
 #include <tuple>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -28,7 +28,7 @@ namespace explain {
 constexpr std::size_t most_shares = 64;
 
 /// Adds to a bounded list of locations.
-inline void add_share(std::vector<location_share>& list, const location_share& share, std::size_t limit = most_shares) {
+inline void add_share(base::vector<location_share>& list, const location_share& share, std::size_t limit = most_shares) {
   for (location_share& known : list) {
     if (known.rank == share.rank && known.thread == share.thread) {
       known.ns += share.ns;
@@ -43,7 +43,7 @@ inline void add_share(std::vector<location_share>& list, const location_share& s
 }
 
 /// Adds many shares: ranks above all listed ones are appended without a search.
-inline void add_shares(std::vector<location_share>& list, const std::vector<location_share>& more) {
+inline void add_shares(base::vector<location_share>& list, const base::vector<location_share>& more) {
   std::int32_t greatest = -1;
   for (const location_share& known : list) greatest = std::max(greatest, known.rank);
   std::int64_t rest_ns = 0;
@@ -79,7 +79,7 @@ struct class_scratch {
   base::pod_vector<placed_class> placed;
   base::pod_vector<residual_sums> terms;  ///< by place of the block in the order of names
   base::pod_vector<std::uint64_t> used;   ///< one bit for each element of `terms`; all 0 between two calls
-  std::vector<location_share> waiters, causers, shares;
+  base::vector<location_share> waiters, causers, shares;
   base::packet joined;
 
   /// Total variation distance between a shape and the one in `parts`, whose missing parts are in blocks unknown here.
@@ -126,8 +126,8 @@ class class_reader {
     std::memcpy(static_cast<void*>(&t), terms_ + i * sizeof t, sizeof t);
     return t;
   }
-  void waiters(std::vector<location_share>& into) const { read_shares(into, 0, head_.waiters); }
-  void causers(std::vector<location_share>& into) const { read_shares(into, head_.waiters, head_.causers); }
+  void waiters(base::vector<location_share>& into) const { read_shares(into, 0, head_.waiters); }
+  void causers(base::vector<location_share>& into) const { read_shares(into, head_.waiters, head_.causers); }
   const unsigned char* bytes() const noexcept { return bytes_; }
   std::size_t size() const noexcept {
     return sizeof head_ + head_.terms * sizeof(residual_term) +
@@ -135,7 +135,7 @@ class class_reader {
   }
 
  private:
-  void read_shares(std::vector<location_share>& into, std::size_t first, std::size_t count) const {
+  void read_shares(base::vector<location_share>& into, std::size_t first, std::size_t count) const {
     into.resize(count);
     if (count != 0) std::memcpy(into.data(), shares_ + first * sizeof(location_share), count * sizeof(location_share));
   }
@@ -248,7 +248,7 @@ struct merged_class {
     sum.compensated_trust = std::max(sum.compensated_trust, from.compensated_trust);
     add_shares(sum.waiters, from.waiters);
     add_shares(sum.causers, from.causers);
-    std::vector<residual_term> both;
+    base::vector<residual_term> both;
     both.reserve(sum.residual.size() + from.residual.size());
     std::merge(sum.residual.begin(), sum.residual.end(), from.residual.begin(), from.residual.end(),
                std::back_inserter(both), [](const residual_term& a, const residual_term& b) { return a.before(b); });

@@ -1,10 +1,10 @@
 #ifndef WHYWAIT_EXPLAIN_CLOCK_QUESTION_HPP
 #define WHYWAIT_EXPLAIN_CLOCK_QUESTION_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -24,7 +24,7 @@ struct change {
 
 /// A hypothetical run with all these changes.
 struct what_if {
-  std::vector<change> changes;
+  base::vector<change> changes;
 };
 
 /// The predicted run: exact for the recorded matching and order of events; a bound if the program decides by time

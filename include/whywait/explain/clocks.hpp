@@ -2,12 +2,12 @@
 #define WHYWAIT_EXPLAIN_CLOCKS_HPP
 
 #include <whywait/base/packet.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/transport_calls.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -73,7 +73,7 @@ class rank_clocks {
   /// Sets the classes before they are summed; borrowed. `number`: index of this rank in `merging`.
   virtual void set_classes(class_merger& merging, std::size_t number) = 0;
   /// On rank 0: add the results before, and after, the classes are presented.
-  virtual void report(outcome& result, std::vector<merged_class>& merged) = 0;
+  virtual void report(outcome& result, base::vector<merged_class>& merged) = 0;
   virtual void mark_savings(outcome& result) const = 0;
 };
 

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_ENGINE_HPP
 
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/arrivals.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/collective_book.hpp>
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -237,10 +237,10 @@ class rank_engine {
   outcome present_result() {
     if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged_classes());
     detail::add_epoch(memory_->sums, totals_);
-    std::vector<merged_class>& all = memory_->merged;
+    base::vector<merged_class>& all = memory_->merged;
     class_merger::add_epoch(all, merging_->merged_classes());
     outcome result = memory_->sums;
-    std::vector<merged_class> presented;
+    base::vector<merged_class> presented;
     if (rank_->continues) {
       presented = all;
     } else {
@@ -301,8 +301,8 @@ class rank_engine {
   std::size_t number_ = 0;  ///< index of this rank among those of the process
   base::pod_vector<reply> replies_;
   base::packet reply_bytes_;
-  std::vector<base::pod_vector<arrival>> answers_;  ///< of home ranks, by location
-  std::vector<block_meaning> meanings_;
+  base::vector<base::pod_vector<arrival>> answers_;  ///< of home ranks, by location
+  base::vector<block_meaning> meanings_;
   bool meanings_collected_ = false;
   outcome totals_;
 };

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_EXPLAIN_HPP
 #define WHYWAIT_EXPLAIN_EXPLAIN_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/engine.hpp>
 #include <whywait/explain/transport_calls.hpp>
 
@@ -10,7 +11,6 @@
 #include <memory>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -18,7 +18,7 @@ namespace explain {
 
 namespace detail {
 
-[[gnu::cold]] inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
+inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
                                           const options& settings, epoch_memory* memories) {
   forward_scratch scratch;  // declared first, because its memory pool must outlive all lists that use it
   const std::unique_ptr<run_clocks> clocks =
@@ -26,7 +26,7 @@ namespace detail {
   shape_leaders none;
   class_merger merging(settings, count, count == 0 ? none : memories[0].leaders, scratch.merging);
   rank_engine::scratch first_pass;
-  std::vector<rank_engine> engines;
+  base::vector<rank_engine> engines;
   engines.reserve(count);
   for (std::size_t i = 0; i != count; ++i) {
     engines.emplace_back(histories[i], settings, clocks == nullptr ? nullptr : &clocks->of(i), memories[i], scratch);
@@ -110,7 +110,7 @@ outcome explain(Transport& transport, const rank_history* histories, std::size_t
     throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
   }
   transport_calls_of<Transport> calls(transport);
-  std::vector<epoch_memory> memories(count);
+  base::vector<epoch_memory> memories(count);
   return detail::explain_over(calls, histories, count, settings, memories.data());
 }
 
@@ -135,7 +135,7 @@ outcome explain(Transport& transport, const rank_history& history, const options
 
 /// `explain` for all ranks of a simulation, in the order of their numbers.
 template <class Transport>
-outcome explain(Transport& transport, const std::vector<rank_history>& histories, const options& settings = {}) {
+outcome explain(Transport& transport, const base::vector<rank_history>& histories, const options& settings = {}) {
   return explain(transport, histories.data(), histories.size(), settings);
 }
 

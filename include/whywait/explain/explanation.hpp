@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_EXPLANATION_HPP
 #define WHYWAIT_EXPLAIN_EXPLANATION_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/clock_question.hpp>
 #include <whywait/explain/picture.hpp>
@@ -8,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -162,9 +162,9 @@ struct explanation : class_sums {
   std::int64_t compensated_ns = 0;  ///< what wait_ns would have been without measurement overhead (options::clocks)
   quality compensated_trust = quality::exact;
   std::int64_t saving_ns = 0;           ///< the run would be shorter by this if its first block were twice as fast
-  std::vector<residual_term> residual;  ///< largest |total_ns| first
-  std::vector<location_share> waiters;  ///< largest share first; the rest in rank -1
-  std::vector<location_share> causers;  ///< largest share first; the rest in rank -1
+  base::vector<residual_term> residual;  ///< largest |total_ns| first
+  base::vector<location_share> waiters;  ///< largest share first; the rest in rank -1
+  base::vector<location_share> causers;  ///< largest share first; the rest in rank -1
 };
 
 /// The number of blocks that the critical path and the delay costs list; the others are added up.
@@ -188,7 +188,7 @@ struct delay_cost {
 /// The origin of the explained waits, in proportion. Three sums each equal all explained waits: all short_ns, long_ns
 /// and nobody_ns; direct_ns, indirect_ns and the direct part of nobody_ns; propagating_ns and terminal_ns.
 struct delay_costs {
-  std::vector<delay_cost> blocks;   ///< most costly first
+  base::vector<delay_cost> blocks;   ///< most costly first
   std::int64_t direct_ns = 0;       ///< because the causer computed longer
   std::int64_t indirect_ns = 0;     ///< because the causer had waited itself
   std::int64_t propagating_ns = 0;  ///< waits that delayed a later wait of another location
@@ -209,8 +209,8 @@ struct compensation {
 
 /// The result of one analysis: complete on rank 0; on other ranks only the totals are set.
 struct outcome {
-  std::vector<explanation> waits;       ///< most costly first
-  std::vector<block_meaning> meanings;  ///< of the derived block keys used in `waits`
+  base::vector<explanation> waits;       ///< most costly first
+  base::vector<block_meaning> meanings;  ///< of the derived block keys used in `waits`
   std::int64_t locations = 0;
   std::int64_t records = 0;
   std::int64_t waiting_ns = 0;        ///< sum of all waits
@@ -221,10 +221,10 @@ struct outcome {
   std::int64_t total_ns = 0;          ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;
   efficiencies efficiency;
-  std::vector<critical_block> critical_path;  ///< largest first
+  base::vector<critical_block> critical_path;  ///< largest first
   delay_costs costs;
-  std::vector<what_if_answer> answers;  ///< to options::questions
-  std::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
+  base::vector<what_if_answer> answers;  ///< to options::questions
+  base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
 };
 
 }  // namespace explain

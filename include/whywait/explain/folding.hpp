@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_FOLDING_HPP
 
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/class_leaders.hpp>
 #include <whywait/explain/explanation.hpp>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -26,15 +26,15 @@ struct epoch_memory {
   block_table blocks;
   wait_classes classes;
   shape_leaders leaders;                 ///< of all ranks, in the memory of the first; by key and slot
-  std::vector<merged_class> merged;      ///< on rank 0: all waits so far
+  base::vector<merged_class> merged;      ///< on rank 0: all waits so far
   outcome sums;                          ///< on rank 0: all numbers so far
-  std::vector<carried_posting> carried;  ///< postings of the last epoch that the next one begins with
+  base::vector<carried_posting> carried;  ///< postings of the last epoch that the next one begins with
 };
 
 namespace detail {
 
 template <class Entry, class Key, class Add>
-[[gnu::cold]] void add_by(std::vector<Entry>& into, const std::vector<Entry>& from, Key key, Add add) {
+void add_by(base::vector<Entry>& into, const base::vector<Entry>& from, Key key, Add add) {
   for (const Entry& e : from) {
     std::size_t at = 0;
     while (at != into.size() && key(into[at]) != key(e)) ++at;
@@ -47,7 +47,7 @@ template <class Entry, class Key, class Add>
 
 // Times add up; shares of time are means over time. Only the longest useful time of each epoch is known, not that of
 // the whole run, so imbalance that changes sides counts as imbalance.
-[[gnu::cold]] inline void add_epoch_efficiency(outcome& run, const outcome& epoch) {
+inline void add_epoch_efficiency(outcome& run, const outcome& epoch) {
   const auto before = static_cast<double>(run.total_ns), now = static_cast<double>(epoch.total_ns);
   if (now <= 0 || epoch.efficiency.parallel <= 0) return;
   if (before <= 0) {
@@ -80,7 +80,7 @@ template <class Entry, class Key, class Add>
 // The functions below name every member of a struct once. A member that is added to the struct and not here is a
 // compile error, so that no number is silently missing after several epochs.
 
-[[gnu::cold]] inline void add_epoch(compensation& run, const compensation& epoch) {
+inline void add_epoch(compensation& run, const compensation& epoch) {
   auto& [calibrated, total_ns, waiting_ns, overhead_ns, bound_ns, error_ns, inversions] = run;
   calibrated = calibrated || epoch.calibrated;
   total_ns += epoch.total_ns;
@@ -91,7 +91,7 @@ template <class Entry, class Key, class Add>
   inversions += epoch.inversions;
 }
 
-[[gnu::cold]] inline void add_epoch(std::vector<critical_block>& run, const std::vector<critical_block>& epoch) {
+inline void add_epoch(base::vector<critical_block>& run, const base::vector<critical_block>& epoch) {
   add_by(
       run, epoch, [](const critical_block& c) { return c.block; },
       [](critical_block& all, const critical_block& more) {
@@ -106,7 +106,7 @@ template <class Entry, class Key, class Add>
   });
 }
 
-[[gnu::cold]] inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
+inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
   auto& [blocks, direct_ns, indirect_ns, propagating_ns, terminal_ns, nobody_ns] = run;
   add_by(
       blocks, epoch.blocks, [](const delay_cost& c) { return c.block; },
@@ -128,7 +128,7 @@ template <class Entry, class Key, class Add>
 }
 
 /// Adds an epoch to all before it; `waits` and `meanings` are created for each result.
-[[gnu::cold]] inline void add_epoch(outcome& run, const outcome& epoch) {
+inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched,
          total_ns, without_overhead, efficiency, critical_path, costs, answers, savings] = run;

@@ -3,6 +3,7 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/links.hpp>
@@ -16,7 +17,6 @@
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -183,7 +183,7 @@ class forward_pass {
   }
 
   /// Passes what the virtual clocks need of each location. Call once, after the pass.
-  [[gnu::cold]] void report(rank_clocks& clocks) {
+  void report(rank_clocks& clocks) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
       explained_location what(scratch_->merging.memory);
       what.caused.reserve(lanes_[l].services.size());
@@ -232,7 +232,7 @@ class forward_pass {
     std::size_t passed = 0;                  ///< number of arrivals before the decided services
     const arrival* last = nullptr;           ///< the last of the passed arrivals that takes over a path
     base::key_map paths;                     ///< record + 1 -> index in `places` of the kept path
-    std::vector<kept_path> places;
+    base::vector<kept_path> places;
     base::pod_vector<std::uint32_t> free;
   };
 
@@ -368,7 +368,7 @@ class forward_pass {
   block_table* blocks_;
   forward_scratch* scratch_;
   link_book links_;
-  std::vector<lane> lanes_;
+  base::vector<lane> lanes_;
   bool services_sorted_ = false, ready_ = false;
 };
 

@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_FORWARD_SCRATCH_HPP
 
 #include <whywait/base/packet.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/options.hpp>
 #include <whywait/explain/path_profile.hpp>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -66,7 +66,7 @@ struct forward_scratch {
   path_profile incoming;                    ///< the causer's path
   base::pod_vector<std::uint32_t> numbers;  ///< block numbers of the last snapshot's entries, by position
   wait_instance instance;
-  std::vector<std::uint32_t> term_blocks;  ///< the block numbers of instance.terms
+  base::vector<std::uint32_t> term_blocks;  ///< the block numbers of instance.terms
   base::pod_vector<std::uint32_t> places;  ///< where the services of each record begin
   base::packet out;
 

@@ -1,13 +1,13 @@
 #ifndef WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 #define WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/core/nearest.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -71,8 +71,8 @@ class interval_diff {
   }
 
   /// All blocks in which the sides differ, largest |total_ns| first, equal ones by block. O(b log b).
-  std::vector<term> terms() const {
-    std::vector<term> result;
+  base::vector<term> terms() const {
+    base::vector<term> result;
     for (const auto& entry : sides_) {
       const block_use& a = entry.second.first;
       const block_use& b = entry.second.second;

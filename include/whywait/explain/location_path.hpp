@@ -86,7 +86,7 @@ class location_path {
   bool partial() const noexcept { return here_->dropped > 0; }
 
   /// Moves out what the virtual clocks need: the causal path, and the class of each wait.
-  [[gnu::cold]] void report(explained_location& into) {
+  void report(explained_location& into) {
     into.arrivals = arrivals_;
     into.startup_ns = rank_->begin_ns - earliest_ns_;
     into.notes = std::move(notes_);

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/class_leaders.hpp>
 #include <whywait/explain/class_packet.hpp>
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -143,7 +143,7 @@ class class_merger {
     join_classes(mine.sums, data, size, *scratch_);
   }
   /// On rank 0: all classes, sorted by key and slot.
-  std::vector<merged_class>& merged_classes() {
+  base::vector<merged_class>& merged_classes() {
     part& mine = parts_[0];
     if (!mine.summed) sum(0, mine.sums);
     for (class_reader in(mine.sums.data(), mine.sums.size()); !in.done(); in.next()) merged_.emplace_back(in);
@@ -152,7 +152,7 @@ class class_merger {
   }
 
   /// Moves the classes of one epoch into those of all epochs before it; both are sorted by key and slot.
-  static void add_epoch(std::vector<merged_class>& all, std::vector<merged_class>& epoch) {
+  static void add_epoch(base::vector<merged_class>& all, base::vector<merged_class>& epoch) {
     if (all.empty()) return all.swap(epoch);
     const std::size_t known = all.size();
     std::size_t at = 0;
@@ -272,7 +272,7 @@ class class_merger {
   base::packet found_;                  ///< the leaders of all rounds
   base::pod_vector<std::size_t> ends_;  ///< end of each round's leaders in found_
   name_order names_;
-  std::vector<merged_class> merged_;
+  base::vector<merged_class> merged_;
 };
 
 }  // namespace explain

@@ -23,7 +23,7 @@ namespace explain {
 class message_orders {
  public:
   /// Adds the records of the next part, including those carried over.
-  [[gnu::cold]] void take(const explain::rank_history& rank) {
+  void take(const explain::rank_history& rank) {
     // A request or probed message that is still pending has a record again; all others were given up.
     known_.erase(std::remove_if(known_.begin(), known_.end(), [](const message& m) { return m.over; }), known_.end());
     for (message& m : known_) m.over = !m.probed;

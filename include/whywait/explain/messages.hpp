@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_MESSAGES_HPP
 
 #include <whywait/base/packet.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/postings.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -139,7 +139,7 @@ class message_book {
   }
 
   /// On the sender, if another epoch follows: reads from which message on a channel has no receive yet.
-  [[gnu::cold]] void receive_unmet(std::int32_t destination, base::packet_reader& in) {
+  void receive_unmet(std::int32_t destination, base::packet_reader& in) {
     const auto tag = in.get<std::int32_t>();
     const auto id = in.get<core::stable_key>();
     const auto k = in.get<std::uint32_t>();
@@ -149,8 +149,8 @@ class message_book {
 
   /// The postings that the next epoch needs; valid after the exchange. A receive that was completed here without a send
   /// stays unmatched.
-  [[gnu::cold]] std::vector<carried_posting> carried() {
-    std::vector<carried_posting> all;
+  base::vector<carried_posting> carried() {
+    base::vector<carried_posting> all;
     const auto carry = [&](record_place p, bool met) {
       if (!met || !is_over(p)) all.push_back({p.record, p.location, met});
     };
@@ -218,7 +218,7 @@ class message_book {
   }
 
   // Adds operations that were matched in an earlier epoch and completed in this one; no call waits for them any more.
-  [[gnu::cold]] void add_earlier_matches() {
+  void add_earlier_matches() {
     for (const record_place& p : posted_.met) {
       const core::sync_record& r = posted_.record(p);
       const record_place over = posted_.completion_of(p, r);

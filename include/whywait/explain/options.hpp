@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_OPTIONS_HPP
 #define WHYWAIT_EXPLAIN_OPTIONS_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/clock_question.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
@@ -8,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -39,7 +39,7 @@ struct wait_instance {
   std::int64_t begin_ns = 0;        ///< shared time at which the wait began
   std::int64_t wait_ns = 0;
   std::int64_t since_ns = INT64_MIN;  ///< when both were last aligned; INT64_MIN: never, or not explained
-  std::vector<residual_term> terms;   ///< every block in which the two paths differ; their sum is wait_ns if explained
+  base::vector<residual_term> terms;   ///< every block in which the two paths differ; their sum is wait_ns if explained
 };
 
 /// The causal path profile of a location at its end: the critical path into that instant.
@@ -47,7 +47,7 @@ struct path_instance {
   std::int32_t rank = 0;
   std::uint32_t location = 0;
   std::int64_t elapsed_ns = 0;         ///< from the earliest rank's begin to this location's end
-  std::vector<residual_term> entries;  ///< causer_ns and causer_visits of every block; causer_ns add up to elapsed_ns
+  base::vector<residual_term> entries;  ///< causer_ns and causer_visits of every block; causer_ns add up to elapsed_ns
 };
 
 /// Receives every wait when it is explained. Called by the thread that runs `explain`; waits of one location arrive in
@@ -72,7 +72,7 @@ struct options {
   /// The virtual clocks: compensation, efficiencies, savings. Null: off, and not compiled. On: `&virtual_clocks` of
   /// <whywait/clocks/virtual_clocks.hpp>; the same on all ranks.
   make_clocks clocks = nullptr;
-  std::vector<what_if> questions;  ///< answered by the virtual clocks, in this order
+  base::vector<what_if> questions;  ///< answered by the virtual clocks, in this order
   std::size_t savings = 8;         ///< number of most explaining blocks for which "twice as fast" is predicted,
                                    ///< and half as many of the critical path
 };

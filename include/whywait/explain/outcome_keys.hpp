@@ -2,19 +2,19 @@
 #define WHYWAIT_EXPLAIN_OUTCOME_KEYS_HPP
 
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace explain {
 /// Returns `keys` and every key of the outcome that the report has to name, sorted and unique.
-[[gnu::cold]] inline std::vector<core::stable_key> keys_to_name(const explain::outcome& found,
-                                                                std::vector<core::stable_key> keys = {}) {
+inline base::vector<core::stable_key> keys_to_name(const explain::outcome& found,
+                                                                base::vector<core::stable_key> keys = {}) {
   for (const explain::block_meaning& m : found.meanings) {
     keys.push_back(m.first);
     keys.push_back(m.second);

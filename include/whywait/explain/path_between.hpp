@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_PATH_BETWEEN_HPP
 #define WHYWAIT_EXPLAIN_PATH_BETWEEN_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/core/path_folder.hpp>
 #include <whywait/core/path_order.hpp>
 #include <whywait/core/site.hpp>
@@ -13,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -33,7 +33,7 @@ class path_joiner {
   path_joiner(const path_joiner&) = delete;
   path_joiner& operator=(const path_joiner&) = delete;
 
-  [[gnu::cold]] picture_side operator()(std::int64_t since_ns, std::uint64_t last) {
+  picture_side operator()(std::int64_t since_ns, std::uint64_t last) {
     picture_side side;
     side.rank = rank_.rank;
     side.thread = here_.thread;
@@ -113,7 +113,7 @@ class path_joiner {
   }
 
   // Adds a segment, or its tail, of which only the counts were kept.
-  void without_order(std::uint64_t steps_begin, std::uint64_t steps_end, const std::vector<core::order_node>* kept) {
+  void without_order(std::uint64_t steps_begin, std::uint64_t steps_end, const base::vector<core::order_node>* kept) {
     seen_.assign(rank_.blocks.size(), {});
     if (kept != nullptr) count(kept->data(), kept->size(), 1);
     folder_.enter(unordered);
@@ -199,7 +199,7 @@ class path_joiner {
     timed(calls + r.site, r.duration);
   }
 
-  void take(std::vector<picture_node>& out) {
+  void take(base::vector<picture_node>& out) {
     out.reserve(folder_.size());  // reserved first, so that nothing below can throw
     folder_.finish([&](const core::order_node& n) noexcept {
       picture_node p;
@@ -239,8 +239,8 @@ class path_joiner {
   const rank_history& rank_;
   const location_history& here_;
   core::path_folder folder_;
-  std::vector<core::order_node> nodes_;
-  std::vector<seen> seen_;
+  base::vector<core::order_node> nodes_;
+  base::vector<seen> seen_;
 };
 
 }  // namespace detail
@@ -248,7 +248,7 @@ class path_joiner {
 /// What a location ran from the instant `since_ns` (shared time, INT64_MIN: the beginning) to the beginning of its
 /// record `last`, folded: its blocks in order where the order was kept, with the MPI calls between. Reads records,
 /// steps and order of that location only. O(records before `last`); at most 100,000 records and 65,536 different nodes.
-[[gnu::cold]] inline picture_side path_between(const rank_history& rank, std::uint32_t location, std::int64_t since_ns,
+inline picture_side path_between(const rank_history& rank, std::uint32_t location, std::int64_t since_ns,
                                                std::uint64_t last) {
   if (location >= rank.locations.size()) return {};
   return detail::path_joiner(rank, location)(since_ns, last);

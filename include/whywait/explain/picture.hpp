@@ -1,10 +1,10 @@
 #ifndef WHYWAIT_EXPLAIN_PICTURE_HPP
 #define WHYWAIT_EXPLAIN_PICTURE_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -36,7 +36,7 @@ struct picture_side {
   std::int32_t rank = 0;
   std::int32_t thread = 0;
   bool cut = false;  ///< incomplete: the interval was too long, or its order was not kept
-  std::vector<picture_node> nodes;
+  base::vector<picture_node> nodes;
 };
 
 /// The two columns of one wait.

@@ -328,7 +328,7 @@ class posting_lists {
     if (!few) small_stable_sort(s.order, before);
   }
 
-  [[gnu::cold]] void sort_channel(const scratch::found& f) {
+  void sort_channel(const scratch::found& f) {
     const auto count = static_cast<std::size_t>(f.at - f.first);
     const auto posting = [this](const auto& p) { return record({p.record, p.location}).posting; };
     if (f.sends) {

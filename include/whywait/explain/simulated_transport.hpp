@@ -4,6 +4,7 @@
 #include <whywait/base/memory_pool.hpp>
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +12,6 @@
 #include <deque>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -76,7 +76,7 @@ class simulated_transport {
     std::deque<std::uint32_t> ready;
     base::pod_vector<inbox> inboxes(count);
     base::memory_pool memory;
-    std::vector<message> messages;  // delivered when it is the receiver's turn
+    base::vector<message> messages;  // delivered when it is the receiver's turn
     base::pod_vector<std::uint32_t> unused;
     for (std::uint32_t i = 0; i != count; ++i) ready.push_back(i);
     std::int32_t left = ranks_;

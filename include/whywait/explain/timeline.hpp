@@ -1,13 +1,13 @@
 #ifndef WHYWAIT_EXPLAIN_TIMELINE_HPP
 #define WHYWAIT_EXPLAIN_TIMELINE_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/core/timeline_event.hpp>
 #include <whywait/explain/history.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -16,7 +16,7 @@ namespace explain {
 /// The raw events of one location, recorded with WHYWAIT_TIMELINE. MPI calls are not included; they have records.
 struct location_timeline {
   std::int32_t thread = 0;
-  std::vector<core::timeline_event> events;
+  base::vector<core::timeline_event> events;
   std::uint64_t lost = 0;   ///< number of events that were not kept
   bool lost_first = false;  ///< the lost events are the oldest; otherwise the newest
 };
@@ -31,10 +31,10 @@ struct timeline_mark {
 /// The events of one location in the order they happened, properly nested. A region whose begin was lost begins at the
 /// first kept event; one whose end was lost or had not come ends at the last. `end_ns`: end of recording, or INT64_MIN
 /// for the last event. Steps have the time of the event before them. O(events).
-[[gnu::cold]] inline std::vector<timeline_mark> marks_of(const location_timeline& from, const core::shared_clock& clock,
+inline base::vector<timeline_mark> marks_of(const location_timeline& from, const core::shared_clock& clock,
                                                          std::int64_t end_ns = INT64_MIN) {
-  std::vector<timeline_mark> marks, open;
-  std::vector<std::uint32_t> begun_before;
+  base::vector<timeline_mark> marks, open;
+  base::vector<std::uint32_t> begun_before;
   marks.reserve(from.events.size());
   std::uint64_t high = 0;
   for (const core::timeline_event& e : from.events) {
@@ -55,7 +55,7 @@ struct timeline_mark {
   }
   if (marks.empty()) return marks;
   const std::int64_t first_ns = marks.front().at_ns;
-  std::vector<timeline_mark> begins;
+  base::vector<timeline_mark> begins;
   for (std::size_t i = begun_before.size(); i-- != 0;)  // innermost region first
     begins.push_back({first_ns, begun_before[i], core::timeline_event::enter});
   marks.insert(marks.begin(), begins.begin(), begins.end());

@@ -67,7 +67,7 @@ class transport_calls_of final : public transport_calls {
  public:
   explicit transport_calls_of(Transport& transport) : transport_(&transport) {}
 
-  [[gnu::cold]] std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override {
+  std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override {
     return transport_->minimum(value);
   }
   void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) override {
@@ -77,8 +77,8 @@ class transport_calls_of final : public transport_calls {
   void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
     transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
   }
-  [[gnu::cold]] void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
-  [[gnu::cold]] void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
+  void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
+  void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
 
  private:
   Transport* transport_;

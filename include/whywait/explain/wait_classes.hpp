@@ -3,6 +3,7 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/options.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -37,7 +37,7 @@ class wait_classes {
   /// Adds an explained wait and returns the number of its class. `blocks[i]` is the number of the block of
   /// `wait.terms[i]`: distinct, below `block_count`, cheapest in ascending order.
   std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                    const std::vector<std::uint32_t>& blocks, std::size_t block_count) {
+                    const base::vector<std::uint32_t>& blocks, std::size_t block_count) {
     base::pod_vector<double>& parts = scratch_->parts;
     if (parts.size() < block_count) parts.resize(block_count, 0);
     double whole = 0;
@@ -155,7 +155,7 @@ class wait_classes {
   }
 
   // Both lists usually have the same order, so that one walk through the terms suffices.
-  void add_terms(entry& into, const wait_instance& wait, const std::vector<std::uint32_t>& blocks) {
+  void add_terms(entry& into, const wait_instance& wait, const base::vector<std::uint32_t>& blocks) {
     std::uint32_t before = none, at = into.terms;
     for (std::size_t i = 0; i != blocks.size(); ++i) {
       const std::uint32_t block = blocks[i];
@@ -248,7 +248,7 @@ class wait_classes {
   }
 
   std::uint32_t choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                       const std::vector<std::uint32_t>& blocks) {
+                       const base::vector<std::uint32_t>& blocks) {
     if (settings_->classes_per_key == 0) return find(wait, operation, cause, rest);
     const auto known = static_cast<std::uint32_t>(heads_.size());
     std::uint32_t number = first_of(wait, operation, cause, shaped);

@@ -1,12 +1,12 @@
 #ifndef WHYWAIT_EXPLAIN_WAIT_LIST_HPP
 #define WHYWAIT_EXPLAIN_WAIT_LIST_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/options.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -18,20 +18,20 @@ namespace explain {
 /// constructor throws (std::bad_alloc).
 class wait_list final : public observer {
  public:
-  [[gnu::cold]] explicit wait_list(const rank_history& rank) : rank_(rank.rank), waits_(rank.locations.size()) {
+  explicit wait_list(const rank_history& rank) : rank_(rank.rank), waits_(rank.locations.size()) {
     for (std::size_t l = 0; l != waits_.size(); ++l) waits_[l].resize(rank.locations[l].records.size(), 0);
   }
 
-  [[gnu::cold]] void wait(const wait_instance& w) override {
+  void wait(const wait_instance& w) override {
     if (w.rank == rank_) waits_[w.location][w.record] += w.wait_ns;
   }
 
   /// Waiting time of one location in nanoseconds, by index of its record; 0 for records that did not wait.
-  const std::vector<std::int64_t>& of(std::size_t location) const { return waits_.at(location); }
+  const base::vector<std::int64_t>& of(std::size_t location) const { return waits_.at(location); }
 
  private:
   std::int32_t rank_;
-  std::vector<std::vector<std::int64_t>> waits_;
+  base::vector<base::vector<std::int64_t>> waits_;
 };
 
 }  // namespace explain

@@ -5,6 +5,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/finalize/mpi_transport.hpp>
@@ -20,7 +21,6 @@
 #include <exception>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -28,9 +28,10 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What the ranks give to rules, on rank 0: up a tree, those of one call site added up on the way. Bounded: 64 MiB of own
-/// events in all (at least 1 KiB a rank; none without `with_events`), the 256 most costly call sites. Collective over the transport's ranks.
-[[gnu::cold]] inline rules::contribution gather_contributions(finalize::mpi_transport& transport,
+/// Gathers the input of the rules on rank 0. A reduction tree adds up the contributions of one call site on the way.
+/// The result is bounded to 64 MiB of own events in total (at least 1 KiB per rank; none without `with_events`) and to
+/// the 256 most costly call sites. Collective over the transport's ranks.
+inline rules::contribution gather_contributions(finalize::mpi_transport& transport,
                                                               const explain::rank_history& own,
                                                               std::int64_t clock_error_ns, bool with_events = true) {
   constexpr std::size_t most_event_bytes = std::size_t(64) << 20, least_event_bytes = 1024, most_sites = 256;
@@ -53,10 +54,11 @@ namespace finalize {
   return all;
 }
 
-/// Adds what an epoch has to what earlier ones had.
-[[gnu::cold]] inline void fold_uses(base::pod_vector<rules::site_use>& so_far, base::pod_vector<rules::site_use>& epoch) {
+/// Merges the call sites of an epoch into those of earlier epochs.
+inline void fold_uses(base::pod_vector<rules::site_use>& so_far, base::pod_vector<rules::site_use>& epoch) {
   constexpr std::size_t most_sites = 256;
-  base::pod_vector<std::int64_t> ranks;  // of both, the more, not the sum
+  // The number of ranks is the maximum of both epochs, because the same ranks may take part in both.
+  base::pod_vector<std::int64_t> ranks;
   for (std::size_t i = 0, j = 0; i < so_far.size() || j < epoch.size();) {
     const bool a = j == epoch.size() || (i < so_far.size() && so_far[i].site <= epoch[j].site);
     const bool b = i == so_far.size() || (j < epoch.size() && epoch[j].site <= so_far[i].site);
@@ -70,16 +72,16 @@ namespace finalize {
   epoch = so_far;
 }
 
-/// The call sites that rules want to name.
-[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const rules::contribution& all) {
-  std::vector<core::stable_key> keys;
+/// The call sites whose names the rules need.
+inline base::vector<core::stable_key> keys_of(const rules::contribution& all) {
+  base::vector<core::stable_key> keys;
   for (const rules::site_use& use : all.uses) keys.push_back(use.site);
   return keys;
 }
 
 namespace detail {
 
-/// Places as rules want them: functions by their short names.
+/// Converts places to the form that rules use, with short function names.
 class rule_places {
  public:
   explicit rule_places(const base::names& known) : known_(known) {}
@@ -89,7 +91,7 @@ class rule_places {
     for (const rules::place* p : made_) delete p;
   }
 
-  [[gnu::cold]] const rules::place* operator()(core::stable_key key) const {
+  const rules::place* operator()(core::stable_key key) const {
     const base::place* const from = known_.find(key);
     if (from == nullptr) return nullptr;
     const std::uint32_t fresh = static_cast<std::uint32_t>(made_.size()), number = numbers_.intern(key, fresh);
@@ -111,19 +113,19 @@ class rule_places {
 
  private:
   const base::names& known_;
-  mutable base::key_map numbers_;                     // in made_
+  mutable base::key_map numbers_;                     // index in made_
   mutable base::pod_vector<rules::place*> made_;
 };
 
-[[gnu::cold]] inline void print_lines(const std::string& text) {
+inline void print_lines(const std::string& text) {
   std::fprintf(stderr, "%s%s", text.c_str(), text.empty() || text.back() == '\n' ? "" : "\n");
 }
 
 }  // namespace detail
 
-/// What the rules say about a run: the built-in ones, those of the program and of the files that `wanted` (WHYWAIT_RULES)
-/// names. Mistakes in rules are printed, with `facts.warnings` saying so; they change nothing else. For rank 0.
-[[gnu::cold]] inline rules::evaluation advise(const char* wanted, const explain::outcome& found,
+/// Evaluates the built-in rules, the rules of the program and those of the files that `wanted` (WHYWAIT_RULES) names.
+/// Errors in rules are printed and counted in `facts.warnings`; they change nothing else. For rank 0.
+inline rules::evaluation advise(const char* wanted, const explain::outcome& found,
                                               const base::names& names, rules::contribution&& all,
                                               report::run_facts& facts) {
   try {
@@ -133,21 +135,21 @@ class rule_places {
     std::uint64_t dropped = 0;
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
     const detail::rule_places find(names);
-    rules::evaluation said =
+    rules::evaluation evaluated =
         rules::evaluate(known, found, facts.ranks, find, [&](rules::event_store& store, rules::trouble&, auto& made) {
           rules::add_uses(store, all.uses, find, made);
           for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
         });
-    const std::vector<rules::diagnostic>& mistakes = known.log.list();
-    for (const rules::diagnostic& mistake : mistakes) detail::print_lines(mistake.text());
-    for (const std::string& message : said.messages) detail::print_lines(message);
-    const std::size_t wrong = mistakes.size() + said.messages.size();
-    if (wrong != 0)
-      facts.warnings.push_back(std::to_string(wrong) + (wrong == 1 ? " mistake" : " mistakes") +
+    const base::vector<rules::diagnostic>& errors = known.log.list();
+    for (const rules::diagnostic& error : errors) detail::print_lines(error.text());
+    for (const std::string& message : evaluated.messages) detail::print_lines(message);
+    const std::size_t count = errors.size() + evaluated.messages.size();
+    if (count != 0)
+      facts.warnings.push_back(std::to_string(count) + (count == 1 ? " mistake" : " mistakes") +
                                " in rules, told on standard error; what is concerned was left out");
     if (dropped != 0)
       facts.warnings.push_back(std::to_string(dropped) + " own events were dropped for lack of room: rules did not see them");
-    return said;
+    return evaluated;
   } catch (const std::exception& problem) {
     facts.warnings.push_back(std::string("no advice: ") + problem.what());
     return {};

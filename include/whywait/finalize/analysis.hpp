@@ -2,6 +2,7 @@
 #define WHYWAIT_FINALIZE_ANALYSIS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/explain/outcome_keys.hpp>
 #include <whywait/finalize/advising.hpp>
@@ -24,7 +25,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -32,23 +32,23 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What is said of the run so far: records -> explanation -> names -> rules -> report, the whole way of the data.
+/// Analyses the run so far. The data passes through all stages, from records to explanation, names, rules and report.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
-[[gnu::cold]] inline report::result analyse(mpi::state& process, epoch& now) {
+inline report::result analyse(mpi::state& process, epoch& now) {
   report::run_facts facts = gather_facts(process, now.records(), now.so_far().run, now.team());
   const data_so_far& data = now.so_far().data;
-  if (data.in_vain) facts.warnings.push_back(data_in_vain);
+  if (data.not_linked) facts.warnings.push_back(data_not_analysed);
   explain::outcome found = now.explain();
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
   const base::pod_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
-  std::vector<core::stable_key> keys = keys_of(contributions);
+  base::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
-  rules::evaluation said;
+  rules::evaluation advice;
   if (process.rank == 0)
-    said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
-  report::result result = report::assemble(found, names, std::move(facts), said);
+    advice = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
+  report::result result = report::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
   if (data.analysis != nullptr)
     result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
@@ -57,14 +57,14 @@ namespace finalize {
   return result;
 }
 
-/// What can be said although the analysis failed: the facts of the run, and what its earlier epochs explained. Complete on
-/// rank 0. Collective over `all`.
-[[gnu::cold]] inline report::result what_is_known(mpi::state& process, const finalize::team& all) {
+/// The partial result after a failed analysis. It contains the facts of the run and the explanation of earlier epochs.
+/// Complete on rank 0. Collective over `all`.
+inline report::result partial_result(mpi::state& process, const finalize::team& all) {
   explained_so_far& so_far = so_far_of(process);
   core::shared_clock clock;
   clock.origin = process.begin_ticks;
   clock.ns_per_tick = core::clock_anchor::rate(process.start_anchor, core::clock_anchor::take());
-  clock.error_ns = std::numeric_limits<double>::quiet_NaN();  // not compared with others
+  clock.error_ns = std::numeric_limits<double>::quiet_NaN();  // not compared with other ranks
   process_records records = collect(process, clock);
   records.span_whole_run();
   const process_names own(records, process.registry->sites, process.registry->sources, so_far.code.get());
@@ -77,18 +77,22 @@ namespace finalize {
                                                       : "later waits are not explained"));
   rules::contribution uses;
   uses.uses = so_far.uses;
-  const rules::evaluation said =
+  const rules::evaluation advice =
       advise(process.registry->config.rules, so_far.found, names, std::move(uses), facts);
-  return report::assemble(so_far.found, names, std::move(facts), said);
+  return report::assemble(so_far.found, names, std::move(facts), advice);
 }
 
-/// Hook of MPI_Finalize: explains, and prints and writes what the settings of rank 0 ask for.
-[[gnu::cold]] inline void at_finalize(mpi::state& process) {
+/// Hook of MPI_Finalize. Explains the run, then prints and writes what the settings of rank 0 request.
+inline void at_finalize(mpi::state& process) {
   const core::settings& wanted = process.registry->config;
   const bool writes = wanted.report || wanted.output != nullptr;
   bool needed = false, known = false;
+  const struct at_end {
+    mpi::state& process;
+    ~at_end() { free_so_far(process); }
+  } frees{process};
   report::result result;
-  // rank 0 writes; the environment of others may differ
+  // Rank 0 decides, because the environment may differ between ranks.
   if (!process.failed)
     known = together(process, "why the program waited is not explained: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && (writes || rules::rules_setting::parse(wanted.rules).list)) != 0;
@@ -99,22 +103,23 @@ namespace finalize {
   if (!known)
     known = together(process, "no report: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && writes) != 0;
-      if (needed) result = what_is_known(process, all);
+      if (needed) result = partial_result(process, all);
     });
   if (process.rank != 0 || (known && !needed)) return;
-  bool told = false;
+  bool reported = false;
   try {
     if (known && wanted.report) report::print_text(result, stderr);
-    told = known && wanted.report;
+    reported = known && wanted.report;
     if (known && wanted.output != nullptr) {
       const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
       if (!problem.empty()) core::warn(problem.c_str());
-      told = true;
+      reported = true;
     }
   } catch (const std::exception& problem) {
-    core::warn(told ? "no JSON file: " : "no report: ", "rank 0: ", problem.what());
+    core::warn(reported ? "no JSON file: " : "no report: ", "rank 0: ", problem.what());
   }
-  if (!told && process.hook.on_end != nullptr)  // what this rank knows alone, for which no memory is needed
+  // The last resort is the local summary of this rank, which needs no memory.
+  if (!reported && process.hook.on_end != nullptr)
     process.hook.on_end(process, mpi::end_reason::unexplained, 0);
 }
 

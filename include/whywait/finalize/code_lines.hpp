@@ -20,8 +20,8 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// The blocks of code that ran in this process, one number each.
-[[gnu::cold]] inline base::pod_vector<std::uint32_t> code_that_ran(const process_records& all) {
+/// Lists the numbers of the code blocks that ran in this process, each once.
+inline base::pod_vector<std::uint32_t> code_that_ran(const process_records& all) {
   base::pod_vector<std::uint32_t> ran;
   base::pod_vector<bool> known;
   for (const core::location_history& l : all.history.locations) {
@@ -37,8 +37,8 @@ namespace finalize {
   return ran;
 }
 
-/// Whether some rank cannot name its blocks; why, of the lowest of them. Collective.
-[[gnu::cold]] inline bool any_problem(const coverage::code_blocks& own, const finalize::team& all, std::string& why) {
+/// Returns whether any rank cannot name its blocks; `why` is the reason of the lowest such rank. Collective.
+inline bool any_problem(const coverage::code_blocks& own, const finalize::team& all, std::string& why) {
   const int from = all.lowest_of(!own.problem().empty());
   if (from < 0) return false;
   char text[512] = "";
@@ -48,8 +48,8 @@ namespace finalize {
   return true;
 }
 
-/// The patterns that rank 0 was given. Collective.
-[[gnu::cold]] inline coverage::code_filter common_filter(const core::settings& own, const finalize::team& all) {
+/// The code filter from the settings of rank 0. Collective.
+inline coverage::code_filter common_filter(const core::settings& own, const finalize::team& all) {
   std::string patterns = own.coverage != nullptr ? own.coverage : "";
   all.share(patterns);
   return coverage::code_filter(patterns);

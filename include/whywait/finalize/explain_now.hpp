@@ -4,6 +4,7 @@
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/finalize/analysis.hpp>
+#include <whywait/finalize/entry_points.hpp>
 #include <whywait/finalize/epochs.hpp>
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/epoch_meeting.hpp>
@@ -11,18 +12,14 @@
 
 #include <utility>
 
+#ifndef WHYWAIT_DISABLE
+
 namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-#ifndef WHYWAIT_DISABLE
-
-/// Why the program waited so far, for the program itself: complete on rank 0 of MPI_COMM_WORLD, elsewhere without waits
-/// and names. Collective over `comm`, which must hold all ranks of MPI_COMM_WORLD, like MPI_Barrier, as which it is
-/// recorded; ends an epoch, so that what is under way goes on and the memory of all records is free again. The time it
-/// takes (about that of the report at the end) is taken out of every later explanation. From one thread, while no other
-/// thread is in MPI. Nothing is thrown: where nothing can be said `run.warnings` says why, the same on all ranks.
-[[gnu::noinline, gnu::cold]] inline report::result explain(MPI_Comm comm) {
+// Weak like the wrappers, so that any number of files may define it. Files that only declare it link to this definition.
+__attribute__((weak, noinline, visibility("default"))) report::result explain(MPI_Comm comm) {
   const auto refuse = [](const char* why) {
     report::result nothing;
     nothing.run.warnings.push_back(why);
@@ -42,7 +39,8 @@ namespace finalize {
   here.about(mpi::bits_of(MPI_COMM_WORLD), -1, -1);
   const std::uint32_t posting = process->take_posting();
   int several = here.several() ? 1 : 0;
-  PMPI_Allreduce(MPI_IN_PLACE, &several, 1, MPI_INT, MPI_MAX, process->tool_comm);  // nobody leaves before all have come
+  // The reduction synchronises, so that no rank leaves before all have arrived.
+  PMPI_Allreduce(MPI_IN_PLACE, &several, 1, MPI_INT, MPI_MAX, process->tool_comm);
   here.leave();
   if (core::sync_record* r = here.store(core::sync_flag::contributes | core::sync_flag::consumes, posting)) {
     r->comm = 0;
@@ -63,20 +61,10 @@ namespace finalize {
   return explained ? result : refuse(process->failed.text);
 }
 
-#else
-
-/// Switched off: nothing is known.
-template <class Communicator>
-report::result explain(const Communicator&) {
-  report::result nothing;
-  nothing.run.warnings.push_back("whywait is switched off (WHYWAIT_DISABLE): no result");
-  return nothing;
-}
-
-#endif
-
 }  // namespace finalize
 }  // namespace v0
 }  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
 
 #endif

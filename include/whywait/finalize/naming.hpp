@@ -3,6 +3,7 @@
 
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/team.hpp>
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -21,18 +21,18 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Names for keys, on rank 0. Each key is looked up by the lowest rank that knows it, in its own process (address
-/// space randomisation and different executables make that the only place). Collective; `keys`
-/// matter on rank 0.
-[[gnu::cold]] inline base::names gather_names(std::vector<core::stable_key> keys, const process_names& own,
+/// Returns names for keys on rank 0. The lowest rank that recorded a key resolves it in its own process, because
+/// address space randomisation and different executables allow no other place. Collective; `keys` is read on rank 0
+/// only.
+inline base::names gather_names(base::vector<core::stable_key> keys, const process_names& own,
                                                 const finalize::team& all) {
   all.share(keys);
 
   base::pod_vector<int> owner(keys.size(), all.size());
   for (std::size_t i = 0; i < keys.size(); ++i)
-    if (own.knows(keys[i])) owner[i] = all.rank();
+    if (own.contains(keys[i])) owner[i] = all.rank();
   all.all_reduce(owner.data(), static_cast<int>(owner.size()), MPI_INT, MPI_MIN);
-  std::vector<core::stable_key> mine;
+  base::vector<core::stable_key> mine;
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (owner[i] == all.rank()) mine.push_back(keys[i]);
   base::names names = own.names_of(mine);

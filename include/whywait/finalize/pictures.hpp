@@ -3,6 +3,7 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
@@ -13,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -22,7 +22,7 @@ inline namespace v0 {
 namespace finalize {
 namespace detail {
 
-[[gnu::cold]] inline void put_side(base::packet& out, std::uint32_t wait, bool waiter,
+inline void put_side(base::packet& out, std::uint32_t wait, bool waiter,
                                    const explain::picture_side& side) {
   base::put(out, wait);
   base::put(out, waiter);
@@ -33,7 +33,7 @@ namespace detail {
   for (const explain::picture_node& n : side.nodes) base::put(out, n);
 }
 
-[[gnu::cold]] inline void take_sides(base::packet_reader in, std::vector<explain::explanation>& waits) {
+inline void take_sides(base::packet_reader in, base::vector<explain::explanation>& waits) {
   while (!in.empty()) {
     explain::explanation& e = waits.at(in.get<std::uint32_t>());
     explain::picture_side& side = in.get<bool>() ? e.picture.waiter : e.picture.causer;
@@ -47,17 +47,17 @@ namespace detail {
 
 }  // namespace detail
 
-/// Fills the pictures of the most costly waits: what the two locations of the longest one ran, asked of those two ranks
-/// only. Complete on rank 0. Collective; `wanted` and `found` matter on rank 0. Without `wanted` one
-/// agreement.
-[[gnu::cold]] inline void gather_pictures(explain::outcome& found, const explain::rank_history& own, bool wanted,
+/// Fills the pictures of the most costly waits with what both locations of the longest instance ran. Only these two
+/// ranks send data. Complete on rank 0. Collective; `wanted` and `found` are read on rank 0 only. Costs one agreement
+/// without `wanted`.
+inline void gather_pictures(explain::outcome& found, const explain::rank_history& own, bool wanted,
                                           const finalize::team& all) {
   constexpr std::size_t most = 8;
   base::pod_vector<explain::wait_sample> samples;
   if (wanted)
     for (std::size_t i = 0; i < std::min(most, found.waits.size()); ++i) {
       samples.push_back(found.waits[i].longest);
-      if (own.continued && samples.back().begin_ns < own.begin_ns) samples.back().wait_ns = 0;  // of an earlier epoch
+      if (own.continued && samples.back().begin_ns < own.begin_ns) samples.back().wait_ns = 0;  // from an earlier epoch
     }
   all.share(samples);
   if (samples.empty()) return;
@@ -76,15 +76,15 @@ namespace detail {
   });
 }
 
-/// The pictures of earlier epochs, whose records are gone.
+/// A picture of an earlier epoch, whose records have been released.
 struct kept_picture {
   explain::wait_sample of;
   explain::wait_picture picture;
 };
 
-/// Gives waits the pictures kept of them, then keeps those of this outcome only.
-[[gnu::cold]] inline void fold_pictures(std::vector<kept_picture>& kept, explain::outcome& found) {
-  std::vector<kept_picture> now;
+/// Restores the stored pictures of waits, then keeps only the pictures of this outcome.
+inline void fold_pictures(base::vector<kept_picture>& kept, explain::outcome& found) {
+  base::vector<kept_picture> now;
   for (explain::explanation& e : found.waits) {
     const auto same = [&e](const explain::wait_sample& s) { return !s.outweighs(e.longest) && !e.longest.outweighs(s); };
     for (const kept_picture& k : kept)

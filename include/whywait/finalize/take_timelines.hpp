@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_FINALIZE_TAKE_TIMELINES_HPP
 #define WHYWAIT_FINALIZE_TAKE_TIMELINES_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/explain/timeline.hpp>
 #include <whywait/record/kept_details.hpp>
@@ -8,7 +9,6 @@
 
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -16,11 +16,11 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Takes what WHYWAIT_TIMELINE has kept of this process so far out of its buffers, a thread each, in the order of their
-/// locations; empty without that setting. Local; one caller at a time, while threads go on recording.
-/// explain::marks_of puts the events into shared time. O(events), allocates.
-[[gnu::cold]] inline std::vector<explain::location_timeline> take_timelines(const core::registry& registry) {
-  std::vector<explain::location_timeline> all;
+/// Drains the WHYWAIT_TIMELINE buffers of this process. Returns one timeline per thread, in the order of their
+/// locations; empty without that setting. Local; one caller at a time, while threads may continue to record.
+/// explain::marks_of converts the events to shared time. O(events), allocates.
+inline base::vector<explain::location_timeline> take_timelines(const core::registry& registry) {
+  base::vector<explain::location_timeline> all;
   for (core::location_base* l = __atomic_load_n(&registry.locations, __ATOMIC_ACQUIRE); l != nullptr; l = l->next) {
     record::kept_details* const more = record::kept_details::of(static_cast<const record::location&>(*l));
     if (more == nullptr || !more->timed) continue;

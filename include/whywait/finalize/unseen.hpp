@@ -4,6 +4,7 @@
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
@@ -15,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -23,15 +23,15 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What one marked block did for which there was no memory: no waits are known of that time, but sums.
+/// Sums of one marked block for events that did not fit into memory. Waits in that time are unknown.
 struct unseen_block {
   core::stable_key key;
   std::int64_t visits, ns, work;
 };
 
 namespace detail {
-/// Adds up those of one key and sorts by key.
-[[gnu::cold]] inline void add_up(base::pod_vector<unseen_block>& all) {
+/// Sorts by key and adds up entries of the same key.
+inline void add_up(base::pod_vector<unseen_block>& all) {
   base::small_stable_sort(all, [](const unseen_block& a, const unseen_block& b) { return a.key < b.key; });
   std::size_t kept = 0;
   for (std::size_t i = 0; i != all.size(); ++i) {
@@ -47,9 +47,9 @@ namespace detail {
 }
 }  // namespace detail
 
-/// The sums of all ranks and threads, most time first, the 32 largest, on rank 0. Collective; one agreement if there was
-/// memory for everything.
-[[gnu::cold]] inline base::pod_vector<unseen_block> gather_unseen(const process_records& own,
+/// Sums over all ranks and threads on rank 0, limited to the 32 blocks with the most time. Collective; costs one
+/// agreement if memory sufficed.
+inline base::pod_vector<unseen_block> gather_unseen(const process_records& own,
                                                                     const core::site_table& sites, const finalize::team& all) {
   constexpr std::size_t most = 32;
   base::pod_vector<unseen_block> found;
@@ -81,10 +81,10 @@ namespace detail {
   return found;
 }
 
-/// The same with their names, for the report.
-[[gnu::cold]] inline std::vector<report::place_total> named(const base::pod_vector<unseen_block>& found,
+/// The same blocks with their names, for the report.
+inline base::vector<report::place_total> named(const base::pod_vector<unseen_block>& found,
                                                             const base::names& names) {
-  std::vector<report::place_total> out;
+  base::vector<report::place_total> out;
   for (const unseen_block& b : found)
     if (const base::place* const where = names.find(b.key))
       out.push_back({*where, b.visits, static_cast<double>(b.ns) * 1e-9, b.work});

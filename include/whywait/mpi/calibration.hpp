@@ -20,7 +20,7 @@ namespace detail {
 class recorder_for_trial {
  public:
   explicit recorder_for_trial(state& process) noexcept
-      : process_(process), here_(record::detail::here), posting_(process.last_posting) {
+      : process_(process), here_(record::detail::here()), posting_(process.last_posting) {
     void* const pages = core::map_pages(sizeof(record::location), false);
     void* const facts = core::map_pages(sizeof(thread_state), true);
     if (pages == nullptr || facts == nullptr) {
@@ -40,7 +40,7 @@ class recorder_for_trial {
     const record::location* const own = here_->owner;
     if (own != nullptr && own->decoy != nullptr) usable_ = usable_ && record::detail::make_decoy(*at_);
     if (!usable_) return;
-    record::detail::here = at_->decoy != nullptr ? at_->decoy : &at_->path.head();
+    record::detail::set_here(at_->decoy != nullptr ? at_->decoy : &at_->path.head());
     __atomic_store_n(&process.running, true, __ATOMIC_RELEASE);
   }
   ~recorder_for_trial() {
@@ -49,7 +49,7 @@ class recorder_for_trial {
       __atomic_store_n(&process_.running, false, __ATOMIC_RELEASE);
       process_.last_posting = posting_;
     }
-    record::detail::here = here_;
+    record::detail::set_here(here_);
     core::unmap_pages(at_->decoy, sizeof(record::detail::no_profile));
     at_->syncs.release();
     at_->steps.release();

@@ -22,7 +22,14 @@ struct caller {
   const void* frame;
 };
 
-/// What a wrapper passes on, for the roles that are rare and take long: they are compiled once for all their calls.
+/// Which call a role function serves. As a type: hot calls have a role function each, in which it is a constant. Rare calls
+/// share one, which receives it as a core::mpi_call.
+template <core::mpi_call C>
+struct fixed_call {
+  constexpr operator core::mpi_call() const noexcept { return C; }
+};
+
+/// The MPI call that a wrapper passes on, without its type: role functions of rare calls are compiled once.
 class passed_call {
  public:
   template <class Pass>

@@ -64,9 +64,28 @@ __attribute__((noinline)) inline bool store_needs(thread_state& thread, const pa
 
 namespace detail {
 
+/// The facts of any collective, for functions that are compiled once. They must outlive it.
+class any_facts {
+ public:
+  template <class Facts>
+  explicit any_facts(const Facts& facts) noexcept
+      : facts_(&facts),
+        flow_([](const void* f, thread_state& t, int rank, int size) noexcept {
+          return (*static_cast<const Facts*>(f))(t, rank, size);
+        }),
+        tell_([](const void* f, data_of_collective& out) noexcept { static_cast<const Facts*>(f)->tell(out); }) {}
+  any_facts(const any_facts&) = default;
+  flow operator()(thread_state& t, int rank, int size) const noexcept { return flow_(facts_, t, rank, size); }
+  void tell(data_of_collective& out) const noexcept { tell_(facts_, out); }
+
+ private:
+  const void* facts_;
+  flow (*flow_)(const void*, thread_state&, int rank, int size) noexcept;
+  void (*tell_)(const void*, data_of_collective&) noexcept;
+};
+
 /// Which registered data it moved.
-template <class Facts>
-__attribute__((noinline, cold)) inline void tell_data(call& here, const core::sync_record& r, const Facts& facts) noexcept {
+__attribute__((noinline, cold)) inline void tell_data(call& here, const core::sync_record& r, const any_facts& facts) noexcept {
   if (r.comm == communicator_table::none || here.process().communicators[r.comm].inter) return;
   const known_communicator& known = here.process().communicators[r.comm];
   data_of_collective out(here, r, known.rank, known.size);
@@ -79,9 +98,9 @@ __attribute__((noinline, cold)) inline void tell_data(call& here, const core::sy
 
 /// A blocking collective. `facts(thread, rank, size)` gives its flow; `sparse` is the receive argument of
 /// MPI_Alltoallv/w, else empty.
-template <core::mpi_call C, class Pass, class Facts>
-inline int collective(caller from, Pass& pass, MPI_Comm comm, const Facts& facts, part sparse = part{}) {
-  call here(C, from);
+template <class What, class Pass, class Facts>
+inline int collective(What what, caller from, Pass& pass, MPI_Comm comm, const Facts& facts, part sparse = part{}) {
+  call here(what, from);
   if (!here) return pass();
   here.begin();
   here.about(bits_of(comm), -1, -1);
@@ -93,7 +112,7 @@ inline int collective(caller from, Pass& pass, MPI_Comm comm, const Facts& facts
     return code;
   }
   core::sync_record* const r = here.store(0, posting);
-  if (r == nullptr && !meets_all(C)) return code;
+  if (r == nullptr && !meets_all(what)) return code;
   const uint32_t index = index_of(here.thread(), comm);
   bool met = false;
   if (r != nullptr) r->comm = index;
@@ -102,7 +121,7 @@ inline int collective(caller from, Pass& pass, MPI_Comm comm, const Facts& facts
     if (!known.inter) {  // the roots of intercommunicators mean something else; they are not explained
       const flow f = facts(here.thread(), known.rank, known.size);
       unsigned flags = 0;
-      if (f.sends != 0 || C == core::mpi_call::Barrier) flags |= flag::contributes;
+      if (f.sends != 0 || what == core::mpi_call::Barrier) flags |= flag::contributes;
       if (f.receives) flags |= flag::consumes;
       if (r != nullptr) {
         r->bytes = f.sends;
@@ -112,17 +131,24 @@ inline int collective(caller from, Pass& pass, MPI_Comm comm, const Facts& facts
         r->flags = static_cast<uint16_t>(flags);
       }
       // Threads may use communicators in an order of their own: then only one of them is followed.
-      met = meets_all(C) && flags == (flag::contributes | flag::consumes) && known.size == here.process().size &&
+      met = meets_all(what) && flags == (flag::contributes | flag::consumes) && known.size == here.process().size &&
             known.id != 0 && (index == 0 || !here.process().any_multiple);
     }
   }
   if (r != nullptr) {
     here.finish();
-    if (watches_data(here)) detail::tell_data(here, *r, facts);
+    if (watches_data(here)) detail::tell_data(here, *r, detail::any_facts(facts));
   }
-  if (meets_all(C) && met && here.process().schedule.meet())
+  if (meets_all(what) && met && here.process().schedule.meet())
     detail::end_epoch(here.thread(), {here.begun_at(), here.begun_at() + here.duration(), here.site()}, false);
   return code;
+}
+
+/// The collectives that are rarely called, all in one function.
+template <class Facts>
+inline int rare_collective(core::mpi_call what, caller from, passed_call& pass, MPI_Comm comm, const Facts& facts,
+                           part sparse = part{}) {
+  return collective(what, from, pass, comm, detail::any_facts(facts), sparse);
 }
 
 /// MPI_Barrier.
@@ -245,9 +271,11 @@ struct scan_facts {
   }
 };
 
-namespace detail {
-__attribute__((noinline, cold)) inline int create_any(core::mpi_call what, caller from, const passed_call& pass,
-                                                      MPI_Comm parent, MPI_Comm* made, bool made_by_members) {
+/// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
+/// part (MPI_Comm_create_group) or two communicators do (MPI_Intercomm_merge): then the record names the new one.
+template <class What, class Pass>
+__attribute__((cold)) inline int create(What what, caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
+                                        bool made_by_members = false) {
   call here(what, from);
   if (!here) return pass();
   here.begin();
@@ -267,21 +295,12 @@ __attribute__((noinline, cold)) inline int create_any(core::mpi_call what, calle
   }
   return code;
 }
-}  // namespace detail
-
-/// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
-/// part (MPI_Comm_create_group) or two communicators do (MPI_Intercomm_merge): then the record names the new one.
-template <core::mpi_call C, class Pass>
-__attribute__((cold)) inline int create(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
-                                        bool made_by_members = false) {
-  return detail::create_any(C, from, passed_call(pass), parent, made, made_by_members);
-}
 
 /// MPI_Comm_idup: the handle exists when the request is complete; the number is taken now, as all members do.
-template <core::mpi_call C, class Pass>
-__attribute__((cold)) inline int create_later(caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
+template <class What, class Pass>
+__attribute__((cold)) inline int create_later(What what, caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
                                               MPI_Request* request) {
-  call here(C, from);
+  call here(what, from);
   if (!here) return pass();
   here.begin();
   const uint32_t posting = here.process().take_posting();
@@ -309,9 +328,9 @@ __attribute__((cold)) inline int create_later(caller from, Pass& pass, MPI_Comm 
   return code;
 }
 
-namespace detail {
-__attribute__((noinline, cold)) inline int release_any(core::mpi_call what, caller from, const passed_call& pass,
-                                                       MPI_Comm* comm) {
+/// MPI_Comm_free, MPI_Comm_disconnect.
+template <class What, class Pass>
+__attribute__((cold)) inline int release(What what, caller from, Pass& pass, MPI_Comm* comm) {
   call here(what, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*comm);
@@ -336,13 +355,6 @@ __attribute__((noinline, cold)) inline int release_any(core::mpi_call what, call
     here.finish();
   }
   return code;
-}
-}  // namespace detail
-
-/// MPI_Comm_free, MPI_Comm_disconnect.
-template <core::mpi_call C, class Pass>
-__attribute__((cold)) inline int release(caller from, Pass& pass, MPI_Comm* comm) {
-  return detail::release_any(C, from, passed_call(pass), comm);
 }
 
 }  // namespace mpi

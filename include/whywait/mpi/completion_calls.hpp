@@ -107,9 +107,9 @@ inline unsigned failed_if(int code) noexcept { return code != MPI_SUCCESS ? unsi
 }  // namespace detail
 
 /// MPI_Wait.
-template <core::mpi_call C, class Pass>
-inline int wait(caller from, Pass& pass, MPI_Request* request, MPI_Status*& status) {
-  call here(C, from);
+template <class What, class Pass>
+inline int wait(What what, caller from, Pass& pass, MPI_Request* request, MPI_Status*& status) {
+  call here(what, from);
   if (!here) return pass();
   here.begin();
   const bool several = here.several();
@@ -135,9 +135,9 @@ inline int wait(caller from, Pass& pass, MPI_Request* request, MPI_Status*& stat
 }
 
 /// MPI_Waitall.
-template <core::mpi_call C, class Pass>
-inline int wait_all(caller from, Pass& pass, int count, MPI_Request* requests, MPI_Status*& statuses) {
-  call here(C, from);
+template <class What, class Pass>
+inline int wait_all(What what, caller from, Pass& pass, int count, MPI_Request* requests, MPI_Status*& statuses) {
+  call here(what, from);
   if (!here) return pass();
   here.begin();
   request_room room(here.thread(), count);
@@ -211,10 +211,10 @@ class request_choice {
 }  // namespace detail
 
 /// MPI_Waitany, MPI_Testany. `found`: null for the blocking call, else the flag.
-template <core::mpi_call C, class Pass>
-inline int complete_any(caller from, Pass& pass, int count, MPI_Request* requests, int* which, const int* found,
+template <class What, class Pass>
+inline int complete_any(What what, caller from, Pass& pass, int count, MPI_Request* requests, int* which, const int* found,
                         MPI_Status*& status) {
-  call here(C, from);
+  call here(what, from);
   if (!here) return pass();
   if (found == nullptr) here.begin();
   detail::request_choice choice(here, count, requests);
@@ -240,10 +240,10 @@ inline int complete_any(caller from, Pass& pass, int count, MPI_Request* request
 }
 
 /// MPI_Waitsome, MPI_Testsome.
-template <core::mpi_call C, class Pass>
-inline int complete_some(caller from, Pass& pass, int count, MPI_Request* requests, int* done, int* indices,
+template <class What, class Pass>
+inline int complete_some(What what, caller from, Pass& pass, int count, MPI_Request* requests, int* done, int* indices,
                          bool blocking, MPI_Status*& statuses) {
-  call here(C, from);
+  call here(what, from);
   if (!here) return pass();
   if (blocking) here.begin();
   detail::request_choice choice(here, count, requests);
@@ -274,13 +274,13 @@ inline int complete_some(caller from, Pass& pass, int count, MPI_Request* reques
 }
 
 /// MPI_Test, MPI_Testall: a test that fails is counted only.
-template <core::mpi_call C, class Pass>
-inline int test_all(caller from, Pass& pass, int count, MPI_Request* requests, const int* found,
+template <class What, class Pass>
+inline int test_all(What what, caller from, Pass& pass, int count, MPI_Request* requests, const int* found,
                     MPI_Status*& statuses) {
-  call here(C, from);
+  call here(what, from);
   if (!here) return pass();
   detail::request_choice choice(here, count, requests);
-  MPI_Status* const ignored = C == core::mpi_call::Test ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE;
+  MPI_Status* const ignored = what == core::mpi_call::Test ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE;
   if (choice && statuses == ignored && detail::any_needs_status(here, count, requests)) statuses = choice.statuses();
   const int code = pass();
   if (code == MPI_SUCCESS && *found == 0) {
@@ -303,9 +303,9 @@ inline int test_all(caller from, Pass& pass, int count, MPI_Request* requests, c
 }
 
 /// MPI_Request_get_status: completes without freeing; leaves a record the first time it says yes.
-template <core::mpi_call C, class Pass>
-inline int get_status(caller from, Pass& pass, MPI_Request request, const int* found, MPI_Status*& status) {
-  call here(C, from);
+template <class What, class Pass>
+inline int get_status(What what, caller from, Pass& pass, MPI_Request request, const int* found, MPI_Status*& status) {
+  call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, 1, &request)) status = &own;
@@ -331,9 +331,9 @@ inline int get_status(caller from, Pass& pass, MPI_Request request, const int* f
 }
 
 /// MPI_Cancel: counted, and the request's completion will be asked whether it was cancelled.
-template <core::mpi_call C, class Pass>
-inline int cancel(caller from, Pass& pass, MPI_Request* request) {
-  call here(C, from);
+template <class What, class Pass>
+inline int cancel(What what, caller from, Pass& pass, MPI_Request* request) {
+  call here(what, from);
   if (!here) return pass();
   const int code = pass();
   if (code != MPI_SUCCESS) return code;
@@ -347,9 +347,9 @@ inline int cancel(caller from, Pass& pass, MPI_Request* request) {
 }
 
 /// MPI_Request_free: what is still pending will complete unseen. A wildcard's source is then never known.
-template <core::mpi_call C, class Pass>
-inline int free_request(caller from, Pass& pass, MPI_Request* request) {
-  call here(C, from);
+template <class What, class Pass>
+inline int free_request(What what, caller from, Pass& pass, MPI_Request* request) {
+  call here(what, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*request);
   pending* p;

@@ -5,6 +5,7 @@
 #include <whywait/mpi/calibration.hpp>
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/end_hooks.hpp>
+#include <whywait/record/listen.hpp>
 
 #include <new>
 #include <pthread.h>
@@ -139,22 +140,22 @@ inline void open_state(core::mpi_call what, caller from) noexcept {
 }  // namespace detail
 
 /// MPI_Init, MPI_Init_thread.
-template <core::mpi_call C, class Pass>
-inline int initialise(caller from, Pass& pass) {
+template <class What, class Pass>
+inline int initialise(What what, caller from, Pass& pass) {
   const int code = pass();
-  if (code == MPI_SUCCESS) detail::open_state(C, from);
+  if (code == MPI_SUCCESS) detail::open_state(what, from);
   return code;
 }
 
 /// MPI_Finalize. Waiting for the others is measured by a barrier of the tool's, for PMPI_Finalize itself may
 /// or may not wait. A program that hangs here would hang in MPI_Finalize.
-template <core::mpi_call C, class Pass>
-inline int finalise(caller from, Pass& pass) {
+template <class What, class Pass>
+inline int finalise(What what, caller from, Pass& pass) {
   state* const process = the_state();
   if (process == nullptr || !process->running) return pass();
   if (process->registry->pid != getpid()) return pass();
   {
-    call here(C, from);
+    call here(what, from);
     if (!here) return pass();
     here.begin();
     here.about(bits_of(MPI_COMM_WORLD), -1, -1);
@@ -179,10 +180,10 @@ inline int finalise(caller from, Pass& pass) {
 }
 
 /// MPI_Abort.
-template <core::mpi_call C, class Pass>
-inline int abort(caller from, Pass& pass) {
+template <class What, class Pass>
+inline int abort(What what, caller from, Pass& pass) {
   if (state* const process = the_state()) {  // also inside another call: error handlers abort
-    call here(C, from);                      // what the hook calls passes straight through
+    call here(what, from);                      // what the hook calls passes straight through
     if (process->running && process->registry->pid == getpid()) say_last_words(*process, end_reason::abort, 0);
   }
   return pass();

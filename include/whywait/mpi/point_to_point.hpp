@@ -53,28 +53,14 @@ inline void resolve(core::sync_record* r, const MPI_Status& status) noexcept {
   r->tag = status.MPI_TAG;
 }
 
-template <core::mpi_call C>
-struct send_twin;
-template <>
-struct send_twin<core::mpi_call::Send> {
-  template <class... A>
-  static int post(A... a) { return PMPI_Isend(a...); }
-};
-template <>
-struct send_twin<core::mpi_call::Bsend> {
-  template <class... A>
-  static int post(A... a) { return PMPI_Ibsend(a...); }
-};
-template <>
-struct send_twin<core::mpi_call::Ssend> {
-  template <class... A>
-  static int post(A... a) { return PMPI_Issend(a...); }
-};
-template <>
-struct send_twin<core::mpi_call::Rsend> {
-  template <class... A>
-  static int post(A... a) { return PMPI_Irsend(a...); }
-};
+/// Posts the nonblocking form of MPI_Send, MPI_Bsend, MPI_Ssend or MPI_Rsend.
+inline int post_send(core::mpi_call what, const void* buffer, int count, MPI_Datatype type, const envelope& e,
+                     MPI_Request* request) {
+  if (what == core::mpi_call::Bsend) return PMPI_Ibsend(buffer, count, type, e.peer, e.tag, e.comm, request);
+  if (what == core::mpi_call::Ssend) return PMPI_Issend(buffer, count, type, e.peer, e.tag, e.comm, request);
+  if (what == core::mpi_call::Rsend) return PMPI_Irsend(buffer, count, type, e.peer, e.tag, e.comm, request);
+  return PMPI_Isend(buffer, count, type, e.peer, e.tag, e.comm, request);
+}
 
 /// Ordinal and posting in one step, the wait outside: post(MPI_Request*) is the nonblocking twin.
 template <class Post>
@@ -97,9 +83,9 @@ inline unsigned if_overtaken(const call& here, bool several) noexcept {
 }  // namespace detail
 
 /// MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend.
-template <core::mpi_call C, class Pass>
-inline int send(caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type, envelope e) {
-  call here(C, from);
+template <class What, class Pass>
+inline int send(What what, caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type, envelope e) {
+  call here(what, from);
   if (!here) return pass();
   here.begin();
   here.about(bits_of(e.comm), e.peer, e.tag);
@@ -108,7 +94,7 @@ inline int send(caller from, Pass& pass, const void* buffer, int count, MPI_Data
   int code;
   if (__builtin_expect(several, 0)) {
     code = detail::post_and_wait(here, posting, [&](MPI_Request* request) {
-      return detail::send_twin<C>::post(buffer, count, type, e.peer, e.tag, e.comm, request);
+      return detail::post_send(what, buffer, count, type, e, request);
     }, MPI_STATUS_IGNORE);
   } else {
     posting = here.process().take_posting();
@@ -120,7 +106,7 @@ inline int send(caller from, Pass& pass, const void* buffer, int count, MPI_Data
     return code;
   }
   unsigned flags = flag::posts_send | detail::if_overtaken(here, several);
-  if (C == core::mpi_call::Ssend) flags |= flag::synchronous;
+  if (what == core::mpi_call::Ssend) flags |= flag::synchronous;
   if (core::sync_record* r = here.store(flags, posting)) {
     detail::describe(here, r, e, bytes_of(here.thread(), count, type));
     here.finish_completed(r);
@@ -130,10 +116,10 @@ inline int send(caller from, Pass& pass, const void* buffer, int count, MPI_Data
 }
 
 /// MPI_Recv.
-template <core::mpi_call C, class Pass>
-inline int receive(caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, envelope e,
+template <class What, class Pass>
+inline int receive(What what, caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, envelope e,
                    MPI_Status*& status) {
-  call here(C, from);
+  call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && (detail::is_wildcard(e) || watches_data(here))) status = &own;
@@ -168,18 +154,18 @@ inline int receive(caller from, Pass& pass, void* buffer, int count, MPI_Datatyp
 /// MPI_Sendrecv, MPI_Sendrecv_replace: two postings of no duration, then the call that completes both.
 /// `post(MPI_Request*)`: posts receive and send, for the case of several threads; the one buffer of
 /// MPI_Sendrecv_replace does not allow that, so there the order is not known then.
-template <core::mpi_call C, class Pass, class Post>
-inline int exchange(caller from, Pass& pass, Post&& post, const void* send_buffer, int send_count,
+template <class What, class Pass, class Post>
+inline int exchange(What what, caller from, Pass& pass, Post&& post, const void* send_buffer, int send_count,
                     MPI_Datatype send_type, envelope to, void* receive_buffer, int receive_count,
                     MPI_Datatype receive_type, envelope source, MPI_Status*& status) {
-  call here(C, from);
+  call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && (detail::is_wildcard(source) || watches_data(here))) status = &own;
   here.begin();
   here.about(bits_of(source.comm), source.peer, source.tag);
   const bool several = here.several();
-  constexpr bool has_twin = C == core::mpi_call::Sendrecv;
+  const bool has_twin = what == core::mpi_call::Sendrecv;
   uint32_t posting = 0;
   int code = MPI_SUCCESS;
   if (__builtin_expect(has_twin && several, 0)) {

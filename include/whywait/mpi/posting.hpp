@@ -60,10 +60,10 @@ inline bool has_twin(pending* const* entries, int count, int i) noexcept {
 }  // namespace detail
 
 /// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` says posts_send or posts_receive.
-template <core::mpi_call C, class Pass>
-inline int post(caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type, envelope e,
+template <class What, class Pass>
+inline int post(What what, caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type, envelope e,
                 MPI_Request* request) {
-  call here(C, from);
+  call here(what, from);
   if (!here) return pass();
   here.begin();
   const bool several = here.several();
@@ -82,7 +82,7 @@ inline int post(caller from, Pass& pass, unsigned flags, const void* buffer, int
     here.refuse();
     return code;
   }
-  if (C == core::mpi_call::Issend) flags |= flag::synchronous;
+  if (what == core::mpi_call::Issend) flags |= flag::synchronous;
   flags |= detail::if_overtaken(here, several);
   if (core::sync_record* r = detail::store_posting(here, flags, posting, e, bytes_of(here.thread(), count, type))) {
     const bool watched = watches_data(here);
@@ -104,10 +104,10 @@ inline int post(caller from, Pass& pass, unsigned flags, const void* buffer, int
 }
 
 /// MPI_Imrecv: the ordinal is that of the matched probe.
-template <core::mpi_call C, class Pass>
-inline int post_matched(caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type, MPI_Message* message,
+template <class What, class Pass>
+inline int post_matched(What what, caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type, MPI_Message* message,
                         MPI_Request* request) {
-  call here(C, from);
+  call here(what, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*message);
   const bool null = *message == MPI_MESSAGE_NO_PROC;
@@ -141,10 +141,10 @@ inline int post_matched(caller from, Pass& pass, const void* buffer, int count, 
   return code;
 }
 
-namespace detail {
-__attribute__((noinline)) inline int prepare_any(core::mpi_call what, caller from, const passed_call& pass, unsigned flags,
-                                                 const void* buffer, int count, MPI_Datatype type, const envelope& e,
-                                                 MPI_Request* request) {
+/// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
+template <class What, class Pass>
+inline int prepare(What what, caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type,
+                   envelope e, MPI_Request* request) {
   call here(what, from);
   if (!here) return pass();
   const int code = pass();
@@ -155,7 +155,7 @@ __attribute__((noinline)) inline int prepare_any(core::mpi_call what, caller fro
   if (e.peer == MPI_PROC_NULL) flags |= flag::proc_null;
   if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
   if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
-  message_region* const region = watches_data(here) ? keep_region(here, buffer, count, type) : nullptr;
+  message_region* const region = watches_data(here) ? detail::keep_region(here, buffer, count, type) : nullptr;
   guard_if guard(here.process().lock, here.several());
   pending* const p = here.process().requests.add(bits_of(*request));
   if (p == nullptr) return code;
@@ -168,20 +168,12 @@ __attribute__((noinline)) inline int prepare_any(core::mpi_call what, caller fro
   p->tag = e.tag == MPI_ANY_TAG ? -1 : e.tag;
   return code;
 }
-}  // namespace detail
-
-/// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
-template <core::mpi_call C, class Pass>
-inline int prepare(caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type, envelope e,
-                   MPI_Request* request) {
-  return detail::prepare_any(C, from, passed_call(pass), flags, buffer, count, type, e, request);
-}
 
 /// MPI_Start, MPI_Startall: one posting for each request. The order in which MPI_Startall posts is not
 /// defined, so requests of it that a message could confuse are marked ambiguous.
-template <core::mpi_call C, class Pass>
-inline int start(caller from, Pass& pass, int count, MPI_Request* requests) {
-  call here(C, from);
+template <class What, class Pass>
+inline int start(What what, caller from, Pass& pass, int count, MPI_Request* requests) {
+  call here(what, from);
   if (!here) return pass();
   here.begin();
   const bool several = here.several();

@@ -55,9 +55,9 @@ inline void store_probe(call& here, unsigned flags, uint32_t posting, const enve
 }  // namespace detail
 
 /// MPI_Probe. Its ordinal tells which later receive takes the message it saw.
-template <core::mpi_call C, class Pass>
-inline int probe(caller from, Pass& pass, envelope e, MPI_Status*& status) {
-  call here(C, from);
+template <class What, class Pass>
+inline int probe(What what, caller from, Pass& pass, envelope e, MPI_Status*& status) {
+  call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
@@ -73,9 +73,9 @@ inline int probe(caller from, Pass& pass, envelope e, MPI_Status*& status) {
 
 /// MPI_Mprobe: takes the message out of the queue, so it takes the receive's place in the posting order. With
 /// several threads it polls, for nothing else gives ordinal and match in one step.
-template <core::mpi_call C, class Pass>
-inline int matched_probe(caller from, Pass& pass, envelope e, MPI_Message* message, MPI_Status*& status) {
-  call here(C, from);
+template <class What, class Pass>
+inline int matched_probe(What what, caller from, Pass& pass, envelope e, MPI_Message* message, MPI_Status*& status) {
+  call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
@@ -107,9 +107,9 @@ inline int matched_probe(caller from, Pass& pass, envelope e, MPI_Message* messa
 }
 
 /// MPI_Iprobe: counted; leaves a record only when it found a message.
-template <core::mpi_call C, class Pass>
-inline int test_probe(caller from, Pass& pass, envelope e, int* found, MPI_Status*& status) {
-  call here(C, from);
+template <class What, class Pass>
+inline int test_probe(What what, caller from, Pass& pass, envelope e, int* found, MPI_Status*& status) {
+  call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
@@ -124,10 +124,10 @@ inline int test_probe(caller from, Pass& pass, envelope e, int* found, MPI_Statu
 }
 
 /// MPI_Improbe.
-template <core::mpi_call C, class Pass>
-inline int test_matched_probe(caller from, Pass& pass, envelope e, int* found, MPI_Message* message,
+template <class What, class Pass>
+inline int test_matched_probe(What what, caller from, Pass& pass, envelope e, int* found, MPI_Message* message,
                               MPI_Status*& status) {
-  call here(C, from);
+  call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
@@ -149,10 +149,10 @@ inline int test_matched_probe(caller from, Pass& pass, envelope e, int* found, M
 }
 
 /// MPI_Mrecv: the posting is that of the probe which matched the message.
-template <core::mpi_call C, class Pass>
-inline int matched_receive(caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, MPI_Message* message,
+template <class What, class Pass>
+inline int matched_receive(What what, caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, MPI_Message* message,
                            MPI_Status*& status) {
-  call here(C, from);
+  call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && watches_data(here)) status = &own;

@@ -92,9 +92,9 @@ __attribute__((noinline, cold)) inline void note_window(call& here, uint32_t com
 }  // namespace detail
 
 /// MPI_Win_allocate_shared: collective, and what memory it is is remembered.
-template <core::mpi_call C, class Pass>
-__attribute__((cold)) inline int allocate_shared(caller from, Pass& pass, MPI_Comm comm, MPI_Win* made) {
-  call here(C, from);
+template <class What, class Pass>
+__attribute__((cold)) inline int allocate_shared(What what, caller from, Pass& pass, MPI_Comm comm, MPI_Win* made) {
+  call here(what, from);
   if (!here) return pass();
   here.begin();
   here.about(bits_of(comm), -1, -1);
@@ -115,9 +115,9 @@ __attribute__((cold)) inline int allocate_shared(caller from, Pass& pass, MPI_Co
 }
 
 /// MPI_Win_free: counted; its memory is shared no more.
-template <core::mpi_call C, class Pass>
-__attribute__((cold)) inline int free_window(caller from, Pass& pass, MPI_Win* window) {
-  call here(C, from);
+template <class What, class Pass>
+__attribute__((cold)) inline int free_window(What what, caller from, Pass& pass, MPI_Win* window) {
+  call here(what, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*window) + 1;
   const int code = pass();

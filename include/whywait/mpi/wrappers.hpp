@@ -12,16 +12,17 @@
 
 #ifndef WHYWAIT_DISABLE
 
-// The table of wrappers: name, parameters, arguments, role function and the facts it is told. Inside the facts
+// The table of wrappers: name, parameters, arguments, role function and the facts it is told. X: calls of inner loops, which
+// have a role function each; R: rare calls, which share the role functions of their kind. Inside the facts
 // the parameters have MPI's names; a status parameter is passed by reference, so that the role function can
 // put one of its own in place of an ignored one.
-#define WHYWAIT_MPI_WRAPPERS(X)                                                                                     \
-  X(Init, (int* argc, char*** argv), (argc, argv), initialise, ())                                                  \
-  X(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided),          \
+#define WHYWAIT_MPI_WRAPPERS(X, R)                                                                                  \
+  R(Init, (int* argc, char*** argv), (argc, argv), initialise, ())                                                  \
+  R(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided),          \
     initialise, ())                                                                                                 \
   X(Finalize, (void), (), finalise, ())                                                                             \
   X(Abort, (MPI_Comm comm, int code), (comm, code), abort, ())                                                      \
-  WHYWAIT_MPI_SENDS(X, Send, Bsend, Ssend, Rsend)                                                                   \
+  WHYWAIT_MPI_SEND(X, Send) WHYWAIT_MPI_SEND(R, Bsend) WHYWAIT_MPI_SEND(R, Ssend) WHYWAIT_MPI_SEND(R, Rsend)                                                                   \
   X(Recv, (void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status),        \
     (buf, count, type, source, tag, comm, status), receive, (, buf, count, type, {source, tag, comm}, status))      \
   X(Mrecv, (void* buf, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status),                     \
@@ -52,14 +53,16 @@
     (source, tag, comm, found, status), test_probe, (, {source, tag, comm}, found, status))                         \
   X(Improbe, (int source, int tag, MPI_Comm comm, int* found, MPI_Message* message, MPI_Status* status),            \
     (source, tag, comm, found, message, status), test_matched_probe, (, {source, tag, comm}, found, message, status))\
-  WHYWAIT_MPI_POSTS(X, const void*, dest, post, posts_send, Isend, Ibsend, Issend, Irsend)                          \
-  WHYWAIT_MPI_POST(X, void*, source, post, posts_receive, Irecv)                                                    \
+  WHYWAIT_MPI_POST(X, const void*, post, posts_send, Isend)                                                          \
+  WHYWAIT_MPI_POSTS(R, const void*, post, posts_send, Ibsend, Issend, Irsend)                          \
+  WHYWAIT_MPI_POST(X, void*, post, posts_receive, Irecv)                                                    \
   X(Imrecv, (void* buf, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request),                  \
     (buf, count, type, message, request), post_matched, (, buf, count, type, message, request))                     \
-  WHYWAIT_MPI_POSTS(X, const void*, dest, prepare, posts_send, Send_init, Bsend_init, Ssend_init, Rsend_init)       \
-  WHYWAIT_MPI_POST(X, void*, source, prepare, posts_receive, Recv_init)                                             \
-  X(Start, (MPI_Request * request), (request), start, (, 1, request))                                               \
-  X(Startall, (int count, MPI_Request requests[]), (count, requests), start, (, count, requests))                   \
+  WHYWAIT_MPI_POST(R, const void*, prepare, posts_send, Send_init)                                                   \
+  WHYWAIT_MPI_POSTS(R, const void*, prepare, posts_send, Bsend_init, Ssend_init, Rsend_init)       \
+  WHYWAIT_MPI_POST(R, void*, prepare, posts_receive, Recv_init)                                             \
+  R(Start, (MPI_Request * request), (request), start, (, 1, request))                                               \
+  R(Startall, (int count, MPI_Request requests[]), (count, requests), start, (, count, requests))                   \
   X(Wait, (MPI_Request * request, MPI_Status* status), (request, status), wait, (, request, status))                \
   X(Waitall, (int count, MPI_Request requests[], MPI_Status* statuses), (count, requests, statuses), wait_all,      \
     (, count, requests, statuses))                                                                                  \
@@ -82,114 +85,114 @@
   X(Barrier, (MPI_Comm comm), (comm), collective, (, comm, barrier_facts{}))                                        \
   X(Bcast, (void* buf, int count, MPI_Datatype type, int root, MPI_Comm comm), (buf, count, type, root, comm),      \
     collective, (, comm, broadcast_facts{one(buf, count, type), root}))                                             \
-  X(Scatter,                                                                                                        \
+  R(Scatter,                                                                                                        \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
      MPI_Datatype recvtype, int root, MPI_Comm comm),                                                               \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), collective,                           \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), rare_collective,                           \
     (, comm, scatter_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), root}))            \
-  X(Scatterv,                                                                                                       \
+  R(Scatterv,                                                                                                       \
     (const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf,         \
      int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),                                                \
-    (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm), collective,                  \
+    (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm), rare_collective,                  \
     (, comm, scatter_facts{each(sendbuf, sendcounts, displs, sendtype), one(recvbuf, recvcount, recvtype), root}))  \
   X(Reduce,                                                                                                         \
     (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),         \
     (sendbuf, recvbuf, count, type, op, root, comm), collective,                                                    \
     (, comm, gather_facts{one(sendbuf, count, type), one(recvbuf, count, type), root, true}))                       \
-  X(Gather,                                                                                                         \
+  R(Gather,                                                                                                         \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
      MPI_Datatype recvtype, int root, MPI_Comm comm),                                                               \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), collective,                           \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), rare_collective,                           \
     (, comm, gather_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), root, false}))      \
-  X(Gatherv,                                                                                                        \
+  R(Gatherv,                                                                                                        \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],              \
      const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm),                                           \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm), collective,                  \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm), rare_collective,                  \
     (, comm, gather_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), root, false}))\
   X(Allreduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),        \
     (sendbuf, recvbuf, count, type, op, comm), collective,                                                          \
     (, comm, all_facts{one(sendbuf, count, type), one(recvbuf, count, type), true}))                                \
-  X(Allgather,                                                                                                      \
+  R(Allgather,                                                                                                      \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
      MPI_Datatype recvtype, MPI_Comm comm),                                                                         \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), collective,                                 \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), rare_collective,                                 \
     (, comm, all_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), false}))               \
-  X(Allgatherv,                                                                                                     \
+  R(Allgatherv,                                                                                                     \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],              \
      const int displs[], MPI_Datatype recvtype, MPI_Comm comm),                                                     \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), collective,                        \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), rare_collective,                        \
     (, comm, all_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), false}))     \
-  X(Alltoall,                                                                                                       \
+  R(Alltoall,                                                                                                       \
     (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
      MPI_Datatype recvtype, MPI_Comm comm),                                                                         \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), collective,                                 \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), rare_collective,                                 \
     (, comm, exchange_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype)}))                 \
-  X(Alltoallv,                                                                                                      \
+  R(Alltoallv,                                                                                                      \
     (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,        \
      const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm),                            \
-    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), collective,             \
+    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), rare_collective,             \
     (, comm,                                                                                                        \
      exchange_facts{each(sendbuf, sendcounts, sdispls, sendtype), each(recvbuf, recvcounts, rdispls, recvtype)},    \
      each(recvbuf, recvcounts, rdispls, recvtype)))                                                                 \
-  X(Alltoallw,                                                                                                      \
+  R(Alltoallw,                                                                                                      \
     (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],              \
      void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),    \
-    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), collective,           \
+    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), rare_collective,           \
     (, comm,                                                                                                        \
      exchange_facts{each(sendbuf, sendcounts, sdispls, sendtypes), each(recvbuf, recvcounts, rdispls, recvtypes)},  \
      each(recvbuf, recvcounts, rdispls, recvtypes)))                                                                \
-  X(Reduce_scatter,                                                                                                 \
+  R(Reduce_scatter,                                                                                                 \
     (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),      \
-    (sendbuf, recvbuf, recvcounts, type, op, comm), collective,                                                     \
+    (sendbuf, recvbuf, recvcounts, type, op, comm), rare_collective,                                                     \
     (, comm, reduce_scatter_facts{each(or_other(sendbuf, recvbuf), recvcounts, nullptr, type),                      \
                                   each(recvbuf, recvcounts, nullptr, type)}))                                       \
-  X(Reduce_scatter_block,                                                                                           \
+  R(Reduce_scatter_block,                                                                                           \
     (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype type, MPI_Op op, MPI_Comm comm),               \
-    (sendbuf, recvbuf, recvcount, type, op, comm), collective,                                                      \
+    (sendbuf, recvbuf, recvcount, type, op, comm), rare_collective,                                                      \
     (, comm, reduce_scatter_facts{one(or_other(sendbuf, recvbuf), recvcount, type), one(recvbuf, recvcount, type)}))\
-  X(Scan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),             \
-    (sendbuf, recvbuf, count, type, op, comm), collective,                                                          \
+  R(Scan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),             \
+    (sendbuf, recvbuf, count, type, op, comm), rare_collective,                                                          \
     (, comm, scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))                                     \
-  X(Exscan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),           \
-    (sendbuf, recvbuf, count, type, op, comm), collective,                                                          \
+  R(Exscan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),           \
+    (sendbuf, recvbuf, count, type, op, comm), rare_collective,                                                          \
     (, comm, scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))                                     \
-  X(Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), create, (, comm, newcomm))                      \
-  X(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm), create,          \
+  R(Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), create, (, comm, newcomm))                      \
+  R(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm), create,          \
     (, comm, newcomm))                                                                                              \
-  X(Comm_idup, (MPI_Comm comm, MPI_Comm * newcomm, MPI_Request * request), (comm, newcomm, request), create_later,  \
+  R(Comm_idup, (MPI_Comm comm, MPI_Comm * newcomm, MPI_Request * request), (comm, newcomm, request), create_later,  \
     (, comm, newcomm, request))                                                                                     \
-  X(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm * newcomm), (comm, group, newcomm), create,              \
+  R(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm * newcomm), (comm, group, newcomm), create,              \
     (, comm, newcomm))                                                                                              \
-  X(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm * newcomm), (comm, group, tag, newcomm),  \
+  R(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm * newcomm), (comm, group, tag, newcomm),  \
     create, (, comm, newcomm, true))                                                                                \
-  X(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm * newcomm), (comm, color, key, newcomm), create,       \
+  R(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm * newcomm), (comm, color, key, newcomm), create,       \
     (, comm, newcomm))                                                                                              \
-  X(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm * newcomm),                         \
+  R(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm * newcomm),                         \
     (comm, type, key, info, newcomm), create, (, comm, newcomm))                                                    \
-  X(Intercomm_create,                                                                                               \
+  R(Intercomm_create,                                                                                               \
     (MPI_Comm local, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm * newcomm),                   \
     (local, leader, peers, remote_leader, tag, newcomm), create, (, local, newcomm))                                \
-  X(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm * newcomm), (comm, high, newcomm), create,                  \
+  R(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm * newcomm), (comm, high, newcomm), create,                  \
     (, comm, newcomm, true))                                                                                        \
-  X(Cart_create,                                                                                                    \
+  R(Cart_create,                                                                                                    \
     (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* newcomm),              \
     (comm, ndims, dims, periods, reorder, newcomm), create, (, comm, newcomm))                                      \
-  X(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm* newcomm), (comm, remain, newcomm), create,              \
+  R(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm* newcomm), (comm, remain, newcomm), create,              \
     (, comm, newcomm))                                                                                              \
-  X(Graph_create,                                                                                                   \
+  R(Graph_create,                                                                                                   \
     (MPI_Comm comm, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* newcomm),              \
     (comm, nnodes, index, edges, reorder, newcomm), create, (, comm, newcomm))                                      \
-  X(Dist_graph_create,                                                                                              \
+  R(Dist_graph_create,                                                                                              \
     (MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[],                      \
      const int weights[], MPI_Info info, int reorder, MPI_Comm* newcomm),                                           \
     (comm, n, sources, degrees, destinations, weights, info, reorder, newcomm), create, (, comm, newcomm))          \
-  X(Dist_graph_create_adjacent,                                                                                     \
+  R(Dist_graph_create_adjacent,                                                                                     \
     (MPI_Comm comm, int indegree, const int sources[], const int sourceweights[], int outdegree,                    \
      const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* newcomm),             \
     (comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm), create, \
     (, comm, newcomm))                                                                                              \
-  X(Comm_free, (MPI_Comm * comm), (comm), release, (, comm))                                                        \
-  X(Comm_disconnect, (MPI_Comm * comm), (comm), release, (, comm))                                                  \
+  R(Comm_free, (MPI_Comm * comm), (comm), release, (, comm))                                                        \
+  R(Comm_disconnect, (MPI_Comm * comm), (comm), release, (, comm))                                                  \
   X(Win_allocate_shared, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),         \
     (size, unit, info, comm, base, win), allocate_shared, (, comm, win))                                            \
   X(Win_free, (MPI_Win * win), (win), free_window, (, win))
@@ -197,36 +200,42 @@
 #define WHYWAIT_MPI_SEND(X, name)                                                                       \
   X(name, (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),            \
     (buf, count, type, dest, tag, comm), send, (, buf, count, type, {dest, tag, comm}))
-#define WHYWAIT_MPI_SENDS(X, a, b, c, d) \
-  WHYWAIT_MPI_SEND(X, a) WHYWAIT_MPI_SEND(X, b) WHYWAIT_MPI_SEND(X, c) WHYWAIT_MPI_SEND(X, d)
-#define WHYWAIT_MPI_POST(X, pointer, peer, role, kind, name)                                               \
+#define WHYWAIT_MPI_POST(X, pointer, role, kind, name)                                                        \
   X(name, (pointer buf, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request), \
     (buf, count, type, peer, tag, comm, request), role, (, flag::kind, buf, count, type, {peer, tag, comm}, request))
-#define WHYWAIT_MPI_POSTS(X, pointer, peer, role, kind, a, b, c, d)                                     \
-  WHYWAIT_MPI_POST(X, pointer, peer, role, kind, a) WHYWAIT_MPI_POST(X, pointer, peer, role, kind, b)   \
-  WHYWAIT_MPI_POST(X, pointer, peer, role, kind, c) WHYWAIT_MPI_POST(X, pointer, peer, role, kind, d)
+#define WHYWAIT_MPI_POSTS(X, pointer, role, kind, a, b, c)                                         \
+  WHYWAIT_MPI_POST(X, pointer, role, kind, a) WHYWAIT_MPI_POST(X, pointer, role, kind, b)         \
+  WHYWAIT_MPI_POST(X, pointer, role, kind, c)
 
 // Weak: any number of files may include this. Default visibility: calls from shared libraries are seen even
 // with -fvisibility=hidden (MPICH's mpi.h says nothing). Never inlined, so that the return address is the
 // caller's. clang-format leaves the table alone.
 #define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
-#define WHYWAIT_MPI_WRAPPER(name, parameters, arguments, role, facts)                         \
+#define WHYWAIT_MPI_WRAPPER(name, parameters, arguments, role, facts)                        \
   __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {          \
     using namespace ::whywait::mpi;                                                           \
     auto pass = [&]() -> int { return PMPI_##name arguments; };                               \
-    return ::whywait::mpi::role<::whywait::core::mpi_call::name>(                       \
+    return ::whywait::mpi::role(fixed_call<::whywait::core::mpi_call::name>{},                \
+        caller{__builtin_return_address(0), __builtin_frame_address(0)}, pass WHYWAIT_MPI_UNPACK facts); \
+  }
+#define WHYWAIT_MPI_RARE_WRAPPER(name, parameters, arguments, role, facts)                   \
+  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {          \
+    using namespace ::whywait::mpi;                                                           \
+    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                           \
+    passed_call pass(call_mpi);                                                               \
+    return ::whywait::mpi::role(::whywait::core::mpi_call::name,                              \
         caller{__builtin_return_address(0), __builtin_frame_address(0)}, pass WHYWAIT_MPI_UNPACK facts); \
   }
 
 extern "C" {
-WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_WRAPPER)
+WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER)
 }
 
+#undef WHYWAIT_MPI_RARE_WRAPPER
 #undef WHYWAIT_MPI_WRAPPER
 #undef WHYWAIT_MPI_UNPACK
 #undef WHYWAIT_MPI_POSTS
 #undef WHYWAIT_MPI_POST
-#undef WHYWAIT_MPI_SENDS
 #undef WHYWAIT_MPI_SEND
 #undef WHYWAIT_MPI_WRAPPERS
 

@@ -2,6 +2,7 @@
 #define WHYWAIT_POSTMORTEM_DEAD_JOB_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/clock.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/explain/collective_book.hpp>
@@ -21,7 +22,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -29,23 +29,23 @@ namespace whywait {
 inline namespace v0 {
 namespace postmortem {
 
-/// The processes of one parallel program that are gone, put together again: what each did last, and if the files of all
-/// ranks are there the same explanation as at a normal end, of all that they recorded.
+/// The killed processes of one parallel program. Reports what each did last. If the files of all ranks exist, it also
+/// gives the same explanation as a normal end, for everything that was recorded.
 class dead_job {
  public:
   void add(std::unique_ptr<dead_process> process) { processes_.push_back(std::move(process)); }
-  const std::vector<std::unique_ptr<dead_process>>& processes() const noexcept { return processes_; }
+  const base::vector<std::unique_ptr<dead_process>>& processes() const noexcept { return processes_; }
 
-  /// Whether the last `report` explains waits; else it holds the last words alone.
+  /// Whether the last `report` explains waits; otherwise it contains the last words only.
   bool explained() const noexcept { return explained_; }
 
-  /// Call once. Costs what the analysis at the end of the program would have, for all ranks one after the other.
-  [[gnu::cold]] report::result report() {
+  /// Call it once. Costs as much as the analysis at the end of the program, for all ranks one after the other.
+  report::result report() {
     base::small_stable_sort(processes_, [](const auto& a, const auto& b) { return a->header().rank < b->header().rank; });
     set_clocks();
     report::run_facts facts = run_facts();
     report::result result;
-    std::vector<report::thread_end> last_words;
+    base::vector<report::thread_end> last_words;
     for (const auto& p : processes_) add_last_words(*p, last_words);
     if (is_complete()) {
       const std::uint64_t left_out = leave_out_unfinished_collectives(processes_);
@@ -68,8 +68,8 @@ class dead_job {
   }
 
  private:
-  // All ranks, each once, and past MPI_Init.
-  [[gnu::cold]] bool is_complete() const {
+  // Requires each rank exactly once, with MPI_Init completed.
+  bool is_complete() const {
     const std::int32_t ranks = processes_.front()->records().history.ranks;
     if (!processes_.front()->has_mpi() || processes_.size() != static_cast<std::size_t>(ranks)) return false;
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
@@ -79,8 +79,9 @@ class dead_job {
     return true;
   }
 
-  // Two readings as far apart as can be: if it was this machine since it started, the second is now.
-  [[gnu::cold]] static double rate_of(const core::kept_header& h) noexcept {
+  // Computes the clock rate from two readings that are as far apart as possible. If this machine has not rebooted
+  // since, the second reading is taken now.
+  static double rate_of(const core::kept_header& h) noexcept {
     if (h.counter == 0) return 1.0;
     const bool here =
         h.boot != 0 && h.boot == core::boot_key() && core::cycle_clock::used() != core::clock_source::monotonic;
@@ -88,7 +89,7 @@ class dead_job {
     return rate > 1e-3 && rate < 1e3 ? rate : 1.0;
   }
 
-  [[gnu::cold]] void set_clocks() {
+  void set_clocks() {
     const dead_process& reference = *processes_.front();
     const double reference_rate = rate_of(reference.header());
     const std::uint64_t origin = reference.has_mpi() ? reference.facts().begin_ticks : reference.header().first.ticks;
@@ -107,7 +108,7 @@ class dead_job {
     }
   }
 
-  [[gnu::cold]] report::run_facts run_facts() const {
+  report::run_facts run_facts() const {
     report::run_facts facts;
     const core::kept_header& first = processes_.front()->header();
     facts.partial = true;
@@ -132,9 +133,9 @@ class dead_job {
     return facts;
   }
 
-  [[gnu::cold]] report::result explained(const report::run_facts& facts) const {
-    std::vector<std::unique_ptr<finalize::process_names>> named;
-    std::vector<explain::rank_history> histories;
+  report::result explained(const report::run_facts& facts) const {
+    base::vector<std::unique_ptr<finalize::process_names>> named;
+    base::vector<explain::rank_history> histories;
     for (const auto& p : processes_) {
       named.push_back(std::make_unique<finalize::process_names>(p->records(), p->sites(), nullptr, nullptr, &p->modules()));
       p->records().span_whole_run();
@@ -145,18 +146,19 @@ class dead_job {
     settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
     explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
     const explain::outcome found = explain::explain(transport, histories, settings);
-    std::vector<core::stable_key> keys = keys_to_name(found);
+    base::vector<core::stable_key> keys = keys_to_name(found);
     base::names names;
-    for (const auto& each : named) {  // each key by the first that knows it: reading debug information takes time
-      std::vector<core::stable_key> mine;
+    // The first process that recorded a key names it, because reading debug information is slow.
+    for (const auto& each : named) {
+      base::vector<core::stable_key> mine;
       for (core::stable_key key : keys)
-        if (names.find(key) == nullptr && each->knows(key)) mine.push_back(key);
+        if (names.find(key) == nullptr && each->contains(key)) mine.push_back(key);
       if (!mine.empty()) names.add(each->names_of(mine));
     }
     return report::assemble(found, names, facts);
   }
 
-  [[gnu::cold]] void add_last_words(const dead_process& p, std::vector<report::thread_end>& out) const {
+  void add_last_words(const dead_process& p, base::vector<report::thread_end>& out) const {
     const core::shared_clock& clock = p.records().history.clock;
     const std::uint64_t begin = p.has_mpi() ? p.facts().begin_ticks : p.header().first.ticks;
     const auto seconds_since = [&](std::uint64_t ticks) {
@@ -191,7 +193,7 @@ class dead_job {
     }
   }
 
-  [[gnu::cold]] static std::string how_it_ended(const dead_process& p, const dead_thread& t) {
+  static std::string how_it_ended(const dead_process& p, const dead_thread& t) {
     if (t.where.finished != 0) return "thread had ended";
     switch (p.header().end) {
       case core::kept_end::abort:
@@ -205,8 +207,8 @@ class dead_job {
     }
   }
 
-  [[gnu::cold]] static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
-                                       std::vector<report::place_total>& out) {
+  static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
+                                       base::vector<report::place_total>& out) {
     base::pod_vector<core::path_step> sums(p.sites().size());
     const auto count = [&](const core::path_step& step) {
       if (step.block >= sums.size()) return;
@@ -219,7 +221,7 @@ class dead_job {
     for (std::uint64_t i = 0; i < steps.size(); ++i) count(steps[i]);
     if (p.threads()[thread]->path_is_there)
       p.threads()[thread]->where.path.peek(p.threads()[thread]->last_ticks, count);
-    for (std::uint32_t site = 1; site < sums.size(); ++site) {  // 0: outside of all
+    for (std::uint32_t site = 1; site < sums.size(); ++site) {  // site 0 is code outside all blocks
       const core::path_step& sum = sums[site];
       if ((sum.visits | sum.ticks | sum.work) == 0) continue;
       report::place_total total;
@@ -237,7 +239,7 @@ class dead_job {
     });
   }
 
-  std::vector<std::unique_ptr<dead_process>> processes_;
+  base::vector<std::unique_ptr<dead_process>> processes_;
   bool explained_ = false;
 };
 

@@ -2,6 +2,7 @@
 #define WHYWAIT_POSTMORTEM_DEAD_PROCESS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/clock.hpp>
 #include <whywait/core/kept_modules.hpp>
 #include <whywait/core/registry.hpp>
@@ -19,7 +20,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <sys/stat.h>
 
@@ -58,32 +58,32 @@ struct dead_thread {
 class dead_process {
  public:
   /// `file` must be readable. Cost: one pass over the records.
-  [[gnu::cold]] explicit dead_process(std::unique_ptr<dead_memory> file) : file_(std::move(file)) { read(); }
+  explicit dead_process(std::unique_ptr<dead_memory> file) : file_(std::move(file)) { read(); }
   dead_process(const dead_process&) = delete;
   dead_process& operator=(const dead_process&) = delete;
 
   /// Empty: everything could be read.
   const std::string& problem() const noexcept { return problem_; }
-  /// That version could read it: nobody else should remove it.
+  /// The file belongs to another version of whywait, which could read it, so it must not be removed.
   bool of_another_version() const noexcept { return other_version_; }
   const dead_memory& file() const noexcept { return *file_; }
   const core::kept_header& header() const noexcept { return file_->header(); }
   const core::site_table& sites() const noexcept { return sites_; }
   const report::module_list& modules() const noexcept { return modules_; }
-  const std::vector<std::unique_ptr<dead_thread>>& threads() const noexcept { return threads_; }
+  const base::vector<std::unique_ptr<dead_thread>>& threads() const noexcept { return threads_; }
   bool has_mpi() const noexcept { return has_mpi_; }
   const mpi::process_facts& facts() const noexcept { return facts_; }
   /// The records; the clock is that of this process alone. Valid as long as this object.
   finalize::process_records& records() noexcept { return records_; }
   const finalize::process_records& records() const noexcept { return records_; }
   /// Number of a communicator by its handle; `none` if it is not known.
-  [[gnu::cold]] std::uint32_t communicator_of(std::uint64_t handle) const {
+  std::uint32_t communicator_of(std::uint64_t handle) const {
     for (const known_handle& h : handles_)
       if (h.handle == handle) return h.number;
     return mpi::communicator_table::none;
   }
   /// How many collective operations of the communicator `id` it has left.
-  [[gnu::cold]] std::uint64_t collectives_left(core::stable_key id) const {
+  std::uint64_t collectives_left(core::stable_key id) const {
     for (std::size_t i = 0; i < collectives_.size(); ++i)
       if (records_.history.communicators[i].id == id) return collectives_[i];
     return 0;
@@ -100,12 +100,12 @@ class dead_process {
   // No run is so long: what lies beyond is damage.
   static constexpr std::uint64_t most_ticks = std::uint64_t(1) << 54;
 
-  [[gnu::cold]] void fail(const char* why, bool other_version = false) {
+  void fail(const char* why, bool other_version = false) {
     problem_ = why;
     other_version_ = other_version;
   }
 
-  [[gnu::cold]] void read() {
+  void read() {
     const core::kept_header& h = header();
     const core::registry* const remote = file_->find_at<core::registry>(h.registry);
     if (remote == nullptr) return fail("ended before it recorded anything");
@@ -123,13 +123,13 @@ class dead_process {
   bool is_sane(std::uint64_t ticks) const noexcept { return ticks - header().first.ticks < most_ticks; }
 
   // A bool of a damaged file may be neither.
-  [[gnu::cold]] static bool is_true(const bool& flag) noexcept {
+  static bool is_true(const bool& flag) noexcept {
     unsigned char byte;
     std::memcpy(&byte, &flag, 1);
     return byte != 0;
   }
 
-  [[gnu::cold]] void read_modules() {
+  void read_modules() {
     const std::uint64_t count = std::min<std::uint64_t>(header().module_count, core::kept_modules::capacity);
     for (std::uint64_t i = 0; i < count; ++i) {
       const core::kept_module* const m =
@@ -150,7 +150,7 @@ class dead_process {
     }
   }
 
-  [[gnu::cold]] void read_facts() {
+  void read_facts() {
     const mpi::process_facts* const remote = file_->find_at<mpi::process_facts>(header().room[0]);
     if (header().job == 0 || remote == nullptr) return;
     std::memcpy(static_cast<void*>(&facts_), remote, sizeof facts_);
@@ -179,10 +179,10 @@ class dead_process {
     records_.closed = is_true(facts_.closed);
   }
 
-  [[gnu::cold]] void read_threads(const core::registry& remote) {
+  void read_threads(const core::registry& remote) {
     const std::uint64_t most = std::min<std::uint64_t>(remote.location_count, most_threads);
     const core::location_base* next = remote.locations;
-    std::vector<std::unique_ptr<dead_thread>> found;
+    base::vector<std::unique_ptr<dead_thread>> found;
     base::pod_vector<const record::location*> addresses;
     while (next != nullptr && found.size() < most) {
       if (reinterpret_cast<std::uintptr_t>(next) % alignof(record::location) != 0) break;  // damaged
@@ -213,7 +213,7 @@ class dead_process {
     }
   }
 
-  [[gnu::cold]] void read_thread(dead_thread& t, const record::location& remote, core::location_history& to,
+  void read_thread(dead_thread& t, const record::location& remote, core::location_history& to,
                                  finalize::thread_records& beside) {
     record::location& own = t.where;
     t.path_is_there = own.path.adopt(&remote.path, *file_);
@@ -253,7 +253,7 @@ class dead_process {
 
   // What the explanation takes for granted is checked here; from the first record or step that breaks it on, the
   // location's history is cut off.
-  [[gnu::cold]] void cut_bad(dead_thread& t, core::location_history& to) {
+  void cut_bad(dead_thread& t, core::location_history& to) {
     const auto steps = t.where.steps.view();
     std::uint64_t good_steps = 0;
     while (good_steps < steps.size() && steps[good_steps].block < sites_.size() &&
@@ -278,7 +278,7 @@ class dead_process {
       } else if (r.peer < -1 || (known && r.peer >= records_.history.communicators[r.comm].size)) {
         break;
       }
-      if (records_.closed && r.posting > facts_.closed_posting) break;  // behind a hole: nobody counts them
+      if (records_.closed && r.posting > facts_.closed_posting) break;  // the ordinals after a gap are wrong
       if (known && explain::collective_book::counts(r)) ++collectives_[r.comm];
       last = r.begin;
       cursor = r.steps;
@@ -302,7 +302,7 @@ class dead_process {
   bool has_mpi_ = false;
   base::pod_vector<known_handle> handles_;
   base::pod_vector<std::uint64_t> collectives_;  // by number of the communicator
-  std::vector<std::unique_ptr<dead_thread>> threads_;
+  base::vector<std::unique_ptr<dead_thread>> threads_;
   base::pod_vector<const record::location*> addresses_;  // in that process
   finalize::process_records records_;
   std::uint64_t torn_ = 0, cut_ = 0;

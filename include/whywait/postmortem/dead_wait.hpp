@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/explain/collective_book.hpp>
 #include <whywait/postmortem/dead_process.hpp>
@@ -22,7 +23,7 @@ namespace postmortem {
 
 namespace detail {
 
-[[gnu::cold]] inline std::int32_t world_rank(const core::communicator& comm,
+inline std::int32_t world_rank(const core::communicator& comm,
                                              std::int32_t peer) noexcept {
   if (peer < 0 || peer >= comm.size) return -1;
   return comm.world.empty() ? peer : comm.world[static_cast<std::size_t>(peer)];
@@ -30,13 +31,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// Takes out the collective operations that not all members had left: who is missing may have been the last, and then
-/// the others would be blamed. `processes`: all ranks, by rank. Returns how many records that are.
-[[gnu::cold]] inline std::uint64_t leave_out_unfinished_collectives(
-    const std::vector<std::unique_ptr<dead_process>>& processes) {
+/// Removes the collective operations that some member did not complete. The missing member may have been the last to
+/// arrive, and then the explanation would blame another one. `processes` holds all ranks, by rank. Returns the number
+/// of removed records.
+inline std::uint64_t leave_out_unfinished_collectives(
+    const base::vector<std::unique_ptr<dead_process>>& processes) {
   std::uint64_t out = 0;
   for (const auto& p : processes) {
-    // by number of the communicator; ids are apart, but for 0, which matches nothing
+    // Indexed by communicator. Ids are unique, except for 0, which matches nothing.
     const std::vector<core::communicator>& comms = p->records().history.communicators;
     base::pod_vector<std::uint64_t> complete, seen(comms.size());
     for (const core::communicator& c : comms) {
@@ -48,7 +50,7 @@ namespace detail {
       }
       complete.push_back(least);
     }
-    // in the order in which the process called MPI, whichever thread did
+    // Sort by the order in which the process called MPI, across threads.
     base::pod_vector<core::sync_record*> order;
     for (const auto& t : p->threads())
       for (std::uint64_t i = 0, n = p->records().history.locations[t->where.index].records.size(); i < n; ++i) {
@@ -65,13 +67,13 @@ namespace detail {
   return out;
 }
 
-/// For whom a thread was waiting in the MPI call that did not return, in words.
+/// Describes the peers that a thread was waiting for in the MPI call that did not return.
 class dead_wait {
  public:
-  dead_wait(const std::vector<std::unique_ptr<dead_process>>& all, const dead_process& process, std::size_t thread)
+  dead_wait(const base::vector<std::unique_ptr<dead_process>>& all, const dead_process& process, std::size_t thread)
       : all_(all), process_(process), open_(process.threads()[thread]->calls.open), thread_(thread) {}
 
-  [[gnu::cold]] std::string text() const {
+  std::string text() const {
     using core::call_role;
     switch (core::role_of(open_.call)) {
       case call_role::send:
@@ -99,25 +101,25 @@ class dead_wait {
   }
 
  private:
-  [[gnu::cold]] std::string rank_text(const core::communicator* comm, std::int32_t peer) const {
+  std::string rank_text(const core::communicator* comm, std::int32_t peer) const {
     if (peer < 0) return "any rank";
     const std::int32_t world = comm != nullptr ? detail::world_rank(*comm, peer) : -1;
     if (world >= 0) return "rank " + std::to_string(world);
     return "peer " + std::to_string(peer) + " of a communicator that is not known";
   }
-  [[gnu::cold]] static std::string with_tag(std::string text, std::int32_t tag) {
+  static std::string with_tag(std::string text, std::int32_t tag) {
     return tag >= 0 ? text + " (tag " + std::to_string(tag) + ")" : text;
   }
-  [[gnu::cold]] const core::communicator* communicator(std::uint32_t number) const {
+  const core::communicator* communicator(std::uint32_t number) const {
     const auto& known = process_.records().history.communicators;
     return number < known.size() ? &known[number] : nullptr;
   }
-  [[gnu::cold]] std::string peer(std::uint64_t handle, std::int32_t peer, std::int32_t tag) const {
+  std::string peer(std::uint64_t handle, std::int32_t peer, std::int32_t tag) const {
     return with_tag(rank_text(communicator(process_.communicator_of(handle)), peer), tag);
   }
 
-  // Requests that were never seen complete; the call may have been about some of them only.
-  [[gnu::cold]] std::string pending() const {
+  // Lists pending requests. The call may have waited for some of them only.
+  std::string pending() const {
     const auto& records = process_.records().history.locations[thread_].records;
     std::string first;
     std::uint64_t more = 0;
@@ -136,8 +138,8 @@ class dead_wait {
     return more == 0 ? first : first + " and " + std::to_string(more) + " more";
   }
 
-  // A member has come if it is in the operation or has left it.
-  [[gnu::cold]] std::string members() const {
+  // A member has arrived if it is inside the operation or has left it.
+  std::string members() const {
     const core::communicator* const comm = communicator(process_.communicator_of(open_.comm));
     if (comm == nullptr) return {};
     const std::uint64_t ordinal = process_.collectives_left(comm->id);
@@ -147,14 +149,14 @@ class dead_wait {
       bool member = false;
       for (std::int32_t i = 0; i < comm->size && !member; ++i)
         member = detail::world_rank(*comm, i) == other->records().history.rank;
-      if (!member || comm->inter || has_come(*other, comm->id, ordinal)) continue;
+      if (!member || comm->inter || has_arrived(*other, comm->id, ordinal)) continue;
       if (count++ < 8) missing += (missing.empty() ? "" : ", ") + std::to_string(other->records().history.rank);
     }
     const std::string of = "with " + std::to_string(comm->size) + " ranks";
     if (count == 0) return of;
     return of + (count == 1 ? ": missing was rank " : ": missing were ranks ") + missing + (count > 8 ? ", ..." : "");
   }
-  [[gnu::cold]] static bool has_come(const dead_process& other, core::stable_key id, std::uint64_t ordinal) {
+  static bool has_arrived(const dead_process& other, core::stable_key id, std::uint64_t ordinal) {
     if (other.collectives_left(id) != ordinal) return other.collectives_left(id) > ordinal;
     for (const auto& t : other.threads()) {
       if (!t->calls_mpi || t->calls.open.frame == nullptr) continue;
@@ -168,7 +170,7 @@ class dead_wait {
     return false;
   }
 
-  const std::vector<std::unique_ptr<dead_process>>& all_;
+  const base::vector<std::unique_ptr<dead_process>>& all_;
   const dead_process& process_;
   const mpi::open_call& open_;
   const std::size_t thread_;

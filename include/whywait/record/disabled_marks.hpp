@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_RECORD_DISABLED_MARKS_HPP
 #define WHYWAIT_RECORD_DISABLED_MARKS_HPP
 
-#include <whywait/core/site.hpp>
+#include <whywait/core/site_kind.hpp>
 
 #include <stdint.h>
 
@@ -22,10 +22,12 @@ struct site {
 };
 
 /// See record/region.hpp; does nothing.
-class region {
+class [[nodiscard]] region {
  public:
   WHYWAIT_DETAIL_NOTHING explicit region(site&) noexcept {}
   WHYWAIT_DETAIL_NOTHING explicit region(const char*, const char* = nullptr, uint32_t = 0) noexcept {}
+  template <class Text>
+  WHYWAIT_DETAIL_NOTHING explicit region(const Text&, const char* = nullptr, uint32_t = 0) noexcept {}
   WHYWAIT_DETAIL_NOTHING ~region() {}
   region(const region&) = delete;
   region& operator=(const region&) = delete;
@@ -33,9 +35,11 @@ class region {
 };
 
 /// See record/region.hpp; does nothing.
-class waiting {
+class [[nodiscard]] waiting {
  public:
   WHYWAIT_DETAIL_NOTHING explicit waiting(const char*, const char* = nullptr, uint32_t = 0) noexcept {}
+  template <class Text>
+  WHYWAIT_DETAIL_NOTHING explicit waiting(const Text&, const char* = nullptr, uint32_t = 0) noexcept {}
   WHYWAIT_DETAIL_NOTHING ~waiting() {}
   waiting(const waiting&) = delete;
   waiting& operator=(const waiting&) = delete;
@@ -44,9 +48,15 @@ class waiting {
 
 WHYWAIT_DETAIL_NOTHING inline void next(site&) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void begin(const char*, const char* = nullptr, uint32_t = 0) noexcept {}
+template <class Text>
+WHYWAIT_DETAIL_NOTHING inline void begin(const Text&, const char* = nullptr, uint32_t = 0) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void end(const char*, const char* = nullptr, uint32_t = 0) noexcept {}
+template <class Text>
+WHYWAIT_DETAIL_NOTHING inline void end(const Text&, const char* = nullptr, uint32_t = 0) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void visit(site&) noexcept {}
 WHYWAIT_DETAIL_NOTHING inline void visit(const char*, const char* = nullptr, uint32_t = 0) noexcept {}
+template <class Text>
+WHYWAIT_DETAIL_NOTHING inline void visit(const Text&, const char* = nullptr, uint32_t = 0) noexcept {}
 template <class Number>
 WHYWAIT_DETAIL_NOTHING inline void work(Number) noexcept {}
 

@@ -8,6 +8,7 @@
 #include <whywait/core/registry.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/record/details.hpp>
+#include <whywait/record/marks.hpp>
 #include <whywait/record/mismatch.hpp>
 #include <whywait/record/name_cache.hpp>
 #include <whywait/record/path_head.hpp>
@@ -31,6 +32,7 @@ struct location : core::location_base {
   core::event_buffer<int32_t> needs;            ///< rank lists of sparse collectives
   uint64_t mismatched_ends = 0;                 ///< how often begin and end did not pair
   mismatch first_mismatch{};                    ///< the first of them
+  uint8_t begun[path_recorder::max_depth + 1];  ///< 1 for each level that whywait::begin has opened; zeroed pages
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
   bool looking_up = false;                      ///< the number of a place is being looked up
   void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
@@ -42,56 +44,54 @@ struct location : core::location_base {
 
 namespace detail {
 
-// What the marks of a thread find at `here`, per module and thread. Marks of regions go the fast way if its frames say
-// so, marks of steps if the step is in the list of the segment: where neither is so every mark goes the slow
-// way, and the fast one asks for nothing else. It is one of
+// What the marks of a thread find at the slot of the process (registry::here) is one of
 //   the head of the thread's path recorder;
-//   its decoy, a profile that stays empty, if somebody wants more of each mark than the fast way does;
-//   `nowhere`, of which the same is true: before the first mark. Marks count in it, so if it is for longer each thread
-//   takes a part of its own, as good as: the processors would else take its lines from each other;
-//   `off_here`, if nothing is recorded in this process: its first block is in the list. As no place has a number
-//   then, no mark reaches further.
-// Hidden, as every function that knows of it: one for each module. A function of another module would make
-// that module's fast. Initial-exec: one load in an executable and in a library, no wrapper, no guard.
+//   its decoy, a profile that stays empty, if the recorder needs more of each mark than the fast path does;
+//   `nowhere`, before the first mark of the thread;
+//   the second head in `nowhere`, if there was no memory to record the thread.
+// In all but the first no region is entered on the fast path, because `top` and `fast_end` are null, and no block is
+// listed. So every mark takes the slow path there, and the fast path needs no test for it.
 struct no_profile {
   path_head head;
-  path_entry blocks[core::site_table::capacity];
-  char parts[32 * (2048 + 64)];
+  path_entry blocks[near_blocks];
 };
-struct off_profile {
-  path_head head;
-  uint64_t visits;
+struct two_profiles : no_profile {
+  char second[2048 + 64];  // the distance of the second head from the first
 };
-__attribute__((visibility("hidden"))) inline no_profile nowhere;
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local path_head* here = &nowhere.head;
-__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local off_profile off_here = {};
 
-// One for each module: whether its child handler of fork(2) is in place.
-__attribute__((visibility("hidden"))) inline bool fork_watched = false;
+// Only of the module that listens first, for all modules. Initial-exec: at one distance from the thread pointer for all
+// threads, so that marks of other modules need no thread-local storage.
+__attribute__((visibility("hidden"))) inline two_profiles nowhere;
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local path_head* here_slot = &nowhere.head;
+
+/// What the calling thread's marks find; null while the marks of this module are inert.
+__attribute__((visibility("hidden"), always_inline)) inline path_head* here() noexcept {
+  const intptr_t offset = here_offset();
+  return __builtin_expect(offset != 0, 1) ? head_at(offset) : nullptr;
+}
+__attribute__((visibility("hidden"))) inline char* thread_pointer() noexcept {
+#if defined(__x86_64__) && defined(__LP64__)
+  char* thread;
+  __asm__("movq %%fs:0, %0" : "=r"(thread));
+  return thread;
+#else
+  return static_cast<char*>(__builtin_thread_pointer());
+#endif
+}
+/// Only after record::listen.
+__attribute__((visibility("hidden"))) inline void set_here(path_head* head) noexcept {
+  *reinterpret_cast<path_head* volatile*>(thread_pointer() + core::the_registry()->here) = head;
+}
 
 // In the child of a fork only the forking thread lives on: it starts with a location of its own.
-__attribute__((visibility("hidden"))) inline void forget_location() noexcept { here = &nowhere.head; }
+__attribute__((visibility("hidden"))) inline void forget_location() noexcept { here_slot = &nowhere.head; }
 
-// 0: before a location is looked for; 1: there is no memory for one; 2 to 31: nobody listens yet.
-__attribute__((visibility("hidden"))) inline path_head* part_of_nowhere(uint32_t part) noexcept {
-  return reinterpret_cast<path_head*>(reinterpret_cast<char*>(&nowhere) + part * (2048 + 64));
-}
-__attribute__((visibility("hidden"))) inline path_head* unheard() noexcept {
-  return part_of_nowhere(2 + static_cast<uint32_t>((reinterpret_cast<uintptr_t>(&here) >> 12) * 0x9e3779b97f4a7c15u >> 32) % 30);
+inline path_head* head_left_out(const core::registry& registry) noexcept {
+  return reinterpret_cast<path_head*>(static_cast<char*>(registry.nowhere) + sizeof two_profiles::second);
 }
 
-/// Nothing is recorded, and no place has a number: marks are as cheap as they can be.
-__attribute__((visibility("hidden"))) inline void go_off() noexcept {
-  off_here.head.top = reinterpret_cast<path_frame*>(uintptr_t(2));
-  off_here.visits = path_entry::visited;
-  here = &off_here.head;
-}
-inline bool is_off(const path_head* at) noexcept { return at->top == reinterpret_cast<path_frame*>(uintptr_t(2)); }
-/// Whether that is a frame of a thread that goes the fast way.
-inline bool is_frame(const path_frame* top) noexcept { return reinterpret_cast<uintptr_t>(top) > 2; }
-
-/// Whether marks may go the fast way. It knows one clock and folds; whoever wants more of a mark says so here and
-/// does it in slow_path.hpp.
+/// Whether the fast path of marks may be used. It reads one clock and counts; modes that need more of a mark are
+/// listed here and are handled in slow_path.hpp.
 inline bool marks_are_fast(const core::registry& registry, const location& at) noexcept {
   return registry.clock == core::clock_source::counter && at.more == nullptr;
 }
@@ -134,39 +134,30 @@ inline location* make_location(core::registry& registry) noexcept {
   return made;
 }
 
-/// First event of a thread in this module: finds its location or makes it. Null if recording is off, or as long as
-/// nobody listens: then every mark comes here, about 3 ns.
+/// First event of a thread: finds its location or makes it. Null if there is no memory for one, or not yet.
 __attribute__((noinline, cold, visibility("hidden"))) inline location* find_location() noexcept {
-  if (is_off(here) || here == part_of_nowhere(1)) return nullptr;
-  core::registry* registry = core::the_registry();
-  if (registry == nullptr || !registry->config.enable) {
-    go_off();
-    return nullptr;
-  }
-  if (__atomic_load_n(&registry->listening, __ATOMIC_ACQUIRE) == 0) {
-    here = unheard();
-    return nullptr;
-  }
-  if (!__atomic_exchange_n(&fork_watched, true, __ATOMIC_ACQ_REL)) pthread_atfork(nullptr, nullptr, &forget_location);
+  core::registry* const registry = core::the_registry();
+  if (registry == nullptr || registry->here == 0 || here() == head_left_out(*registry)) return nullptr;
   auto* const known = static_cast<core::location_base*>(pthread_getspecific(registry->thread_key));
   location* found = static_cast<location*>(known);
   if (found == nullptr) found = make_location(*registry);
-  here = found == nullptr ? part_of_nowhere(1) : found->decoy != nullptr ? found->decoy : &found->path.head();
+  set_here(found == nullptr ? head_left_out(*registry) : found->decoy != nullptr ? found->decoy : &found->path.head());
   return found;
 }
 
 }  // namespace detail
 
-/// Turns the marks of the whole process on: somebody will read what they record. Until then the marks of libraries
-/// are inert. <whywait/mpi.hpp> does it when the program starts. Any thread; cannot be undone.
-inline void listen() noexcept {
-  if (core::registry* registry = core::the_registry()) __atomic_store_n(&registry->listening, 1u, __ATOMIC_RELEASE);
+/// This thread's location; null if it is not recorded: with WHYWAIT_ENABLE=0, and until something listens. About 1 ns.
+__attribute__((visibility("hidden"))) inline location* this_location() noexcept {
+  path_head* const at = detail::here();
+  if (__builtin_expect(at == nullptr, 0)) return nullptr;
+  return __builtin_expect(at->owner != nullptr, 1) ? at->owner : detail::find_location();
 }
 
-/// This thread's location; null if recording is switched off (WHYWAIT_ENABLE=0). About 1 ns.
-__attribute__((visibility("hidden"))) inline location* this_location() noexcept {
-  location* const known = detail::here->owner;
-  return __builtin_expect(known != nullptr, 1) ? known : detail::find_location();
+/// Whether nothing is recorded in this process, now and later: WHYWAIT_ENABLE=0.
+inline bool is_off() noexcept {
+  const core::registry* const registry = core::the_registry();
+  return registry == nullptr || !registry->config.enable;
 }
 
 }  // namespace record

@@ -6,15 +6,21 @@
 
 #ifndef WHYWAIT_DISABLE
 
-// The counter makes two regions on one line different. These three must stay: the public macros use them.
+// The counter makes two regions on one line different. The helpers must stay: the public macros use them.
 #define WHYWAIT_DETAIL_JOIN2(a, b) a##b
 #define WHYWAIT_DETAIL_JOIN(a, b) WHYWAIT_DETAIL_JOIN2(a, b)
-// "" makes everything but a literal an error: names known only at run time go to the functions. The lambda makes
-// the place part of the expression, so that a macro is one declaration. The place is constant-initialised: no guard.
-#define WHYWAIT_DETAIL_SITE(kind, name)                                                            \
-  []() noexcept -> ::whywait::site& {                                                              \
-    static ::whywait::record::detail::own_site whywait_place(::whywait::site_kind::kind, "" name); \
-    return whywait_place;                                                                          \
+// The text of an argument after its macros are replaced.
+#define WHYWAIT_DETAIL_TEXT2(a) #a
+#define WHYWAIT_DETAIL_TEXT(a) WHYWAIT_DETAIL_TEXT2(a)
+// The lambda makes the place part of the expression, so that a macro is one declaration. The place is
+// constant-initialised: no guard.
+#define WHYWAIT_DETAIL_SITE(kind, name)                                                                             \
+  []() noexcept -> ::whywait::site& {                                                                               \
+    static_assert(::whywait::record::detail::is_literal(WHYWAIT_DETAIL_TEXT(name)),                                 \
+                  "whywait: the name in a macro must be a string literal; for a name that is known only at run time " \
+                  "use whywait::region, whywait::waiting or whywait::visit");                                       \
+    static ::whywait::record::detail::own_site whywait_place(::whywait::site_kind::kind, name);                     \
+    return whywait_place;                                                                                           \
   }()
 
 /// Times the rest of the scope as a region called `name` (a string literal). One declaration, so it cannot

@@ -20,7 +20,8 @@ struct mismatch {
     wrong_order,   ///< whywait::end(name), but another region is innermost: both and all between were ended
     not_ended,     ///< a scope was left while a whywait::begin in it was still open: that was ended, too
     ended_twice,   ///< a scope was left whose region whywait::end had already ended
-    nothing_before ///< whywait::next(place), but no region is open: only the visit was counted
+    nothing_before, ///< whywait::next(place), but no region is open: only the visit was counted
+    never_ended    ///< whywait::begin(name) without whywait::end(name) when the run or its thread ended
   };
   fault what;
   uint32_t ended;      ///< what was to be ended: for whywait::end the call's own place, else the scope's region
@@ -62,6 +63,10 @@ inline size_t describe(const mismatch& m, const core::site_table& sites, char* t
     out << "WHYWAIT_NEXT(\"" << ended.name << "\") at ";
     out.place(ended);
     out << ", but no region is open";
+  } else if (m.what == mismatch::fault::never_ended) {
+    out << "whywait::begin(\"" << ended.name << "\") at ";
+    out.place(ended);
+    out << " has no whywait::end";
   } else if (m.what != mismatch::fault::none) {
     out << "the scope of \"" << ended.name << "\" (";
     out.place(ended);
@@ -69,7 +74,8 @@ inline size_t describe(const mismatch& m, const core::site_table& sites, char* t
   }
   switch (m.what) {
     case mismatch::fault::none:
-    case mismatch::fault::nothing_before: break;
+    case mismatch::fault::nothing_before:
+    case mismatch::fault::never_ended: break;
     case mismatch::fault::never_begun: out << "no region of that name is open"; break;
     case mismatch::fault::ended_twice: out << "after whywait::end had ended it"; break;
     case mismatch::fault::wrong_order:

@@ -27,7 +27,7 @@ namespace record {
 /// from the sign of a result: its visits are above `visited`, its ticks above `timed`.
 class path_recorder {
  public:
-  static constexpr uint32_t max_depth = 1024;
+  static constexpr uint32_t max_depth = path_head::max_depth;
 
   using entry = path_entry;
   using frame = path_frame;
@@ -35,6 +35,8 @@ class path_recorder {
   path_recorder() noexcept {  // zero already; the arrays are too large to be written
     static_assert(offsetof(path_recorder, profile_) == offsetof(path_recorder, head_) + sizeof(path_head),
                   "the profile begins behind the head");
+    static_assert(offsetof(path_recorder, head_) - offsetof(path_recorder, frames_) - sizeof(frame) == path_head::frames_before_head,
+                  "marks compute where the frames lie");
   }
 
   /// Starts outside any region at `now`.
@@ -45,10 +47,6 @@ class path_recorder {
     profile_[0].ticks = timed - now;
   }
 
-  /// From the outermost region's frame to the head.
-  static constexpr size_t frames_before_head() noexcept {
-    return offsetof(path_recorder, head_) - offsetof(path_recorder, frames_) - sizeof(frame);
-  }
   path_head& head() noexcept { return head_; }
   const path_head& head() const noexcept { return head_; }
   /// Whether this is a block of this recorder.
@@ -268,11 +266,6 @@ class path_recorder {
   path_head head_ = {};
   entry profile_[core::site_table::capacity];
 };
-
-inline path_frame* path_head::innermost() noexcept {
-  const uint64_t above = reinterpret_cast<uintptr_t>(top) - (reinterpret_cast<uintptr_t>(this) - path_recorder::frames_before_head());
-  return __builtin_expect(above < sizeof(path_frame) * (path_recorder::max_depth - 1), 1) ? top : nullptr;
-}
 
 }  // namespace record
 }  // namespace v0

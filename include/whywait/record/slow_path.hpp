@@ -6,9 +6,12 @@
 #include <whywait/core/site.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/record/mark_site.hpp>
+#include <whywait/record/marks.hpp>
 #include <whywait/record/path_recorder.hpp>
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -17,27 +20,19 @@ inline namespace v0 {
 namespace record {
 namespace detail {
 
-/// What a region object keeps. `entered` is the frame that path_head::enter returned, or its name with the last
-/// bit set: that is never the innermost frame, so it is left the slow way. Not even that is 1: it is not recorded.
-struct opened {
-  path_head* where;
-  path_frame* entered;
-};
-inline bool is_recorded(const path_frame* entered) noexcept { return entered != reinterpret_cast<path_frame*>(uintptr_t(1)); }
-/// The end of such a region needs no test for it: of `where` that is no frame.
-inline opened not_recorded(path_head* where) noexcept {
-  path_frame* none = reinterpret_cast<path_frame*>(uintptr_t(1));
-  __asm__("" : "+r"(none));  // else g++ compiles the scope twice
-  return {where, none};
-}
-__attribute__((visibility("hidden"))) inline opened not_recorded() noexcept { return not_recorded(&nowhere.head); }
+/// Characters of a name without a null character at its end; more are cut off.
+inline constexpr size_t most_of_a_name = 500;
 
-/// The place of a mark, for the report of what does not pair: the address of a site, or the number of one. No class,
-/// for g++ would keep that in memory.
-using marked_place = uintptr_t;
-inline marked_place place_of(site& place) noexcept { return reinterpret_cast<uintptr_t>(&place); }
+/// The number of a place, from the site table at its first visit.
+inline uint32_t number_of(site& place) noexcept {
+  const uint32_t known = place.known_id();
+  if (__builtin_expect(known != 0, 1)) return known;
+  const uint32_t found = core::the_registry()->sites.intern(place.kind, place.name, place.file, place.line);
+  place.set_id(found);
+  return found;
+}
 inline uint32_t number_of(marked_place what) noexcept {
-  return what < core::site_table::capacity ? static_cast<uint32_t>(what) : reinterpret_cast<site*>(what)->id();
+  return what < core::site_table::capacity ? static_cast<uint32_t>(what) : number_of(*reinterpret_cast<site*>(what));
 }
 
 /// The number of a place; 0, and the mark is lost, in a signal handler that interrupts just this: the table is locked.
@@ -55,16 +50,25 @@ uint32_t number_by(location& at, Look&& look) noexcept {
   return found;
 }
 inline uint32_t number_of(location& at, site& place) noexcept {
-  return place.known_id() != 0 ? place.id() : number_by(at, [&] { return place.id(); });
+  const uint32_t known = place.known_id();
+  return __builtin_expect(known != 0, 1) ? known : number_by(at, [&] { return number_of(place); });
 }
 inline uint32_t number_of(location& at, site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
   return number_by(at, [&] { return at.names.find(core::the_registry()->sites, kind, name, file, line); });
 }
+inline uint32_t number_of(location& at, const dynamic_name& name) noexcept {
+  if (name.size == dynamic_name::terminated || name.text == nullptr) return number_of(at, name.kind, name.text, name.file, name.line);
+  char copy[most_of_a_name + 1];
+  const size_t size = name.size < most_of_a_name ? name.size : most_of_a_name;
+  memcpy(copy, name.text, size);
+  copy[size] = '\0';
+  return number_of(at, name.kind, copy, name.file, name.line);
+}
 
-// --- What every mark does where it is not alone: the clock that was chosen, any depth.
+// --- Each mark in any mode: the clock that was chosen, any depth.
 
 __attribute__((visibility("hidden"))) inline opened enter_slowly(location& at, uint32_t number) noexcept {
-  if (number == 0) return not_recorded();
+  if (number == 0) return not_recorded;
   const uint64_t now = core::cycle_clock::now();
   if (at.more != nullptr) at.more->enter(at, number, now);
   const uint32_t depth = at.path.enter(number, now);
@@ -93,9 +97,26 @@ inline void visit_slowly(location& at, uint32_t number) noexcept {
 inline void count_mismatch(location& at, mismatch::fault what, uint32_t ended) noexcept {
   if (at.mismatched_ends++ == 0) at.first_mismatch = mismatch{what, ended, at.path.innermost()};
 }
+/// Whether whywait::begin has opened the region at a level. Levels beyond what is kept share one entry.
+inline void note_begun(location& at, uint32_t level, bool begun) noexcept {
+  at.begun[level < path_recorder::max_depth ? level : path_recorder::max_depth] = begun;
+}
+/// Counts each region of whywait::begin that is still open as a mismatch, once. For the end of the run: by the thread
+/// itself, or after its end.
+inline void count_open_begins(location& at) noexcept {
+  const uint32_t depth = at.path.depth() < path_recorder::max_depth ? at.path.depth() : path_recorder::max_depth;
+  for (uint32_t level = 0; level < depth; ++level) {
+    if (at.begun[level] == 0) continue;
+    at.begun[level] = 0;
+    count_mismatch(at, mismatch::fault::never_ended, at.path.open_region(level));
+  }
+}
 /// Leaves every region deeper than `depth`.
 inline void leave_to(location& at, uint32_t depth) noexcept {
-  while (at.path.depth() > depth) leave_slowly(at);
+  while (at.path.depth() > depth) {
+    leave_slowly(at);
+    note_begun(at, at.path.depth(), false);
+  }
 }
 /// Whether the region entered at `depth` is the innermost; what was forgotten in it is ended, and counted.
 inline bool repair(location& at, uint32_t depth, marked_place place) noexcept {
@@ -106,55 +127,82 @@ inline bool repair(location& at, uint32_t depth, marked_place place) noexcept {
   return at.path.depth() == depth;
 }
 
-// --- Where the marks of region.hpp go when they cannot go the fast way: the first mark of a thread, the first visit
-// of a place in a segment, modes, depth. With `counted`: there the fast way has counted the visit already.
+// --- The slow paths of the marks in region.hpp: marks.hpp says when.
 
-// What was counted nowhere stays there: nobody reads it, and two threads that take from the same number could
-// make it negative, as if the block were in a list.
-__attribute__((visibility("hidden"))) inline void take_back(path_head& at, path_entry* counted) noexcept {
-  if (at.owner != nullptr && at.owner->path.holds(counted)) counted->take_back();
+// A visit that was counted in `nowhere` or in a decoy stays there, where it is never read. Two threads that take from
+// the same number could make it negative, as if the block were listed.
+inline void take_back(location* at, path_entry* counted) noexcept {
+  if (counted != nullptr && at != nullptr && at->path.holds(counted)) counted->take_back();
+}
+/// The location of the calling thread before this mark; null if this is its first.
+inline location* known_location() noexcept {
+  path_head* const at = here();
+  return at != nullptr ? at->owner : nullptr;
 }
 
-__attribute__((noinline, cold, visibility("hidden"))) inline opened begin_slowly(site& place) noexcept {
-  if (is_off(here)) return not_recorded(here);
+__attribute__((visibility("hidden"))) inline opened begin_mark(site& place, path_entry* counted) noexcept {
+  take_back(known_location(), counted);
   location* const at = this_location();
-  return at != nullptr ? enter_slowly(*at, number_of(*at, place)) : not_recorded();
+  return at != nullptr ? enter_slowly(*at, number_of(*at, place)) : not_recorded;
 }
-__attribute__((noinline, cold, visibility("hidden"))) inline opened begin_first(site& place, path_entry* counted) noexcept {
-  counted->take_back();
-  return begin_slowly(place);
-}
-__attribute__((noinline, cold, visibility("hidden"))) inline void end_slowly(location& at, path_frame* entered,
-                                                                           marked_place place) noexcept {
+__attribute__((visibility("hidden"))) inline void end_mark(path_head& head, path_frame* entered, marked_place place) noexcept {
+  location& at = *head.owner;
   if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), place)) leave_slowly(at);
 }
-__attribute__((noinline, cold, visibility("hidden"))) inline void end_first(path_head& at) noexcept { at.owner->path.touch_outer(); }
-__attribute__((noinline, cold, visibility("hidden"))) inline void next_slowly(location& at, path_frame* entered,
-                                                                            marked_place from, site& place) noexcept {
+__attribute__((visibility("hidden"))) inline void list_outer(path_head& at) noexcept { at.owner->path.touch_outer(); }
+__attribute__((visibility("hidden"))) inline void next_of_mark(path_head& head, path_frame* entered, marked_place from,
+                                                               site& place, path_entry* counted) noexcept {
+  location& at = *head.owner;
+  take_back(&at, counted);
   if (repair(at, at.path.depth_of(reinterpret_cast<uintptr_t>(entered)), from)) next_slowly(at, number_of(at, place));
 }
-__attribute__((noinline, cold, visibility("hidden"))) inline void next_first(path_head& at, site& place, path_entry* counted) noexcept {
-  counted->take_back();
-  next_slowly(*at.owner, number_of(*at.owner, place));
-}
-__attribute__((noinline, cold, visibility("hidden"))) inline void next_slowly(site& place) noexcept {
+__attribute__((visibility("hidden"))) inline void next_mark(site& place, path_entry* counted) noexcept {
+  take_back(known_location(), counted);
   location* const at = this_location();
   if (at == nullptr) return;
   const uint32_t number = number_of(*at, place);
   if (at->path.depth() == 0 && number != 0) count_mismatch(*at, mismatch::fault::nothing_before, number);
   next_slowly(*at, number);
 }
-__attribute__((noinline, cold, visibility("hidden"))) inline void visit_slowly(site& place, path_entry* counted) noexcept {
-  take_back(*here, counted);
+__attribute__((visibility("hidden"))) inline void visit_mark(site& place, path_entry* counted) noexcept {
+  take_back(known_location(), counted);
   if (location* const at = this_location()) visit_slowly(*at, number_of(*at, place));
 }
+__attribute__((visibility("hidden"))) inline void work_mark(uint64_t units) noexcept {
+  if (location* const at = this_location()) at->path.work(units);
+}
 
-// --- Names known only at run time
+// --- Names that are known only at run time
 
-__attribute__((noinline, visibility("hidden"))) inline opened begin_named(site_kind kind, const char* name, const char* file, uint32_t line,
-                                                    uint32_t& number) noexcept {
+__attribute__((visibility("hidden"))) inline opened begin_named(const dynamic_name& name, bool scoped, uint32_t& number) noexcept {
   location* const at = this_location();
-  return at != nullptr ? enter_slowly(*at, number = number_of(*at, kind, name, file, line)) : not_recorded();
+  if (at == nullptr) return not_recorded;
+  number = number_of(*at, name);
+  const opened entered = enter_slowly(*at, number);
+  if (!scoped && number != 0) note_begun(*at, at->path.depth() - 1, true);
+  return entered;
+}
+inline bool is_called(const char* known, const dynamic_name& name) noexcept {
+  if (name.text == nullptr) return *known == '\0';
+  if (name.size == dynamic_name::terminated) return strcmp(known, name.text) == 0;
+  const size_t size = name.size < most_of_a_name ? name.size : most_of_a_name;
+  return strncmp(known, name.text, size) == 0 && strlen(known) <= size;
+}
+__attribute__((visibility("hidden"))) inline void end_named(const dynamic_name& name) noexcept {
+  location* const at = this_location();
+  if (at == nullptr) return;
+  const core::site_table& sites = core::the_registry()->sites;
+  const uint32_t depth = at->path.depth();
+  uint32_t level = depth;
+  while (level > 0 && !is_called(sites[at->path.open_region(level - 1)].name, name)) --level;
+  if (__builtin_expect(level == 0 || level != depth, 0)) {
+    count_mismatch(*at, level == 0 ? mismatch::fault::never_begun : mismatch::fault::wrong_order, number_of(*at, name));
+    if (level == 0) return;
+  }
+  leave_to(*at, level - 1);
+}
+__attribute__((visibility("hidden"))) inline void visit_named(const dynamic_name& name) noexcept {
+  if (location* const at = this_location()) visit_slowly(*at, number_of(*at, name));
 }
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/ledger_assemble.hpp>
 #include <whywait/report/merge_lines.hpp>
@@ -17,13 +18,12 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace report {
 
-[[gnu::cold]] inline const char* name_of(explain::quality q) noexcept {
+inline const char* name_of(explain::quality q) noexcept {
   switch (q) {
     case explain::quality::exact:
       return "exact";
@@ -39,15 +39,15 @@ namespace report {
 
 namespace detail {
 
-[[gnu::cold]] inline std::vector<location_seconds> shares_of(const std::vector<explain::location_share>& shares) {
-  std::vector<location_seconds> out;
+inline base::vector<location_seconds> shares_of(const base::vector<explain::location_share>& shares) {
+  base::vector<location_seconds> out;
   out.reserve(shares.size());
   for (const explain::location_share& s : shares) out.push_back({s.rank, s.thread, base::seconds_of(s.ns)});
   return out;
 }
 
-[[gnu::cold]] inline std::vector<advice_entry> advice_of(const std::vector<rules::finding>& findings) {
-  std::vector<advice_entry> out;
+inline base::vector<advice_entry> advice_of(const base::vector<rules::finding>& findings) {
+  base::vector<advice_entry> out;
   for (const rules::finding& f : findings) {
     out.push_back({f.problem, f.advice, f.saving, f.description, f.seconds});
     for (const rules::action& a : f.actions) out.back().actions.push_back(a.text);
@@ -60,7 +60,7 @@ namespace detail {
 /// From the outcome of an analysis, and what rules said about it, to the report. A wait that no rule describes is not
 /// listed, only its time is told. Where an outcome does not keep the sum (residual + unexplained = wait), the difference
 /// goes into the remainder, so that a reader can always add up. Cost O(size of the outcome).
-[[gnu::cold]] inline result assemble(const explain::outcome& found, const base::names& known, run_facts facts,
+inline result assemble(const explain::outcome& found, const base::names& known, run_facts facts,
                                      const rules::evaluation& said = {}) {
   result out;
   out.run = std::move(facts);

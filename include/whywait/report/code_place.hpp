@@ -19,7 +19,7 @@ struct module_offset {
 /// Module and offset of an address; empty and the bare address for code that belongs to no file (just-in-time code).
 /// Needs no debug information, allocates nothing; about 0.3 us (takes the loader's lock: not from a signal handler).
 /// Two libraries with the same base name in different folders are not told apart.
-[[gnu::cold]] inline module_offset module_offset_of(const void* address) noexcept {
+inline module_offset module_offset_of(const void* address) noexcept {
   Dl_info info{};
   struct link_map* map = nullptr;
   module_offset out;

@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_GROUPING_HPP
 
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/report/merge_lines.hpp>
 #include <whywait/report/model.hpp>
 
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -26,7 +26,7 @@ struct wait_group {
 
 namespace detail {
 
-[[gnu::cold]] inline void add_term(std::vector<residual_entry>& terms, const residual_entry& more) {
+inline void add_term(base::vector<residual_entry>& terms, const residual_entry& more) {
   for (residual_entry& r : terms) {
     if (r.kind != more.kind || r.block != more.block || r.within != more.within || !(r.where == more.where)) continue;
     r.add(more);
@@ -35,7 +35,7 @@ namespace detail {
   terms.push_back(residual_entry(more));
 }
 
-[[gnu::cold]] inline void add_shares(std::vector<location_seconds>& shares, const std::vector<location_seconds>& more) {
+inline void add_shares(base::vector<location_seconds>& shares, const base::vector<location_seconds>& more) {
   for (const location_seconds& m : more) {
     std::size_t same = 0;
     while (same != shares.size() && (shares[same].rank != m.rank || shares[same].thread != m.thread)) ++same;
@@ -44,7 +44,7 @@ namespace detail {
   }
 }
 
-[[gnu::cold]] inline void add_advice(std::vector<advice_entry>& advice, const std::vector<advice_entry>& more,
+inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more,
                                      const std::string& pattern) {
   for (const advice_entry& m : more) {
     std::size_t same = 0;
@@ -58,7 +58,7 @@ namespace detail {
   }
 }
 
-[[gnu::cold]] inline int rank_of_quality(const std::string& quality) noexcept {
+inline int rank_of_quality(const std::string& quality) noexcept {
   return quality == "exact" ? 0 : quality == "bounded" ? 1 : quality == "order_suspect" ? 2 : 3;
 }
 
@@ -66,8 +66,8 @@ namespace detail {
 
 /// Adds up what differs in its shape only, for readers: one entry for each (pattern, operation, cause), most
 /// costly first, its terms too; terms below 1 % of the sum go into its remainder. The sum property is kept.
-[[gnu::cold]] inline std::vector<wait_group> group_shapes(const std::vector<wait_entry>& waits) {
-  std::vector<wait_group> groups;
+inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& waits) {
+  base::vector<wait_group> groups;
   for (const wait_entry& w : waits) {
     wait_group* same = nullptr;
     for (wait_group& g : groups)
@@ -96,7 +96,7 @@ namespace detail {
   }
   for (wait_group& g : groups) {
     wait_entry& sum = g.sum;
-    std::vector<residual_entry> terms;
+    base::vector<residual_entry> terms;
     for (residual_entry& r : sum.residual) {
       if (g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds()) >= 0.01 * sum.seconds) terms.push_back(std::move(r));
       else sum.unexplained_seconds += r.seconds();
@@ -109,7 +109,7 @@ namespace detail {
     const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
     base::small_stable_sort(sum.waiters, more);
     base::small_stable_sort(sum.causers, more);
-    std::vector<advice_entry> advice;
+    base::vector<advice_entry> advice;
     for (advice_entry& a : sum.advice)
       if (g.shapes == 1 || a.problem == sum.pattern || a.seconds >= 0.1 * sum.seconds)  // else of a small shape only
         advice.push_back(std::move(a));

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_JSON_HPP
 #define WHYWAIT_REPORT_JSON_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/report/json_place.hpp>
 #include <whywait/report/json_writer.hpp>
 #include <whywait/report/ledger_json.hpp>
@@ -8,11 +9,11 @@
 #include <whywait/report/output_file.hpp>
 #include <whywait/report/picture_text.hpp>
 #include <whywait/report/prediction_text.hpp>
+#include <whywait/report/printing.hpp>
 #include <whywait/report/section.hpp>
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -21,7 +22,7 @@ namespace report {
 namespace detail {
 
 template <class Writer>
-[[gnu::cold]] void write_locations(Writer& out, const char* name, const std::vector<location_seconds>& all) {
+void write_locations(Writer& out, const char* name, const base::vector<location_seconds>& all) {
   out.key(name).begin_array();
   for (const location_seconds& l : all)
     out.begin_object().member("rank", l.rank).member("thread", l.thread).member("seconds", l.seconds).end_object();
@@ -29,7 +30,7 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_advice(Writer& out, const char* name, const std::vector<advice_entry>& all) {
+void write_advice(Writer& out, const char* name, const base::vector<advice_entry>& all) {
   out.key(name).begin_array();
   for (const advice_entry& a : all) {
     out.begin_object().member("problem", a.problem).member("text", a.text).member("saving_seconds", a.saving_seconds);
@@ -41,7 +42,7 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_residual(Writer& out, const residual_entry& r) {
+void write_residual(Writer& out, const residual_entry& r) {
   write_block(out, r);
   out.member("seconds", r.seconds()).member("visits_seconds", r.visits_seconds()).member("speed_seconds", r.speed_seconds());
   out.member("causer_visits", r.causer_visits).member("waiter_visits", r.waiter_visits);
@@ -51,7 +52,7 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_wait(Writer& out, const wait_entry& w) {
+void write_wait(Writer& out, const wait_entry& w) {
   out.begin_object().member("pattern", w.pattern).member("seconds", w.seconds).member("count", w.count);
   out.member("longest_seconds", w.longest_seconds).member("quality", w.quality);
   if (w.pattern == "late_sender")
@@ -75,7 +76,7 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_run(Writer& out, const run_facts& run) {
+void write_run(Writer& out, const run_facts& run) {
   out.key("run").begin_object();
   out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
@@ -97,7 +98,7 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_totals(Writer& out, const char* name, const std::vector<place_total>& all) {
+void write_totals(Writer& out, const char* name, const base::vector<place_total>& all) {
   out.key(name).begin_array();
   for (const place_total& b : all)
     out.begin_object()
@@ -112,7 +113,7 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_thread_end(Writer& out, const thread_end& t) {
+void write_thread_end(Writer& out, const thread_end& t) {
   out.begin_object().member("rank", t.rank).member("thread", t.thread).member("pid", t.pid).member("end", t.end);
   out.member("seconds", t.seconds).member("regions", t.regions);
   if (t.inside) {
@@ -126,7 +127,7 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_communication(Writer& out, const result& r) {
+void write_communication(Writer& out, const result& r) {
   if (r.communication != nullptr) return r.communication->write(out);
   for (const char* name : {"communication_classes", "distributions", "sharing"}) out.key(name).begin_array().end_array();
 }
@@ -135,7 +136,7 @@ template <class Writer>
 
 /// Writes a result as docs/schema.json describes. `sink` is called with (const char*, size_t).
 template <class Sink>
-[[gnu::cold]] void write_json(const result& r, Sink sink) {
+void write_json(const result& r, Sink sink) {
   json_document out{json_sink(sink)};
   out.begin_object().member("schema", "whywait/1");
   detail::write_run(out, r.run);
@@ -156,15 +157,13 @@ template <class Sink>
 }
 
 /// The document as a string.
-[[gnu::cold]] inline std::string json_of(const result& r) {
+inline std::string json_of(const result& r) {
   std::string text;
   write_json(r, [&text](const char* data, std::size_t size) { text.append(data, size); });
   return text;
 }
 
-/// Writes the document to a file, complete or not at all. Empty on success, else one line that says what went wrong and
-/// why ("cannot write run.json: Permission denied").
-[[gnu::cold]] inline std::string write_json_file(const result& r, const std::string& path) {
+inline std::string write_json_file(const result& r, const std::string& path) {
   output_file file(path);
   write_json(r, [&file](const char* data, std::size_t size) { file.write(data, size); });
   return file.commit();

@@ -11,7 +11,7 @@ namespace detail {
 
 /// The members of a place that are known; the stable four of a call site are always there.
 template <class Writer>
-[[gnu::cold]] void write_place_members(Writer& out, const base::place& p, bool is_call) {
+void write_place_members(Writer& out, const base::place& p, bool is_call) {
   if (is_call) out.member("call", p.call);
   out.member("region", p.region).member("file", p.file).member("line", p.line);
   if (p.last_line > p.line) out.member("last_line", p.last_line);
@@ -20,7 +20,7 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_place(Writer& out, const char* name, const base::place& p) {
+void write_place(Writer& out, const char* name, const base::place& p) {
   out.key(name).begin_object();
   write_place_members(out, p, true);
   out.end_object();
@@ -28,7 +28,7 @@ template <class Writer>
 
 /// Begins an object with the members that name a block.
 template <class Writer>
-[[gnu::cold]] void write_block(Writer& out, const named_block& b) {
+void write_block(Writer& out, const named_block& b) {
   out.begin_object().member("block", b.block).member("kind", b.kind);
   write_place_members(out, b.where, b.kind == "call" || b.kind == "between");
   if (!b.within.empty()) out.member("within", b.within);

@@ -31,7 +31,7 @@ class json_writer {
   json_writer& end_array() { return close(']'); }
 
   /// The name of the next member; only directly inside of an object.
-  [[gnu::cold]] json_writer& key(std::string_view name) {
+  json_writer& key(std::string_view name) {
     separate();
     quote(name);
     raw(": ");
@@ -39,7 +39,7 @@ class json_writer {
     return *this;
   }
 
-  [[gnu::cold]] json_writer& value(std::string_view text) {
+  json_writer& value(std::string_view text) {
     separate();
     quote(text);
     return *this;
@@ -47,7 +47,7 @@ class json_writer {
   json_writer& value(const char* text) { return value(std::string_view(text)); }
   json_writer& value(const std::string& text) { return value(std::string_view(text)); }
   template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
-  [[gnu::cold]] json_writer& value(Number number) {
+  json_writer& value(Number number) {
     separate();
     if constexpr (std::is_same_v<Number, bool>) {
       raw(number ? "true" : "false");
@@ -76,13 +76,13 @@ class json_writer {
   bool complete() const noexcept { return members_.empty() && started_; }
 
  private:
-  [[gnu::cold]] json_writer& open(char bracket) {
+  json_writer& open(char bracket) {
     separate();
     raw({&bracket, 1});
     members_.push_back(0);
     return *this;
   }
-  [[gnu::cold]] json_writer& close(char bracket) {
+  json_writer& close(char bracket) {
     const bool any = members_.back() > 0;
     members_.pop_back();
     if (any) line();
@@ -90,7 +90,7 @@ class json_writer {
     if (members_.empty()) raw("\n");
     return *this;
   }
-  [[gnu::cold]] void separate() {
+  void separate() {
     started_ = true;
     if (after_key_) {
       after_key_ = false;
@@ -100,13 +100,13 @@ class json_writer {
     if (members_.back()++ > 0) raw(",");
     line();
   }
-  [[gnu::cold]] void line() {
+  void line() {
     raw("\n");
     for (std::size_t i = 0; i < members_.size(); ++i) raw("  ");
   }
   void raw(std::string_view text) { sink_(text.data(), text.size()); }
 
-  [[gnu::cold]] void quote(std::string_view text) {
+  void quote(std::string_view text) {
     static constexpr char hex[] = "0123456789abcdef";
     raw("\"");
     std::size_t done = 0;  // text before it has been written

@@ -17,13 +17,13 @@ namespace report {
 namespace detail {
 
 /// How much shorter the run would be if `block` took half the time; nothing if that was not asked.
-[[gnu::cold]] inline std::optional<double> saving_of(const explain::outcome& found, core::stable_key block) {
+inline std::optional<double> saving_of(const explain::outcome& found, core::stable_key block) {
   for (const explain::what_if_answer& a : found.savings)
     if (a.question.changes[0].block == block) return base::seconds_of(a.saving_ns);
   return {};
 }
 
-[[gnu::cold]] inline void list_critical_path(const explain::outcome& found, const name_resolver& resolve,
+inline void list_critical_path(const explain::outcome& found, const name_resolver& resolve,
                                              run_ledger& out) {
   explain::critical_block others;
   for (const explain::critical_block& c : found.critical_path) {
@@ -51,7 +51,7 @@ namespace detail {
   e.visits = others.visits;
 }
 
-[[gnu::cold]] inline void list_delay_costs(const explain::delay_costs& costs, const name_resolver& resolve,
+inline void list_delay_costs(const explain::delay_costs& costs, const name_resolver& resolve,
                                            run_ledger& out) {
   explain::delay_cost others;
   for (const explain::delay_cost& c : costs.blocks) {
@@ -76,7 +76,7 @@ namespace detail {
 }
 
 /// What the virtual clocks of an outcome say, in seconds and names.
-[[gnu::cold]] inline run_ledger ledger_of(const explain::outcome& found, const name_resolver& resolve) {
+inline run_ledger ledger_of(const explain::outcome& found, const name_resolver& resolve) {
   run_ledger out;
   out.seconds = base::seconds_of(found.total_ns);
   out.efficiency = found.efficiency;

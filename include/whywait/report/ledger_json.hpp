@@ -11,7 +11,7 @@ namespace detail {
 
 /// The members critical_path, efficiency, overhead, delay_costs and delay_sums; empty without clocks.
 template <class Writer>
-[[gnu::cold]] void write_ledger(Writer& out, const run_ledger& r) {
+void write_ledger(Writer& out, const run_ledger& r) {
   out.key("critical_path").begin_array();
   for (const critical_entry& e : r.critical_path) {
     write_block(out, e);

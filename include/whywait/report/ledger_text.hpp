@@ -3,12 +3,12 @@
 
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/report/model.hpp>
 
 #include <cmath>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -16,7 +16,7 @@ namespace report {
 namespace detail {
 
 /// "efficiency 51 % = load balance 64 % × serialisation 88 % × transfer 91 %", the names of POP.
-[[gnu::cold]] inline std::string efficiency_text(const explain::efficiencies& e) {
+inline std::string efficiency_text(const explain::efficiencies& e) {
   const auto nodes = [](double within, double between) {
     if (!(between > 0 && between < 0.995)) return std::string();
     return " (in nodes " + base::percent(within) + " × between them " + base::percent(between) + ")";
@@ -27,7 +27,7 @@ namespace detail {
 }
 
 /// What measuring did to the run; empty where nobody knows what calls cost.
-[[gnu::cold]] inline std::string overhead_text(const run_ledger& r) {
+inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;
   if (!o.calibrated || !(r.seconds > 0)) return {};
   const double most = o.bound_seconds + o.error_seconds;
@@ -43,7 +43,7 @@ namespace detail {
 }
 
 /// Blocks to which a proportional division (Scalasca's) charges another share of the waiting than the explanations do.
-[[gnu::cold]] inline std::string delay_text(const run_ledger& r, const std::vector<wait_entry>& waits) {
+inline std::string delay_text(const run_ledger& r, const base::vector<wait_entry>& waits) {
   double all = 0;
   for (const delay_entry& d : r.delay_costs) all += d.short_seconds + d.long_seconds;
   std::string list;
@@ -66,7 +66,7 @@ namespace detail {
 
 /// The blocks that make the run as long as it is: time in them, what of it is more than the mean of all, and how much
 /// shorter the run were if they took half the time. Empty without clocks.
-[[gnu::cold]] inline std::string critical_path_text(const run_ledger& r, std::size_t columns) {
+inline std::string critical_path_text(const run_ledger& r, std::size_t columns) {
   constexpr std::size_t most_blocks = 5, label_columns = 34;
   const std::string margin(4, ' '), deeper(6, ' ');
   const base::duration_scale scale = base::scale_for(r.seconds);
@@ -81,7 +81,7 @@ namespace detail {
   std::size_t shown = 0;
   for (const critical_entry& e : r.critical_path) {
     if (shown == most_blocks || e.seconds < 0.03 * r.seconds) break;
-    std::vector<std::string> label = label_of(e, label_columns, columns - deeper.size());
+    base::vector<std::string> label = label_of(e, label_columns, columns - deeper.size());
     for (std::string& l : label) l.insert(0, deeper);
     if (base::display_width(label.back()) > deeper.size() + label_columns) label.push_back({});
     for (std::size_t i = 0; i + 1 < label.size(); ++i) out += label[i] + "\n";

@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_MERGE_LINES_HPP
 
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/report/model.hpp>
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -38,8 +38,8 @@ inline bool nearly(std::int64_t a, std::int64_t b) noexcept {
 /// them did not run differently. Marked steps stay as they are. Steps end up behind the timed blocks, those that
 /// differ most first. `roughly`: counts that are equal but for 1 % may become one range, too, with the smaller counts.
 /// O(n log n).
-[[gnu::cold]] inline void merge_lines(std::vector<residual_entry>& residual, bool roughly) {
-  std::vector<residual_entry> lines, others;
+inline void merge_lines(base::vector<residual_entry>& residual, bool roughly) {
+  base::vector<residual_entry> lines, others;
   for (residual_entry& r : residual) (detail::is_lines(r) ? lines : others).push_back(std::move(r));
   base::small_stable_sort(lines, [](const residual_entry& a, const residual_entry& b) {
     if (const int c = a.within.compare(b.within)) return c < 0;

@@ -3,6 +3,7 @@
 
 #include <whywait/base/places.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/named_block.hpp>
 #include <whywait/report/run_ledger.hpp>
@@ -15,7 +16,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -33,8 +33,8 @@ struct run_facts {
   std::string clock;                ///< "tsc", "clock_gettime": what the times were read from
   double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
   bool partial = false;             ///< the program did not come to its end: only a part is known
-  std::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
-  std::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
+  base::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
+  base::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
 
   std::int64_t locations = 0;         ///< threads of ranks that recorded
   double seconds = 0;                 ///< of the longest location; what the umbrella says, if that is more than was recorded
@@ -72,7 +72,7 @@ struct advice_entry {
   double saving_seconds = 0;
   std::string description;  ///< what is wrong
   double seconds = 0;       ///< what it costs, as its rule says
-  std::vector<std::string> actions = {};  ///< the calls or blocks that led to it: "MPI_Send in calculate (jacobi.cpp:96)"
+  base::vector<std::string> actions = {};  ///< the calls or blocks that led to it: "MPI_Send in calculate (jacobi.cpp:96)"
 };
 
 /// One side of a row of a picture.
@@ -96,7 +96,7 @@ struct picture_row {
 struct picture {
   location_seconds waiter, causer;  ///< seconds: how long the waiter waited, how long the causer took
   bool cut = false;                 ///< the beginning, or an order, was not kept
-  std::vector<picture_row> rows;
+  base::vector<picture_row> rows;
 };
 
 /// All waits with the same pattern, operation and cause whose explanation has the same shape.
@@ -117,18 +117,18 @@ struct wait_entry {
   std::optional<double> saving_seconds;            ///< the run is shorter by this if its first block takes half the time
   double unexplained_seconds = 0;                  ///< remainder; holds the terms that were too small to list
   double indirect_seconds = 0;                     ///< sum of the inherited parts
-  std::vector<residual_entry> residual;            ///< largest first
-  std::vector<location_seconds> waiters, causers;  ///< most first
-  std::vector<advice_entry> advice;
+  base::vector<residual_entry> residual;            ///< largest first
+  base::vector<location_seconds> waiters, causers;  ///< most first
+  base::vector<advice_entry> advice;
   std::optional<picture> longest;                  ///< with WHYWAIT_PATH=order, of the most costly waits
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   wait_entry() = default;
-  [[gnu::cold, gnu::noinline]] wait_entry(const wait_entry&) = default;
-  [[gnu::cold, gnu::noinline]] wait_entry(wait_entry&&) = default;
-  [[gnu::cold, gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
-  [[gnu::cold, gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
-  [[gnu::cold, gnu::noinline]] ~wait_entry() = default;
+  [[gnu::noinline]] wait_entry(const wait_entry&) = default;
+  [[gnu::noinline]] wait_entry(wait_entry&&) = default;
+  [[gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
+  [[gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
+  [[gnu::noinline]] ~wait_entry() = default;
 };
 
 /// The answers to WHYWAIT_WHATIF.
@@ -136,19 +136,19 @@ struct prediction_section {
   double measured_seconds = 0;  ///< of the run, or of the part of it that was asked about
   bool whole_run = true;
   std::optional<double> unchanged_error;  ///< of the replay of the unchanged run, relative; nothing: not replayed
-  std::vector<whatif::answer> answers;
+  base::vector<whatif::answer> answers;
 };
 
 /// Everything a report says; docs/schema.json is its written form. Sections without content are written empty.
 struct result {
   run_facts run;
-  std::vector<wait_entry> waits;  ///< most costly first
-  std::vector<advice_entry> problems;  ///< those that belong to no single wait; most saving first
+  base::vector<wait_entry> waits;  ///< most costly first
+  base::vector<advice_entry> problems;  ///< those that belong to no single wait; most saving first
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   std::shared_ptr<const section> communication;  ///< a communication_section, of a program that registered data; else null
   prediction_section prediction;
-  std::vector<place_total> unseen;  ///< what ran while memory had ended (run.unseen_seconds), most time first; else empty
-  std::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty
+  base::vector<place_total> unseen;  ///< what ran while memory had ended (run.unseen_seconds), most time first; else empty
+  base::vector<thread_end> last_words;  ///< of a program that did not come to its end; else empty
 };
 
 }  // namespace report

@@ -1,12 +1,12 @@
 #ifndef WHYWAIT_REPORT_MODULE_LIST_HPP
 #define WHYWAIT_REPORT_MODULE_LIST_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/report/code_place.hpp>
 
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -24,10 +24,10 @@ struct loaded_module {
 class module_list {
  public:
   void add(loaded_module m) { modules_.push_back(std::move(m)); }
-  const std::vector<loaded_module>& all() const noexcept { return modules_; }
+  const base::vector<loaded_module>& all() const noexcept { return modules_; }
 
   /// Module and offset of an address of that process; O(modules). Valid as long as the list does not change.
-  [[gnu::cold]] module_offset offset_of(const void* address) const noexcept {
+  module_offset offset_of(const void* address) const noexcept {
     const std::uint64_t at = reinterpret_cast<std::uintptr_t>(address);
     module_offset out;
     out.offset = at;
@@ -42,7 +42,7 @@ class module_list {
   }
 
  private:
-  std::vector<loaded_module> modules_;
+  base::vector<loaded_module> modules_;
 };
 
 }  // namespace report

@@ -14,7 +14,7 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-[[gnu::cold]] inline const char* name_of(explain::block_kind k) noexcept {
+inline const char* name_of(explain::block_kind k) noexcept {
   switch (k) {
     case explain::block_kind::region:
       return "region";
@@ -43,13 +43,13 @@ class name_resolver {
     for (std::uint32_t i = 0; i != found.meanings.size(); ++i) meanings_.intern(found.meanings[i].key, i);
   }
 
-  [[gnu::cold]] base::place site(core::stable_key key) const {
+  base::place site(core::stable_key key) const {
     const base::place* p = known_.find(key);
     return p != nullptr ? *p : base::place{};
   }
 
   /// `within`: of an untimed step the region around it, else 0.
-  [[gnu::cold]] void describe(core::stable_key block, core::stable_key within, named_block& out) const {
+  void describe(core::stable_key block, core::stable_key within, named_block& out) const {
     const std::uint32_t meaning = meanings_.find(block);
     explain::block_meaning m{block, within != 0 ? explain::block_kind::step : explain::block_kind::region, block, 0};
     if (meaning != base::key_map::none) m = found_.meanings[meaning];
@@ -88,18 +88,18 @@ class name_resolver {
   }
 
   /// For what is not listed one by one.
-  [[gnu::cold]] void rest(named_block& out) const {
+  void rest(named_block& out) const {
     out.kind = report::name_of(explain::block_kind::other);
     out.block = "all other code";
   }
 
  private:
-  [[gnu::cold]] std::string interval_name(const explain::block_meaning& m) const {
+  std::string interval_name(const explain::block_meaning& m) const {
     return "between " + (m.first != 0 ? call_text(site(m.first), "at") : std::string("MPI_Init")) + " and " +
            call_text(site(m.second), "at");
   }
 
-  [[gnu::cold]] std::string block_name(core::stable_key key) const {
+  std::string block_name(core::stable_key key) const {
     const base::place* p = known_.find(key);
     if (p != nullptr && !p->name.empty()) return p->name;
     if (p != nullptr && !p->region.empty()) return std::string(base::last_of(p->region));

@@ -3,12 +3,12 @@
 
 #include <whywait/base/places.hpp>
 #include <whywait/base/table.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -24,15 +24,15 @@ struct named_block {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   named_block() = default;
-  [[gnu::cold, gnu::noinline]] named_block(const named_block&) = default;
-  [[gnu::cold, gnu::noinline]] named_block(named_block&&) = default;
-  [[gnu::cold, gnu::noinline]] named_block& operator=(const named_block&) = default;
-  [[gnu::cold, gnu::noinline]] named_block& operator=(named_block&&) = default;
-  [[gnu::cold, gnu::noinline]] ~named_block() = default;
+  [[gnu::noinline]] named_block(const named_block&) = default;
+  [[gnu::noinline]] named_block(named_block&&) = default;
+  [[gnu::noinline]] named_block& operator=(const named_block&) = default;
+  [[gnu::noinline]] named_block& operator=(named_block&&) = default;
+  [[gnu::noinline]] ~named_block() = default;
 };
 
 /// Lines that name a block, in at most `columns` where that is possible without cutting the file name, else `room`.
-[[gnu::cold]] inline std::vector<std::string> label_of(const named_block& b, std::size_t columns, std::size_t room) {
+inline base::vector<std::string> label_of(const named_block& b, std::size_t columns, std::size_t room) {
   if (b.kind == "between") {
     const std::string begin = b.from ? call_text(*b.from, "in", room - 8) : "MPI_Init";
     return {"between " + begin, "    and " + call_text(b.where, "in", room - 8)};

@@ -16,7 +16,7 @@ namespace report {
 
 /// A name table as bytes, to send to the rank that prints. For ranks of one job only: the byte order is the machine's.
 /// The same table always gives the same bytes.
-[[gnu::cold]] inline std::string pack(const base::names& all) {
+inline std::string pack(const base::names& all) {
   std::string out;
   const auto number = [&out](std::uint64_t n) { out.append(reinterpret_cast<const char*>(&n), sizeof n); };
   const auto text = [&](const std::string& s) {
@@ -34,7 +34,7 @@ namespace report {
 }
 
 /// Adds what `pack` made. False when the bytes end too early; what came before is kept.
-[[gnu::cold]] inline bool unpack(std::string_view bytes, base::names& into) {
+inline bool unpack(std::string_view bytes, base::names& into) {
   const auto number = [&bytes](std::uint64_t& n) {
     if (bytes.size() < sizeof n) return false;
     std::memcpy(&n, bytes.data(), sizeof n);

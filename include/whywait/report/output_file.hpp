@@ -23,7 +23,7 @@ namespace report {
 /// for memory. Errors are kept: write on, and ask `commit`.
 class output_file {
  public:
-  [[gnu::cold]] explicit output_file(std::string path) : path_(std::move(path)), target_(path_) {
+  explicit output_file(std::string path) : path_(std::move(path)), target_(path_) {
     struct stat facts {};
     const bool exists = ::stat(path_.c_str(), &facts) == 0;
     if (exists && S_ISDIR(facts.st_mode)) {
@@ -62,13 +62,13 @@ class output_file {
   output_file& operator=(const output_file&) = delete;
   ~output_file() { discard(); }
 
-  [[gnu::cold]] void write(const char* data, std::size_t size) {
+  void write(const char* data, std::size_t size) {
     buffer_.append(data, size);
     if (buffer_.size() >= 65536) flush();
   }
 
   /// Gives the file its name. Empty on success, else one line: "cannot write out.json: No space left on device".
-  [[gnu::cold]] std::string commit() {
+  std::string commit() {
     flush();
     if (descriptor_ >= 0 && ::close(descriptor_) != 0 && error_ == 0) error_ = errno;
     descriptor_ = -1;
@@ -79,7 +79,7 @@ class output_file {
   }
 
  private:
-  [[gnu::cold]] void flush() {
+  void flush() {
     for (std::size_t done = 0; done < buffer_.size() && error_ == 0;) {
       const ssize_t n = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
       if (n > 0)
@@ -89,7 +89,7 @@ class output_file {
     }
     buffer_.clear();
   }
-  [[gnu::cold]] void discard() noexcept {
+  void discard() noexcept {
     if (descriptor_ >= 0) ::close(descriptor_);
     descriptor_ = -1;
     if (!temporary_.empty()) ::unlink(temporary_.c_str());

@@ -17,7 +17,7 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-[[gnu::cold]] inline const char* name_of(explain::ran what) noexcept {
+inline const char* name_of(explain::ran what) noexcept {
   static constexpr const char* names[] = {"loop", "region", "step", "call", "unmarked", "unordered"};
   return names[static_cast<unsigned>(what)];
 }
@@ -38,7 +38,7 @@ struct side_row {
 };
 
 /// The page of one side, at most `most` rows: of a longer one the end. `cut` becomes true then.
-[[gnu::cold]] inline base::pod_vector<side_row> rows_of(const explain::picture_side& side, std::size_t most, bool& cut) {
+inline base::pod_vector<side_row> rows_of(const explain::picture_side& side, std::size_t most, bool& cut) {
   base::pod_vector<side_row> rows;
   base::pod_vector<std::size_t> ends;  // of the nodes around
   for (std::size_t i = 0; i != side.nodes.size(); ++i) {
@@ -51,11 +51,11 @@ struct side_row {
   return rows;
 }
 
-[[gnu::cold]] inline picture_cell cell_of(const explain::picture_node& n) {
+inline picture_cell cell_of(const explain::picture_node& n) {
   return {static_cast<std::int64_t>(n.count), base::seconds_of(n.ns), n.continued, n.unfinished};
 }
 
-[[gnu::cold]] inline picture_row row_of(const side_row& from, const base::names& known) {
+inline picture_row row_of(const side_row& from, const base::names& known) {
   picture_row out;
   out.kind = report::name_of(from.node->what);
   out.depth = from.depth;
@@ -72,7 +72,7 @@ struct side_row {
 /// The two columns as rows: the longest common subsequence of both sides (weighted: an equal count is better than
 /// another one) stands side by side, the rest alone. Code outside regions below 1 % of the time is left out.
 /// O(rows of one side * rows of the other), each at most 600.
-[[gnu::cold]] inline picture align(const explain::wait_sample& wait, const explain::wait_picture& sides,
+inline picture align(const explain::wait_sample& wait, const explain::wait_picture& sides,
                                    const base::names& known) {
   constexpr std::size_t most = 600;
   picture out;

@@ -30,7 +30,7 @@ class picture_writer {
   picture_writer(const picture& p, std::size_t columns, const std::string& margin)
       : p_(p), margin_(margin + "  "), side_((std::min<std::size_t>(columns, 100) - margin_.size() - 3) / 2) {}
 
-  [[gnu::cold]] std::string operator()() {
+  std::string operator()() {
     choose();
     line("side by side, since both were last in step, the longest of these waits:", 2);
     columns(who(p_.waiter, "waited " + base::duration(p_.waiter.seconds, 2)), who(p_.causer, "came late"));
@@ -52,13 +52,13 @@ class picture_writer {
  private:
   void line(const std::string& text, std::size_t less) { out_ += margin_.substr(less) + text + "\n"; }
 
-  [[gnu::cold]] void columns(const std::string& left, const std::string& right) {
+  void columns(const std::string& left, const std::string& right) {
     std::string text = margin_ + base::pad_right(left, side_) + " | " + right;
     while (text.back() == ' ') text.pop_back();
     out_ += text + "\n";
   }
 
-  [[gnu::cold]] static std::string who(const location_seconds& l, const std::string& what) {
+  static std::string who(const location_seconds& l, const std::string& what) {
     return "rank " + std::to_string(l.rank) + (l.thread != 0 ? " thread " + std::to_string(l.thread) : std::string()) +
            " (" + what + ")";
   }
@@ -66,7 +66,7 @@ class picture_writer {
   // Of code that the compiler counts; the function is its name.
   static bool is_line(const picture_row& row) noexcept { return row.kind == "step" && row.where.last_line != 0; }
 
-  [[gnu::cold]] static std::string label(const picture_row& row, const picture_cell& c) {
+  static std::string label(const picture_row& row, const picture_cell& c) {
     if (row.kind == "loop") return base::count_of(c.count) + " times";
     std::string name = row.kind == "unmarked"    ? std::string("(unmarked code)")
                        : row.kind == "unordered" ? std::string("(in an order not kept)")
@@ -79,7 +79,7 @@ class picture_writer {
     return name;
   }
 
-  [[gnu::cold]] std::string cell(const picture_row& row, const std::optional<picture_cell>& c) const {
+  std::string cell(const picture_row& row, const std::optional<picture_cell>& c) const {
     if (!c) return {};
     const std::string indent(2 * static_cast<std::size_t>(std::min<std::int64_t>(row.depth, 6)), ' ');
     return beside(indent + base::shorten_middle(label(row, *c), side_ - 9 - indent.size()),
@@ -90,7 +90,7 @@ class picture_writer {
   }
 
   // One line for rows that nobody needs to read one by one, with the time of those that are not inside others.
-  [[gnu::cold]] void folded(std::size_t begin, std::size_t end) {
+  void folded(std::size_t begin, std::size_t end) {
     double left = 0, right = 0;
     std::int64_t top = p_.rows[begin].depth;
     bool alike = true;
@@ -109,13 +109,13 @@ class picture_writer {
 
   static double seconds(const std::optional<picture_cell>& c) noexcept { return c ? c->seconds : 0; }
   double apart(const picture_row& row) const noexcept { return std::fabs(seconds(row.waiter) - seconds(row.causer)); }
-  [[gnu::cold]] bool differs(const picture_row& row) const noexcept {
+  bool differs(const picture_row& row) const noexcept {
     return !row.waiter || !row.causer || row.waiter->count != row.causer->count ||
            apart(row) > 0.05 * p_.waiter.seconds;
   }
 
   // The rows that differ, most first, with what they are in, as many as fit; if none differs, the longest.
-  [[gnu::cold]] void choose() {
+  void choose() {
     const std::size_t all = p_.rows.size();
     kept_.assign(all, all <= few_rows ? 1 : 0);
     if (all <= few_rows) return;
@@ -148,7 +148,7 @@ class picture_writer {
     for (std::size_t i = 0; i != all; ++i)  // a row that would be folded alone takes no more room as it is
       if (kept_[i] == 0 && (i == 0 || kept_[i - 1] != 0) && (i + 1 == all || kept_[i + 1] != 0)) kept_[i] = 1;
   }
-  [[gnu::cold]] static std::size_t lines_of(const base::pod_vector<char>& kept) {
+  static std::size_t lines_of(const base::pod_vector<char>& kept) {
     std::size_t lines = 0;
     for (std::size_t i = 0; i != kept.size(); ++i) lines += kept[i] != 0 || i == 0 || kept[i - 1] != 0 ? 1 : 0;
     return lines;
@@ -162,7 +162,7 @@ class picture_writer {
 };
 
 template <class Writer>
-[[gnu::cold]] void write_picture_cell(Writer& out, const char* name, const std::optional<picture_cell>& c) {
+void write_picture_cell(Writer& out, const char* name, const std::optional<picture_cell>& c) {
   if (!c) return;
   out.key(name).begin_object().member("count", c->count).member("seconds", c->seconds);
   if (c->continued) out.member("continued", true);
@@ -171,7 +171,7 @@ template <class Writer>
 }
 
 template <class Writer>
-[[gnu::cold]] void write_picture(Writer& out, const picture& p) {
+void write_picture(Writer& out, const picture& p) {
   out.key("picture").begin_object().member("cut", p.cut);
   for (const bool left : {true, false}) {
     const location_seconds& l = left ? p.waiter : p.causer;
@@ -194,7 +194,7 @@ template <class Writer>
 }  // namespace detail
 
 /// The picture as text: at most 20 lines of at most `columns` (and 100) columns, each beginning with `margin`.
-[[gnu::cold]] inline std::string picture_text(const picture& p, std::size_t columns, const std::string& margin) {
+inline std::string picture_text(const picture& p, std::size_t columns, const std::string& margin) {
   return detail::picture_writer(p, columns, margin)();
 }
 

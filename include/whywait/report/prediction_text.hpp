@@ -16,14 +16,14 @@ namespace report {
 namespace detail {
 
 /// "+1.3 %"; a prediction is judged by it, so small ones are not rounded to nothing.
-[[gnu::cold]] inline std::string signed_percent(double share) {
+inline std::string signed_percent(double share) {
   char text[32];
   std::snprintf(text, sizeof text, "%+.1f %%", share * 100);
   return text;
 }
 
 /// How the answer was found, and what speaks for it.
-[[gnu::cold]] inline std::string by_whom(const whatif::answer& a) {
+inline std::string by_whom(const whatif::answer& a) {
   if (a.engine != "clocks")
     return "by " + a.engine + ", which is " + signed_percent(a.baseline_error) + " off for the program as it is";
   for (const whatif::engine_answer& e : a.engines)
@@ -36,7 +36,7 @@ namespace detail {
 
 /// The section of the text report: each question with its time, interval, saving and the error of the same model on the
 /// program as it was; refusals with their reason. Empty without questions.
-[[gnu::cold]] inline std::string prediction_text(const prediction_section& p, std::size_t columns) {
+inline std::string prediction_text(const prediction_section& p, std::size_t columns) {
   if (p.answers.empty()) return {};
   std::string out = "\n    what if  (the run took " + base::duration(p.measured_seconds) + ")\n";
   if (!p.whole_run)
@@ -60,7 +60,7 @@ namespace detail {
 
 /// The member "prediction" of the document; an empty object without questions.
 template <class Writer>
-[[gnu::cold]] void write_prediction(Writer& out, const prediction_section& p) {
+void write_prediction(Writer& out, const prediction_section& p) {
   out.key("prediction").begin_object();
   if (!p.answers.empty()) {
     out.member("measured_seconds", p.measured_seconds).member("whole_run", p.whole_run);

@@ -1,12 +1,12 @@
 #ifndef WHYWAIT_REPORT_RUN_LEDGER_HPP
 #define WHYWAIT_REPORT_RUN_LEDGER_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/clock_question.hpp>
 #include <whywait/report/named_block.hpp>
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -51,8 +51,8 @@ struct run_ledger {
   double seconds = 0;  ///< from the first begin to the last end; 0: there were no clocks, and nothing below is known
   explain::efficiencies efficiency;
   overhead_section overhead;
-  std::vector<critical_entry> critical_path;  ///< largest first; all add up to `seconds`
-  std::vector<delay_entry> delay_costs;       ///< most costly first
+  base::vector<critical_entry> critical_path;  ///< largest first; all add up to `seconds`
+  base::vector<delay_entry> delay_costs;       ///< most costly first
   delay_sums delays;
 };
 

@@ -65,7 +65,7 @@ struct libdw {
   any_function find_elf = nullptr, find_debuginfo = nullptr, section_address = nullptr;
 
   /// False when the library or one of its functions is missing.
-  [[gnu::cold]] bool load(const char* library) noexcept {
+  bool load(const char* library) noexcept {
     // NODELETE: its own constructors and thread-local data outlive us; nothing is gained by unloading it at exit.
     void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == nullptr) return false;
@@ -86,7 +86,7 @@ struct libdw {
 
  private:
   template <class Function>
-  [[gnu::cold]] static bool find(void* handle, const char* name, Function*& function) noexcept {
+  static bool find(void* handle, const char* name, Function*& function) noexcept {
     function = reinterpret_cast<Function*>(::dlsym(handle, name));
     return function != nullptr;
   }
@@ -123,7 +123,7 @@ class symboliser {
   bool has_debug_information() { return open(); }
 
  private:
-  [[gnu::cold]] code_place look_up(const void* address, std::uintptr_t inside) {
+  code_place look_up(const void* address, std::uintptr_t inside) {
     code_place out;
     if (address == nullptr) return out;
     const void* const instruction = reinterpret_cast<const void*>(inside);
@@ -153,7 +153,7 @@ class symboliser {
 
   /// libdw (0.188 at least) finds a unit by .debug_aranges alone, which clang does not write: ask every unit of the
   /// module.
-  [[gnu::cold]] const char* search_units(detail::dwfl_module* module, std::uint64_t address, int& line_number) {
+  const char* search_units(detail::dwfl_module* module, std::uint64_t address, int& line_number) {
     std::uint64_t bias = 0;
     for (detail::dwarf_die* unit = nullptr; (unit = dw_.module_nextcu(module, unit, &bias)) != nullptr;) {
       if (dw_.haspc(unit, address - bias) <= 0) continue;
@@ -163,7 +163,7 @@ class symboliser {
     return nullptr;
   }
 
-  [[gnu::cold]] bool open() {
+  bool open() {
     if (library_ == nullptr) return session_ != nullptr;
     const char* const library = library_;
     library_ = nullptr;  // one attempt
@@ -178,7 +178,7 @@ class symboliser {
     return session_ != nullptr;
   }
 
-  [[gnu::cold]] bool report_modules() {
+  bool report_modules() {
     if (modules_ == nullptr) return dw_.linux_proc_report(session_, ::getpid()) == 0;
     dw_.report_begin(session_);
     for (const loaded_module& m : modules_->all())
@@ -194,7 +194,7 @@ class symboliser {
 };
 
 /// A call site for the name table: what `of_call` found, with the call's name and the regions around it.
-[[gnu::cold]] inline base::place call_place(code_place code, std::string call, std::string region) {
+inline base::place call_place(code_place code, std::string call, std::string region) {
   base::place p;
   p.call = std::move(call);
   p.region = std::move(region);

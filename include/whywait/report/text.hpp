@@ -5,11 +5,13 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/ledger_text.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/picture_text.hpp>
 #include <whywait/report/prediction_text.hpp>
+#include <whywait/report/printing.hpp>
 #include <whywait/report/words.hpp>
 
 #include <unistd.h>
@@ -23,28 +25,13 @@
 #include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// How the text looks and how much of it there is.
-struct text_options {
-  std::size_t columns = 80;
-  bool colour = false;
-  std::size_t most_waits = 6;  ///< at most so many waits are shown
-  double cover = 0.95;          ///< and no more than make up this share of all waiting, or matter by themselves
-  double quiet_below = 0.01;    ///< waiting below this share of rank time does not matter,
-  double quiet_seconds = 1e-3;  ///< and so is waiting below this time in all
-  std::size_t most_blocks = 8;    ///< timed blocks per wait
-  double small_blocks = 0.03;     ///< and none below this share of the wait
-  std::size_t most_steps = 8;     ///< untimed steps and lines per wait, under the block around them
-  std::size_t most_problems = 6;  ///< problems that belong to no single wait
-};
-
 /// Whether to colour what goes to `stream`: a terminal that can, and no NO_COLOR (no-color.org: set and not empty).
-[[gnu::cold]] inline bool wants_colour(std::FILE* stream) noexcept {
+inline bool wants_colour(std::FILE* stream) noexcept {
   const char* const no = std::getenv("NO_COLOR");
   const char* const term = std::getenv("TERM");
   if (no != nullptr && *no != '\0') return false;
@@ -59,7 +46,7 @@ class text_writer {
  public:
   text_writer(const result& r, const text_options& o) : r_(r), o_(o) {}
 
-  [[gnu::cold]] std::string operator()() {
+  std::string operator()() {
     const run_facts& run = r_.run;
     const double share = run.location_seconds > 0 ? run.waiting_seconds / run.location_seconds : 0;
     std::string head = "whywait · " + base::counted(run.ranks, "rank");
@@ -87,7 +74,7 @@ class text_writer {
       if (parallel && r_.ledger.efficiency.parallel < 0.9) efficiency();
       balanced(share);
     } else {
-      const std::vector<wait_group> groups = group_shapes(r_.waits);
+      const base::vector<wait_group> groups = group_shapes(r_.waits);
       std::size_t shown = 0;
       double covered = 0;
       patterns(groups);
@@ -118,7 +105,7 @@ class text_writer {
   std::string bold(const std::string& text) const { return bold_on() + text + off(); }
 
   /// Wrapped text in one colour; further lines are indented by `deeper` more columns.
-  [[gnu::cold]] void paragraph(const std::string& text, const std::string& margin, const char* colour = "", std::size_t deeper = 0) {
+  void paragraph(const std::string& text, const std::string& margin, const char* colour = "", std::size_t deeper = 0) {
     std::string lines = base::wrap(text, o_.columns, margin, margin + std::string(deeper, ' '));
     if (*colour == '\0') {
       out_ += lines;
@@ -128,7 +115,7 @@ class text_writer {
     out_ += colour + lines + off() + "\n";
   }
 
-  [[gnu::cold]] void balanced(double share) {
+  void balanced(double share) {
     if (r_.run.ranks == 1 && r_.run.waiting_seconds <= 0) {
       paragraph("1 rank: there is no other rank to wait for.", "  ");
       return;
@@ -146,7 +133,7 @@ class text_writer {
   }
 
   /// How much each kind of wait takes, where there are several: "late sender 32 %, late receiver 1.5 % of rank time".
-  [[gnu::cold]] void patterns(const std::vector<wait_group>& groups) {
+  void patterns(const base::vector<wait_group>& groups) {
     struct pattern_sum {
       const std::string* pattern;
       double seconds;
@@ -167,7 +154,7 @@ class text_writer {
     if (several > 1) paragraph(text + " of rank time", "  ");
   }
 
-  [[gnu::cold]] void wait(const wait_group& group, std::size_t number) {
+  void wait(const wait_group& group, std::size_t number) {
     const wait_entry& w = group.sum;
     const base::duration_scale scale = base::scale_for(w.seconds);
     const std::string head = pattern_words(w.pattern) + "  " + base::duration(w.seconds);
@@ -207,7 +194,7 @@ class text_writer {
     }
   }
 
-  [[gnu::cold]] void advice(const advice_entry& a, const base::duration_scale& scale) {
+  void advice(const advice_entry& a, const base::duration_scale& scale) {
     if (a.text.empty()) return;
     paragraph("try: " + base::printable(a.text) +
                   (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")"
@@ -216,7 +203,7 @@ class text_writer {
   }
 
   /// Problems that belong to no single wait.
-  [[gnu::cold]] void problems() {
+  void problems() {
     const std::size_t shown = std::min(r_.problems.size(), o_.most_problems);
     for (std::size_t i = 0; i < shown; ++i) {
       const advice_entry& a = r_.problems[i];
@@ -236,7 +223,7 @@ class text_writer {
   void efficiency() { paragraph(efficiency_text(r_.ledger.efficiency), "  ", "", 2); }
 
   /// What the virtual clocks say about the run as a whole.
-  [[gnu::cold]] void ledger() {
+  void ledger() {
     const std::string path = critical_path_text(r_.ledger, o_.columns);
     out_ += path;
     if (!path.empty() && r_.run.first_comers > 0)
@@ -249,7 +236,7 @@ class text_writer {
     paragraph(delays, margin());
   }
 
-  [[gnu::cold]] void places(const wait_entry& w) {
+  void places(const wait_entry& w) {
     const std::string one = call_text(w.operation) + "  <-  " + call_text(w.cause);
     if (base::display_width(one) + margin().size() <= o_.columns) {
       out_ += margin() + one + "\n";
@@ -259,8 +246,8 @@ class text_writer {
     out_ += margin() + "  <-  " + call_text(w.cause, "in", o_.columns - margin().size() - 6) + "\n";
   }
 
-  [[gnu::cold]] void blocks(const wait_entry& w, const base::duration_scale& scale) {
-    std::vector<base::table_row> rows;
+  void blocks(const wait_entry& w, const base::duration_scale& scale) {
+    base::vector<base::table_row> rows;
     double unlisted = 0;
     std::size_t timed = 0, more = 0, steps = 0, more_steps = 0;
     base::pod_vector<bool> told(w.residual.size());
@@ -272,7 +259,7 @@ class text_writer {
         ++more_steps;
         return;
       }
-      std::vector<std::string> lines = label(r);
+      base::vector<std::string> lines = label(r);
       for (std::string& line : lines) line.insert(0, under ? 2 : 0, ' ');
       rows.push_back({lines, "", under || r.within.empty() ? remark(r) : remark(r) + ", untimed in " + base::printable(r.within)});
     };
@@ -313,20 +300,20 @@ class text_writer {
 
   static std::int64_t more_of(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
 
-  std::vector<std::string> label(const residual_entry& r) const {
+  base::vector<std::string> label(const residual_entry& r) const {
     return label_of(r, label_columns, o_.columns - margin().size() - 2);
   }
 
-  [[gnu::cold]] static std::string scale_or_own(const base::duration_scale& scale, double seconds) {
+  static std::string scale_or_own(const base::duration_scale& scale, double seconds) {
     return std::fabs(seconds) * scale.per_second < 0.5 * std::pow(10.0, -scale.decimals) ? base::duration(seconds, 2)
                                                                                          : scale(seconds);
   }
-  [[gnu::cold]] static std::string amount(const base::duration_scale& scale, double seconds) {
+  static std::string amount(const base::duration_scale& scale, double seconds) {
     if (seconds == 0) return "0 s";
     return (seconds > 0 ? "+" : "") + scale_or_own(scale, seconds);
   }
 
-  [[gnu::cold]] void rest(std::size_t more, bool shown, double covered) {
+  void rest(std::size_t more, bool shown, double covered) {
     const double undescribed = r_.run.undescribed_seconds;
     if (undescribed > 0)
       out_ += "\n    " + base::counted(r_.run.undescribed_waits, "wait") + " not described by any rule: " +
@@ -341,7 +328,7 @@ class text_writer {
             " of the waiting)\n";
   }
 
-  [[gnu::cold]] void footer() {
+  void footer() {
     const run_facts& run = r_.run;
     std::string text = base::counted(run.mpi_calls, "MPI call") + " seen" +
                        (run.epochs > 1 ? " in " + base::counted(run.epochs, "epoch") : "") + ", clock error ";
@@ -364,7 +351,7 @@ class text_writer {
     for (const std::string& w : r_.run.warnings) paragraph("warning: " + base::printable(w), "    ", red(), 9);
   }
 
-  [[gnu::cold]] static const std::string& margin() {
+  static const std::string& margin() {
     static const std::string four(4, ' ');
     return four;
   }
@@ -378,13 +365,11 @@ class text_writer {
 }  // namespace detail
 
 /// The report as text: UTF-8, lines of at most `columns` where names allow, ends with a line feed. Most costly first.
-[[gnu::cold]] inline std::string text_of(const result& r, const text_options& options = {}) {
+inline std::string text_of(const result& r, const text_options& options = {}) {
   return detail::text_writer(r, options)();
 }
 
-/// Prints the report in one piece, coloured where the stream is a terminal. Ignores write errors: there is no one to
-/// tell.
-[[gnu::cold]] inline void print_text(const result& r, std::FILE* stream, text_options options = {}) {
+inline void print_text(const result& r, std::FILE* stream, text_options options) {
   options.colour = wants_colour(stream);
   const std::string text = text_of(r, options);
   std::fwrite(text.data(), 1, text.size(), stream);

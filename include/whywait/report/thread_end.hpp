@@ -3,12 +3,12 @@
 
 #include <whywait/base/places.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -39,19 +39,19 @@ struct thread_end {
   std::int64_t records = 0;         ///< of MPI calls
   std::int64_t torn_events = 0;     ///< that had only begun to be written
   std::int64_t lost_events = 0;     ///< that were not kept, or damaged
-  std::vector<place_total> blocks;  ///< most time first
+  base::vector<place_total> blocks;  ///< most time first
 
   // Copied and moved in several places, none of them hot: out of line, or each of them would be compiled there.
   thread_end() = default;
-  [[gnu::cold, gnu::noinline]] thread_end(const thread_end&) = default;
-  [[gnu::cold, gnu::noinline]] thread_end(thread_end&&) = default;
-  [[gnu::cold, gnu::noinline]] thread_end& operator=(const thread_end&) = default;
-  [[gnu::cold, gnu::noinline]] thread_end& operator=(thread_end&&) = default;
-  [[gnu::cold, gnu::noinline]] ~thread_end() = default;
+  [[gnu::noinline]] thread_end(const thread_end&) = default;
+  [[gnu::noinline]] thread_end(thread_end&&) = default;
+  [[gnu::noinline]] thread_end& operator=(const thread_end&) = default;
+  [[gnu::noinline]] thread_end& operator=(thread_end&&) = default;
+  [[gnu::noinline]] ~thread_end() = default;
 };
 
 /// "SIGTERM", "a signal" if it is none of those that end programs.
-[[gnu::cold]] inline const char* name_of_signal(int signal) noexcept {
+inline const char* name_of_signal(int signal) noexcept {
   switch (signal) {
     case SIGTERM:
       return "SIGTERM";
@@ -73,7 +73,7 @@ struct thread_end {
 }
 
 /// One paragraph for each thread: what it did last, and where most of its time went.
-[[gnu::cold]] inline std::string text_of(const std::vector<thread_end>& threads) {
+inline std::string text_of(const base::vector<thread_end>& threads) {
   std::string out;
   for (const thread_end& t : threads) {
     out += t.rank >= 0 ? "  rank " + std::to_string(t.rank) : "  process " + std::to_string(t.pid);

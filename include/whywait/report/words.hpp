@@ -4,6 +4,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/report/model.hpp>
 
 #include <algorithm>
@@ -11,14 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace report {
 
 /// "late sender" for "late_sender"; words the schema does not know stay as they are.
-[[gnu::cold]] inline std::string pattern_words(std::string pattern) {
+inline std::string pattern_words(std::string pattern) {
   if (pattern == "wait_at_nxn") return "wait at all-to-all";
   if (pattern == "wait_at_create") return "wait at communicator creation";
   std::replace(pattern.begin(), pattern.end(), '_', ' ');
@@ -26,20 +26,20 @@ namespace report {
 }
 
 /// How much of a run is explained of which a part was not seen: "10.2 ms (0.4 %) is", "nothing is".
-[[gnu::cold]] inline std::string explained_words(const run_facts& run) {
+inline std::string explained_words(const run_facts& run) {
   if (run.location_seconds <= 0) return "nothing is";
   return base::duration(run.seconds - run.unseen_seconds) + " (" + base::percent(1 - run.unseen_seconds / run.seconds) + ") is";
 }
 
 /// In place of "nothing worth changing" where most waits, perhaps, were in what was not seen. `share`: of waiting.
-[[gnu::cold]] inline std::string hardly_seen(const run_facts& run, double share) {
+inline std::string hardly_seen(const run_facts& run, double share) {
   if (run.location_seconds <= 0) return "Why the ranks waited is not known.";
   return base::percent(share) + " of the rank time that is explained is waiting (" + base::duration(run.waiting_seconds) +
          "); about the other " + base::duration(run.unseen_seconds) + " of the run nothing is known.";
 }
 
 /// What ran in that time: "compute (a.cpp:3) 1.9 s (190 visits), ...". Empty if nothing was marked.
-[[gnu::cold]] inline std::string unseen_words(const std::vector<place_total>& all) {
+inline std::string unseen_words(const base::vector<place_total>& all) {
   constexpr std::size_t most = 3;
   std::string text;
   for (std::size_t i = 0; i != std::min(most, all.size()); ++i) {
@@ -51,7 +51,7 @@ namespace report {
 }
 
 /// What a quality means for the reader; empty for "exact".
-[[gnu::cold]] inline std::string quality_words(const std::string& quality) {
+inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: some of it could only be bounded";
   if (quality == "order_suspect") return "uncertain: which message belongs to which receive could not be known for all";
   if (quality == "hidden_tree")
@@ -66,7 +66,7 @@ struct rank_words {
   bool others = false;              ///< the list was bounded: more took part
 };
 
-[[gnu::cold]] inline rank_words words_for(const std::vector<location_seconds>& list, std::size_t first = 0,
+inline rank_words words_for(const base::vector<location_seconds>& list, std::size_t first = 0,
                             std::size_t last = std::size_t(-1)) {
   rank_words out;
   bool threads = false;
@@ -85,7 +85,7 @@ struct rank_words {
     out.text = "some ranks";
     return out;
   }
-  std::vector<std::string> ranges;
+  base::vector<std::string> ranges;
   for (std::size_t i = 0; i < out.ranks.size();) {
     std::size_t j = i;
     while (j + 1 < out.ranks.size() && out.ranks[j + 1] == out.ranks[j] + 1) ++j;
@@ -111,7 +111,7 @@ struct rank_words {
 }
 
 /// "ranks 1-3 waited for rank 0", "ranks 0-3 waited for one another", "rank 2 waited, mostly for rank 0 (91 %)".
-[[gnu::cold]] inline std::string who_waited(const wait_entry& w) {
+inline std::string who_waited(const wait_entry& w) {
   const rank_words waiters = words_for(w.waiters);
   const rank_words all = words_for(w.causers);
   std::string out = waiters.text + " waited";
@@ -132,7 +132,7 @@ struct rank_words {
 namespace detail {
 
 /// Visits of an untimed block on both sides: "4.0x as often: 4000 visits instead of 1000".
-[[gnu::cold]] inline std::string step_words(std::int64_t late, std::int64_t waiting) {
+inline std::string step_words(std::int64_t late, std::int64_t waiting) {
   if (waiting <= 0) return "only the late side ran it: " + base::counted(late, "visit");
   if (late <= 0) return "only the waiting side ran it: " + base::counted(waiting, "visit");
   const double ratio = static_cast<double>(late) / static_cast<double>(waiting);
@@ -144,7 +144,7 @@ namespace detail {
 
 /// What distinguishes the late side in one block: "same visits, each 1.9 ms slower", "1200 more visits",
 /// "only the late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. Time per visit from the split of definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
-[[gnu::cold]] inline std::string remark(const residual_entry& r) {
+inline std::string remark(const residual_entry& r) {
   std::string out;
   const bool work = r.causer_work > 0 && r.waiter_work > 0;
   const std::int64_t late = work ? r.causer_work : r.causer_visits;

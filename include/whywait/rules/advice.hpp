@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_ADVICE_HPP
 
 #include <whywait/base/number_text.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/evaluator.hpp>
 #include <whywait/rules/fact_rows.hpp>
 
@@ -11,14 +12,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace rules {
 
 /// One line for a finding that belongs to no single wait: what it is, where, what to do.
-[[gnu::cold]] inline std::string text_of(const finding& f) {
+inline std::string text_of(const finding& f) {
   std::string out = f.description;
   if (!f.advice.empty()) out += (out.empty() ? "" : " ") + f.advice;
   std::string where;
@@ -29,7 +29,7 @@ namespace rules {
 
 namespace detail {
 
-[[gnu::cold]] inline bool names(std::string_view list, std::string_view name) {
+inline bool names(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
     std::string_view one = list.substr(0, comma);
@@ -41,7 +41,7 @@ namespace detail {
   return false;
 }
 
-[[gnu::cold]] inline std::string text_of(const knowledge& known, const trouble::entry& t) {
+inline std::string text_of(const knowledge& known, const trouble::entry& t) {
   diagnostics one;  // a copy of the source, so that the message gets its line and caret
   const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
   one.report(t.number, {source, t.where.begin, t.where.end},
@@ -55,7 +55,7 @@ namespace detail {
 /// `rules::place`, or null. `more(store, log)` may add further events before the rules run: own events, recorded calls,
 /// facts of other rooms. Linear in waits and events; throws std::bad_alloc.
 template <class Find, class More>
-[[gnu::cold]] evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const Find& find, const More& more) {
+evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const Find& find, const More& more) {
   event_store store(known);
   trouble log;
   fact_maker<Find> facts(store, found, ranks, find, log);
@@ -81,7 +81,7 @@ template <class Find, class More>
       hidden.push_back(false);
       for (const finding& other : w.list) hidden.back() = hidden.back() || detail::names(known.problems[other.rule].instead_of, f.problem);
     }
-    std::vector<finding> kept;
+    base::vector<finding> kept;
     for (std::size_t i = 0; i < hidden.size(); ++i)
       if (!hidden[i]) kept.push_back(std::move(w.list[i]));
     w.list = std::move(kept);

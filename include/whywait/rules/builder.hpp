@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_BUILDER_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/join_index.hpp>
 #include <whywait/rules/trouble.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -23,12 +23,12 @@ class builder {
  public:
   builder(event_store& store, const composite_rule& rule, trouble& log) : store_(store), rule_(rule), log_(log) {}
 
-  [[gnu::cold]] void build() {
+  void build() {
     const event_type& type = store_.rules().types[rule_.type];
     for (const join_step& step : rule_.steps) {
       const std::uint32_t member_type = type.members[step.member].second;
       tables_.push_back(&store_.table(member_type));
-      used_.emplace_back(rule_.shared[step.member] ? 0 : tables_.back()->rows, 0);
+      used_.emplace_back(rule_.shared[step.member] ? 0 : tables_.back()->rows, std::uint8_t{0});
     }
     for (std::size_t s = 1; s < rule_.steps.size(); ++s) {
       if (tables_[s]->rows == 0) return;
@@ -84,7 +84,7 @@ class builder {
     return step;
   }
 
-  [[gnu::cold]] std::size_t stop(code number, const char* why) {
+  std::size_t stop(code number, const char* why) {
     log_.report(number, rule_.values.empty() ? rule_.steps[0].filter.where : rule_.values[0].where, why);
     stopped_ = true;
     return 0;
@@ -132,8 +132,8 @@ class builder {
   const composite_rule& rule_;
   trouble& log_;
   base::pod_vector<event_table*> tables_;                ///< by step
-  std::vector<base::pod_vector<unsigned char>> used_;    ///< by step; empty for shared members
-  std::vector<join_index> indices_;                 ///< by step - 1
+  base::vector<base::pod_vector<unsigned char>> used_;    ///< by step; empty for shared members
+  base::vector<join_index> indices_;                 ///< by step - 1
   base::pod_vector<const double*> rows_;
   base::pod_vector<std::uint32_t> chosen_;
   std::uint64_t budget_ = 0;

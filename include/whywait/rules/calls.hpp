@@ -2,13 +2,13 @@
 #define WHYWAIT_RULES_CALLS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/fact_types.hpp>
 #include <whywait/rules/trouble.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -35,8 +35,8 @@ struct call_values {
 /// Makes simple events of calls as the tracing rules say. About 50 ns for each event. Not thread safe.
 class call_feeder {
  public:
-  [[gnu::cold]] call_feeder(event_store& store, trouble& log) : store_(store), log_(log), first_(static_cast<std::size_t>(core::mpi_call::count_), none) {
-    const std::vector<simple_rule>& rules = store.rules().simples;
+  call_feeder(event_store& store, trouble& log) : store_(store), log_(log), first_(static_cast<std::size_t>(core::mpi_call::count_), none) {
+    const base::vector<simple_rule>& rules = store.rules().simples;
     for (auto i = static_cast<std::uint32_t>(rules.size()); i-- > 0;)
       for (const core::mpi_call function : rules[i].functions) {
         std::uint32_t& first = first_[static_cast<std::size_t>(function)];

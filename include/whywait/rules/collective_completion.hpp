@@ -31,7 +31,7 @@ static_assert(std::is_trivially_copyable<collective_visit>::value, "sent between
 class completion {
  public:
   /// Shorter ones than `least_ns` are not told from the error of the clocks.
-  [[gnu::cold]] completion(const explain::rank_history& rank, std::int64_t least_ns) : ranks_(rank.ranks), least_ns_(least_ns) {
+  completion(const explain::rank_history& rank, std::int64_t least_ns) : ranks_(rank.ranks), least_ns_(least_ns) {
     base::key_map known;
     base::pod_vector<std::int64_t> instances;  // of each communicator
     for (const explain::location_history& location : rank.locations)
@@ -49,7 +49,7 @@ class completion {
 
   /// Appends to the packets `to(rank)` what is due, about `room` bytes each in one round.
   template <class To>
-  [[gnu::cold]] void announce(To&& to, std::size_t room) {
+  void announce(To&& to, std::size_t room) {
     for (std::size_t budget = room / sizeof(collective_visit) + 1; told_ < own_.size() && budget > 0; --budget, ++told_) {
       const collective_visit& v = own_[told_];
       const core::stable_key owner = core::combine(v.communicator, static_cast<std::uint64_t>(v.instance));
@@ -58,14 +58,14 @@ class completion {
       packet.insert(packet.end(), bytes, bytes + sizeof v);
     }
   }
-  [[gnu::cold]] void hear(const unsigned char* data, std::size_t size) {
+  void hear(const unsigned char* data, std::size_t size) {
     const std::size_t count = size / sizeof(collective_visit), before = heard_.size();
     heard_.resize(before + count);
     if (count != 0) std::memcpy(&heard_[before], data, count * sizeof(collective_visit));
   }
 
   /// Adds the late exits of the instances that this rank looked at to its uses, which stay sorted by site.
-  [[gnu::cold]] void add_to(base::pod_vector<site_use>& uses) {
+  void add_to(base::pod_vector<site_use>& uses) {
     base::small_stable_sort(heard_, [](const collective_visit& a, const collective_visit& b) {
       return a.communicator != b.communicator ? a.communicator < b.communicator : a.instance < b.instance;
     });
@@ -92,7 +92,7 @@ class completion {
 
  private:
   // Visits of one instance come from few sites: one after the other.
-  [[gnu::cold]] static site_use& of(base::pod_vector<site_use>& found, core::stable_key site) {
+  static site_use& of(base::pod_vector<site_use>& found, core::stable_key site) {
     const auto at = std::lower_bound(found.begin(), found.end(), site,
                                      [](const site_use& a, core::stable_key k) { return a.site < k; });
     if (at != found.end() && at->site == site) return *at;

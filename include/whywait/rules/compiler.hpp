@@ -30,7 +30,7 @@ class compiler {
   compiler& operator=(const compiler&) = delete;
 
   /// Adds a text. `built_in` marks its problems in the listing.
-  [[gnu::cold]] void add(std::string name, std::string text, bool built_in = false) {
+  void add(std::string name, std::string text, bool built_in = false) {
     const std::uint32_t source = out_.log.add_source(std::move(name), std::move(text));
     built_in_.push_back(built_in);
     const std::size_t first = syntax_.declarations.size();
@@ -40,7 +40,7 @@ class compiler {
   diagnostics& log() noexcept { return out_.log; }
 
   /// Checks everything and gives the result; the compiler is empty afterwards.
-  [[gnu::cold]] knowledge finish() {
+  knowledge finish() {
     for (const std::size_t i : settings_) setting(syntax_.declarations[i]);
     for (const std::size_t i : order_)
       if (!gone_[i]) event(i);
@@ -56,7 +56,7 @@ class compiler {
  private:
   using kind = declaration_kind;
 
-  [[gnu::cold]] void enter(std::size_t index, std::uint32_t source) {
+  void enter(std::size_t index, std::uint32_t source) {
     const declaration& d = syntax_.declarations[index];
     gone_.resize(syntax_.declarations.size(), false);
     state_.resize(syntax_.declarations.size(), 0);
@@ -110,7 +110,7 @@ class compiler {
     }
   }
 
-  [[gnu::cold]] void enter_event(std::size_t index, std::uint32_t source) {
+  void enter_event(std::size_t index, std::uint32_t source) {
     const declaration& d = syntax_.declarations[index];
     const std::string_view name = d.name.text;
     const std::uint32_t fact = out_.find(name);
@@ -140,7 +140,7 @@ class compiler {
     order_.push_back(index);
   }
 
-  [[gnu::cold]] bool same_own(const declaration& a, const declaration& b) const {
+  bool same_own(const declaration& a, const declaration& b) const {
     if (a.parameters.size() != b.parameters.size()) return false;
     for (std::size_t i = 0; i < a.parameters.size(); ++i)
       if (a.parameters[i].name.text != b.parameters[i].name.text ||
@@ -149,7 +149,7 @@ class compiler {
     return true;
   }
 
-  [[gnu::cold]] void unknown_event(const name_at& name) {
+  void unknown_event(const name_at& name) {
     if (removed_.find(name.text) != declaration_names::none) return;
     detail::nearest_name near(name.text);
     for (const event_type& t : out_.types) near.offer(t.name);
@@ -158,7 +158,7 @@ class compiler {
   }
 
   /// The type of that name, compiled if it was not yet; `none` if there is none or it is wrong.
-  [[gnu::cold]] std::uint32_t type_named(const name_at& name) {
+  std::uint32_t type_named(const name_at& name) {
     const std::uint32_t known = out_.find(name.text);
     if (known != knowledge::none) return known;
     const std::size_t found = event_named_.find(name.text);
@@ -176,7 +176,7 @@ class compiler {
     return out_.find(name.text);
   }
 
-  [[gnu::cold]] void event(std::size_t index) {
+  void event(std::size_t index) {
     if (state_[index] != 0) return;
     state_[index] = 1;
     const declaration& d = syntax_.declarations[index];
@@ -187,13 +187,13 @@ class compiler {
   }
 
   // The paper records these with every event; a parameter of the same name replaces them.
-  [[gnu::cold]] static const char* const* always(std::size_t& count) noexcept {
+  static const char* const* always(std::size_t& count) noexcept {
     static constexpr const char* names[] = {"function", "start_time", "duration", "rank", "thread", "region", "file", "line", "wait"};
     count = sizeof names / sizeof *names;
     return names;
   }
 
-  [[gnu::cold]] bool fresh(const event_type& t, const name_at& name, std::size_t from = 0) {
+  bool fresh(const event_type& t, const name_at& name, std::size_t from = 0) {
     for (std::size_t i = from; i < t.columns.size(); ++i)
       if (t.columns[i].name == name.text) {
         out_.log.report(code::duplicate, name.where, {"'", name.text, "' is given above already"});
@@ -202,7 +202,7 @@ class compiler {
     return true;
   }
 
-  [[gnu::cold]] void simple(const declaration& d) {
+  void simple(const declaration& d) {
     event_type t;
     t.name = d.name.text;
     t.source = event_source::simple;
@@ -249,7 +249,7 @@ class compiler {
     out_.simples.push_back(std::move(rule));
   }
 
-  [[gnu::cold]] core::mpi_call mpi_function(const name_at& name) {
+  core::mpi_call mpi_function(const name_at& name) {
     detail::nearest_name near(name.text);
     for (auto i = std::uint16_t(1); i < static_cast<std::uint16_t>(core::mpi_call::count_); ++i) {
       const auto call = static_cast<core::mpi_call>(i);
@@ -260,7 +260,7 @@ class compiler {
     return core::mpi_call::none;
   }
 
-  [[gnu::cold]] void own(const declaration& d) {
+  void own(const declaration& d) {
     event_type t;
     t.name = d.name.text;
     t.source = event_source::own;
@@ -286,12 +286,12 @@ class compiler {
   }
 
   /// A stored value has one unit: the literal 0 alone is a plain number.
-  [[gnu::cold]] static type settled(type what) noexcept {
+  static type settled(type what) noexcept {
     what.zero = false;
     return what;
   }
 
-  [[gnu::cold]] void composite(const declaration& d) {
+  void composite(const declaration& d) {
     event_type t;
     t.name = d.name.text;
     t.source = event_source::composite;
@@ -365,7 +365,7 @@ class compiler {
     out_.composites.push_back(std::move(rule));
   }
 
-  [[gnu::cold]] void setting(const declaration& d) {
+  void setting(const declaration& d) {
     if (d.name.text == "threshold") {
       problem_compiler(out_, syntax_).share(d.when, out_.threshold);
       return;

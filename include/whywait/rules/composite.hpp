@@ -14,7 +14,7 @@ namespace rules {
 class own_event {
  public:
   explicit own_event(std::string_view name) : name_(name) {}
-  [[gnu::cold]] own_event& with(std::string_view parameter, std::string_view type) {
+  own_event& with(std::string_view parameter, std::string_view type) {
     with_ += (with_.empty() ? "" : ", ") + std::string(parameter) + " = " + std::string(type);
     return *this;
   }
@@ -38,20 +38,20 @@ class composite {
   composite& shared(std::string_view type, std::string_view as) { return add_member("shared ", type, as); }
   composite& all(std::string_view type, std::string_view as) { return add_member("all ", type, as); }
   /// Several conditions must all hold.
-  [[gnu::cold]] composite& when(std::string_view condition) {
+  composite& when(std::string_view condition) {
     when_ += (when_.empty() ? "(" : " and (") + std::string(condition) + ")";
     return *this;
   }
-  [[gnu::cold]] composite& by(std::string_view key) {
+  composite& by(std::string_view key) {
     by_ += (by_.empty() ? "" : ", ") + std::string(key);
     return *this;
   }
-  [[gnu::cold]] composite& with(std::string_view parameter, std::string_view expression) {
+  composite& with(std::string_view parameter, std::string_view expression) {
     with_ += (with_.empty() ? "" : ",\n    ") + std::string(parameter) + " = " + std::string(expression);
     return *this;
   }
 
-  [[gnu::cold]] std::string text() const {
+  std::string text() const {
     std::string out = "declare composite event " + name_ + "\n  member ( " + members_ + " )\n";
     if (!when_.empty()) out += "  when " + when_ + "\n";
     if (!by_.empty()) out += "  by ( " + by_ + " )\n";
@@ -59,7 +59,7 @@ class composite {
   }
 
  private:
-  [[gnu::cold]] composite& add_member(const char* how, std::string_view type, std::string_view as) {
+  composite& add_member(const char* how, std::string_view type, std::string_view as) {
     members_ += (members_.empty() ? "" : ", ") + std::string(how) + std::string(type) + " as " + std::string(as);
     return *this;
   }
@@ -70,7 +70,7 @@ class composite {
 class problem {
  public:
   explicit problem(std::string_view event) : event_(event) {}
-  [[gnu::cold]] problem& when(std::string_view condition) {
+  problem& when(std::string_view condition) {
     when_ += (when_.empty() ? "(" : " and (") + std::string(condition) + ")";
     return *this;
   }
@@ -80,16 +80,16 @@ class problem {
   problem& duration(std::string_view expression) { return add("duration", expression); }
   problem& saving(std::string_view expression) { return add("saving", expression); }
 
-  [[gnu::cold]] std::string text() const {
+  std::string text() const {
     return "declare problem for " + event_ + "\n" + (when_.empty() ? "" : "  when " + when_ + "\n") + "  parameters (\n    " + fields_ + " );\n";
   }
 
  private:
-  [[gnu::cold]] problem& add(const char* field, std::string_view value) {
+  problem& add(const char* field, std::string_view value) {
     fields_ += (fields_.empty() ? "" : ",\n    ") + std::string(field) + " = " + std::string(value);
     return *this;
   }
-  [[gnu::cold]] static std::string quoted(std::string_view text) {
+  static std::string quoted(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
       if (c == '"' || c == '\\') out += '\\';

@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_CONTRIBUTION_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/extend.hpp>
 #include <whywait/rules/own_packet.hpp>
 #include <whywait/rules/traffic.hpp>
@@ -13,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -22,12 +22,12 @@ namespace rules {
 /// What ranks give to the one that runs the rules: what their call sites did, texts given to `add`, own events.
 struct contribution {
   base::pod_vector<site_use> uses;    ///< sorted by site, those of several ranks added up
-  std::vector<rule_text> texts;  ///< each once
-  std::vector<own_packet> events;
+  base::vector<rule_text> texts;  ///< each once
+  base::vector<own_packet> events;
   base::pod_vector<std::int32_t> ranks;  ///< of `events`
 
   /// Adds what ranks after these gave. Linear in both.
-  [[gnu::cold]] void merge(contribution&& others) {
+  void merge(contribution&& others) {
     merge_uses(uses, others.uses);
     for (rule_text& t : others.texts) {
       bool known = false;
@@ -40,7 +40,7 @@ struct contribution {
 };
 
 /// What one rank gives; of its own events at most `most_event_bytes`, the first ones.
-[[gnu::cold]] inline contribution contribution_of(const explain::rank_history& rank, std::size_t most_event_bytes) {
+inline contribution contribution_of(const explain::rank_history& rank, std::size_t most_event_bytes) {
   contribution out;
   out.uses = uses_of(rank);
   out.texts = added_texts();
@@ -57,14 +57,14 @@ namespace detail {
 struct contribution_writer {
   own_packet bytes;
 
-  [[gnu::cold]] void put(const void* from, std::size_t size) {
+  void put(const void* from, std::size_t size) {
     bytes.append(static_cast<const unsigned char*>(from), size);
   }
-  [[gnu::cold]] void count(std::size_t n) {
+  void count(std::size_t n) {
     const auto number = static_cast<std::uint32_t>(n);
     put(&number, sizeof number);
   }
-  [[gnu::cold]] void sized(const void* from, std::size_t size) {
+  void sized(const void* from, std::size_t size) {
     count(size);
     put(from, size);
   }
@@ -73,7 +73,7 @@ struct contribution_writer {
 }  // namespace detail
 
 /// As bytes, for another rank of the same kind of machine.
-[[gnu::cold]] inline own_packet pack(const contribution& c) {
+inline own_packet pack(const contribution& c) {
   detail::contribution_writer out;
   out.sized(c.uses.data(), c.uses.size() * sizeof(site_use));
   out.count(c.texts.size());
@@ -90,7 +90,7 @@ struct contribution_writer {
 }
 
 /// The way back; what is cut off is left out.
-[[gnu::cold]] inline contribution unpack_contribution(const unsigned char* data, std::size_t size) {
+inline contribution unpack_contribution(const unsigned char* data, std::size_t size) {
   contribution out;
   detail::unpacker from(data, size);
   const std::string uses = from.text();

@@ -20,7 +20,7 @@ class declaration_names {
   explicit declaration_names(const syntax& of) : of_(of) {}
 
   /// The name of a problem if it is a plain text, else empty.
-  [[gnu::cold]] static std::string_view problem_name(const syntax& of, const declaration& d) noexcept {
+  static std::string_view problem_name(const syntax& of, const declaration& d) noexcept {
     for (const parameter_syntax& p : d.parameters) {
       if (p.name.text != "name") continue;
       const node& n = of.nodes[p.value];
@@ -38,13 +38,13 @@ class declaration_names {
     return at != list_.size() && name_of(list_[at]) == name ? list_[at] : none;
   }
   /// Instead of the one of that name, if there is any.
-  [[gnu::cold]] void put(std::size_t number) {
+  void put(std::size_t number) {
     const std::string_view name = name_of(number);
     drop(name);
     list_.insert(list_.begin() + place(name), number);
   }
   void put(const declaration& d) { put(static_cast<std::size_t>(&d - of_.declarations.data())); }
-  [[gnu::cold]] void drop(std::string_view name) noexcept {
+  void drop(std::string_view name) noexcept {
     if (find(name) != none) list_.erase(list_.begin() + place(name));
   }
   void clear() noexcept { list_.clear(); }
@@ -52,7 +52,7 @@ class declaration_names {
   const std::size_t* end() const noexcept { return list_.end(); }
 
  private:
-  [[gnu::cold]] std::size_t place(std::string_view name) const noexcept {
+  std::size_t place(std::string_view name) const noexcept {
     std::size_t begin = 0;
     for (std::size_t end = list_.size(); begin != end;) {
       const std::size_t middle = begin + (end - begin) / 2;

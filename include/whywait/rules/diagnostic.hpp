@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/utf8.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/detail/closest_name.hpp>
 
 #include <algorithm>
@@ -12,13 +13,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What can be wrong with a rule. The numbers are stable and documented one by one in docs/rules.md.
+/// What can be wrong with a rule. The numbers are stable and documented one by one in docs/reference/errors.md.
 enum class code : int {
   bad_character = 1,      ///< a character that begins nothing, or bytes that are no UTF-8
   open_string = 2,        ///< a string without its end
@@ -84,7 +84,7 @@ struct diagnostic {
   std::string excerpt;     ///< the source line and below it the caret; empty without a line
 
   /// "my.rules:3:8: whywait-R010: expected ...", the source line, the caret, the hint. No newline at the end.
-  [[gnu::cold]] std::string text() const {
+  std::string text() const {
     std::string digits = std::to_string(static_cast<int>(number));
     std::string out = source;
     if (line != 0) out += ":" + std::to_string(line) + ":" + std::to_string(column);
@@ -96,11 +96,11 @@ struct diagnostic {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   diagnostic() = default;
-  [[gnu::cold, gnu::noinline]] diagnostic(const diagnostic&) = default;
-  [[gnu::cold, gnu::noinline]] diagnostic(diagnostic&&) = default;
-  [[gnu::cold, gnu::noinline]] diagnostic& operator=(const diagnostic&) = default;
-  [[gnu::cold, gnu::noinline]] diagnostic& operator=(diagnostic&&) = default;
-  [[gnu::cold, gnu::noinline]] ~diagnostic() = default;
+  [[gnu::noinline]] diagnostic(const diagnostic&) = default;
+  [[gnu::noinline]] diagnostic(diagnostic&&) = default;
+  [[gnu::noinline]] diagnostic& operator=(const diagnostic&) = default;
+  [[gnu::noinline]] diagnostic& operator=(diagnostic&&) = default;
+  [[gnu::noinline]] ~diagnostic() = default;
 };
 
 /// The texts being read and what was found wrong in them, at most `most` messages per text.
@@ -109,7 +109,7 @@ class diagnostics {
  public:
   static constexpr std::size_t most = 20;
 
-  [[gnu::cold]] std::uint32_t add_source(std::string name, std::string text) {
+  std::uint32_t add_source(std::string name, std::string text) {
     sources_.push_back({std::move(name), std::move(text)});
     counts_.push_back(0);
     return static_cast<std::uint32_t>(sources_.size() - 1);
@@ -117,7 +117,7 @@ class diagnostics {
   const source_text& source(std::uint32_t index) const noexcept { return sources_[index]; }
 
   /// Adds a message about a piece of a source, `message` in pieces. Beyond `most` for one source it only counts.
-  [[gnu::cold]] void report(code number, span where, std::initializer_list<std::string_view> message, std::string_view hint = {}) {
+  void report(code number, span where, std::initializer_list<std::string_view> message, std::string_view hint = {}) {
     if (++counts_[where.source] > most) return;
     const source_text& from = sources_[where.source];
     const std::string_view text = from.text;
@@ -132,25 +132,25 @@ class diagnostics {
     out.line = 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n'));
     out.column = 1 + base::columns_in(text.substr(line_begin, begin - line_begin));
     out.message = base::clean(base::joined(message));
-    out.hint = hint;
+    out.hint = base::clean(hint);  // it may name something of the same text
     out.excerpt = excerpt(text, line_begin, line_end, begin, std::max<std::size_t>(where.end, begin + 1));
     list_.push_back(std::move(out));
   }
 
-  [[gnu::cold]] void report(code number, span where, std::initializer_list<std::string_view> message, const detail::nearest_name& near) {
+  void report(code number, span where, std::initializer_list<std::string_view> message, const detail::nearest_name& near) {
     report(number, where, message, near.hint());
   }
 
   /// A message about a whole source, for example a file that cannot be read.
-  [[gnu::cold]] void report_whole(code number, const std::string& name, std::string message) {
+  void report_whole(code number, const std::string& name, const std::string& message) {
     diagnostic out;
     out.number = number;
     out.source = base::clean(name);
-    out.message = std::move(message);
+    out.message = base::clean(message);
     list_.push_back(std::move(out));
   }
 
-  const std::vector<diagnostic>& list() const noexcept { return list_; }
+  const base::vector<diagnostic>& list() const noexcept { return list_; }
   bool empty() const noexcept { return list_.empty(); }
   /// Whether a message says anything is wrong with this source.
   bool bad(std::uint32_t index) const noexcept { return counts_[index] != 0; }
@@ -159,7 +159,7 @@ class diagnostics {
 
  private:
   // At most about 100 columns of the line, around the caret: a line may be as long as a file.
-  [[gnu::cold]] static std::string excerpt(std::string_view text, std::size_t line_begin, std::size_t line_end, std::size_t begin, std::size_t end) {
+  static std::string excerpt(std::string_view text, std::size_t line_begin, std::size_t line_end, std::size_t begin, std::size_t end) {
     std::size_t from = line_begin, to = line_end;
     if (begin - from > 70) from = begin - 60;
     while (from > line_begin && from < begin && (static_cast<unsigned char>(text[from]) & 0xc0u) == 0x80) ++from;
@@ -173,9 +173,9 @@ class diagnostics {
     return out;
   }
 
-  std::vector<source_text> sources_;
+  base::vector<source_text> sources_;
   base::pod_vector<std::size_t> counts_;
-  std::vector<diagnostic> list_;
+  base::vector<diagnostic> list_;
 };
 
 }  // namespace rules

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/builder.hpp>
 #include <whywait/rules/detail/distinct_rows.hpp>
 #include <whywait/rules/gatherer.hpp>
@@ -13,7 +14,6 @@
 #include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -21,18 +21,18 @@ namespace rules {
 
 /// What rules found, most saving first; and what went wrong with the rules themselves at run time.
 struct findings {
-  std::vector<finding> list;
+  base::vector<finding> list;
   base::pod_vector<trouble::entry> troubles;
 };
 
 /// Constructs all composite events in `store`, then looks for problems. O(events). The store must hold no composite events.
 class evaluator {
  public:
-  [[gnu::cold]] explicit evaluator(event_store& store) : store_(store), rules_(store.rules()) {
+  explicit evaluator(event_store& store) : store_(store), rules_(store.rules()) {
     wait_type_ = rules_.find("wait");
   }
 
-  [[gnu::cold]] findings evaluate() {
+  findings evaluate() {
     for (const composite_rule& rule : rules_.composites) {
       if (rules_.types[rule.type].source == event_source::gathered) gatherer(store_, rule, log_).build();
       else builder(store_, rule, log_).build();
@@ -93,7 +93,7 @@ class evaluator {
     return rows_;
   }
 
-  [[gnu::cold]] void look_for(std::uint32_t index) {
+  void look_for(std::uint32_t index) {
     const problem_rule& rule = rules_.problems[index];
     const event_type& type = rules_.types[rule.type];
     const event_table& table = store_.table(rule.type);
@@ -149,7 +149,7 @@ class evaluator {
     }
   }
 
-  [[gnu::cold]] finding render(const origin& key, const sum& found) {
+  finding render(const origin& key, const sum& found) {
     const problem_rule& rule = rules_.problems[key.rule];
     finding out;
     out.problem = rule.name;
@@ -175,7 +175,7 @@ class evaluator {
     out.advice = text(rule.advice, rows, extras);
     return out;
   }
-  [[gnu::cold]] std::string text(const program& p, const double* const* rows, const double* extras) {
+  std::string text(const program& p, const double* const* rows, const double* extras) {
     double number = 0;
     if (p.empty() || !log_.value(p, rows, extras, store_.texts(), number)) return {};
     return store_.texts()[number];

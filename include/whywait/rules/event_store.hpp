@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_EVENT_STORE_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/finding.hpp>
 #include <whywait/rules/knowledge.hpp>
 
@@ -11,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -37,7 +37,7 @@ class event_store {
  public:
   static constexpr std::uint32_t most_rows = 1u << 26;  ///< of one type
 
-  [[gnu::cold]] explicit event_store(const knowledge& known) : known_(&known), texts_(known.texts), tables_(known.types.size()) {
+  explicit event_store(const knowledge& known) : known_(&known), texts_(known.texts), tables_(known.types.size()) {
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       tables_[i].width = known.types[i].columns.size();
       tables_[i].members_width = known.types[i].member_count();
@@ -62,7 +62,7 @@ class event_store {
     return true;
   }
   /// Events that are not made of others.
-  [[gnu::cold]] std::size_t plain_rows() const noexcept {
+  std::size_t plain_rows() const noexcept {
     std::size_t rows = 0;
     for (std::size_t i = 0; i < tables_.size(); ++i)
       if (known_->types[i].members.empty()) rows += tables_[i].rows;
@@ -104,8 +104,8 @@ class event_store {
  private:
   const knowledge* known_;
   text_pool texts_;
-  std::vector<event_table> tables_;
-  std::vector<action> actions_;
+  base::vector<event_table> tables_;
+  base::vector<action> actions_;
   base::pod_vector<std::uint32_t> by_action_;  ///< sorted
 };
 

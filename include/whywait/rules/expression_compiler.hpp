@@ -27,7 +27,7 @@ class expression_compiler {
   expression_compiler(knowledge& out, const syntax& from) : out_(&out), from_(&from) {}
 
   /// The type of the expression, and its program. A type `wrong` means that something was reported.
-  [[gnu::cold]] type compile(std::uint32_t index, const scope& names, program& result) {
+  type compile(std::uint32_t index, const scope& names, program& result) {
     result = program();
     const node& n = from_->nodes[index];
     result.where = n.where;
@@ -44,7 +44,7 @@ class expression_compiler {
   }
 
   /// A condition; false if something was reported.
-  [[gnu::cold]] bool condition(std::uint32_t index, const scope& names, program& result) {
+  bool condition(std::uint32_t index, const scope& names, program& result) {
     const type t = compile(index, names, result);
     if (t.is(type::kind::boolean)) return true;
     if (!t.is(type::kind::wrong)) report(code::wrong_type, from_->nodes[index], {"'when' needs a condition, this is ", t.words()});
@@ -52,7 +52,7 @@ class expression_compiler {
   }
 
   /// The same for the conjunction of several conditions; nothing for none of them.
-  [[gnu::cold]] type compile_all(const base::pod_vector<std::uint32_t>& conditions, const scope& names, program& result) {
+  type compile_all(const base::pod_vector<std::uint32_t>& conditions, const scope& names, program& result) {
     result = program();
     type found = type::boolean();
     for (const std::uint32_t condition : conditions) {
@@ -84,25 +84,25 @@ class expression_compiler {
   }
 
  private:
-  [[gnu::cold]] static bool jumps(op what) noexcept {
+  static bool jumps(op what) noexcept {
     return what == op::jump || what == op::jump_if_false || what == op::jump_if_false_keep || what == op::jump_if_true_keep;
   }
-  [[gnu::cold]] void emit(op what, int change, std::uint32_t column = 0, double value = 0, std::uint8_t row = 0) {
+  void emit(op what, int change, std::uint32_t column = 0, double value = 0, std::uint8_t row = 0) {
     steps_->push_back({what, row, column, value});
     depth_ += static_cast<std::size_t>(change);
     deepest_ = std::max(deepest_, depth_);
   }
   std::uint32_t here() const noexcept { return static_cast<std::uint32_t>(steps_->size()); }
-  [[gnu::cold]] type report(code number, const node& n, std::initializer_list<std::string_view> message, std::string_view hint = {}) {
+  type report(code number, const node& n, std::initializer_list<std::string_view> message, std::string_view hint = {}) {
     out_->log.report(number, n.where, message, hint);
     return type::wrong();
   }
-  [[gnu::cold]] type report(code number, const node& n, std::initializer_list<std::string_view> message, const detail::nearest_name& near) {
+  type report(code number, const node& n, std::initializer_list<std::string_view> message, const detail::nearest_name& near) {
     out_->log.report(number, n.where, message, near);
     return type::wrong();
   }
 
-  [[gnu::cold]] type visit(std::uint32_t index) {
+  type visit(std::uint32_t index) {
     const node& n = from_->nodes[index];
     switch (n.kind) {
       case node_kind::wrong: return type::wrong();
@@ -127,7 +127,7 @@ class expression_compiler {
     return type::wrong();
   }
 
-  [[gnu::cold]] type text(const node& n) {
+  type text(const node& n) {
     const std::uint32_t number = out_->texts.intern(n.text);
     if (number == text_pool::none) return report(code::too_large, n, {"too many texts"});
     emit(op::push, 1, 0, number);
@@ -135,18 +135,18 @@ class expression_compiler {
   }
 
   /// A part that must be a number, true or false.
-  [[gnu::cold]] type numeric(std::uint32_t index, std::string_view who) {
+  type numeric(std::uint32_t index, std::string_view who) {
     const type t = visit(index);
     if (t.is(type::kind::number) || t.is(type::kind::wrong)) return t;
     return report(code::wrong_type, from_->nodes[index], {"'", who, "' needs a number, this is ", t.words()});
   }
-  [[gnu::cold]] type condition(std::uint32_t index, std::string_view who) {
+  type condition(std::uint32_t index, std::string_view who) {
     const type t = visit(index);
     if (t.is(type::kind::boolean) || t.is(type::kind::wrong)) return t;
     return report(code::wrong_type, from_->nodes[index], {"'", who, "' needs a condition, this is ", t.words()});
   }
 
-  [[gnu::cold]] type name(const node& n) {
+  type name(const node& n) {
     const base::pod_vector<scope_row>& rows = names_->rows;
     if (n.qualifier.empty() && names_->about_finding) {
       const char* const known[] = {"instances", "total", "share"};
@@ -190,7 +190,7 @@ class expression_compiler {
     return report(code::unknown_parameter, n, message, base::joined({"did you mean ", owner->name, ".", n.text, "?"}));
   }
 
-  [[gnu::cold]] type binary(const node& n) {
+  type binary(const node& n) {
     if (n.op == operation::both || n.op == operation::either) {
       const char* const who = n.op == operation::both ? "and" : "or";
       const type left = condition(n.parts[0], who);
@@ -243,7 +243,7 @@ class expression_compiler {
     return sum;
   }
 
-  [[gnu::cold]] type joined(const node& n) {
+  type joined(const node& n) {
     type result = type::text();
     std::uint32_t pending = 0;
     for (const std::uint32_t part : n.parts) {
@@ -258,13 +258,13 @@ class expression_compiler {
     emit(op::join, 1 - static_cast<int>(pending), pending);
     return result;
   }
-  [[gnu::cold]] void show(type t) {
+  void show(type t) {
     if (t.is(type::kind::boolean)) emit(op::show, 0, 0, 0, 255);
     if (t.is(type::kind::number))
       emit(op::show, 0, static_cast<std::uint32_t>(t.bytes + 64), 0, static_cast<std::uint8_t>(t.seconds + 64));
   }
 
-  [[gnu::cold]] type call(const node& n) {
+  type call(const node& n) {
     const function* const f = find_function(n.text);
     if (f == nullptr) {
       detail::nearest_name near(n.text);
@@ -327,12 +327,12 @@ class expression_compiler {
     return type::boolean();
   }
 
-  [[gnu::cold]] type choice(const node& n, std::uint32_t then, std::uint32_t otherwise) {
+  type choice(const node& n, std::uint32_t then, std::uint32_t otherwise) {
     const type asked = condition(n.parts[0], "if");
     const type chosen = branches(n, then, otherwise);
     return asked.is(type::kind::wrong) ? asked : chosen;
   }
-  [[gnu::cold]] type branches(const node& n, std::uint32_t then, std::uint32_t otherwise) {
+  type branches(const node& n, std::uint32_t then, std::uint32_t otherwise) {
     const std::uint32_t skip = here();
     emit(op::jump_if_false, -1);
     const type left = visit(then);
@@ -348,7 +348,7 @@ class expression_compiler {
     return left.zero ? right : left;
   }
 
-  [[gnu::cold]] type aggregated(const node& n) {
+  type aggregated(const node& n) {
     if (names_->aggregates == nullptr)
       return report(code::aggregate, n, {"'", n.text, "' needs a composite event that gathers: one member marked 'all'"});
     aggregate a;

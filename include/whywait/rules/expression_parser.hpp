@@ -29,7 +29,7 @@ class expression_parser {
   bool wrong() const noexcept { return wrong_; }
 
   /// Whether the word has a meaning of its own everywhere and so names nothing.
-  [[gnu::cold]] static bool reserved(std::string_view word) noexcept {
+  static bool reserved(std::string_view word) noexcept {
     for (const char* known : {"declare", "when", "parameters", "member", "and", "or", "not", "true", "false"})
       if (word == known) return true;
     return false;
@@ -41,7 +41,7 @@ class expression_parser {
     if (log.source(source).text.size() <= limits::source_bytes) advance();
   }
 
-  [[gnu::cold]] void advance() {
+  void advance() {
     do now_ = lexer_.next();
     while (now_.kind == token_kind::bad && set_wrong());
   }
@@ -49,14 +49,14 @@ class expression_parser {
   bool now_is_word(std::string_view word) const noexcept { return now_.kind == token_kind::name && now_.text == word; }
   bool take_mark(std::string_view mark) { return now_is_mark(mark) && (advance(), true); }
   bool take_word(std::string_view word) { return now_is_word(word) && (advance(), true); }
-  [[gnu::cold]] bool expect_mark(std::string_view mark) { return take_mark(mark) || expected(base::joined({"'", mark, "'"})); }
-  [[gnu::cold]] bool expect_word(const char* word) {
+  bool expect_mark(std::string_view mark) { return take_mark(mark) || expected(base::joined({"'", mark, "'"})); }
+  bool expect_word(const char* word) {
     return take_word(word) || expected_one_of(base::joined({"'", word, "'"}), {word});
   }
 
   /// Reports what had to stand at the current token, once for each token. Always false.
-  [[gnu::cold]] bool expected(std::string_view what) { return expected_one_of(what, {}); }
-  [[gnu::cold]] bool expected_one_of(std::string_view what, std::initializer_list<const char*> words) {
+  bool expected(std::string_view what) { return expected_one_of(what, {}); }
+  bool expected_one_of(std::string_view what, std::initializer_list<const char*> words) {
     wrong_ = true;
     if (complained_ && last_complaint_ == now_.where.begin) return false;
     complained_ = true;
@@ -79,13 +79,13 @@ class expression_parser {
  private:
   bool set_wrong() noexcept { return wrong_ = true; }
 
-  [[gnu::cold]] std::string found() const {
+  std::string found() const {
     if (now_.kind == token_kind::end) return "the end";
     if (now_.kind == token_kind::string) return "a string";
     return base::joined({"'", now_.text.substr(0, 60), "'"});
   }
 
-  [[gnu::cold]] std::uint32_t add(node n, const std::uint32_t* parts = nullptr, std::size_t count = 0) {
+  std::uint32_t add(node n, const std::uint32_t* parts = nullptr, std::size_t count = 0) {
     n.parts = out_->keep(parts, count);
     for (const std::uint32_t part : n.parts) {
       n.depth = std::max(n.depth, out_->nodes[part].depth + 1);
@@ -96,12 +96,12 @@ class expression_parser {
     out_->nodes.push_back(n);
     return static_cast<std::uint32_t>(out_->nodes.size() - 1);
   }
-  [[gnu::cold]] std::uint32_t too_deep(span where) {
+  std::uint32_t too_deep(span where) {
     if (!deep_) log_->report(code::too_deep, where, {"this expression is nested deeper than ", std::to_string(limits::depth)});
     deep_ = wrong_ = true;
     return 0;
   }
-  [[gnu::cold]] std::uint32_t binary(operation op, std::uint32_t left, std::uint32_t right) {
+  std::uint32_t binary(operation op, std::uint32_t left, std::uint32_t right) {
     node n;
     n.kind = node_kind::binary;
     n.op = op;
@@ -117,25 +117,25 @@ class expression_parser {
     std::size_t& depth_;
   };
 
-  [[gnu::cold]] std::uint32_t either() {
+  std::uint32_t either() {
     const level here(depth_);
     if (depth_ > limits::depth) return too_deep(now_.where);
     std::uint32_t left = conjunction();
     while (take_word("or")) left = binary(operation::either, left, conjunction());
     return left;
   }
-  [[gnu::cold]] std::uint32_t conjunction() {
+  std::uint32_t conjunction() {
     std::uint32_t left = negation();
     while (take_word("and")) left = binary(operation::both, left, negation());
     return left;
   }
-  [[gnu::cold]] std::uint32_t negation() {
+  std::uint32_t negation() {
     if (!now_is_word("not")) return comparison();
     const level here(depth_);
     if (depth_ > limits::depth) return too_deep(now_.where);
     return unary(node_kind::negation, &expression_parser::negation);
   }
-  [[gnu::cold]] std::uint32_t unary(node_kind kind, std::uint32_t (expression_parser::*operand)()) {
+  std::uint32_t unary(node_kind kind, std::uint32_t (expression_parser::*operand)()) {
     node n;
     n.kind = kind;
     n.where = now_.where;
@@ -144,7 +144,7 @@ class expression_parser {
     return part == 0 ? 0 : add(n, &part, 1);
   }
 
-  [[gnu::cold]] std::uint32_t comparison() {
+  std::uint32_t comparison() {
     const std::uint32_t left = sum();
     const operation op = comparing();
     if (op == operation::none) return left;
@@ -156,7 +156,7 @@ class expression_parser {
     }
     return result;
   }
-  [[gnu::cold]] operation comparing() const noexcept {
+  operation comparing() const noexcept {
     if (now_.kind != token_kind::mark) return operation::none;
     const std::string_view t = now_.text;
     return t == "<" ? operation::less : t == "<=" ? operation::less_equal : t == ">" ? operation::greater
@@ -164,7 +164,7 @@ class expression_parser {
          : t == "!=" || t == "<>" ? operation::not_equal : operation::none;
   }
 
-  [[gnu::cold]] std::uint32_t sum() {
+  std::uint32_t sum() {
     std::uint32_t left = product();
     for (;;) {
       if (take_mark("+")) left = binary(operation::add, left, product());
@@ -172,7 +172,7 @@ class expression_parser {
       else return left;
     }
   }
-  [[gnu::cold]] std::uint32_t product() {
+  std::uint32_t product() {
     std::uint32_t left = sign();
     for (;;) {
       if (take_mark("*")) left = binary(operation::multiply, left, sign());
@@ -180,14 +180,14 @@ class expression_parser {
       else return left;
     }
   }
-  [[gnu::cold]] std::uint32_t sign() {
+  std::uint32_t sign() {
     if (!now_is_mark("-")) return primary();
     const level here(depth_);
     if (depth_ > limits::depth) return too_deep(now_.where);
     return unary(node_kind::negative, &expression_parser::sign);
   }
 
-  [[gnu::cold]] std::uint32_t primary() {
+  std::uint32_t primary() {
     if (now_.kind == token_kind::number) return number();
     if (now_.kind == token_kind::string) {
       const token t = now_;
@@ -212,7 +212,7 @@ class expression_parser {
     return 0;
   }
 
-  [[gnu::cold]] std::uint32_t number() {
+  std::uint32_t number() {
     node n;
     n.kind = node_kind::number;
     n.where = now_.where;
@@ -239,7 +239,7 @@ class expression_parser {
     return add(n);
   }
 
-  [[gnu::cold]] std::uint32_t name_or_call() {
+  std::uint32_t name_or_call() {
     node n;
     n.kind = node_kind::name;
     n.where = now_.where;
@@ -279,7 +279,7 @@ class expression_parser {
   }
 
   /// A backslash and what follows it: the character meant, 0 for nothing known (reported).
-  [[gnu::cold]] char escaped(std::string_view text, std::size_t& i, std::size_t base) {
+  char escaped(std::string_view text, std::size_t& i, std::size_t base) {
     ++i;
     const char c = i < text.size() ? text[i] : '\0';
     if (c == 'n') return '\n';
@@ -291,7 +291,7 @@ class expression_parser {
     return ' ';
   }
   /// A line break in a string, with the blanks around it, is one blank: strings of the paper go over several lines.
-  [[gnu::cold]] static bool fold(std::string_view text, std::size_t& i, std::string& out) {
+  static bool fold(std::string_view text, std::size_t& i, std::string& out) {
     std::size_t j = i;
     bool line = false;
     for (; j < text.size() && blank(text[j]); ++j) line = line || text[j] == '\n';
@@ -301,7 +301,7 @@ class expression_parser {
     return true;
   }
 
-  [[gnu::cold]] std::uint32_t plain(const token& from) {
+  std::uint32_t plain(const token& from) {
     node n;
     n.kind = node_kind::text;
     n.where = from.where;
@@ -316,7 +316,7 @@ class expression_parser {
   }
 
   /// "text {expression} text" becomes a `joined` node, without braces a plain text.
-  [[gnu::cold]] std::uint32_t template_of(const token& from) {
+  std::uint32_t template_of(const token& from) {
     node whole;
     whole.kind = node_kind::joined;
     whole.where = from.where;
@@ -379,7 +379,7 @@ class expression_parser {
   }
 
   static bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-  [[gnu::cold]] std::size_t inside(const token& from) const noexcept {
+  std::size_t inside(const token& from) const noexcept {
     return static_cast<std::size_t>(from.text.data() - log_->source(source_).text.data());
   }
 

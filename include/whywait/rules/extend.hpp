@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_RULES_EXTEND_HPP
 #define WHYWAIT_RULES_EXTEND_HPP
 
+#include <whywait/base/vector.hpp>
+#include <whywait/rules/add.hpp>
 #include <whywait/rules/knowledge_base.hpp>
 #include <whywait/rules/own_packet.hpp>
 #include <whywait/rules/own_state.hpp>
@@ -14,50 +16,20 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace rules {
-
-/// Adds rules to those of this process; `name` stands before line and column in messages. The text is copied and read when
-/// the report is made, so this is cheap (a copy) and never fails: mistakes are reported with the report. Any thread; the
-/// same text given twice counts once. Without WHYWAIT_DISABLE only.
-[[gnu::cold]] inline void add(std::string_view text, std::string_view name = "rules::add") noexcept {
-#ifndef WHYWAIT_DISABLE
-  own_state* const state = the_own_state();
-  if (state == nullptr) return;
-  added_text* const made = static_cast<added_text*>(malloc(sizeof(added_text)));
-  char* const own_text = detail::copy_text(text.data(), text.size());
-  char* const own_name = detail::copy_text(name.data(), name.size());
-  bool known = made == nullptr || own_text == nullptr || own_name == nullptr;
-  pthread_mutex_lock(&state->mutex);
-  for (const added_text* t = state->texts; t != nullptr && !known; t = t->next) known = text == t->text && name == t->name;
-  if (!known) {
-    *made = added_text{state->texts, own_name, own_text};
-    state->texts = made;
-  }
-  pthread_mutex_unlock(&state->mutex);
-  if (known) {
-    free(made);
-    free(own_text);
-    free(own_name);
-  }
-#else
-  (void)text;
-  (void)name;
-#endif
-}
 
 /// A text of rules and what stands before line and column in messages about it.
 using rule_text = named_text;
 
 /// What WHYWAIT_RULES says: files, separated by ':', or the word "list", which prints what is active.
 struct rules_setting {
-  std::vector<std::string> files;
+  base::vector<std::string> files;
   bool list = false;
 
-  [[gnu::cold]] static rules_setting parse(const char* text) {
+  static rules_setting parse(const char* text) {
     rules_setting out;
     std::string_view rest = text != nullptr ? text : "";
     while (!rest.empty()) {
@@ -73,7 +45,7 @@ struct rules_setting {
 
 namespace detail {
 
-[[gnu::cold]] inline bool read_file(const std::string& path, std::string& out, std::string& why) {
+inline bool read_file(const std::string& path, std::string& out, std::string& why) {
   std::FILE* const file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) {
     why = std::strerror(errno);
@@ -92,8 +64,8 @@ namespace detail {
 }  // namespace detail
 
 /// The texts that this process gave to `add`, in that order.
-[[gnu::cold]] inline std::vector<rule_text> added_texts() {
-  std::vector<rule_text> out;
+inline base::vector<rule_text> added_texts() {
+  base::vector<rule_text> out;
 #ifndef WHYWAIT_DISABLE
   if (own_state* const state = the_own_state()) {
     const own_state_lock held(*state);
@@ -107,11 +79,11 @@ namespace detail {
 
 /// All rules of a run: the built-in ones, own event types found in `packets`, texts given to `add`, files of
 /// WHYWAIT_RULES (`setting`). Mistakes are in `knowledge::log`. About 1 ms.
-[[gnu::cold]] inline knowledge active_rules(const rules_setting& setting, const std::vector<own_packet>& packets = {},
-                              std::vector<rule_text> texts = added_texts()) {
+inline knowledge active_rules(const rules_setting& setting, const base::vector<own_packet>& packets = {},
+                              base::vector<rule_text> texts = added_texts()) {
   compiler all;
   add_base(all);
-  std::vector<own_declaration> own;
+  base::vector<own_declaration> own;
   for (const own_packet& packet : packets)
     for (own_declaration& d : own_declarations(packet)) {
       bool known = false;
@@ -130,7 +102,7 @@ namespace detail {
 }
 
 /// What WHYWAIT_RULES=list prints: a line for each problem, with the source that declares it.
-[[gnu::cold]] inline std::string list_text(const knowledge& known) {
+inline std::string list_text(const knowledge& known) {
   std::string out = "whywait rules: " + std::to_string(known.problems.size()) + " problems, silent below " +
                     base::percent_text(known.threshold) + " of rank time\n";
   for (const problem_rule& p : known.problems) {

@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/rules/calls.hpp>
 #include <whywait/rules/place_columns.hpp>
@@ -14,14 +15,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace rules {
 
 /// Ranks as a reader likes them: "rank 3", "ranks 1-3 and 7", "12 ranks".
-[[gnu::cold]] inline std::string ranks_text(const std::vector<explain::location_share>& shares) {
+inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
   base::pod_vector<std::int32_t> ranks;
   bool others = false;
   for (const explain::location_share& s : shares) {
@@ -31,7 +31,7 @@ namespace rules {
   base::small_stable_sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   if (ranks.empty()) return "some ranks";
-  std::vector<std::string> ranges;
+  base::vector<std::string> ranges;
   for (std::size_t i = 0; i < ranks.size();) {
     std::size_t j = i;
     while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;
@@ -56,7 +56,7 @@ class fact_maker {
     for (std::uint32_t i = 0; i != found.meanings.size(); ++i) meanings_.intern(found.meanings[i].key, i);
   }
 
-  [[gnu::cold]] void make() {
+  void make() {
     store_.location_time = seconds(found_.location_ns);
     row_writer(store_, "run")
         .set("ranks", ranks_)
@@ -80,7 +80,7 @@ class fact_maker {
   static double ratio(std::int64_t a, std::int64_t b) noexcept { return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0; }
 
   /// What a reader takes for one wait: explanations of it differ in their shape only.
-  [[gnu::cold]] static core::stable_key kind_of(const explain::explanation& e) noexcept {
+  static core::stable_key kind_of(const explain::explanation& e) noexcept {
     return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
   }
 
@@ -89,7 +89,7 @@ class fact_maker {
     const char* kind = "region";
     std::string place;
   };
-  [[gnu::cold]] block_name name_of(const explain::residual_term& term) const {
+  block_name name_of(const explain::residual_term& term) const {
     const std::uint32_t meaning = meanings_.find(term.block);
     explain::block_meaning m{term.block, term.within != 0 ? explain::block_kind::step : explain::block_kind::region, term.block, 0};
     if (meaning != base::key_map::none) m = found_.meanings[meaning];
@@ -120,17 +120,17 @@ class fact_maker {
   }
 
   /// Time per visit on the late side over that on the waiting side; 0 where one side did not run it.
-  [[gnu::cold]] static double speed_ratio(const explain::residual_term& t) noexcept {
+  static double speed_ratio(const explain::residual_term& t) noexcept {
     const bool work = t.causer_work > 0 && t.waiter_work > 0;
     const double late = ratio(t.causer_ns, work ? t.causer_work : t.causer_visits);
     const double waiting = ratio(t.waiter_ns, work ? t.waiter_work : t.waiter_visits);
     return late > 0 && waiting > 0 ? late / waiting : 0;
   }
-  [[gnu::cold]] static double each(const explain::residual_term& t) noexcept {
+  static double each(const explain::residual_term& t) noexcept {
     return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
   }
 
-  [[gnu::cold]] void wait(std::size_t index) {
+  void wait(std::size_t index) {
     const explain::explanation& e = found_.waits[index];
     const auto* const operation = find_(e.operation);
     const auto* const cause = find_(e.cause);
@@ -143,7 +143,7 @@ class fact_maker {
     for (const explain::residual_term& t : e.residual) terms.push_back(&t);
     base::small_stable_sort(terms, [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
     std::int64_t positive = 0, more = 0, slower = 0, transfer = 0, marked = 0;
-    std::vector<std::string> names, places;
+    base::vector<std::string> names, places;
     base::pod_vector<const char*> kinds;
     for (const explain::residual_term* t : terms) {
       block_name known = name_of(*t);
@@ -228,7 +228,7 @@ class fact_maker {
     calls(e, index, operation_action, cause_action, late_rank);
   }
 
-  [[gnu::cold]] double number_of(core::stable_key key) {
+  double number_of(core::stable_key key) {
     return key == 0 ? 0 : sites_.intern(key, static_cast<std::uint32_t>(sites_.size() + 1));
   }
 
@@ -238,7 +238,7 @@ class fact_maker {
 
  private:
   /// The mean instance of an explanation as two calls: the one that came late and the one that waited.
-  [[gnu::cold]] void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause, std::int32_t late_rank) {
+  void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause, std::int32_t late_rank) {
     using core::mpi_call;
     if (e.count <= 0) return;
     mpi_call waiting = mpi_call::Barrier, late = mpi_call::Barrier;
@@ -292,7 +292,7 @@ class fact_maker {
     feeder_.feed(late, l, cause, rooted || e.why == explain::pattern::late_sender || e.why == explain::pattern::late_receiver ? weight : 1);
     feeder_.feed(waiting, w, operation, weight);
   }
-  [[gnu::cold]] double text(const std::string& t) {
+  double text(const std::string& t) {
     const std::uint32_t number = store_.texts().intern(t);
     return number == text_pool::none ? 0 : number;
   }

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_FACT_TYPES_HPP
 #define WHYWAIT_RULES_FACT_TYPES_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/knowledge.hpp>
 
 #include <algorithm>
@@ -8,14 +9,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace rules {
 
 /// The words with which parameters of own events are declared, and the fact tables below are written.
-[[gnu::cold]] inline type type_of_word(std::string_view word) noexcept {
+inline type type_of_word(std::string_view word) noexcept {
   if (word == "number") return type::number();
   if (word == "seconds") return type::duration();
   if (word == "bytes") return type::size();
@@ -32,8 +32,8 @@ struct fact_row {
   bool single;
 };
 
-// docs/rules.md explains each parameter. Durations are sums over all merged waits unless the name says otherwise.
-[[gnu::cold]] inline const fact_row* fact_rows(std::size_t& count) noexcept {
+// docs/reference/rules.md explains each parameter. Durations are sums over all merged waits unless the name says otherwise.
+inline const fact_row* fact_rows(std::size_t& count) noexcept {
   static constexpr fact_row rows[] = {
       {"run",
        "number: ranks locations waiting_share unmatched clock_violations; seconds: duration location_time waiting",
@@ -77,8 +77,8 @@ inline const char* call_row() noexcept {
          "out: seconds: end_time duration wait_start_time; number: wait; boolean: matched";
 }
 
-[[gnu::cold]] inline std::vector<column> columns_of(std::string_view text) {
-  std::vector<column> out;
+inline base::vector<column> columns_of(std::string_view text) {
+  base::vector<column> out;
   type what;
   bool exit = false;
   std::size_t at = 0;
@@ -101,7 +101,7 @@ inline const char* call_row() noexcept {
 }  // namespace detail
 
 /// The event types that the analysis itself provides.
-[[gnu::cold]] inline void add_fact_types(knowledge& out) {
+inline void add_fact_types(knowledge& out) {
   std::size_t count = 0;
   const detail::fact_row* const rows = detail::fact_rows(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -114,8 +114,8 @@ inline const char* call_row() noexcept {
 }
 
 /// The parameters of a call that tracing rules may use.
-[[gnu::cold]] inline const std::vector<column>& call_columns() {
-  static const std::vector<column> columns = detail::columns_of(detail::call_row());
+inline const base::vector<column>& call_columns() {
+  static const base::vector<column> columns = detail::columns_of(detail::call_row());
   return columns;
 }
 

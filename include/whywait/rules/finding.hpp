@@ -1,10 +1,11 @@
 #ifndef WHYWAIT_RULES_FINDING_HPP
 #define WHYWAIT_RULES_FINDING_HPP
 
+#include <whywait/base/vector.hpp>
+
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -18,7 +19,7 @@ struct action {
   int line = 0;
   std::string text;    ///< "MPI_Send in calculate (jacobi.cpp:88)"
 
-  [[gnu::cold]] bool operator<(const action& o) const {
+  bool operator<(const action& o) const {
     if (const int c = call.compare(o.call)) return c < 0;
     if (const int c = region.compare(o.region)) return c < 0;
     if (const int c = file.compare(o.file)) return c < 0;
@@ -29,11 +30,11 @@ struct action {
   action() = default;
   action(std::string call_name, std::string region_name, std::string file_name, int line_number, std::string words)
       : call(std::move(call_name)), region(std::move(region_name)), file(std::move(file_name)), line(line_number), text(std::move(words)) {}
-  [[gnu::cold, gnu::noinline]] action(const action&) = default;
-  [[gnu::cold, gnu::noinline]] action(action&&) = default;
-  [[gnu::cold, gnu::noinline]] action& operator=(const action&) = default;
-  [[gnu::cold, gnu::noinline]] action& operator=(action&&) = default;
-  [[gnu::cold, gnu::noinline]] ~action() = default;
+  [[gnu::noinline]] action(const action&) = default;
+  [[gnu::noinline]] action(action&&) = default;
+  [[gnu::noinline]] action& operator=(const action&) = default;
+  [[gnu::noinline]] action& operator=(action&&) = default;
+  [[gnu::noinline]] ~action() = default;
 };
 
 /// A problem found: all events for which one problem rule held, at the same actions.
@@ -41,7 +42,7 @@ struct finding {
   std::string problem;      ///< the name the rule gives it
   std::string description;
   std::string advice;
-  std::vector<action> actions;  ///< what led to it: calls and their places, at most 8
+  base::vector<action> actions;  ///< what led to it: calls and their places, at most 8
   double seconds = 0;       ///< sum of the rule's duration
   double saving = 0;        ///< upper bound of what following the advice saves, at most `seconds`
   double share = 0;         ///< seconds of the time of all locations; 0 if that is not known
@@ -52,24 +53,24 @@ struct finding {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   finding() = default;
-  [[gnu::cold, gnu::noinline]] finding(const finding&) = default;
-  [[gnu::cold, gnu::noinline]] finding(finding&&) = default;
-  [[gnu::cold, gnu::noinline]] finding& operator=(const finding&) = default;
-  [[gnu::cold, gnu::noinline]] finding& operator=(finding&&) = default;
-  [[gnu::cold, gnu::noinline]] ~finding() = default;
+  [[gnu::noinline]] finding(const finding&) = default;
+  [[gnu::noinline]] finding(finding&&) = default;
+  [[gnu::noinline]] finding& operator=(const finding&) = default;
+  [[gnu::noinline]] finding& operator=(finding&&) = default;
+  [[gnu::noinline]] ~finding() = default;
 };
 
 /// What rules say about one wait of an outcome.
 struct wait_advice {
   bool known = false;         ///< an active problem is declared for its pattern: without one it is no finding
-  std::vector<finding> list;  ///< most saving first
+  base::vector<finding> list;  ///< most saving first
 };
 
 /// What all rules say about one run.
 struct evaluation {
-  std::vector<wait_advice> waits;     ///< one for each entry of outcome::waits, same order; empty: no rules were asked
-  std::vector<finding> problems;      ///< those that belong to no single wait, most saving first
-  std::vector<std::string> messages;  ///< what went wrong with rules at run time, each ready to print
+  base::vector<wait_advice> waits;     ///< one for each entry of outcome::waits, same order; empty: no rules were asked
+  base::vector<finding> problems;      ///< those that belong to no single wait, most saving first
+  base::vector<std::string> messages;  ///< what went wrong with rules at run time, each ready to print
 };
 
 }  // namespace rules

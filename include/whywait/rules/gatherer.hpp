@@ -21,7 +21,7 @@ class gatherer {
   gatherer(event_store& store, const composite_rule& rule, trouble& log)
       : store_(store), rule_(rule), log_(log), numbers_(rule.keys.size()) {}
 
-  [[gnu::cold]] void build() {
+  void build() {
     const event_type& type = store_.rules().types[rule_.type];
     const event_table& from = store_.table(type.members[0].second);
     const std::size_t aggregates = rule_.aggregates.size();
@@ -77,7 +77,7 @@ class gatherer {
     }
   }
 
-  [[gnu::cold]] void emit(const event_table& from, std::uint32_t number) {
+  void emit(const event_table& from, std::uint32_t number) {
     const group& g = groups_[number];
     const std::size_t aggregates = rule_.aggregates.size();
     base::pod_vector<double> extras(aggregates);

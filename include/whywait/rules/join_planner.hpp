@@ -2,13 +2,13 @@
 #define WHYWAIT_RULES_JOIN_PLANNER_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/expression_compiler.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -23,7 +23,7 @@ class join_planner {
       : out_(&out), from_(&from), names_(&names), types_(&types) {}
 
   /// False if something was reported.
-  [[gnu::cold]] bool plan(const declaration& d, std::vector<join_step>& steps) {
+  bool plan(const declaration& d, base::vector<join_step>& steps) {
     if (d.when != 0) {
       // Checked as a whole first: one message for each mistake, whatever piece it falls into.
       program whole;
@@ -64,7 +64,7 @@ class join_planner {
     bool used = false;
   };
 
-  [[gnu::cold]] void cut(std::uint32_t index) {
+  void cut(std::uint32_t index) {
     const node& n = from_->nodes[index];
     if (n.kind == node_kind::binary && n.op == operation::both) {
       cut(n.parts[0]);
@@ -74,7 +74,7 @@ class join_planner {
     }
   }
 
-  [[gnu::cold]] std::uint32_t members_in(std::uint32_t index) const {
+  std::uint32_t members_in(std::uint32_t index) const {
     const node& n = from_->nodes[index];
     std::uint32_t found = 0;
     if (n.kind == node_kind::name)
@@ -85,7 +85,7 @@ class join_planner {
   }
 
   /// Whether the piece is `own = others` for a member and those bound; which side is the own one.
-  [[gnu::cold]] bool key(const piece& p, std::size_t member, std::uint32_t bound, std::uint32_t& own, std::uint32_t& other) const {
+  bool key(const piece& p, std::size_t member, std::uint32_t bound, std::uint32_t& own, std::uint32_t& other) const {
     const node& n = from_->nodes[p.node];
     if (n.kind != node_kind::binary || n.op != operation::equal) return false;
     for (int side = 0; side < 2; ++side) {
@@ -97,14 +97,14 @@ class join_planner {
     return false;
   }
 
-  [[gnu::cold]] bool tied(std::size_t member, std::uint32_t bound) const {
+  bool tied(std::size_t member, std::uint32_t bound) const {
     std::uint32_t own = 0, other = 0;
     for (const piece& p : pieces_)
       if (!p.used && key(p, member, bound, own, other)) return true;
     return false;
   }
 
-  [[gnu::cold]] join_step step(std::size_t member, std::uint32_t bound) {
+  join_step step(std::size_t member, std::uint32_t bound) {
     join_step out;
     out.member = static_cast<std::uint32_t>(member);
     expression_compiler expressions(*out_, *from_);

@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_KNOWLEDGE_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/rules/rule_machine.hpp>
 
@@ -10,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -36,11 +36,11 @@ struct event_type {
   std::string name;
   event_source source = event_source::fact;
   bool single = false;  ///< there is at most one: joining with it needs no equality
-  std::vector<column> columns;
-  std::vector<std::pair<std::string, std::uint32_t>> members;  ///< name and event type
+  base::vector<column> columns;
+  base::vector<std::pair<std::string, std::uint32_t>> members;  ///< name and event type
 
   /// Index of a parameter; columns.size() if there is none.
-  [[gnu::cold]] std::size_t find(std::string_view parameter) const noexcept {
+  std::size_t find(std::string_view parameter) const noexcept {
     std::size_t i = 0;
     while (i < columns.size() && columns[i].name != parameter) ++i;
     return i;
@@ -51,35 +51,35 @@ struct event_type {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   event_type() = default;
-  [[gnu::cold, gnu::noinline]] event_type(const event_type&) = default;
-  [[gnu::cold, gnu::noinline]] event_type(event_type&&) = default;
-  [[gnu::cold, gnu::noinline]] event_type& operator=(const event_type&) = default;
-  [[gnu::cold, gnu::noinline]] event_type& operator=(event_type&&) = default;
-  [[gnu::cold, gnu::noinline]] ~event_type() = default;
+  [[gnu::noinline]] event_type(const event_type&) = default;
+  [[gnu::noinline]] event_type(event_type&&) = default;
+  [[gnu::noinline]] event_type& operator=(const event_type&) = default;
+  [[gnu::noinline]] event_type& operator=(event_type&&) = default;
+  [[gnu::noinline]] ~event_type() = default;
 };
 
 /// A tracing rule: which calls become events, and how their parameters are computed.
 struct simple_rule {
   std::uint32_t type = 0;
   base::pod_vector<core::mpi_call> functions;
-  std::vector<program> values;  ///< one for each column
+  base::vector<program> values;  ///< one for each column
 };
 
 /// How one member joins those before it.
 struct join_step {
   std::uint32_t member = 0;
   program filter;                ///< over this member only
-  std::vector<program> own;      ///< keys of this member ...
-  std::vector<program> others;   ///< ... and what they must equal, over members of earlier steps
+  base::vector<program> own;      ///< keys of this member ...
+  base::vector<program> others;   ///< ... and what they must equal, over members of earlier steps
   program rest;                  ///< what remains of the condition once this member is bound
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   join_step() = default;
-  [[gnu::cold, gnu::noinline]] join_step(const join_step&) = default;
-  [[gnu::cold, gnu::noinline]] join_step(join_step&&) = default;
-  [[gnu::cold, gnu::noinline]] join_step& operator=(const join_step&) = default;
-  [[gnu::cold, gnu::noinline]] join_step& operator=(join_step&&) = default;
-  [[gnu::cold, gnu::noinline]] ~join_step() = default;
+  [[gnu::noinline]] join_step(const join_step&) = default;
+  [[gnu::noinline]] join_step(join_step&&) = default;
+  [[gnu::noinline]] join_step& operator=(const join_step&) = default;
+  [[gnu::noinline]] join_step& operator=(join_step&&) = default;
+  [[gnu::noinline]] ~join_step() = default;
 };
 
 enum class aggregate_kind : std::uint8_t { count, sum, mean, least, most, distinct };
@@ -92,18 +92,18 @@ struct aggregate {
 struct composite_rule {
   std::uint32_t type = 0;
   base::pod_vector<char> shared;          ///< for each member
-  std::vector<join_step> steps;      ///< gathered: one step, the filter
-  std::vector<program> keys;         ///< gathered: `by`
-  std::vector<aggregate> aggregates; ///< gathered
-  std::vector<program> values;       ///< one for each column
+  base::vector<join_step> steps;      ///< gathered: one step, the filter
+  base::vector<program> keys;         ///< gathered: `by`
+  base::vector<aggregate> aggregates; ///< gathered
+  base::vector<program> values;       ///< one for each column
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   composite_rule() = default;
-  [[gnu::cold, gnu::noinline]] composite_rule(const composite_rule&) = default;
-  [[gnu::cold, gnu::noinline]] composite_rule(composite_rule&&) = default;
-  [[gnu::cold, gnu::noinline]] composite_rule& operator=(const composite_rule&) = default;
-  [[gnu::cold, gnu::noinline]] composite_rule& operator=(composite_rule&&) = default;
-  [[gnu::cold, gnu::noinline]] ~composite_rule() = default;
+  [[gnu::noinline]] composite_rule(const composite_rule&) = default;
+  [[gnu::noinline]] composite_rule(composite_rule&&) = default;
+  [[gnu::noinline]] composite_rule& operator=(const composite_rule&) = default;
+  [[gnu::noinline]] composite_rule& operator=(composite_rule&&) = default;
+  [[gnu::noinline]] ~composite_rule() = default;
 };
 
 /// A problem rule.
@@ -122,25 +122,25 @@ struct problem_rule {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   problem_rule() = default;
-  [[gnu::cold, gnu::noinline]] problem_rule(const problem_rule&) = default;
-  [[gnu::cold, gnu::noinline]] problem_rule(problem_rule&&) = default;
-  [[gnu::cold, gnu::noinline]] problem_rule& operator=(const problem_rule&) = default;
-  [[gnu::cold, gnu::noinline]] problem_rule& operator=(problem_rule&&) = default;
-  [[gnu::cold, gnu::noinline]] ~problem_rule() = default;
+  [[gnu::noinline]] problem_rule(const problem_rule&) = default;
+  [[gnu::noinline]] problem_rule(problem_rule&&) = default;
+  [[gnu::noinline]] problem_rule& operator=(const problem_rule&) = default;
+  [[gnu::noinline]] problem_rule& operator=(problem_rule&&) = default;
+  [[gnu::noinline]] ~problem_rule() = default;
 };
 
 /// All rules, checked and compiled. Made by `compile`; read by any number of threads.
 struct knowledge {
-  std::vector<event_type> types;
-  std::vector<simple_rule> simples;
-  std::vector<composite_rule> composites;  ///< members before what is made of them
-  std::vector<problem_rule> problems;
+  base::vector<event_type> types;
+  base::vector<simple_rule> simples;
+  base::vector<composite_rule> composites;  ///< members before what is made of them
+  base::vector<problem_rule> problems;
   text_pool texts;
   double threshold = 0.01;                 ///< share of rank time below which no problem is reported
   diagnostics log;
 
   static constexpr std::uint32_t none = 0xffffffff;
-  [[gnu::cold]] std::uint32_t find(std::string_view name) const noexcept {
+  std::uint32_t find(std::string_view name) const noexcept {
     for (std::size_t i = 0; i < types.size(); ++i)
       if (types[i].name == name) return static_cast<std::uint32_t>(i);
     return none;

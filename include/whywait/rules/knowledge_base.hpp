@@ -20,7 +20,7 @@ struct base_text {
 };
 
 /// The parts of the built-in knowledge in order. docs/rules/ has a card for each problem.
-[[gnu::cold]] inline const base_text* base_texts(std::size_t& count) noexcept {
+inline const base_text* base_texts(std::size_t& count) noexcept {
   static const base_text texts[] = {{"built-in/events", problems::events()},           {"built-in/messages", rules::problems::messages()},
                                     {"built-in/collectives", problems::collectives()}, {"built-in/one_sided", problems::one_sided()},
                                     {"built-in/threads", problems::threads()},         {"built-in/balance", problems::balance()}};
@@ -29,7 +29,7 @@ struct base_text {
 }
 
 /// Adds the built-in knowledge to a compiler that has none yet.
-[[gnu::cold]] inline void add_base(compiler& into) {
+inline void add_base(compiler& into) {
   std::size_t count = 0;
   const base_text* const texts = base_texts(count);
   for (std::size_t i = 0; i < count; ++i) into.add(texts[i].name, texts[i].text, true);

@@ -47,7 +47,7 @@ class lexer {
       : log_(&log), text_(log.source(source).text), source_(source), at_(begin), end_(end) {}
 
   /// The next token; `end` again and again after the last.
-  [[gnu::cold]] token next() {
+  token next() {
     skip();
     if (at_ >= end_) return make(token_kind::end, end_, end_);
     const std::size_t begin = at_;
@@ -89,7 +89,7 @@ class lexer {
 
   // Bytes of the letter at the current place, 0 if there is none. Beyond ASCII every code point counts as a letter except
   // the punctuation blocks, quotes and blanks among them.
-  [[gnu::cold]] std::size_t letter() const noexcept {
+  std::size_t letter() const noexcept {
     const auto c = static_cast<unsigned char>(text_[at_]);
     if ((c | 0x20u) >= 'a' && (c | 0x20u) <= 'z') return 1;
     if (c == '_') return 1;
@@ -100,10 +100,10 @@ class lexer {
     return length;
   }
   bool starts(std::string_view what) const noexcept { return at_ + what.size() <= end_ && text_.compare(at_, what.size(), what) == 0; }
-  [[gnu::cold]] span where(std::size_t begin, std::size_t end) const noexcept {
+  span where(std::size_t begin, std::size_t end) const noexcept {
     return {source_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
   }
-  [[gnu::cold]] token make(token_kind kind, std::size_t begin, std::size_t end) const noexcept {
+  token make(token_kind kind, std::size_t begin, std::size_t end) const noexcept {
     token t;
     t.kind = kind;
     t.where = where(begin, end);
@@ -111,7 +111,7 @@ class lexer {
     return t;
   }
 
-  [[gnu::cold]] void skip() noexcept {
+  void skip() noexcept {
     for (;;) {
       while (at_ < end_ && blank(text_[at_])) ++at_;
       if (starts("\xc2\xa0")) {  // a blank that does not break: papers and web pages have it
@@ -127,7 +127,7 @@ class lexer {
     }
   }
 
-  [[gnu::cold]] token number() {
+  token number() {
     const std::size_t begin = at_;
     double value = 0;
     const auto result = std::from_chars(text_.data() + at_, text_.data() + end_, value, std::chars_format::general);
@@ -147,7 +147,7 @@ class lexer {
     return t;
   }
 
-  [[gnu::cold]] token string(std::size_t open, char quote) {
+  token string(std::size_t open, char quote) {
     const std::size_t begin = at_;
     at_ += open;
     const std::size_t inside = at_;
@@ -177,7 +177,7 @@ class lexer {
     return make(token_kind::bad, begin, at_);
   }
 
-  [[gnu::cold]] void check_utf8(std::size_t inside, std::string_view text) {
+  void check_utf8(std::size_t inside, std::string_view text) {
     for (std::size_t i = 0; i < text.size();) {
       const std::size_t length = base::utf8_length(text, i);
       if (length == 0) {

@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_OWN_PACKET_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/own_state.hpp>
 
@@ -12,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -32,13 +32,13 @@ class unpacker {
  public:
   unpacker(const unsigned char* data, std::size_t size) : at_(data), end_(data + size) {}
   template <class T>
-  [[gnu::cold]] T value() {
+  T value() {
     T out{};
     if (static_cast<std::size_t>(end_ - at_) < sizeof out) at_ = end_, good_ = false;
     else std::memcpy(&out, at_, sizeof out), at_ += sizeof out;
     return out;
   }
-  [[gnu::cold]] std::string text() {
+  std::string text() {
     const auto length = value<std::uint32_t>();
     if (length > static_cast<std::size_t>(end_ - at_)) {
       at_ = end_;
@@ -59,8 +59,8 @@ class unpacker {
 };
 
 /// Own event types in the order of their numbers; the text of each is "tolerance=number, reason=text".
-[[gnu::cold]] inline std::vector<named_text> read_shapes(unpacker& from, std::uint64_t& dropped) {
-  std::vector<named_text> out;
+inline base::vector<named_text> read_shapes(unpacker& from, std::uint64_t& dropped) {
+  base::vector<named_text> out;
   for (auto count = from.value<std::uint32_t>(); count-- > 0 && from.good();) {
     std::string name = from.text();
     out.push_back({std::move(name), from.text()});
@@ -70,7 +70,7 @@ class unpacker {
 }
 
 /// Takes the next parameter off a shape; its type word is empty where there is none. False at the end.
-[[gnu::cold]] inline bool next_parameter(std::string_view& shape, std::string_view& name, std::string_view& word) noexcept {
+inline bool next_parameter(std::string_view& shape, std::string_view& name, std::string_view& word) noexcept {
   if (shape.empty()) return false;
   const std::size_t comma = std::min(shape.find(','), shape.size());
   const std::size_t equals = std::min(shape.find('='), comma);
@@ -85,7 +85,7 @@ class unpacker {
 #ifndef WHYWAIT_DISABLE
 /// What this process recorded as own events, the first of them as far as `most` bytes go; what is left out counts as
 /// dropped. Empty if there is nothing. O(bytes).
-[[gnu::cold]] inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
+inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
   own_packet out;
   own_state* const state = the_own_state();
   if (state == nullptr) return out;
@@ -122,13 +122,13 @@ class unpacker {
   return out;
 }
 #else
-[[gnu::cold]] inline own_packet pack_own_events(std::size_t = 0) { return {}; }
+inline own_packet pack_own_events(std::size_t = 0) { return {}; }
 #endif
 
 /// Declarations for the types of a packet.
-[[gnu::cold]] inline std::vector<own_declaration> own_declarations(const own_packet& packet) {
+inline base::vector<own_declaration> own_declarations(const own_packet& packet) {
   detail::unpacker from(packet.data(), packet.size());
-  std::vector<own_declaration> out;
+  base::vector<own_declaration> out;
   std::uint64_t dropped = 0;
   for (named_text& type : detail::read_shapes(from, dropped)) {
     std::string text = base::joined({"declare simple event ", type.name, "\n  parameters ( "});
@@ -142,7 +142,7 @@ class unpacker {
 }
 
 /// How many events of a rank its packet lacks for want of room.
-[[gnu::cold]] inline std::uint64_t dropped_events(const own_packet& packet) {
+inline std::uint64_t dropped_events(const own_packet& packet) {
   detail::unpacker from(packet.data(), packet.size());
   std::uint64_t dropped = 0;
   detail::read_shapes(from, dropped);
@@ -150,11 +150,11 @@ class unpacker {
 }
 
 /// Adds the events of one rank to a store. What rules do not know is left out. False if the packet ends too early.
-[[gnu::cold]] inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_store& store) {
+inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_store& store) {
   if (packet.empty()) return true;
   detail::unpacker from(packet.data(), packet.size());
   std::uint64_t dropped = 0;
-  const std::vector<named_text> types = detail::read_shapes(from, dropped);
+  const base::vector<named_text> types = detail::read_shapes(from, dropped);
   while (from.more()) {
     (void)from.value<std::uint32_t>();  // its size
     const auto index = from.value<std::uint32_t>();

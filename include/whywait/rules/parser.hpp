@@ -11,7 +11,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Reads the declarations of one source into a syntax (docs/rules.md has the grammar; definitions 3 and figures 4 to 6 of
+/// Reads the declarations of one source into a syntax (docs/reference/rules.md has the grammar; definitions 3 and figures 4 to 6 of
 /// the Performance Expert paper its origin). After a mistake it goes on at the next parameter, member or declaration, so
 /// that one run shows several. O(n). Not thread safe.
 class parser : private expression_parser {
@@ -19,7 +19,7 @@ class parser : private expression_parser {
   parser(diagnostics& log, syntax& out, std::uint32_t source) : expression_parser(log, out, source) {}
 
   /// False if anything was reported.
-  [[gnu::cold]] bool parse() {
+  bool parse() {
     const std::string& text = log_->source(source_).text;
     if (text.size() > limits::source_bytes) {
       log_->report(code::too_large, {source_, 0, 1}, {"more than ", std::to_string(limits::source_bytes), " bytes of rules in one file"});
@@ -48,7 +48,7 @@ class parser : private expression_parser {
   }
 
  private:
-  [[gnu::cold]] bool statement(declaration& d) {
+  bool statement(declaration& d) {
     if (take_word("declare")) {
       if (take_word("simple")) return expect_word("event") && event_name(d) && simple(d);
       if (take_word("composite")) return expect_word("event") && event_name(d) && composite(d);
@@ -84,7 +84,7 @@ class parser : private expression_parser {
     return expected_one_of("'declare', 'remove' or 'set'", {"declare", "remove", "set"});
   }
 
-  [[gnu::cold]] bool simple(declaration& d) {
+  bool simple(declaration& d) {
     d.kind = declaration_kind::own;
     if (take_word("function")) {
       d.kind = declaration_kind::simple;
@@ -97,7 +97,7 @@ class parser : private expression_parser {
     return parameters(d, true);
   }
 
-  [[gnu::cold]] bool composite(declaration& d) {
+  bool composite(declaration& d) {
     d.kind = declaration_kind::composite;
     if (!expect_word("member")) return false;
     if (!expect_mark("(")) return false;
@@ -121,7 +121,7 @@ class parser : private expression_parser {
     return parameters(d, false);
   }
 
-  [[gnu::cold]] bool member(declaration& d) {
+  bool member(declaration& d) {
     member_syntax m;
     for (;;) {
       if (!m.shared && take_word("shared")) m.shared = true;
@@ -140,14 +140,14 @@ class parser : private expression_parser {
     return true;
   }
 
-  [[gnu::cold]] bool problem(declaration& d) {
+  bool problem(declaration& d) {
     d.kind = declaration_kind::problem;
     if (!name(d.name, "the type of a composite event")) return false;
     condition(d);
     return parameters(d, false);
   }
 
-  [[gnu::cold]] bool parameters(declaration& d, bool directed) {
+  bool parameters(declaration& d, bool directed) {
     if (!take_word("parameters"))
       return expected_one_of(d.kind == declaration_kind::own         ? "'function' or 'parameters'"
                              : d.kind == declaration_kind::simple    ? "',' or 'parameters'"
@@ -158,7 +158,7 @@ class parser : private expression_parser {
     return list([&] { return parameter(d, directed); }, "',' or ')' after the parameter");
   }
 
-  [[gnu::cold]] bool parameter(declaration& d, bool directed) {
+  bool parameter(declaration& d, bool directed) {
     parameter_syntax p;
     if (!name(p.name, "the name of a parameter")) return false;
     if (!expect_mark("=")) return false;
@@ -182,7 +182,7 @@ class parser : private expression_parser {
 
   /// Elements up to the closing parenthesis, a comma after the last one allowed. After a mistake in one element it goes on
   /// with the next; false only if the end of the list was lost.
-  [[gnu::cold]] bool list(explain::borrowed<bool()> element, const char* after) {
+  bool list(explain::borrowed<bool()> element, const char* after) {
     while (!take_mark(")")) {
       const bool good = element();
       if (good && (take_mark(",") || now_is_mark(")"))) continue;
@@ -194,7 +194,7 @@ class parser : private expression_parser {
   }
 
   /// To the next comma (taken) or the closing parenthesis of the list. False at the end of the declaration.
-  [[gnu::cold]] bool skip_element() {
+  bool skip_element() {
     std::size_t open = 0;
     for (;;) {
       if (now_.kind == token_kind::end || now_is_mark(";") || now_is_word("declare")) return false;
@@ -211,7 +211,7 @@ class parser : private expression_parser {
     }
   }
 
-  [[gnu::cold]] void skip_declaration() {
+  void skip_declaration() {
     // At least one token: the one that cannot begin a declaration may be the one that cannot go on with it.
     if (now_.kind == token_kind::end || now_is_word("declare")) return;
     while (now_.kind != token_kind::end && !now_is_word("declare")) {
@@ -222,7 +222,7 @@ class parser : private expression_parser {
   }
 
   // After a condition that does not parse the rest of the declaration can still be checked.
-  [[gnu::cold]] void condition(declaration& d) {
+  void condition(declaration& d) {
     if (!take_word("when")) return;
     d.when = expression();
     if (d.when != 0) return;
@@ -232,7 +232,7 @@ class parser : private expression_parser {
 
   bool event_name(declaration& d) { return name(d.name, "the name of an event type"); }
 
-  [[gnu::cold]] bool name(name_at& out, const char* what) {
+  bool name(name_at& out, const char* what) {
     if (now_.kind != token_kind::name || reserved(now_.text)) return expected(what);
     if (now_.text.size() > 200) {
       log_->report(code::too_large, now_.where, {"this name is longer than 200 bytes"});

@@ -28,14 +28,14 @@ struct place {
 
 namespace detail {
 
-[[gnu::cold]] inline std::string after_last_slash(std::string_view path) {
+inline std::string after_last_slash(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
 /// "halo.cpp:131", without debug information "app+0x1234", else empty.
 template <class Place>
-[[gnu::cold]] std::string code_of(const Place& p) {
+std::string code_of(const Place& p) {
   if (!p.file.empty()) return after_last_slash(p.file) + (p.line > 0 ? ":" + std::to_string(p.line) : "");
   if (p.module.empty()) return {};
   char digits[16];
@@ -44,7 +44,7 @@ template <class Place>
 }
 
 /// What is long loses its middle: "compute_the_num...tructured_mesh". A sentence names things, it does not dump them.
-[[gnu::cold]] inline std::string shortened(const std::string& text) {
+inline std::string shortened(const std::string& text) {
   constexpr std::size_t most = 48, dots = 3;
   if (base::columns_in(text) <= most) return text;
   std::size_t head = (most - dots + 1) / 2, tail = text.size() - (most - dots) / 2;
@@ -55,21 +55,21 @@ template <class Place>
 
 /// The innermost region, else the function.
 template <class Place>
-[[gnu::cold]] std::string within_of(const Place& p) {
+std::string within_of(const Place& p) {
   if (!p.region.empty()) return after_last_slash(p.region);
   return p.function;
 }
 
 /// A call as advice names it: "MPI_Send (halo.cpp:131)"; "the call" if nothing is known.
 template <class Place>
-[[gnu::cold]] std::string call_of(const Place* p) {
+std::string call_of(const Place* p) {
   if (p == nullptr || p->call.empty()) return "the call";
   const std::string code = code_of(*p);
   return base::clean(p->call + (code.empty() ? "" : " (" + code + ")"));
 }
 
 template <class Place>
-[[gnu::cold]] action action_at(const Place* p) {
+action action_at(const Place* p) {
   action a;
   if (p == nullptr) {
     a.text = "a call at an unknown place";

@@ -19,7 +19,7 @@ class problem_compiler {
   problem_compiler(knowledge& out, const syntax& from) : out_(out), syntax_(from) {}
 
   /// Checks a declaration about an event type and adds its rule.
-  [[gnu::cold]] void compile(const declaration& d, std::uint32_t event, bool built_in) {
+  void compile(const declaration& d, std::uint32_t event, bool built_in) {
     problem_rule rule;
     rule.source = d.where.source;
     rule.built_in = built_in;
@@ -82,7 +82,7 @@ class problem_compiler {
   }
 
   /// A constant share: 2 %, 0.02.
-  [[gnu::cold]] bool share(std::uint32_t index, double& out) {
+  bool share(std::uint32_t index, double& out) {
     const node& n = syntax_.nodes[index];
     if (n.kind == node_kind::number && n.unit.same_unit(type::number()) && n.value >= 0 && n.value <= 1) {
       out = n.value;

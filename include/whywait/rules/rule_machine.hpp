@@ -49,11 +49,11 @@ struct program {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   program() = default;
-  [[gnu::cold, gnu::noinline]] program(const program&) = default;
-  [[gnu::cold, gnu::noinline]] program(program&&) = default;
-  [[gnu::cold, gnu::noinline]] program& operator=(const program&) = default;
-  [[gnu::cold, gnu::noinline]] program& operator=(program&&) = default;
-  [[gnu::cold, gnu::noinline]] ~program() = default;
+  [[gnu::noinline]] program(const program&) = default;
+  [[gnu::noinline]] program(program&&) = default;
+  [[gnu::noinline]] program& operator=(const program&) = default;
+  [[gnu::noinline]] program& operator=(program&&) = default;
+  [[gnu::noinline]] ~program() = default;
 };
 
 /// Why an evaluation gave no value.

@@ -2,11 +2,11 @@
 #define WHYWAIT_RULES_SCOPE_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/knowledge.hpp>
 
 #include <cstddef>
 #include <string_view>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -15,7 +15,7 @@ namespace rules {
 /// One event whose parameters an expression may name.
 struct scope_row {
   std::string_view name;               ///< what stands before the dot; empty: parameters are named alone
-  const std::vector<column>* columns;
+  const base::vector<column>* columns;
   std::size_t visible;                 ///< only the first so many: a parameter may use those before it
 };
 
@@ -24,7 +24,7 @@ struct scope {
   base::pod_vector<scope_row> rows;
   bool at_entry = false;                          ///< an `in` parameter: nothing that is known only at exit
   bool about_finding = false;                     ///< instances, total and share have a meaning
-  std::vector<aggregate>* aggregates = nullptr;   ///< not null: count(), sum() ... are collected here
+  base::vector<aggregate>* aggregates = nullptr;   ///< not null: count(), sum() ... are collected here
   const char* subject = "event";                  ///< for messages: "call", "composite event"
 };
 
@@ -36,7 +36,7 @@ struct function {
 };
 
 template <class Visitor>
-[[gnu::cold]] void for_each_function(const Visitor& visit) {
+void for_each_function(const Visitor& visit) {
   static constexpr function all[] = {
       {"min", 2, 16}, {"max", 2, 16}, {"abs", 1, 1}, {"floor", 1, 1}, {"round", 1, 1}, {"if", 3, 3}, {"percent", 1, 1},
       {"text", 1, 1}, {"plural", 3, 3}, {"contains", 2, 2}, {"starts_with", 2, 2}, {"count", 0, 0, true},
@@ -45,7 +45,7 @@ template <class Visitor>
 }
 
 /// The function of that name, or null.
-[[gnu::cold]] inline const function* find_function(std::string_view name) noexcept {
+inline const function* find_function(std::string_view name) noexcept {
   const function* found = nullptr;
   for_each_function([&](const function& f) {
     if (name == f.name) found = &f;

@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_SYNTAX_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/diagnostic.hpp>
 #include <whywait/rules/type.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstring>
 #include <new>
 #include <string_view>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -94,17 +94,17 @@ struct declaration {
 
   // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
   declaration() = default;
-  [[gnu::cold, gnu::noinline]] declaration(const declaration&) = default;
-  [[gnu::cold, gnu::noinline]] declaration(declaration&&) = default;
-  [[gnu::cold, gnu::noinline]] declaration& operator=(const declaration&) = default;
-  [[gnu::cold, gnu::noinline]] declaration& operator=(declaration&&) = default;
-  [[gnu::cold, gnu::noinline]] ~declaration() = default;
+  [[gnu::noinline]] declaration(const declaration&) = default;
+  [[gnu::noinline]] declaration(declaration&&) = default;
+  [[gnu::noinline]] declaration& operator=(const declaration&) = default;
+  [[gnu::noinline]] declaration& operator=(declaration&&) = default;
+  [[gnu::noinline]] ~declaration() = default;
 };
 
 /// All declarations of all texts, in order. nodes[0] is a `wrong` node.
 struct syntax {
   base::pod_vector<node> nodes = base::pod_vector<node>(1);
-  std::vector<declaration> declarations;
+  base::vector<declaration> declarations;
 
   syntax() = default;
   syntax(const syntax&) = delete;
@@ -114,15 +114,15 @@ struct syntax {
   }
 
   /// Copies that live as long as the syntax.
-  [[gnu::cold]] std::string_view keep(std::string_view text) {
+  std::string_view keep(std::string_view text) {
     return {static_cast<const char*>(copy(text.data(), text.size())), text.size()};
   }
-  [[gnu::cold]] node_parts keep(const std::uint32_t* parts, std::size_t count) {
+  node_parts keep(const std::uint32_t* parts, std::size_t count) {
     return {static_cast<const std::uint32_t*>(copy(parts, count * sizeof *parts)), static_cast<std::uint32_t>(count)};
   }
 
  private:
-  [[gnu::cold, gnu::noinline]] const void* copy(const void* from, std::size_t bytes) {
+  [[gnu::noinline]] const void* copy(const void* from, std::size_t bytes) {
     if (bytes == 0) return "";
     kept_.push_back(nullptr);
     void* const to = kept_.back() = ::operator new(bytes);

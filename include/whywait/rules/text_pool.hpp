@@ -2,13 +2,13 @@
 #define WHYWAIT_RULES_TEXT_POOL_HPP
 
 #include <whywait/base/key_map.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -44,7 +44,7 @@ class text_pool {
   }
 
  private:
-  std::vector<std::string> texts_;
+  base::vector<std::string> texts_;
   base::key_map numbers_;
   std::size_t bytes_ = 0;
 };

@@ -49,7 +49,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 
 /// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under the first of
 /// its three reasons only, so that the three add up to at most its calls.
-[[gnu::cold]] inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
+inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
   base::pod_vector<site_use> sites;
   base::key_map numbers;
   const auto at = [&](core::stable_key site) -> site_use& {
@@ -106,7 +106,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 }
 
 /// Adds the uses of some ranks to those of others, site by site. Both are sorted by site; linear.
-[[gnu::cold]] inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<site_use>& from) {
+inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<site_use>& from) {
   const base::pod_vector<site_use> old = std::move(into);
   into.clear();
   into.reserve(old.size() + from.size());
@@ -138,7 +138,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 }
 
 /// Keeps the `most` call sites that took most time: only these can matter, and each needs a name.
-[[gnu::cold]] inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most) {
+inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most) {
   if (uses.size() <= most) return;
   base::pod_vector<std::int64_t> times;
   for (const site_use& u : uses) times.push_back(u.duration_ns + u.late_exit_ns);
@@ -152,7 +152,7 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 
 /// Makes `traffic`, `barrier_use` and `completion` facts; `facts` is the fact_maker of the same store (it numbers call sites).
 template <class Find, class Facts>
-[[gnu::cold]] void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const Find& find, Facts& facts) {
+void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const Find& find, Facts& facts) {
   for (const site_use& u : uses) {
     const auto* const p = find(u.site);
     const std::uint32_t place = store.add_action(detail::action_at(p));

@@ -43,7 +43,7 @@ class trouble {
   base::pod_vector<entry> take() noexcept { return std::move(list_); }
 
  private:
-  [[gnu::cold]] void note(code number, span where, const char* message) {
+  void note(code number, span where, const char* message) {
     for (entry& e : list_)
       if (e.number == number && e.where.source == where.source && e.where.begin == where.begin && e.where.end == where.end) {
         ++e.times;

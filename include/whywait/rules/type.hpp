@@ -44,13 +44,13 @@ struct type {
   }
 
   /// "a duration in seconds", "a text": how messages call it.
-  [[gnu::cold]] type_words words() const noexcept;
+  type_words words() const noexcept;
 };
 
 namespace detail {
 
 /// "bytes^2", nothing for the power 0.
-[[gnu::cold]] inline void write_power(char (&to)[24], const char* unit, int power) noexcept {
+inline void write_power(char (&to)[24], const char* unit, int power) noexcept {
   if (power == 1) std::snprintf(to, sizeof to, "%s", unit);
   if (power > 1) std::snprintf(to, sizeof to, "%s^%d", unit, power);
 }
@@ -90,7 +90,7 @@ struct unit {
 };
 
 /// The units of the language: 10 us, 2 ms, 64 KiB, 5 %.
-[[gnu::cold]] inline const unit* find_unit(std::string_view name) noexcept {
+inline const unit* find_unit(std::string_view name) noexcept {
   static constexpr unit table[] = {
       {"ns", 1e-9, type::duration()},      {"us", 1e-6, type::duration()},  {"ms", 1e-3, type::duration()},
       {"s", 1.0, type::duration()},        {"min", 60.0, type::duration()}, {"h", 3600.0, type::duration()},

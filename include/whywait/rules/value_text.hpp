@@ -11,7 +11,7 @@ inline namespace v0 {
 namespace rules {
 
 /// How a template shows a value of this type that is not a text.
-[[gnu::cold]] inline std::string value_text(double value, type what) {
+inline std::string value_text(double value, type what) {
   if (what.is(type::kind::boolean)) return value != 0 ? "yes" : "no";
   if (what.seconds == 1 && what.bytes == 0) return base::duration_text(value);
   if (what.seconds == 0 && what.bytes == 1) return base::size_text(value);

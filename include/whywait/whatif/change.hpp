@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_WHATIF_CHANGE_HPP
 #define WHYWAIT_WHATIF_CHANGE_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/models/run_log.hpp>
 #include <whywait/whatif/balance.hpp>
 #include <whywait/whatif/more_ranks.hpp>
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -18,12 +18,12 @@ namespace whatif {
 
 namespace detail {
 
-/// The log of the program that a question imagines. Each returns false with a reason where that is not possible.
+/// Builds the log of the changed program. Each function returns false and a reason if that is impossible.
 class log_changer {
  public:
   log_changer(const models::run_log& log, const question& q, std::uint64_t seed) : log_(log), q_(q), seed_(seed) {}
 
-  [[gnu::cold]] bool apply(models::run_log& into, std::string& why_not) {
+  bool apply(models::run_log& into, std::string& why_not) {
     into = models::run_log(log_);
     if (!one(q_, into, why_not)) return false;
     for (const question& also : q_.also)
@@ -32,7 +32,7 @@ class log_changer {
   }
 
  private:
-  [[gnu::cold]] bool one(const question& q, models::run_log& into, std::string& why_not) const {
+  bool one(const question& q, models::run_log& into, std::string& why_not) const {
     switch (q.what) {
       case question::kind::block:
         return block(q, into, why_not);
@@ -49,7 +49,7 @@ class log_changer {
     return false;
   }
 
-  [[gnu::cold]] bool block(const question& q, models::run_log& into, std::string& why_not) const {
+  bool block(const question& q, models::run_log& into, std::string& why_not) const {
     bool found = false;
     for (auto& line : into.lines)
       for (models::activity& a : line) {
@@ -70,8 +70,8 @@ class log_changer {
     return found;
   }
 
-  // As the clocks of the explanation see it: all time in calls that is not waiting for others.
-  [[gnu::cold]] void network_faster(double factor, models::run_log& into) const {
+  // Uses the definition of the virtual clocks. The network is all time in calls except waiting for other ranks.
+  void network_faster(double factor, models::run_log& into) const {
     for (models::message_edge& m : into.messages) m.seconds /= factor;
     for (models::sync_edge& s : into.syncs) s.seconds /= factor;
     for (auto& line : into.lines)
@@ -81,16 +81,16 @@ class log_changer {
       }
   }
 
-  [[gnu::cold]] bool balance(models::run_log& into, std::string& why_not) const {
+  bool balance(models::run_log& into, std::string& why_not) const {
     balancer even(log_);
     if (q_.each_step) return even.steps(into, why_not);
     even.totals(into);
     return true;
   }
 
-  [[gnu::cold]] bool without(models::run_log& into, std::string& why_not) const {
+  bool without(models::run_log& into, std::string& why_not) const {
     const std::size_t before = into.syncs.size();
-    std::vector<models::sync_edge> kept;
+    base::vector<models::sync_edge> kept;
     for (models::sync_edge& s : into.syncs)
       if (log_.labels[s.label] != q_.name) kept.push_back(std::move(s));
     into.syncs = std::move(kept);
@@ -105,8 +105,8 @@ class log_changer {
 
 }  // namespace detail
 
-/// The log that a question imagines. False and a reason if the log does not have what the question is about.
-[[gnu::cold]] inline bool change(const models::run_log& log, const question& q, models::run_log& into, std::string& why_not,
+/// Builds the log that a question describes. Returns false and a reason if the log lacks the subject of the question.
+inline bool change(const models::run_log& log, const question& q, models::run_log& into, std::string& why_not,
                                  std::uint64_t seed = 1) {
   return detail::log_changer(log, q, seed).apply(into, why_not);
 }

@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/models/random.hpp>
 #include <whywait/models/run_log.hpp>
@@ -16,24 +17,22 @@
 #include <cstdlib>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace whatif {
 namespace detail {
 
-/// The log of the same program on more or fewer ranks. A new rank does what a recorded one did, its *role*: the first
-/// and last ranks are the first and last again, those between are spread over those between. Ranks of one role do the
-/// work of each other's instances in another order, so that they differ as instances do. More ranks neither share nor
-/// repeat serial blocks. Messages are understood where every rank talks to ranks at the same distance (neighbours, in
-/// a line or a ring) or all talk to rank 0 (or it to all); collectives where all ranks take part. Everything else is
-/// refused.
+/// Builds the log of the same program on more or fewer ranks. Each new rank has a *role*, which is a recorded rank. The
+/// first and last ranks keep their roles, and the others are distributed over the ranks between. Ranks of one role do
+/// each other's instances in shuffled order, so that they differ as instances do. Serial blocks are neither shared nor
+/// repeated. Supported messages go to ranks at a constant distance (neighbours in a line or a ring), from all ranks to
+/// rank 0 or from rank 0 to all. Supported collectives involve all ranks. Everything else is refused.
 class rank_changer {
  public:
   rank_changer(const models::run_log& log, const question& q, std::uint64_t seed) : log_(log), q_(q), random_(seed) {}
 
-  [[gnu::cold]] bool apply(models::run_log& into, std::string& why_not) {
+  bool apply(models::run_log& into, std::string& why_not) {
     old_ = static_cast<std::uint32_t>(log_.lines.size());
     const double wanted = q_.factor * old_;
     if (!(wanted > 0.5 && wanted < 1e6) || std::fabs(wanted - std::round(wanted)) > 1e-3 * wanted)
@@ -61,18 +60,18 @@ class rank_changer {
   // All messages of one pair of call sites between one pair of ranks, in order.
   struct pair_of_ranks {
     std::uint32_t way = 0, from = 0, to = 0;
-    std::uint32_t messages = 0, first = none, last = none;  // a chain through `next_`
+    std::uint32_t messages = 0, first = none, last = none;  // a list through `next_`
   };
-  // All that goes over one pair of call sites to the same distance.
+  // All messages of one pair of call sites over the same distance.
   struct way {
-    std::uint32_t call = 0;  // of the sender
+    std::uint32_t call = 0;  // call of the sender
     std::uint64_t sites = 0;
     int distance = 0;
     shape as = shape::shift;
     std::uint32_t pairs = 0;
   };
 
-  [[gnu::cold]] static bool no(std::string& why_not, const std::string& why) {
+  static bool no(std::string& why_not, const std::string& why) {
     why_not = why;
     return false;
   }
@@ -82,10 +81,10 @@ class rank_changer {
     return core::combine(log_.lines[m.from.line][m.from.index].label, log_.lines[m.to.line][m.to.index].label);
   }
 
-  [[gnu::cold]] bool find_pairs(std::string& why_not) {
+  bool find_pairs(std::string& why_not) {
     if (log_.messages.empty()) return true;
     if (old_ < 3) return no(why_not, "on fewer than 3 ranks neighbours cannot be told from a root");
-    // what goes over each pair of sites: all to rank 0, rank 0 to all, or neighbours
+    // Classify each pair of sites as gather to rank 0, scatter from rank 0 or neighbours.
     base::key_map known;
     base::pod_vector<char> to_root, from_root;
     next_.assign(log_.messages.size(), none);
@@ -115,7 +114,7 @@ class rank_changer {
       w.distance = static_cast<int>(e.to.line) - static_cast<int>(e.from.line);
       if (w.as == shape::shift && w.distance * 2 > static_cast<int>(old_)) w.distance -= static_cast<int>(old_);
       if (w.as == shape::shift && w.distance * 2 < -static_cast<int>(old_)) w.distance += static_cast<int>(old_);
-      // two ranks are both the neighbours of rank 0 and the root's: with one distance it is a neighbour
+      // With two ranks a peer is both neighbour and root; the distance identifies a neighbour.
       const std::uint64_t key = core::combine(
           sites, w.as == shape::shift ? static_cast<std::uint64_t>(static_cast<std::int64_t>(w.distance)) : 1000003);
       const std::uint32_t number = ways_by_key_.intern(key, static_cast<std::uint32_t>(ways_.size()));
@@ -142,14 +141,14 @@ class rank_changer {
     }
     return few_directions(why_not);
   }
-  // No pair of this way goes round the end.
-  [[gnu::cold]] bool one_sided(const way& w) const {
+  // Whether no pair of this way wraps around.
+  bool one_sided(const way& w) const {
     for (const pair_of_ranks& p : pairs_)
       if (&ways_[p.way] == &w && static_cast<int>(p.to) - static_cast<int>(p.from) != w.distance) return false;
     return true;
   }
-  // Everybody with everybody over the same calls looks like neighbours at all distances.
-  [[gnu::cold]] bool few_directions(std::string& why_not) const {
+  // An exchange between all pairs over the same calls looks like neighbours at all distances, so it is refused.
+  bool few_directions(std::string& why_not) const {
     for (const way& w : ways_) {
       std::uint32_t pairs = 0;
       for (const way& other : ways_)
@@ -160,7 +159,7 @@ class rank_changer {
     return true;
   }
 
-  [[gnu::cold]] pair_of_ranks* pair(std::uint32_t way_number, std::uint32_t from, std::uint32_t to, bool make = false) {
+  pair_of_ranks* pair(std::uint32_t way_number, std::uint32_t from, std::uint32_t to, bool make = false) {
     const std::uint64_t key = core::combine(core::combine(way_number, from), to);
     const std::uint32_t found =
         make ? pairs_by_key_.intern(key, static_cast<std::uint32_t>(pairs_.size())) : pairs_by_key_.find(key);
@@ -175,7 +174,7 @@ class rank_changer {
     return &pairs_[found];
   }
 
-  [[gnu::cold]] bool roles(std::string& why_not) {
+  bool roles(std::string& why_not) {
     std::uint32_t border = 0;
     bool rooted = false;
     for (const way& w : ways_) {
@@ -200,8 +199,8 @@ class rank_changer {
     return true;
   }
 
-  // Rank 0 takes part in one exchange more with each further rank.
-  [[gnu::cold]] void insertions() {
+  // Rank 0 has one additional exchange for each additional rank.
+  void insertions() {
     for (const pair_of_ranks& p : pairs_) {
       const shape as = ways_[p.way].as;
       if ((as != shape::gather || p.from != old_ - 1) && (as != shape::scatter || p.to != old_ - 1)) continue;
@@ -216,7 +215,7 @@ class rank_changer {
     base::small_stable_sort(inserted_);
     inserted_.erase(std::unique(inserted_.begin(), inserted_.end()), inserted_.end());
   }
-  // Whether a call of rank 0 receives only one message: not a Waitall for all of them.
+  // Whether a call of rank 0 receives only one message, unlike a Waitall for all of them.
   bool one_message_calls(const models::place& p) {
     if (arrivals_.empty()) {
       arrivals_.assign(log_.lines[0].size(), 0);
@@ -230,7 +229,7 @@ class rank_changer {
     const auto before = std::lower_bound(inserted_.begin(), inserted_.end(), old_index) - inserted_.begin();
     return old_index + static_cast<std::uint32_t>(before) * (new_ - old_);
   }
-  // Of the copies of a call of rank 0 the one for the rank `q`, which nobody was before.
+  // The copy of a call of rank 0 that belongs to the new rank `q`.
   std::uint32_t copy_for(std::uint32_t q, std::uint32_t old_index) const {
     const bool copied = std::binary_search(inserted_.begin(), inserted_.end(), old_index);
     return index(0, old_index) + (copied ? q - old_ + 1 : 0);
@@ -246,14 +245,14 @@ class rank_changer {
     a.work_seconds = (a.work_seconds - serial) * by + (repeated ? 0.0 : serial);
   }
 
-  [[gnu::cold]] void lines(models::run_log& into) {
+  void lines(models::run_log& into) {
     if (new_ > old_) insertions();
     serial_ = serial_blocks(log_);
     const double part = q_.fixed_total ? static_cast<double>(old_) / new_ : 1.0;
     into.lines.resize(new_);
     for (std::uint32_t q = 0; q != new_; ++q) {
-      const std::vector<models::activity>& from = log_.lines[role_[q]];
-      std::vector<models::activity>& line = into.lines[q];
+      const base::vector<models::activity>& from = log_.lines[role_[q]];
+      base::vector<models::activity>& line = into.lines[q];
       line.reserve(from.size() + (q == 0 ? inserted_.size() * (new_ - old_) : 0));
       std::size_t next = 0;
       for (std::uint32_t i = 0; i != from.size(); ++i) {
@@ -266,7 +265,7 @@ class rank_changer {
       for (models::activity& a : line) share(a, part, first_[role_[q]] != q);
     }
   }
-  [[gnu::cold]] void shuffle(std::vector<models::activity>& line) {
+  void shuffle(base::vector<models::activity>& line) {
     base::pod_vector<std::uint32_t> order(line.size());
     for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
     base::small_stable_sort(order, [&line](std::uint32_t a, std::uint32_t b) { return line[a].label < line[b].label; });
@@ -278,7 +277,7 @@ class rank_changer {
     }
   }
 
-  [[gnu::cold]] bool messages(models::run_log& into, std::string& why_not) {
+  bool messages(models::run_log& into, std::string& why_not) {
     for (std::uint32_t n = 0; n != ways_.size(); ++n) {
       const way& w = ways_[n];
       for (std::uint32_t q = 0; q != new_; ++q) {
@@ -290,11 +289,11 @@ class rank_changer {
         if (w.as == shape::shift && (target < 0 || target >= new_)) continue;
         to = static_cast<std::uint32_t>((target + new_) % new_);
         if (from == to) continue;
-        // the sender as its role sends, the receiver as its role receives
+        // the sender acts in its own role and the receiver in its own
         const std::uint32_t a = role_[from], b = role_[to];
         const int d = w.distance, size = static_cast<int>(old_);
         const bool neighbours = w.as == shape::shift || w.as == shape::ring;
-        const std::uint32_t old_q = std::min(q, old_ - 1);  // of rooted ways: who it is to rank 0
+        const std::uint32_t old_q = std::min(q, old_ - 1);  // rooted ways: the corresponding peer of rank 0
         const pair_of_ranks* out = neighbours ? pair(n, a, static_cast<std::uint32_t>((static_cast<int>(a) + d + size) % size))
                                    : w.as == shape::gather ? pair(n, a, 0)
                                                            : pair(n, 0, old_q);
@@ -324,7 +323,7 @@ class rank_changer {
     return true;
   }
 
-  [[gnu::cold]] bool syncs(models::run_log& into, std::string& why_not) {
+  bool syncs(models::run_log& into, std::string& why_not) {
     base::pod_vector<std::uint32_t> where(old_);
     for (const models::sync_edge& s : log_.syncs) {
       models::sync_edge x;
@@ -333,9 +332,9 @@ class rank_changer {
       x.seconds = s.seconds;
       if (old_ > 1 && new_ > 1) x.seconds *= std::log2(static_cast<double>(new_)) / std::log2(static_cast<double>(old_));
       for (int side = 0; side != 2; ++side) {
-        const std::vector<models::place>& members = side == 0 ? s.in : s.out;
-        std::vector<models::place>& now = side == 0 ? x.in : x.out;
-        const std::vector<models::place>& others = side == 0 ? s.out : s.in;
+        const base::vector<models::place>& members = side == 0 ? s.in : s.out;
+        base::vector<models::place>& now = side == 0 ? x.in : x.out;
+        const base::vector<models::place>& others = side == 0 ? s.out : s.in;
         if (members.size() != old_ && (members.size() != 1 || others.size() != old_))
           return no(why_not, "collectives of a part of the ranks: how the parts would grow is not known (" +
                                  log_.labels[s.label] + ")");
@@ -359,11 +358,11 @@ class rank_changer {
   std::uint32_t old_ = 0, new_ = 0;
   base::pod_vector<way> ways_;
   base::pod_vector<pair_of_ranks> pairs_;
-  base::pod_vector<std::uint32_t> next_;  // of each message: the next of its pair
+  base::pod_vector<std::uint32_t> next_;  // next message of the same pair
   base::key_map ways_by_key_, pairs_by_key_;
   base::pod_vector<std::uint32_t> role_, first_;
   base::pod_vector<char> serial_;
-  base::pod_vector<std::uint32_t> inserted_;  // calls of rank 0 that are repeated for each further rank
+  base::pod_vector<std::uint32_t> inserted_;  // calls of rank 0 that are repeated for each additional rank
   base::pod_vector<std::uint32_t> arrivals_;
 };
 

@@ -4,13 +4,13 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/models/run_log.hpp>
 #include <whywait/whatif/trace.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -18,12 +18,12 @@ namespace whatif {
 
 namespace detail {
 
-// Part of every program that includes mpi.hpp: written for a short compile time.
+// Every program that includes mpi.hpp compiles this class, so that it is written for a short compile time.
 class log_joiner {
  public:
-  log_joiner(std::vector<traced_line> lines, const key_namer& name) : t_(std::move(lines)), name_(name) {}
+  log_joiner(base::vector<traced_line> lines, const key_namer& name) : t_(std::move(lines)), name_(name) {}
 
-  [[gnu::cold]] models::run_log join() {
+  models::run_log join() {
     sort_lines();
     for (std::uint32_t l = 0; l != t_.size(); ++l) add_line(l);
     match_messages();
@@ -38,7 +38,7 @@ class log_joiner {
   }
 
  private:
-  // A posted send or receive, or a member of a collective: what has the same key belongs together.
+  // A posted send or receive, or a member of a collective. End points that belong together have the same key.
   struct end_point {
     std::uint64_t key;
     std::uint64_t order;
@@ -51,8 +51,8 @@ class log_joiner {
   };
   static constexpr std::uint64_t receives = std::uint64_t(1) << 63;
 
-  [[gnu::cold]] void sort_lines() {
-    // threads that called nothing synchronised with nobody
+  void sort_lines() {
+    // threads without MPI calls have no waits
     std::size_t kept = 0;
     for (std::size_t l = 0; l != t_.size(); ++l)
       if (!t_[l].calls.empty()) {
@@ -76,27 +76,27 @@ class log_joiner {
     log_.lines.resize(t_.size());
   }
 
-  // The line of thread `thread` of the rank of line `l`.
-  [[gnu::cold]] std::uint32_t line_of(std::uint32_t l, std::uint32_t thread) const {
+  // The line of thread `thread` on the rank of line `l`.
+  std::uint32_t line_of(std::uint32_t l, std::uint32_t thread) const {
     for (std::uint32_t other = 0; other != t_.size(); ++other)
       if (t_[other].rank == t_[l].rank && t_[other].thread == static_cast<std::int32_t>(thread)) return other;
     return l;
   }
 
-  [[gnu::cold]] std::uint32_t label_of(const traced_call& c) {
+  std::uint32_t label_of(const traced_call& c) {
     const std::uint32_t fresh = static_cast<std::uint32_t>(log_.labels.size());
     const std::uint32_t label = labels_.intern(core::combine(c.site, static_cast<std::uint64_t>(c.call) + 1), fresh);
     if (label == fresh) log_.labels.push_back(name_(c.site));
     return label;
   }
-  [[gnu::cold]] std::uint32_t block_of(core::stable_key key) {
+  std::uint32_t block_of(core::stable_key key) {
     const std::uint32_t fresh = static_cast<std::uint32_t>(log_.blocks.size());
     const std::uint32_t block = blocks_.intern(key, fresh);
     if (block == fresh) log_.blocks.push_back(name_(key));
     return block;
   }
 
-  [[gnu::cold]] void add_line(std::uint32_t l) {
+  void add_line(std::uint32_t l) {
     std::int64_t before = origin_, polls_since = -1;
     log_.lines[l].reserve(t_[l].calls.size() + 1);
     for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
@@ -112,7 +112,7 @@ class log_joiner {
         a.blocks.push_back({block_of(x.block), x.seconds});
         parts += x.seconds;
       }
-      // what a block counts beyond the time between two calls was spent in calls
+      // The time that a block has in excess of the gap between two calls was spent in calls.
       for (models::block_time& b : a.blocks) b.seconds *= std::min(1.0, a.work_seconds / std::max(parts, 1e-300));
       log_.lines[l].push_back(std::move(a));
       const core::call_role role = core::role_of(c.call);
@@ -128,8 +128,8 @@ class log_joiner {
 
   const traced_call& call(const models::place& p) const { return t_[p.line].calls[p.index]; }
 
-  // The k-th send matches the k-th receive posted, per communicator, pair of ranks and tag.
-  [[gnu::cold]] void match_messages() {
+  // Matches the k-th send with the k-th posted receive, per communicator, pair of ranks and tag.
+  void match_messages() {
     base::pod_vector<end_point> ends;
     for (std::uint32_t l = 0; l != t_.size(); ++l) {
       std::int32_t asked = -1;
@@ -145,7 +145,7 @@ class log_joiner {
                                         static_cast<std::uint32_t>(to)),
                           static_cast<std::uint32_t>(c.tag));
         ends.push_back({key, c.posting | (takes ? receives : 0), {l, i}});
-        // who answers whoever asks first does something else when others ask first
+        // A rank that answers requests in order of arrival does different work if the arrival order changes.
         if (takes) {
           asked = (c.flags & core::sync_flag::any_source) != 0 ? c.peer : -1;
         } else if (asked >= 0 && c.peer == asked) {
@@ -167,15 +167,15 @@ class log_joiner {
       log_.doubts.push_back(std::to_string(unmatched) + " sends or receives have no partner in the log");
   }
 
-  // The call that completed what was posted at `p`; false if it is not in the log.
-  [[gnu::cold]] bool completed_at(const models::place& p, models::place& into) const {
+  // Finds the call that completed the message posted at `p`. Returns false if it is not in the log.
+  bool completed_at(const models::place& p, models::place& into) const {
     const traced_call& c = call(p);
     into = {c.completed_by == static_cast<std::uint32_t>(t_[p.line].thread) ? p.line : line_of(p.line, c.completed_by),
             c.completion};
     return (c.flags & core::sync_flag::complete) != 0 && into.index < t_[into.line].calls.size();
   }
 
-  [[gnu::cold]] void add_message(const models::place& sent, const models::place& posted) {
+  void add_message(const models::place& sent, const models::place& posted) {
     models::message_edge m;
     m.from = sent;
     m.posted = posted;
@@ -186,9 +186,10 @@ class log_joiner {
     log_.messages.push_back(m);
   }
 
-  // From which size on do sends wait for late receivers? Then latency and time per byte where a receiver waited and the
-  // whole way was seen: the median line through small and large messages. None takes longer than it took.
-  [[gnu::cold]] void fit_messages() {
+  // Estimates the size from which sends wait for late receivers. Then fits latency and time per byte by a median line
+  // through small and large messages, where a receiver waited and the whole transfer was observed. No message may
+  // exceed its observed time.
+  void fit_messages() {
     const auto for_one = [](core::mpi_call c) { return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait; };
     double most_buffered = -1.0, least_waiting = 1e300, largest = 0.0;
     for (const models::message_edge& m : log_.messages) {
@@ -229,18 +230,18 @@ class log_joiner {
       m.seconds = std::min(took, latency + per_byte * m.bytes);
     }
   }
-  [[gnu::cold, gnu::noinline]] static double median(base::pod_vector<double>& v) {  // of at least one
+  [[gnu::noinline]] static double median(base::pod_vector<double>& v) {  // v must not be empty
     base::small_stable_sort(v);
     return v[v.size() / 2];
   }
-  // When the data of a message began to move.
+  // The time at which the data of a message began to move.
   std::int64_t left(const models::message_edge& m) const {
     const std::int64_t sent = call(m.from).enter_ns;
     return m.rendezvous ? std::max(sent, call(m.posted).enter_ns) : sent;
   }
 
-  // The k-th collective of a communicator on one rank belongs to the k-th on the others.
-  [[gnu::cold]] void match_collectives() {
+  // Matches the k-th collective of a communicator on one rank with the k-th on the others.
+  void match_collectives() {
     base::pod_vector<end_point> ends;
     for (std::uint32_t l = 0; l != t_.size(); ++l) {
       base::key_map known;
@@ -285,7 +286,7 @@ class log_joiner {
     }
   }
 
-  [[gnu::cold]] void add_sync(const end_point* members, std::size_t n) {
+  void add_sync(const end_point* members, std::size_t n) {
     models::sync_edge s;
     const traced_call& any = call(members[0].where);
     const std::uint32_t fresh = static_cast<std::uint32_t>(log_.labels.size());
@@ -304,7 +305,7 @@ class log_joiner {
       if (role != core::call_role::all_to_one || root) s.out.push_back(models::place(p));
     }
     if (s.in.empty() || s.out.empty()) return;
-    // the fastest way out of the call tells what the collective costs everybody
+    // the fastest exit is the cost of the collective itself
     std::int64_t cost = INT64_MAX, before = INT64_MIN;
     for (const models::place& p : s.out) {
       before = std::max(before, call(p).enter_ns);
@@ -314,10 +315,10 @@ class log_joiner {
     log_.syncs.push_back(std::move(s));
   }
 
-  // What a call took after everything that it needed was there.
-  [[gnu::cold]] void attribute_calls() {
+  // Computes the time that each call took after all its inputs were available.
+  void attribute_calls() {
     base::pod_vector<std::int64_t> ready;
-    base::pod_vector<std::size_t> first;  // by line, in `ready`
+    base::pod_vector<std::size_t> first;  // index in `ready` of the first call of each line
     for (const traced_line& line : t_) {
       first.push_back(ready.size());
       for (const traced_call& c : line.calls) ready.push_back(c.enter_ns);
@@ -339,8 +340,9 @@ class log_joiner {
         arrive(p, last, s.seconds);
       }
     }
-    // Who did not wait shows what a call takes when all is there; what others take more, they noticed late.
-    std::vector<base::pod_vector<double>> usual(log_.labels.size());
+    // Calls that did not wait give the usual duration. Any excess of other calls is the delay until they noticed
+    // completion.
+    base::vector<base::pod_vector<double>> usual(log_.labels.size());
     for (const bool waited : {false, true})
       for (std::size_t l = 0; l != t_.size(); ++l)
         for (std::size_t i = 0; i != t_[l].calls.size(); ++i) {
@@ -361,7 +363,7 @@ class log_joiner {
         }
   }
 
-  std::vector<traced_line> t_;
+  base::vector<traced_line> t_;
   const key_namer& name_;
   models::run_log log_;
   std::int64_t origin_ = 0;
@@ -372,17 +374,17 @@ class log_joiner {
 
 }  // namespace detail
 
-/// The log of a whole run from the lines of all its ranks: messages matched by posting order, collectives by their
-/// order in the communicator, waiting taken out of the calls, message times fitted where a receiver waited; whether
-/// sends wait for their receivers is learnt from those that came late. What could not be matched is said in `doubts`.
-/// About 1 microsecond and 250 bytes per call.
-[[gnu::cold]] inline models::run_log join(std::vector<traced_line> lines, const key_namer& name) {
+/// Builds the log of a whole run from the lines of all its ranks. Messages are matched by posting order, collectives by
+/// their order in the communicator. Calls are stored without waiting time. Message times are fitted where a receiver
+/// waited, and late receivers show whether sends wait. Unmatched operations are listed in `doubts`. About 1 microsecond
+/// and 250 bytes per call.
+inline models::run_log join(base::vector<traced_line> lines, const key_namer& name) {
   return detail::log_joiner(std::move(lines), name).join();
 }
 
-/// The same with anything that can be called with a key and returns a std::string.
+/// Overload for any callable that takes a key and returns a std::string.
 template <class Name>
-[[gnu::cold]] models::run_log join(std::vector<traced_line> lines, const Name& name) {
+models::run_log join(base::vector<traced_line> lines, const Name& name) {
   struct namer final : key_namer {
     explicit namer(const Name& n) : of(n) {}
     std::string operator()(core::stable_key key) const override { return of(key); }

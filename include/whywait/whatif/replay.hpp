@@ -3,30 +3,31 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/message_schedule.hpp>
 #include <whywait/models/run_log.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace whatif {
 
-/// What a replay found.
+/// The result of a replay.
 struct replayed {
   double seconds = 0.0;          ///< end of the last line
-  double waiting_seconds = 0.0;  ///< over all lines
-  base::pod_vector<double> step_end;  ///< release of every collective of all lines, in order
-  base::pod_vector<std::uint32_t> step_label;  ///< and its label
-  base::pod_vector<double> part_end;  ///< mean over the lines of the end of each 32nd of their activities; short logs: empty
+  double waiting_seconds = 0.0;  ///< sum over all lines
+  base::pod_vector<double> step_end;  ///< release times of the collectives of all lines, in order
+  base::pod_vector<std::uint32_t> step_label;  ///< label of each entry of `step_end`
+  /// Mean over the lines of the end of each 32nd of their activities; empty for short logs.
+  base::pod_vector<double> part_end;
 };
 
 namespace detail {
 
-/// Places numbered through: line by line.
+/// Numbers all places consecutively, line by line.
 class place_numbers {
  public:
   explicit place_numbers(const models::run_log& log) : first_(log.lines.size() + 1, 0) {
@@ -40,7 +41,7 @@ class place_numbers {
   base::pod_vector<std::size_t> first_;
 };
 
-/// Edges by the place at one of their ends.
+/// Lists of edges by the place at one end.
 class edge_lists {
  public:
   edge_lists(std::size_t places, std::size_t edges) : head_(places, none), next_() { next_.reserve(edges); }
@@ -82,7 +83,7 @@ class player {
         syncs_(at_.size(), log.syncs.size() * log.lines.size()),
         lines_(log.lines.size()) {}
 
-  [[gnu::cold]] replayed play() {
+  replayed play() {
     expect();
     r_.part_end.assign(parts, 0.0);
     for (std::uint32_t l = 0; l != lines_.size(); ++l) {
@@ -123,7 +124,7 @@ class player {
     double time = 0.0;
   };
 
-  [[gnu::cold]] void expect() {
+  void expect() {
     for (std::uint32_t m = 0; m != log_.messages.size(); ++m) {
       const models::message_edge& x = log_.messages[m];
       messages_.add(at_(x.from), m);
@@ -156,14 +157,14 @@ class player {
     if (x.rendezvous) arrive(x.done, left_[m] + x.seconds);
   }
 
-  [[gnu::cold]] void begin_sync(std::uint32_t s, std::uint32_t l, double now) {
+  void begin_sync(std::uint32_t s, std::uint32_t l, double now) {
     const models::sync_edge& x = log_.syncs[s];
     if (!x.prefix) {
       sync_ready_[s] = std::max(sync_ready_[s], now);
       if (--sync_missing_[s] == 0) release(s);
       return;
     }
-    if (begun_.empty()) begun_ = std::vector<base::pod_vector<double>>(log_.syncs.size());
+    if (begun_.empty()) begun_ = base::vector<base::pod_vector<double>>(log_.syncs.size());
     base::pod_vector<double>& begun = begun_[s];
     begun.resize(x.in.size(), -1.0);
     for (std::size_t i = 0; i != x.in.size(); ++i)
@@ -189,7 +190,7 @@ class player {
     player& play;
     std::uint32_t l;
     cursor& c;
-    const std::vector<models::activity>& line;
+    const base::vector<models::activity>& line;
 
     std::size_t place() const noexcept { return play.at_(l, c.next); }
     bool begin_next() {
@@ -223,13 +224,13 @@ class player {
   bool late_;
   bool parts_ = true;
   place_numbers at_;
-  base::pod_vector<double> ready_;           // what the call needs is there
-  base::pod_vector<std::uint32_t> missing_;  // edges into the call that have not come
-  base::pod_vector<double> left_;            // of each message: all that it needs to leave has begun
+  base::pod_vector<double> ready_;           // time at which the inputs of a call are available
+  base::pod_vector<std::uint32_t> missing_;  // number of missing inputs of a call
+  base::pod_vector<double> left_;            // departure time of each message
   base::pod_vector<char> halves_;
   base::pod_vector<double> sync_ready_;
   base::pod_vector<std::size_t> sync_missing_;
-  std::vector<base::pod_vector<double>> begun_;  // of each scan: when its members began
+  base::vector<base::pod_vector<double>> begun_;  // begin times of the members of each scan
   edge_lists messages_, syncs_;
   base::pod_vector<cursor> lines_;
   base::pod_vector<std::uint32_t> work_;
@@ -240,11 +241,11 @@ class player {
 
 }  // namespace detail
 
-/// Plays a log with its times and dependences (max-plus): every activity begins when the one before it on its line
-/// has ended, a call ends when all that it needs is there. No assumption about distributions or independence. Time
-/// linear in the log. Throws P022, also if the log waits for itself. `late` false: every call notices at once that it can
-/// go on.
-[[gnu::cold]] inline replayed replay(const models::run_log& log, bool late = true) {
+/// Replays a log with its times and dependences (max-plus). Every activity begins when the previous one on its line has
+/// ended, and a call ends when all its inputs are available. Assumes nothing about distributions or independence.
+/// Linear in the log. Throws P022 for an invalid log and for a deadlock. With `late` false, every call detects
+/// completion at once.
+inline replayed replay(const models::run_log& log, bool late = true) {
   log.check();
   return detail::player(log, late).play();
 }

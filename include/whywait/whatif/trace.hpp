@@ -3,6 +3,7 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/models/error.hpp>
@@ -11,26 +12,25 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace whatif {
 
-/// One call of one line, in terms that mean the same on every rank.
+/// One call of one line, with identifiers that are the same on every rank.
 struct traced_call {
   std::int64_t enter_ns = 0, leave_ns = 0;
   core::stable_key site = 0;          ///< call site
-  core::stable_key communicator = 0;  ///< 0: unknown
+  core::stable_key communicator = 0;  ///< 0 if unknown
   std::uint64_t bytes = 0;
   std::uint32_t posting = 0;       ///< order in which the process posted messages, from 1
-  std::uint32_t completion = 0;    ///< call of line `completed_by` that completed a posted receive
+  std::uint32_t completion = 0;    ///< index of the call, in line `completed_by`, that completed a posted receive
   std::uint32_t completed_by = 0;  ///< line of the rank
   std::int32_t peer = -1;          ///< world rank of the partner or root
   std::int32_t tag = 0;
-  std::int32_t members = 0;                   ///< size of the communicator; 0: collectives are not followed
-  std::int32_t comm_rank = 0;                 ///< own rank in it
-  std::uint32_t first_block = 0, blocks = 0;  ///< in traced_line::blocks
+  std::int32_t members = 0;                   ///< size of the communicator; 0 if collectives are not followed
+  std::int32_t comm_rank = 0;                 ///< own rank in the communicator
+  std::uint32_t first_block = 0, blocks = 0;  ///< range in traced_line::blocks
   core::mpi_call call = core::mpi_call::none;
   std::uint16_t flags = 0;
 };
@@ -41,20 +41,20 @@ struct traced_block {
   double seconds = 0.0;
 };
 
-/// What one thread of one rank did. Only plain vectors: a rank can send it as bytes.
+/// The calls of one thread of one rank, in vectors of plain data that can be sent as bytes.
 struct traced_line {
   std::int32_t rank = 0, thread = 0;
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::uint64_t dropped = 0;  ///< calls beyond the limit, or lost by the recorder
+  std::uint64_t dropped = 0;  ///< calls beyond the limit or dropped by the recorder
   base::pod_vector<traced_call> calls;
   base::pod_vector<traced_block> blocks;
 };
 
-/// The part of one rank, from its records: of each location the first `most_calls` calls (80 bytes each, and 16 for
-/// each timed block between two) that ended before `until_ns` of the shared clock.
-[[gnu::cold]] inline std::vector<traced_line> trace(const explain::rank_history& h, std::size_t most_calls = 200000,
+/// Extracts the lines of one rank from its records. For each location these are the first `most_calls` calls (80 bytes
+/// each, and 16 for each timed block between two calls) that ended before `until_ns` of the shared clock.
+inline base::vector<traced_line> trace(const explain::rank_history& h, std::size_t most_calls = 200000,
                                                     std::int64_t until_ns = INT64_MAX) {
-  std::vector<traced_line> result;
+  base::vector<traced_line> result;
   for (const explain::location_history& location : h.locations) {
     traced_line line;
     line.rank = h.rank;
@@ -109,12 +109,12 @@ static_assert(sizeof(traced_call) == 80, "without holes: its bytes are sent");
 
 namespace detail {
 
-[[gnu::cold, gnu::noinline]] inline void put_bytes(base::pod_vector<char>& out, const void* data, std::size_t bytes) {
+[[gnu::noinline]] inline void put_bytes(base::pod_vector<char>& out, const void* data, std::size_t bytes) {
   const std::size_t at = out.size();
   out.resize(at + bytes);
   if (bytes != 0) std::memcpy(out.data() + at, data, bytes);
 }
-[[gnu::cold, gnu::noinline]] inline bool get_bytes(const base::pod_vector<char>& in, std::size_t& at, void* data,
+[[gnu::noinline]] inline bool get_bytes(const base::pod_vector<char>& in, std::size_t& at, void* data,
                                                    std::size_t bytes) {
   if (bytes > in.size() - at) return false;
   if (bytes != 0) std::memcpy(data, in.data() + at, bytes);
@@ -124,8 +124,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Lines as bytes for a gather among processes of one build on machines of one kind.
-[[gnu::cold]] inline base::pod_vector<char> pack(const std::vector<traced_line>& lines) {
+/// Serialises lines for a gather among processes of one build on machines of one kind.
+inline base::pod_vector<char> pack(const base::vector<traced_line>& lines) {
   base::pod_vector<char> out;
   for (const traced_line& l : lines) {
     const std::int64_t head[7] = {l.rank,
@@ -142,8 +142,9 @@ namespace detail {
   return out;
 }
 
-/// Appends the lines of `pack`; bytes of several ranks may follow each other. Throws P022 for a damaged packet.
-[[gnu::cold]] inline void unpack(const base::pod_vector<char>& bytes, std::vector<traced_line>& into) {
+/// Appends the lines that `pack` serialised; packets of several ranks may be concatenated. Throws P022 for a damaged
+/// packet.
+inline void unpack(const base::pod_vector<char>& bytes, base::vector<traced_line>& into) {
   for (std::size_t at = 0; at != bytes.size();) {
     std::int64_t head[7];
     traced_line l;
@@ -166,10 +167,10 @@ namespace detail {
   }
 }
 
-/// All blocks and call sites of the lines, each once: what `join` will ask the name of.
-[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const std::vector<traced_line>& lines) {
+/// All blocks and call sites in the lines, each once. `join` needs names for these keys.
+inline base::vector<core::stable_key> keys_of(const base::vector<traced_line>& lines) {
   base::key_map seen;
-  std::vector<core::stable_key> keys;
+  base::vector<core::stable_key> keys;
   const auto add = [&](core::stable_key key) {
     const std::uint32_t fresh = static_cast<std::uint32_t>(keys.size());
     if (key != 0 && seen.intern(key, fresh) == fresh) keys.push_back(key);
@@ -181,7 +182,7 @@ namespace detail {
   return keys;
 }
 
-/// Gives the name of a block or call site.
+/// Returns the name of a block or call site.
 struct key_namer {
   virtual std::string operator()(core::stable_key key) const = 0;
 

@@ -10,5 +10,5 @@ extern "C" module_facts MODULE_FACTS() {
   whywait::core::registry* const here = whywait::core::the_registry();
   return {here, whywait::record::this_location(),
           here->sites.intern(whywait::core::site_kind::region, "shared", "shared.cpp", 1),
-          whywait::record::detail::here->enters_fast()};
+          goes_fast()};
 }

@@ -1,4 +1,5 @@
 #include <whywait/base/cpp_name.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <doctest/doctest.h>
 
@@ -13,7 +14,7 @@ TEST_CASE("mangled names become readable and others stay") {
 TEST_CASE("short names have no return type, parameters or template arguments") {
   CHECK(short_name("void app::solver<double, std::array<int, 3> >::step(int) const") == "app::solver<...>::step");
   CHECK(short_name("main") == "main");
-  CHECK(short_name("std::vector<int> make<int>(int (*)(char))") == "make<...>");
+  CHECK(short_name("whywait::base::vector<int> make<int>(int (*)(char))") == "make<...>");
   CHECK(short_name("f(int) [clone .cold]") == "f");
   CHECK(short_name("f[abi:cxx11](int)") == "f");
 }

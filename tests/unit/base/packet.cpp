@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-TEST_CASE("a packet gives back what was put, and a truncated one throws") {
+TEST_CASE("a packet returns its content, and a truncated one throws") {
   using namespace whywait::base;
   using namespace whywait::base;
   packet p;

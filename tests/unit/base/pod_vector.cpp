@@ -1,4 +1,5 @@
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <doctest/doctest.h>
 
@@ -8,7 +9,6 @@
 #include <random>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 using whywait::base::memory_pool;
 using whywait::base::pod_vector;
@@ -22,7 +22,7 @@ struct point {
 };
 
 template <class T>
-bool equal(const pod_vector<T>& a, const std::vector<T>& b) {
+bool equal(const pod_vector<T>& a, const whywait::base::vector<T>& b) {
   if (a.size() != b.size() || a.empty() != b.empty() || a.capacity() < a.size()) return false;
   for (std::size_t i = 0; i != b.size(); ++i) {
     if (!(a[i] == b[i])) return false;
@@ -30,20 +30,20 @@ bool equal(const pod_vector<T>& a, const std::vector<T>& b) {
   return b.empty() || (a.front() == b.front() && a.back() == b.back() && a.end() - a.begin() == std::ptrdiff_t(b.size()));
 }
 
-// The same random changes to both, some lists at a time.
+// Applies the same random changes to both, several lists at a time.
 template <class T, class Make>
 void compare(memory_pool* pool, unsigned seed, Make make) {
   INFO("seed ", seed);
   std::mt19937 random(seed);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % (n + 1)); };
   constexpr std::size_t lists = 5;
-  std::vector<pod_vector<T>> tested;
-  std::vector<std::vector<T>> model(lists);
+  whywait::base::vector<pod_vector<T>> tested;
+  whywait::base::vector<whywait::base::vector<T>> model(lists);
   for (std::size_t i = 0; i != lists; ++i) tested.push_back(pool != nullptr && i != 0 ? pod_vector<T>(*pool) : pod_vector<T>());
   for (int step = 0; step != 3000; ++step) {
     const std::size_t i = below(lists - 1), j = below(lists - 1);
     pod_vector<T>& a = tested[i];
-    std::vector<T>& b = model[i];
+    whywait::base::vector<T>& b = model[i];
     const auto at = static_cast<std::ptrdiff_t>(below(b.size())), rest = static_cast<std::ptrdiff_t>(b.size()) - at;
     const auto few = static_cast<std::ptrdiff_t>(below(static_cast<std::size_t>(rest)));
     const T value = make(random());
@@ -57,7 +57,7 @@ void compare(memory_pool* pool, unsigned seed, Make make) {
       case 6: a.insert(a.begin() + at, value), b.insert(b.begin() + at, value); break;
       case 7: a.erase(a.begin() + at, a.begin() + at + few), b.erase(b.begin() + at, b.begin() + at + few); break;
       case 8: if (i != j) a.insert(a.begin() + at, tested[j].begin(), tested[j].end()), b.insert(b.begin() + at, model[j].begin(), model[j].end()); break;
-      case 9: a = tested[j], b = std::vector<T>(model[j]); break;
+      case 9: a = tested[j], b = whywait::base::vector<T>(model[j]); break;
       case 10: a.swap(tested[j]), b.swap(model[j]); break;
       case 11: if (i != j) a = std::move(tested[j]), b = std::move(model[j]), tested[j].clear(), model[j].clear(); break;
       case 12: a.reserve(below(300)); break;
@@ -74,7 +74,7 @@ void compare(memory_pool* pool, unsigned seed, Make make) {
 
 }  // namespace
 
-TEST_CASE("a plain vector does what std::vector does") {
+TEST_CASE("a pod_vector behaves like std::vector") {
   for (unsigned seed = 1; seed != 6; ++seed) {
     memory_pool pool;
     for (memory_pool* p : {static_cast<memory_pool*>(nullptr), &pool}) {
@@ -85,7 +85,7 @@ TEST_CASE("a plain vector does what std::vector does") {
   }
 }
 
-TEST_CASE("elements that are made anew have their defaults") {
+TEST_CASE("new elements have their defaults") {
   pod_vector<point> list(2);
   list.resize(3);
   list.emplace_back();
@@ -105,10 +105,10 @@ TEST_CASE("nothing costs nothing") {
   CHECK(list.capacity() == 0);
 }
 
-TEST_CASE("more than 2^32 - 1 elements are not had, and what was there stays") {
+TEST_CASE("more than 2^32 - 1 elements are refused, and the content stays") {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  return;  // they end a program that asks for so much
+  return;  // they abort on such a large allocation
 #endif
 #endif
   memory_pool pool;
@@ -122,7 +122,7 @@ TEST_CASE("more than 2^32 - 1 elements are not had, and what was there stays") {
   CHECK_THROWS_AS(pooled.reserve(std::size_t{1} << 32), std::bad_alloc);
 }
 
-TEST_CASE("assigning nothing gives memory back") {
+TEST_CASE("assigning an empty vector releases memory") {
   pod_vector<int> list(100);
   list = {};
   CHECK(list.capacity() == 0);
@@ -136,7 +136,7 @@ TEST_CASE("a pool's blocks are apart from each other, aligned, and used again") 
     std::size_t bytes;
     unsigned char mark;
   };
-  std::vector<block> taken;
+  whywait::base::vector<block> taken;
   const auto intact = [](const block& b) {
     for (std::size_t i = 0; i != b.bytes; ++i) {
       if (b.at[i] != b.mark) return false;

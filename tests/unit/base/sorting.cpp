@@ -1,4 +1,5 @@
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <doctest/doctest.h>
 
@@ -9,15 +10,14 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 using whywait::base::small_stable_sort;
 
-TEST_CASE("a rare sort gives what std::stable_sort gives") {
+TEST_CASE("small_stable_sort equals std::stable_sort") {
   std::mt19937 random(7);
   for (int size = 0; size != 70; ++size) {
     for (const unsigned values : {1u, 3u, 1000u}) {
-      std::vector<std::pair<unsigned, std::string>> list;
+      whywait::base::vector<std::pair<unsigned, std::string>> list;
       for (int i = 0; i != size; ++i) list.emplace_back(random() % values, "element number " + std::to_string(i));
       auto expected = list;
       const auto before = [](const auto& a, const auto& b) { return a.first > b.first; };
@@ -30,16 +30,16 @@ TEST_CASE("a rare sort gives what std::stable_sort gives") {
   }
 }
 
-TEST_CASE("what can only be moved is sorted too") {
-  std::vector<std::unique_ptr<int>> list;
+TEST_CASE("move-only elements can be sorted") {
+  whywait::base::vector<std::unique_ptr<int>> list;
   for (const int i : {3, 1, 2, 0, 4}) list.emplace_back(new int(i));
   small_stable_sort(list, [](const auto& a, const auto& b) { return *a < *b; });
   for (int i = 0; i != 5; ++i) CHECK(*list[static_cast<std::size_t>(i)] == i);
 }
 
 TEST_CASE("a comparison that throws leaves the list as it was") {
-  std::vector<std::string> list{"c", "b", "a"};
+  whywait::base::vector<std::string> list{"c", "b", "a"};
   CHECK_THROWS_AS(small_stable_sort(list, [](const auto&, const auto&) -> bool { throw std::runtime_error("no"); }),
                   std::runtime_error);
-  CHECK(list == std::vector<std::string>{"c", "b", "a"});
+  CHECK(list == whywait::base::vector<std::string>{"c", "b", "a"});
 }

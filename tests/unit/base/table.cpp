@@ -28,7 +28,7 @@ TEST_CASE("names cannot control the terminal") {
   CHECK(printable("h\xc3\xa4lo") == "h\xc3\xa4lo");
 }
 
-TEST_CASE("what is too long loses its middle and never half a character") {
+TEST_CASE("text that is too long loses its middle but no part of a character") {
   CHECK(shorten_middle("compute", 7) == "compute");
   CHECK(shorten_middle("compute_interior_cells", 11) == "comp...ells");
   CHECK(shorten_middle("compute", 2) == "..");
@@ -53,7 +53,7 @@ TEST_CASE("text wraps at spaces and a long word stays whole") {
   CHECK(wrap("", 8, "", "") == "\n");
 }
 
-TEST_CASE("amounts align, and labels that are too wide do not move them") {
+TEST_CASE("amounts align, and wide labels do not move them") {
   const std::string text = table({{{"compute"}, "+17.2 s", "slower"},
                                   {{"between A", "    and B_that_is_wide"}, "+1.5 s", ""},
                                   {{"pack"}, "-0.5 s", ""}},

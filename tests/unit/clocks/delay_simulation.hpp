@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_TESTS_UNIT_CLOCKS_DELAY_SIMULATION_HPP
 #define WHYWAIT_TESTS_UNIT_CLOCKS_DELAY_SIMULATION_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/delay_ledger.hpp>
 
 #include <algorithm>
@@ -8,19 +9,18 @@
 #include <map>
 #include <random>
 #include <utility>
-#include <vector>
 
-// A plain simulator of random programs with every class of operation, which can be run with measurement overhead
-// and without it. It uses absolute times only: no delays, no slack, no ledger. The run with overhead also writes
-// down what a tool would record. Decisions (who takes a lock, which request a Waitany gets) are made in the run
-// with overhead and kept in the other one.
+// A simple simulator of random programs with every class of operation, which runs them with and without measurement
+// overhead. It uses absolute times only, without delays, slack or a ledger. The run with overhead also records what a
+// tool would. Decisions (the owner of a lock, the request that a Waitany gets) are made in the run with overhead and
+// repeated in the other.
 namespace delays {
 
 using namespace whywait::clocks;
 using namespace whywait::explain;
 using ns = std::int64_t;
 
-/// A time, the overhead on the path that decided it, and the largest sum of errors on any path to it.
+/// A time, the overhead on the path that determined it, and the largest sum of errors on any path to it.
 struct instant {
   ns t = 0, carried = 0, worst = 0;
 };
@@ -31,15 +31,15 @@ inline instant later(const instant& a, const instant& b) {
   return r;
 }
 
-/// What the tool wrote down: calls, junctions and needs, in the order in which a ledger takes them.
+/// The records of the tool, calls, junctions and needs, in ledger order.
 struct entry {
   enum what_t { call, junction, needs, synchronise, meet, chosen } what = call;
   std::size_t location = 0;
   ns begin = 0, wait = 0, before = 0, inside = 0;
-  int to = 0, from = 0;  ///< numbers of calls, of junctions as -1 - number
+  int to = 0, from = 0;  ///< indices of calls; -1 - index for junctions
   bool from_end = false;
   ns stamp = 0, cost = 0, other_stamp = 0;
-  std::vector<int> calls;
+  whywait::base::vector<int> calls;
 };
 
 class program {
@@ -53,7 +53,7 @@ class program {
     for (int r = 0; r != ranks_; ++r) ends_.push_back(work());
   }
 
-  /// All ends and waits of a run; the first run must be the one with overhead.
+  /// Computes all ends and waits of a run; the first run must have overhead.
   void run(bool with_overhead) {
     measured_ = with_overhead;
     now_.assign(static_cast<std::size_t>(ranks_), {});
@@ -74,12 +74,12 @@ class program {
     }
   }
 
-  /// Fills a ledger from what was recorded; `as(ns)` makes a delay of an overhead.
+  /// Fills a ledger from the records; `as(ns)` converts an overhead to a delay.
   template <class Delay, class As>
-  std::vector<typename delay_ledger<Delay>::handle> fill(delay_ledger<Delay>& books, As&& as) const {
+  whywait::base::vector<typename delay_ledger<Delay>::handle> fill(delay_ledger<Delay>& books, As&& as) const {
     using ledger = delay_ledger<Delay>;
-    std::vector<typename ledger::handle> handles;
-    std::vector<typename ledger::event> junctions;
+    whywait::base::vector<typename ledger::handle> handles;
+    whywait::base::vector<typename ledger::event> junctions;
     const auto event = [&](int number, bool end) {
       if (number < 0) return junctions[static_cast<std::size_t>(-1 - number)];
       const auto& h = handles[static_cast<std::size_t>(number)];
@@ -97,7 +97,7 @@ class program {
           books.needs(event(e.to, true), event(e.from, e.from_end), e.stamp, as(e.cost));
           break;
         case entry::synchronise: {
-          std::vector<typename ledger::handle> all;
+          whywait::base::vector<typename ledger::handle> all;
           for (const int c : e.calls) all.push_back(handles[static_cast<std::size_t>(c)]);
           books.synchronise(all.data(), all.size());
           break;
@@ -116,7 +116,7 @@ class program {
     return handles;
   }
 
-  /// After the run with overhead: what `fill` needs.
+  /// Keeps what `fill` needs, after the run with overhead.
   void keep_record() {
     measured_ends_.clear();
     for (const instant& e : ends) measured_ends_.push_back(e.t);
@@ -124,11 +124,11 @@ class program {
 
   int ranks() const { return ranks_; }
 
-  std::vector<entry> log;              ///< of the run with overhead
-  std::vector<instant> ends;           ///< of the last run, per rank
-  std::vector<ns> waits;               ///< of the last run, per call
-  std::vector<std::pair<instant, instant>> calls;  ///< begin and end of every call of the last run
-  std::map<int, bool> inverted;        ///< calls of the last run that would have decided otherwise
+  whywait::base::vector<entry> log;              ///< of the run with overhead
+  whywait::base::vector<instant> ends;           ///< of the last run, per rank
+  whywait::base::vector<ns> waits;               ///< of the last run, per call
+  whywait::base::vector<std::pair<instant, instant>> calls;  ///< begin and end of every call of the last run
+  std::map<int, bool> inverted;        ///< calls of the last run whose decision would differ
 
  private:
   enum kind {
@@ -140,9 +140,9 @@ class program {
   };
   struct operation {
     kind what = send;
-    std::vector<int> ranks;
-    std::vector<load> loads;
-    std::vector<int> messages;
+    whywait::base::vector<int> ranks;
+    whywait::base::vector<load> loads;
+    whywait::base::vector<int> messages;
     int id = 0, taken = -1;
     ns bytes = 0;
   };
@@ -158,7 +158,7 @@ class program {
   load work() { return {pick(0, 4000), chance(70) ? pick(0, 1500) : 0, chance(30) ? pick(1, 60) : 0}; }
   instant& at(int rank) { return now_[static_cast<std::size_t>(rank)]; }
 
-  operation& push(kind what, std::vector<int> members) {
+  operation& push(kind what, whywait::base::vector<int> members) {
     operation o;
     o.what = what;
     o.ranks = std::move(members);
@@ -166,8 +166,8 @@ class program {
     operations_.push_back(o);
     return operations_.back();
   }
-  std::vector<int> group() {
-    std::vector<int> g;
+  whywait::base::vector<int> group() {
+    whywait::base::vector<int> g;
     for (int r = 0; r != ranks_; ++r) {
       if (chance(70)) g.push_back(r);
     }
@@ -175,9 +175,9 @@ class program {
     return g;
   }
 
-  // What was begun is finished later, in any order; one global order of all operations cannot deadlock.
+  // Operations are completed later in any order. A single global order of all operations cannot deadlock.
   void later_on(operation o) { pending_.push_back(std::move(o)); }
-  operation made(kind what, std::vector<int> members, int id) {
+  operation made(kind what, whywait::base::vector<int> members, int id) {
     push(what, std::move(members)).id = id;
     operation o = operations_.back();
     operations_.pop_back();
@@ -218,7 +218,7 @@ class program {
         push(isend, {a}).id = id;
         operations_.back().bytes = pick(0, 3000);
         push(irecv, {b}).id = id;
-        if (!progress_) {  // the payload leaves at the sender's Wait, so that one is known first
+        if (!progress_) {  // the payload leaves at the sender's Wait, which is therefore added first
           push(wait_send, {a}).id = id;
         } else {
           later_on(made(wait_send, {a}, id));
@@ -247,7 +247,7 @@ class program {
         break;
       }
       case 8: {
-        const std::vector<int> members = group();
+        const whywait::base::vector<int> members = group();
         for (const int m : members) push(start, {m}).id = id;
         for (const int m : members) later_on(made(finish, {m}, id));
         break;
@@ -266,22 +266,22 @@ class program {
     }
   }
 
-  // ---- one run
+  // ---- simulation of a run
 
   void compute(int rank, const load& l) {
     at(rank) = at(rank) + l.computing;
     add(rank, l.overhead);
     before_[static_cast<std::size_t>(rank)] += l.overhead;
   }
-  // An overhead is there in the measured run only, but counts as carried in both: see C3.
+  // Overhead takes time in the measured run only, but counts as carried in both (docs/method.md 4.2, C3).
   void add(int rank, ns overhead) {
     instant& now = at(rank);
     if (measured_) now.t += overhead;
     now.carried += overhead;
-    now.worst += overhead;  // as if all of it were an error
+    now.worst += overhead;  // as if the whole overhead were an error
   }
 
-  /// A call that could go on at `ready`; returns its number.
+  /// A call that can complete at `ready`; returns its index.
   int call(int rank, const instant& begin, const instant& ready, const load& l, ns tail) {
     const instant go = later(ready, begin);
     waits.push_back(go.t - begin.t);
@@ -319,14 +319,14 @@ class program {
     e.cost = cost;
     log.push_back(e);
   }
-  void together(entry::what_t what, std::vector<int> which) {
+  void together(entry::what_t what, whywait::base::vector<int> which) {
     if (!measured_) return;
     entry e;
     e.what = what;
     e.calls = std::move(which);
     log.push_back(e);
   }
-  // The call `which` took `taken` before `other`.
+  // The call `which` selected `taken` before `other`.
   void decided(int which, int taken, const instant& taken_at, int other, const instant& other_at) {
     if (other_at.t < taken_at.t) inverted[which] = true;
     if (!measured_) return;
@@ -354,7 +354,7 @@ class program {
     };
     const bool joint = o.what == rendezvous || o.what == synchronise || o.what == broadcast || o.what == reduce ||
                        o.what == scan;
-    std::vector<instant> begins;
+    whywait::base::vector<instant> begins;
     if (joint) {
       each([&](std::size_t, int rank, const load& x) { compute(rank, x); });
       each([&](std::size_t, int rank, const load&) { begins.push_back(at(rank)); });
@@ -394,7 +394,7 @@ class program {
         posted& p = posted_[{o.id, true}];
         if (!progress_) {
           const int j = junction();
-          const int waiting = static_cast<int>(waits.size());  // the number this call is going to have
+          const int waiting = static_cast<int>(waits.size());  // the index of this call
           const instant handshake = p.over + latency_;
           const instant pushed = later(handshake, begin);
           const instant done = pushed + p.bytes;
@@ -441,7 +441,7 @@ class program {
       case synchronise: {
         instant last = begins[0];
         for (const instant& b : begins) last = later(last, b);
-        std::vector<int> all;
+        whywait::base::vector<int> all;
         each([&](std::size_t i, int rank, const load& x) { all.push_back(call(rank, begins[i], last, x, 2000)); });
         together(entry::synchronise, all);
         break;
@@ -449,7 +449,7 @@ class program {
       case broadcast:
       case reduce:
       case scan: {
-        std::vector<int> all;
+        whywait::base::vector<int> all;
         each([&](std::size_t i, int rank, const load& x) {
           instant ready = begins[i];
           const auto one = [&](std::size_t j) { ready = later(ready, begins[j] + latency_); };
@@ -539,7 +539,7 @@ class program {
     needs(s.junction, q.call, q.at.t);
   }
   struct beginning {
-    std::vector<std::pair<int, ns>> calls;
+    whywait::base::vector<std::pair<int, ns>> calls;
     instant last;
     int junction = 0;
   };
@@ -552,11 +552,11 @@ class program {
   int ranks_, ids_ = 0, junctions_ = 0;
   ns latency_ = 0, message_cost_ = 0;
   bool progress_ = true, measured_ = true;
-  std::vector<operation> operations_, pending_;
-  std::vector<load> ends_;
-  std::vector<ns> measured_ends_;
-  std::vector<instant> now_;
-  std::vector<ns> before_;
+  whywait::base::vector<operation> operations_, pending_;
+  whywait::base::vector<load> ends_;
+  whywait::base::vector<ns> measured_ends_;
+  whywait::base::vector<instant> now_;
+  whywait::base::vector<ns> before_;
   std::map<int, sent_message> sent_;
   std::map<std::pair<int, bool>, posted> posted_;
   std::map<int, beginning> begun_;

@@ -16,10 +16,10 @@ struct variable {
   std::string name, value;
 };
 
-// What the tests themselves may have been told (WHYWAIT_ORACLES) is no setting.
+// WHYWAIT_ORACLES configures the tests and is not a setting of whywait.
 const bool forgotten = unsetenv("WHYWAIT_ORACLES") == 0;
 
-// Sets variables for one test.
+// Sets environment variables for one test.
 class environment {
  public:
   environment(std::initializer_list<variable> variables) : set_(variables) {
@@ -102,13 +102,13 @@ TEST_CASE("a value that is not understood keeps the default and is named") {
   CHECK(refused() == std::vector<std::string>{"WHYWAIT_ENABLE=yes", "WHYWAIT_CLOCK=sundial", "WHYWAIT_MEMORY=lots"});
 }
 
-TEST_CASE("a misspelt variable is named, whatever its length") {
+TEST_CASE("a misspelt variable of any length is reported") {
   const environment e{{"WHYWAIT_OUTPTU", "x"}};
   CHECK(refused() == std::vector<std::string>{"WHYWAIT_OUTPTU=?"});
   const std::string longer = "WHYWAIT_" + std::string(200, 'X');
   const environment f{{longer, "x"}};
   CHECK(refused().size() == 2);
-  const environment g{{"WHYWAIT_OUTPUT2", "x"}};  // begins like one that exists
+  const environment g{{"WHYWAIT_OUTPUT2", "x"}};  // begins like an existing one
   CHECK(refused().size() == 3);
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("bytes are digits and one suffix") {
   }
 }
 
-TEST_CASE("the order of paths is kept if asked for") {
+TEST_CASE("the path order is kept on request") {
   CHECK_FALSE(settings::from_environment().path_order);
   const environment e{{"WHYWAIT_PATH", "order"}};
   CHECK(settings::from_environment().path_order);
@@ -165,4 +165,37 @@ TEST_CASE("a timeline has a policy, a size and perhaps blocks") {
     CHECK(settings::from_environment().timeline == choice::none);
     CHECK(refused() == std::vector<std::string>{std::string("WHYWAIT_TIMELINE=") + bad});
   }
+}
+
+TEST_CASE("the table names each variable once, and its default is what the parser takes without it") {
+  std::vector<std::string> names;
+  whywait::core::each_setting([&](const setting& each) {
+    for (const std::string& name : names) CHECK(name != each.name);
+    names.push_back(each.name);
+    const settings without = settings::from_environment();
+    const environment e{{each.name, each.fallback}};
+    CHECK(refused().empty());
+    const settings with = settings::from_environment();
+    CHECK(with.help == without.help);
+    CHECK(with.enable == without.enable);
+    CHECK(with.report == without.report);
+    CHECK(with.clock == without.clock);
+    CHECK(with.memory_bytes == without.memory_bytes);
+    CHECK(with.path_order == without.path_order);
+    CHECK(with.timeline == without.timeline);
+    CHECK(with.output == without.output);
+  });
+  CHECK(names.size() == 12);
+}
+
+TEST_CASE("a value that is not understood is reported with what the table says") {
+  const environment e{{"WHYWAIT_HELP", "please"}};
+  std::string expected;
+  settings::from_environment([&](const bad_setting& bad) { expected = bad.expected; });
+  CHECK(expected == "0 or 1");
+}
+
+TEST_CASE("WHYWAIT_HELP=1 asks for the table") {
+  const environment e{{"WHYWAIT_HELP", "1"}};
+  CHECK(settings::from_environment().help);
 }

@@ -1,14 +1,16 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/coverage/names/code_filter.hpp>
 
 #include <doctest/doctest.h>
 
 using whywait::coverage::code_filter;
+using whywait::coverage::own_headers;
 
 TEST_CASE("without patterns everything is kept but system headers and whywait itself") {
-  const code_filter all;
+  const code_filter all("", own_headers("/opt/include/whywait/coverage/names/own_headers.hpp"));
   CHECK(all.keeps("void app::solve(int)", "src/solve.cpp"));
   CHECK(all.keeps("", "a.cpp"));
-  CHECK_FALSE(all.keeps("std::vector<int>::size() const", "/usr/include/c++/12/bits/stl_vector.h"));
+  CHECK_FALSE(all.keeps("whywait::base::vector<int>::size() const", "/usr/include/c++/12/bits/stl_vector.h"));
   CHECK_FALSE(all.keeps("whywait::v0::report::text_of(int)", "somewhere.cpp"));
   CHECK_FALSE(all.keeps("MPI_Send", "somewhere.cpp"));
   CHECK_FALSE(all.keeps("app::f()", "/opt/include/whywait/record/region.hpp"));
@@ -26,7 +28,17 @@ TEST_CASE("patterns keep, and patterns with a minus leave out") {
   CHECK_FALSE(but.keeps("f()", "/usr/include/a.h"));
 }
 
-TEST_CASE("who asks for system headers gets them, whywait's own code nobody") {
+TEST_CASE("system headers can be selected, whywait's own code cannot") {
   CHECK(code_filter("/usr/*").keeps("std::f()", "/usr/include/a.h"));
   CHECK_FALSE(code_filter("*").keeps("whywait::v0::f()", "a.cpp"));
+}
+
+TEST_CASE("code of users in folders called whywait is kept") {
+  const code_filter all("", own_headers("/home/me/whywait/include/whywait/coverage/names/own_headers.hpp"));
+  CHECK(all.keeps("app::f()", "/home/me/whywait/src/solve.hpp"));
+  CHECK(all.keeps("app::f()", "/home/me/whywait/include/solve.hpp"));
+  CHECK(all.keeps("app::f()", "/home/me/other/whywait/solve.hpp"));
+  CHECK(all.keeps("app::f()", "whywait/solve.hpp"));
+  CHECK_FALSE(all.keeps("app::f()", "/home/me/whywait/include/whywait/record/region.hpp"));
+  CHECK_FALSE(all.keeps("app::f()", "/home/me/whywait/build/../include/whywait//record/./region.hpp"));
 }

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/coverage/names/flow_graph.hpp>
 
 #include <doctest/doctest.h>
@@ -5,7 +6,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <random>
-#include <vector>
 
 namespace coverage = whywait::coverage;
 
@@ -15,7 +15,7 @@ using coverage::counter_form;
 using coverage::flow_graph;
 using coverage::line_group;
 
-std::int64_t value(const counter_form& form, const std::vector<std::int64_t>& counters) {
+std::int64_t value(const counter_form& form, const whywait::base::vector<std::int64_t>& counters) {
   std::int64_t sum = 0;
   for (const auto& [counter, factor] : form) sum += factor * counters[counter];
   return sum;
@@ -36,8 +36,8 @@ flow_graph loop() {
 
 }  // namespace
 
-TEST_CASE("a loop counts its rounds, and what is around it counts calls") {
-  const std::vector<line_group> lines = coverage::lines_of(loop());
+TEST_CASE("a loop counts its iterations, and the code around it counts calls") {
+  const whywait::base::vector<line_group> lines = coverage::lines_of(loop());
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].first_line == 1);
   CHECK_FALSE(lines[0].loop);
@@ -52,7 +52,7 @@ TEST_CASE("lines that run equally often are one group, named by their longest ru
   flow_graph f = loop();
   f.blocks[2].lines = {1};
   f.blocks[5].lines = {4, 5, 6};
-  const std::vector<line_group> lines = coverage::lines_of(f);
+  const whywait::base::vector<line_group> lines = coverage::lines_of(f);
   REQUIRE(lines.size() == 2);
   CHECK(lines[1].first_line == 4);
   CHECK(lines[1].last_line == 6);
@@ -65,7 +65,7 @@ TEST_CASE("a call that has not returned leaves over its fake arc") {
   f.blocks[2].lines = {1};
   f.blocks[3].lines = {2};
   f.arcs = {{0, 2, true, false}, {2, 3, true, false}, {2, 1, false, true}, {3, 1, false, false}};
-  const std::vector<line_group> lines = coverage::lines_of(f);
+  const whywait::base::vector<line_group> lines = coverage::lines_of(f);
   REQUIRE(lines.size() == 2);
   CHECK(value(lines[0].visits, {5, 4}) == 5);
   CHECK(value(lines[1].visits, {5, 4}) == 4);
@@ -81,7 +81,7 @@ TEST_CASE("inner loops are deeper") {
   CHECK(depths.depth == coverage::detail::number_list{0, 0, 0, 1, 2, 1, 0});
 }
 
-TEST_CASE("random flow graphs: every block's form gives what a random walk did") {
+TEST_CASE("in random flow graphs every block's form equals the counts of a random walk") {
   const unsigned seed = std::random_device()();
   std::printf("seed %u\n", seed);
   std::mt19937 engine(seed);
@@ -91,15 +91,15 @@ TEST_CASE("random flow graphs: every block's form gives what a random walk did")
     flow_graph f;
     f.blocks.resize(n);
     for (std::uint32_t b = 0; b != n; ++b) f.blocks[b].lines = {static_cast<int>(b) + 1};
-    // each block leads on to a later one, so that every walk ends; and some anywhere; the last one to the exit
+    // each block has an arc to a later one, so that every walk ends, and random arcs; the last one leads to the exit
     const auto add = [&](std::uint32_t from, std::uint32_t to) { f.arcs.push_back({from, to, true, false}); };
     add(0, 2);
     for (std::uint32_t b = 2; b != n; ++b) {
       add(b, b + 1 == n ? 1 : b + 1 + random() % (n - b - 1));
       for (std::uint32_t more = random() % 3; more != 0; --more) add(b, 2 + random() % (n - 2));
     }
-    // a spanning tree, with the arc from exit to entry in it, needs no counters
-    std::vector<std::uint32_t> group(n);
+    // the arcs of a spanning tree that contains the arc from exit to entry need no counters
+    whywait::base::vector<std::uint32_t> group(n);
     for (std::uint32_t b = 0; b != n; ++b) group[b] = b;
     const auto join = [&](std::uint32_t a, std::uint32_t b) {
       if (group[a] == group[b]) return false;
@@ -113,12 +113,12 @@ TEST_CASE("random flow graphs: every block's form gives what a random walk did")
     for (flow_graph::arc& a : f.arcs)
       if (a.counted && join(a.from, a.to)) a.counted = false;
 
-    std::vector<std::int64_t> visits(n), taken(f.arcs.size());
+    whywait::base::vector<std::int64_t> visits(n), taken(f.arcs.size());
     for (int walk = 0; walk < 5; ++walk) {
       std::uint32_t at = 0;
       for (int step = 0; at != 1; ++step) {
         ++visits[at];
-        std::vector<std::uint32_t> out;
+        whywait::base::vector<std::uint32_t> out;
         for (std::uint32_t a = 0; a != f.arcs.size(); ++a)
           if (f.arcs[a].from == at) out.push_back(a);
         const std::uint32_t way = step > 200 ? out[0] : out[random() % out.size()];
@@ -127,7 +127,7 @@ TEST_CASE("random flow graphs: every block's form gives what a random walk did")
       }
       ++visits[1];
     }
-    std::vector<std::int64_t> counters;
+    whywait::base::vector<std::int64_t> counters;
     for (std::size_t a = 0; a != f.arcs.size(); ++a)
       if (f.arcs[a].counted) counters.push_back(taken[a]);
     const coverage::detail::flow_solver solver(f);

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/access_pattern.hpp>
 
 #include <doctest/doctest.h>
@@ -6,13 +7,12 @@
 #include <deque>
 #include <random>
 #include <set>
-#include <vector>
 
 namespace data = whywait::data;
 
 namespace {
 
-// A loop whose iterations are dealt out, and what each rank then touches.
+// A loop whose iterations are distributed, with the elements that each rank then accesses.
 struct dealt {
   std::deque<data::index_set> iterations, elements;
 
@@ -34,7 +34,7 @@ struct dealt {
   }
 };
 
-data::access_pattern line(std::uint64_t n, const data::dimension_map& schedule, std::vector<std::int64_t> offsets) {
+data::access_pattern line(std::uint64_t n, const data::dimension_map& schedule, whywait::base::vector<std::int64_t> offsets) {
   const data::index_space space{{n}};
   return dealt(space, data::distribution({schedule}), static_cast<std::int32_t>(schedule.parts),
                [&](std::uint64_t i, auto&& touch) {
@@ -48,7 +48,7 @@ data::access_pattern line(std::uint64_t n, const data::dimension_map& schedule, 
 
 }  // namespace
 
-TEST_CASE("loops that touch their own index are contiguous, whoever runs which") {
+TEST_CASE("loops that access their own index are contiguous for any schedule") {
   CHECK(line(64, data::block_map(64, 4), {0}).text() == "contiguous");
   CHECK(line(64, data::cyclic_map(64, 4), {0}).text() == "contiguous");
 }
@@ -61,7 +61,7 @@ TEST_CASE("stencils are found with their offsets") {
   CHECK(line(64, data::block_map(64, 4), {3}).text() == "stencil with offsets 3");
 }
 
-TEST_CASE("a star and a box of two dimensions are told apart") {
+TEST_CASE("a star and a box of two dimensions are distinguished") {
   const data::index_space space{{12, 12}};
   const data::distribution blocks({data::block_map(12, 2), data::block_map(12, 2)});
   const auto stencil = [&](bool corners) {
@@ -77,7 +77,7 @@ TEST_CASE("a star and a box of two dimensions are told apart") {
         .infer(space, space);
   };
   CHECK(stencil(false).text() == "stencil with offsets (-1, 0), (0, -1), (0, 0), (0, 1), (1, 0)");
-  // In one block of each rank only the corner itself tells: one of the four is enough for a rank.
+  // With one block per rank only the corner distinguishes them; one of the four is enough for a rank.
   const auto box = stencil(true);
   CHECK(box.kind == data::access_kind::offsets);
   CHECK(box.offsets.size() == 9);
@@ -110,7 +110,7 @@ TEST_CASE("transposed, strided, sliced, broadcast and indirect walks have their 
   CHECK(dealt(loop, blocks, 4, [](std::uint64_t i, auto&& touch) { touch(i * i % 61); }).infer(loop, long_line).text() == "indirect");
 }
 
-TEST_CASE("in random loops the function that is found touches exactly what was touched") {
+TEST_CASE("in random loops the inferred function accesses exactly the recorded elements") {
   int functions = 0;
   for (std::uint64_t seed = 1; seed != 150; ++seed) {
     CAPTURE(seed);
@@ -119,14 +119,14 @@ TEST_CASE("in random loops the function that is found touches exactly what was t
     const bool flat = pick(0, 1) == 0;
     const data::index_space space = flat ? data::index_space{{pick(20, 120)}} : data::index_space{{pick(6, 14), pick(6, 14)}};
     const std::uint64_t parts = pick(1, 4);
-    std::vector<data::dimension_map> maps;
+    whywait::base::vector<data::dimension_map> maps;
     for (std::size_t d = 0; d != space.extent.size(); ++d) {
       const std::uint64_t n = space.extent[d];
       maps.push_back(d != 0 ? data::dimension_map{n, 1, n, {}} : pick(0, 1) == 0 ? data::block_map(n, parts) : data::cyclic_map(n, parts, pick(1, 3)));
     }
-    std::set<std::vector<std::int64_t>> offsets;
+    std::set<whywait::base::vector<std::int64_t>> offsets;
     for (std::uint64_t n = pick(1, 4); n != 0; --n) {
-      std::vector<std::int64_t> o;
+      whywait::base::vector<std::int64_t> o;
       for (std::size_t d = 0; d != space.extent.size(); ++d) o.push_back(static_cast<std::int64_t>(pick(0, 4)) - 2);
       offsets.insert(o);
     }

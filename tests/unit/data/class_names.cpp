@@ -19,7 +19,7 @@ TEST_CASE("numbers are written for people") {
   CHECK(data::detail::count_text(1, "rank", "ranks") == "1 rank");
 }
 
-TEST_CASE("a class is told as the history of its data") {
+TEST_CASE("a class is described as the history of its data") {
   class names final : public data::naming {
    public:
     std::string data(whywait::core::stable_key) const override { return "u"; }

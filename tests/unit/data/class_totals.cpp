@@ -1,10 +1,10 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/class_totals.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <random>
-#include <vector>
 
 namespace data = whywait::data;
 
@@ -38,10 +38,10 @@ data::classified of_rank(std::mt19937_64& random, std::int32_t rank) {
 TEST_CASE("the order of merging changes nothing, and a packet is read as it was written") {
   for (std::uint64_t seed = 1; seed != 60; ++seed) {
     CAPTURE(seed);
-    std::vector<std::size_t> order = {0, 1, 2, 3, 4};
+    whywait::base::vector<std::size_t> order = {0, 1, 2, 3, 4};
     const auto merged = [&] {
       std::mt19937_64 random(seed);
-      std::vector<data::classified> ranks;
+      whywait::base::vector<data::classified> ranks;
       for (std::int32_t r = 0; r != 5; ++r) ranks.push_back(of_rank(random, r));
       data::classified all;
       for (const std::size_t r : order) {

@@ -1,5 +1,6 @@
 #include "../record/recorded.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
 
@@ -14,17 +15,16 @@
 #include <thread>
 #include <tuple>
 #include <unistd.h>
-#include <vector>
 
 namespace core = whywait::core;
 namespace data = whywait::data;
 using core::data_op;
 using core::data_record;
-using way = data::access;  // access() is a call of the system
+using way = data::access;  // access() is a system call
 
 namespace {
 
-/// (op, flags, object) -> bytes.
+/// Maps (op, flags, object) to bytes.
 using touched = std::map<std::tuple<int, int, std::uint32_t>, std::set<std::uint64_t>>;
 
 void put(touched& all, const data_record& r) {
@@ -77,13 +77,13 @@ TEST_CASE("accesses of 1 to 64 bytes anywhere are exact, across ends of tiles an
   constexpr std::size_t size = 5 * data::tile::bytes;
   alignas(4096) static char memory[size];
   for (int round = 0; round != 60; ++round) {
-    // arrays that begin and end anywhere, and may lie over each other: the newest has the bytes
+    // arrays at arbitrary places that may overlap, where the newest owns the bytes
     struct piece {
       std::uint64_t base = 0;
       std::uint32_t object = 0;
     };
-    std::vector<piece> whose(size);
-    std::vector<std::unique_ptr<whywait::registered_array>> arrays;
+    whywait::base::vector<piece> whose(size);
+    whywait::base::vector<std::unique_ptr<whywait::registered_array>> arrays;
     for (std::size_t i = number(0, 12); i != 0; --i) {
       const std::size_t begin = number(0, size - 2), end = number(begin + 1, std::min(size, begin + number(1, size)));
       arrays.emplace_back(new whywait::registered_array("tiled", memory + begin, whywait::shape(end - begin)));
@@ -120,8 +120,8 @@ TEST_CASE("accesses of 1 to 64 bytes anywhere are exact, across ends of tiles an
   }
 }
 
-TEST_CASE("one table of tiles after the other, if there is no memory for more") {
-  // 64 tiles, whatever the budget, and 3000 are touched; twice more than a table may ever have
+TEST_CASE("without memory for more tiles the table is flushed repeatedly") {
+  // 64 tiles are always available and 3000 are touched, twice more than a table may hold
   const std::unique_ptr<data::data_objects> arrays(new data::data_objects());
   REQUIRE(arrays->open());
   struct pages {
@@ -133,7 +133,7 @@ TEST_CASE("one table of tiles after the other, if there is no memory for more") 
   none.limit(0);
   data::tile_table& tiles = *new (room.table) data::tile_table;
   REQUIRE(tiles.open(*arrays, none));
-  const std::uint64_t base = std::uint64_t{1} << 40;  // nobody reads what is there
+  const std::uint64_t base = std::uint64_t{1} << 40;  // never dereferenced
   core::data_object shape;
   shape.key = 1;
   shape.extent[0] = 3000 * data::tile::bytes;
@@ -179,7 +179,7 @@ TEST_CASE("one table of tiles after the other, if there is no memory for more") 
 }
 
 TEST_CASE("random places of an array that needs more tiles than there may be are all recorded") {
-  // nobody reads what is there: 200 MB, 50000 tiles
+  // never dereferenced; 200 MB, 50000 tiles
   const auto base = reinterpret_cast<const double*>(std::uintptr_t{1} << 41);
   const std::size_t size = std::size_t{25} << 20;
   const whywait::registered_array array("huge", base, whywait::shape(size));
@@ -187,7 +187,7 @@ TEST_CASE("random places of an array that needs more tiles than there may be are
   const unsigned seed = 8;
   CAPTURE(seed);
   std::mt19937 random(seed);
-  std::vector<std::uint64_t> plain, found;
+  whywait::base::vector<std::uint64_t> plain, found;
   for (int i = 0; i != 30000; ++i) {
     const std::size_t at = random() % size;
     data::touch(way::read, base + at);
@@ -201,7 +201,7 @@ TEST_CASE("random places of an array that needs more tiles than there may be are
     for (std::uint64_t p = r.begin; p < r.end; p += r.stride != 0 ? r.stride : r.end - r.begin)
       for (std::uint64_t b = p; b < p + (r.stride != 0 ? r.piece : r.end - r.begin); b += 8) found.push_back(b);
   }
-  const auto tidy = [](std::vector<std::uint64_t>& list) {
+  const auto tidy = [](whywait::base::vector<std::uint64_t>& list) {
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
   };
@@ -211,7 +211,7 @@ TEST_CASE("random places of an array that needs more tiles than there may be are
   CHECK(here->process().memory.used() <= here->process().memory.limit());
 }
 
-TEST_CASE("what another thread registers at the same address is another array from then on") {
+TEST_CASE("a registration by another thread at the same address starts a new array") {
   alignas(64) static double memory[64];
   std::atomic<int> step{0};
   const auto reach = [&](int n) {
@@ -256,7 +256,7 @@ TEST_CASE("what another thread registers at the same address is another array fr
   CHECK(found == plain);
 }
 
-TEST_CASE("threads record the same array apart, while others register beside it") {
+TEST_CASE("threads record the same array separately while others register arrays") {
   alignas(4096) static int memory[6000];
   const whywait::registered_array array("shared", memory, whywait::shape(4000));
   std::atomic<bool> over{false};
@@ -266,8 +266,8 @@ TEST_CASE("threads record the same array apart, while others register beside it"
       std::this_thread::yield();
     }
   });
-  std::vector<std::thread> threads;
-  std::vector<touched> plain(3), found(3);
+  whywait::base::vector<std::thread> threads;
+  whywait::base::vector<touched> plain(3), found(3);
   for (unsigned n = 0; n != 3; ++n)
     threads.emplace_back([&, n] {
       const std::uint64_t before = begin_here();
@@ -287,7 +287,7 @@ TEST_CASE("threads record the same array apart, while others register beside it"
   for (unsigned n = 0; n != 3; ++n) CHECK(found[n] == plain[n]);
 }
 
-TEST_CASE("a child process goes on, and its parent records nothing of it") {
+TEST_CASE("a child process continues, and its parent does not record it") {
   static double memory[2000];
   const whywait::registered_array array("forked", memory, whywait::shape(2000));
   const whywait::array_view<double> v(memory, 2000);

@@ -1,5 +1,6 @@
 #include "ranks.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/footprint.hpp>
 
 #include <doctest/doctest.h>
@@ -68,7 +69,7 @@ TEST_CASE("a loop that runs a thousand times leaves one footprint, and it travel
   CHECK(list[0].set.runs()[0] == data::index_run{64, 32, 64, 8});
   base::packet packet;
   data::pack_footprints(list, packet);
-  std::vector<data::footprint> back;
+  whywait::base::vector<data::footprint> back;
   data::unpack_footprints(packet.data(), packet.size(), back);
   REQUIRE(back.size() == 3);
   for (std::size_t i = 0; i != 3; ++i) {

@@ -1,4 +1,5 @@
-// A run that is analysed part by part, its records forgotten, against the same run at once.
+// Compares the analysis of a run in parts, whose records are dropped, with that of the whole run.
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/diagnoses.hpp>
 #include <whywait/data/analysis/examine.hpp>
 #include <whywait/data/analysis/sharing_book.hpp>
@@ -18,7 +19,7 @@ using namespace ranks;
 
 namespace {
 
-/// Random records of two threads on each of some ranks.
+/// Random records of two threads on each of several ranks.
 class random_run {
  public:
   static constexpr std::uint64_t bytes = 512;
@@ -31,13 +32,13 @@ class random_run {
     split();
   }
 
-  const std::vector<data::rank_data>& whole() const { return data_; }
+  const whywait::base::vector<data::rank_data>& whole() const { return data_; }
   std::uint64_t end() const { return time_; }
 
-  /// The records up to a time, of ranks that know no more than what those name.
-  std::vector<data::rank_data> until(std::uint64_t time, std::deque<std::vector<core::data_record>>& keep,
+  /// The records up to a time, with only the names that they contain.
+  whywait::base::vector<data::rank_data> until(std::uint64_t time, std::deque<whywait::base::vector<core::data_record>>& keep,
                                      std::deque<const core::data_record*>& chunks, std::uint64_t from = 0, bool all = true) const {
-    std::vector<data::rank_data> out = data_;
+    whywait::base::vector<data::rank_data> out = data_;
     for (std::size_t i = 0; i != data_.size(); ++i) {
       std::uint32_t objects = 0, sites = 0;
       for (std::size_t l = 0; l != data_[i].locations.size(); ++l) {
@@ -50,7 +51,7 @@ class random_run {
           objects = std::max(objects, r.op == core::data_op::synchronise ? 0 : r.object);
           sites = std::max(sites, r.site);
           if (r.time <= from && r.time + 40 < from) continue;
-          over += r.time <= from ? 1 : 0;  // a few that are over already lie before the others
+          over += r.time <= from ? 1 : 0;  // a few completed records lie before the others
           keep.back().push_back(r);
         }
         chunks.push_back(keep.back().data());
@@ -126,7 +127,7 @@ class random_run {
     const std::size_t which = static_cast<std::size_t>(pick(0, under_way_.size() - 1));
     const message m = under_way_[which];
     under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(which));
-    if (pick(0, 30) == 0) return;  // received into what is not registered
+    if (pick(0, 30) == 0) return;  // received into an unregistered buffer
     const std::uint64_t begin = pick(0, bytes - m.length);
     made_.receive(m.to, m.from, place("receive"), static_cast<std::uint32_t>(pick(1, 4)), {begin, begin + m.length, 0, 0}, m.order, m.tag);
   }
@@ -134,7 +135,7 @@ class random_run {
     const data::region g = any_region();
     const std::uint32_t order = ++collectives_;
     for (int i = 0; i != made_.ranks(); ++i) {
-      const int r = (root + i) % made_.ranks();  // the sender first, as time has it
+      const int r = (root + i) % made_.ranks();  // the sender first, in order of time
       core::data_record& x = made_.add(r, i == 0 ? core::data_op::send : core::data_op::receive, "bcast", object, g);
       x.order = order;
       x.peer = i == 0 ? -1 : root;
@@ -142,13 +143,13 @@ class random_run {
     }
   }
 
-  // What one thread did, two did; each receive by a call of its own.
+  // Splits the work of one thread between two threads; each receive is a separate call.
   void split() {
     data_ = made_.finished();
     for (data::rank_data& d : data_) {
       const auto records = d.locations[0].records;
-      std::vector<core::data_record> of[2];
-      std::vector<data::call_time> calls[2];
+      whywait::base::vector<core::data_record> of[2];
+      whywait::base::vector<data::call_time> calls[2];
       std::size_t thread = 0;
       bool pair = false;
       for (std::uint64_t i = 0; i != records.size(); ++i) {
@@ -174,11 +175,11 @@ class random_run {
 
   program made_;
   std::mt19937_64 random_;
-  std::vector<message> under_way_;
+  whywait::base::vector<message> under_way_;
   std::uint32_t collectives_ = 0;
   std::uint64_t time_ = 0;
-  std::vector<data::rank_data> data_;
-  std::deque<std::vector<core::data_record>> kept_;
+  whywait::base::vector<data::rank_data> data_;
+  std::deque<whywait::base::vector<core::data_record>> kept_;
   std::deque<const core::data_record*> chunks_;
 };
 
@@ -238,7 +239,7 @@ std::string words(const data::sharing_report& all) {
   return s.str();
 }
 
-/// The first line in which two texts differ; empty: none.
+/// The first line in which two texts differ; empty if there is none.
 std::string apart(const std::string& one, const std::string& other) {
   std::istringstream a(one), b(other);
   std::string x, y;
@@ -249,7 +250,7 @@ std::string apart(const std::string& one, const std::string& other) {
   }
 }
 
-/// Analyses a run in parts; nothing but the books is kept from one to the next.
+/// Analyses a run in parts; only the books persist between parts.
 class folder {
  public:
   explicit folder(const random_run& run) : run_(run), data_(run.whole().size()) {
@@ -265,9 +266,9 @@ class folder {
   }
 
   void take(std::uint64_t until, bool last) {
-    std::deque<std::vector<core::data_record>> records;
+    std::deque<whywait::base::vector<core::data_record>> records;
     std::deque<const core::data_record*> chunks;
-    std::vector<data::rank_data> part = run_.until(until, records, chunks, from_, last);
+    whywait::base::vector<data::rank_data> part = run_.until(until, records, chunks, from_, last);
     for (std::size_t i = 0; i != data_.size(); ++i) data_[i] = std::move(part[i]);
     explain::simulated_transport transport(ranks());
     data::follow(transport, all());
@@ -288,7 +289,7 @@ class folder {
   }
   data::placement_report placement() {
     explain::simulated_transport transport(ranks());
-    std::vector<std::vector<data::footprint>> found;
+    whywait::base::vector<whywait::base::vector<data::footprint>> found;
     for (const auto& f : footprints_) found.push_back(f->result());
     return data::examine_together(transport, std::move(found), 0, ranks());
   }
@@ -296,23 +297,23 @@ class folder {
 
  private:
   std::int32_t ranks() const { return static_cast<std::int32_t>(data_.size()); }
-  std::vector<data::classifier*> all() const {
-    std::vector<data::classifier*> out;
+  whywait::base::vector<data::classifier*> all() const {
+    whywait::base::vector<data::classifier*> out;
     for (const auto& c : classes_) out.push_back(c.get());
     return out;
   }
 
   const random_run& run_;
-  std::vector<data::rank_data> data_;
-  std::vector<std::unique_ptr<data::classifier>> classes_;
-  std::vector<std::unique_ptr<data::footprint_book>> footprints_;
-  std::vector<std::unique_ptr<data::sharing_book>> sharing_;
+  whywait::base::vector<data::rank_data> data_;
+  whywait::base::vector<std::unique_ptr<data::classifier>> classes_;
+  whywait::base::vector<std::unique_ptr<data::footprint_book>> footprints_;
+  whywait::base::vector<std::unique_ptr<data::sharing_book>> sharing_;
   std::uint64_t from_ = 0;
 };
 
 }  // namespace
 
-TEST_CASE("on 60 random programs the parts folded say what the whole run says, and after each part what the run until then says") {
+TEST_CASE("on 60 random programs the folded parts equal the whole run, and after each part the run until then") {
   std::size_t parts = 0, classes = 0, unmatched = 0, under_way = 0, loops = 0, groups = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
@@ -325,9 +326,9 @@ TEST_CASE("on 60 random programs the parts folded say what the whole run says, a
     for (const std::uint64_t cut : cuts) {
       ++parts;
       pieces.take(cut, cut == run.end());
-      std::deque<std::vector<core::data_record>> records;
+      std::deque<whywait::base::vector<core::data_record>> records;
       std::deque<const core::data_record*> chunks;
-      const std::vector<data::rank_data> until = run.until(cut, records, chunks);
+      const whywait::base::vector<data::rank_data> until = run.until(cut, records, chunks);
       explain::simulated_transport transport(static_cast<std::int32_t>(until.size()));
       const data::classified whole = data::classify(transport, until);
       REQUIRE(apart(words(pieces.classes(true)), words(whole)) == "");
@@ -357,7 +358,7 @@ TEST_CASE("on 60 random programs the parts folded say what the whole run says, a
   CHECK(groups > 180);
 }
 
-TEST_CASE("orders that begin anew give up what is under way, and nothing of it is taken for later messages") {
+TEST_CASE("reset orders drop pending messages and never confuse them with later ones") {
   program first(2), second(2);
   for (program* p : {&first, &second}) p->object("u", {64});
   first.send(0, 1, "lost.send", 1, {0, 8, 0, 0});
@@ -366,9 +367,9 @@ TEST_CASE("orders that begin anew give up what is under way, and nothing of it i
   second.site("a.send");
   second.site("a.receive");
   second.transfer(0, 1, "b", 1, {16, 24, 0, 0});
-  std::vector<data::rank_data> data = first.finished();
-  std::vector<std::unique_ptr<data::classifier>> own;
-  std::vector<data::classifier*> all;
+  whywait::base::vector<data::rank_data> data = first.finished();
+  whywait::base::vector<std::unique_ptr<data::classifier>> own;
+  whywait::base::vector<data::classifier*> all;
   for (const data::rank_data& d : data) {
     own.emplace_back(new data::classifier(d));
     all.push_back(own.back().get());
@@ -386,7 +387,7 @@ TEST_CASE("orders that begin anew give up what is under way, and nothing of it i
   CHECK(sent_at(out, "b.send")->sums.count == 1);
 }
 
-TEST_CASE("a thread that comes in a later part shares what was written before") {
+TEST_CASE("a thread that starts in a later part shares earlier data") {
   data::rank_data d;
   core::data_object u;
   u.key = key("u");
@@ -395,7 +396,7 @@ TEST_CASE("a thread that comes in a later part shares what was written before") 
   d.sites = {0, key("write"), key("meet"), key("read")};
   d.locations.resize(1);
   data::sharing_book book(d);
-  std::vector<core::data_record> records[2];
+  whywait::base::vector<core::data_record> records[2];
   const core::data_record* chunks[2];
   std::uint64_t time = 0;
   const auto add = [&](std::size_t thread, core::data_op op, std::uint32_t site, std::uint32_t object) {
@@ -429,10 +430,10 @@ TEST_CASE("a thread that comes in a later part shares what was written before") 
   CHECK(found.groups[0].pattern == data::sharing_pattern::producer_consumer);
   REQUIRE(found.nodes.size() == 3);
   CHECK(found.nodes[2].request == key("read"));
-  CHECK(found.nodes[2].writes == std::vector<core::stable_key>{key("write")});
+  CHECK(found.nodes[2].writes == whywait::base::vector<core::stable_key>{key("write")});
 }
 
-TEST_CASE("stamps that run out cost what is known of unchanged data, nothing else") {
+TEST_CASE("exhausted stamps only lose the knowledge of unchanged data") {
   data::ownership o(64);
   o.assign({0, 32, 0, 0}, {data::origin(data::origin_kind::produced, 1), 0, 0xfffffff0u, 0, false});
   o.forget_stamps();

@@ -1,5 +1,6 @@
 #include "ranks.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/examine.hpp>
 
 #include <doctest/doctest.h>
@@ -14,7 +15,7 @@ struct table_row {
   double identity, stencil;
 };
 
-double share(const table_row& row, const std::vector<std::vector<std::int64_t>>& offsets) {
+double share(const table_row& row, const whywait::base::vector<whywait::base::vector<std::int64_t>>& offsets) {
   data::access_pattern f;
   f.kind = data::access_kind::offsets;
   f.offsets = offsets;
@@ -28,7 +29,8 @@ class names final : public data::naming {
   std::string place(core::stable_key k) const override { return k == key("update") ? "update" : k == key("fill") ? "fill" : "?"; }
 };
 
-// Rank r of 4 fills `u` (n elements of 8 bytes, the whole array everywhere) as `data` says and updates `v` from it as `loop` says.
+// Rank r of 4 writes `u` (n elements of 8 bytes, allocated completely on every rank) as distributed by `data` and
+// updates `v` from it in a loop distributed by `loop`.
 data::placement_report loop_over(std::uint64_t n, const data::dimension_map& data, const data::dimension_map& loop, bool stencil) {
   program p(4);
   const auto u = p.object("u", {n}, 8), v = p.object("v", {n}, 8);
@@ -62,7 +64,7 @@ TEST_CASE("the share of remote accesses is that of the table, for 1024 indices o
   }
 }
 
-TEST_CASE("a cyclic loop over block-distributed data is told to run in blocks") {
+TEST_CASE("a cyclic loop over block-distributed data gets the advice to run in blocks") {
   const auto r = loop_over(16, data::block_map(16, 4), data::cyclic_map(16, 4), true);
   REQUIRE(r.better.size() == 1);
   CHECK(r.better[0].change == data::placement_change::schedule);
@@ -84,20 +86,20 @@ TEST_CASE("data and loop that agree but are wrong for the stencil are both to be
         "block-distributed, makes it 3 %, moving 384 B once");
 }
 
-TEST_CASE("what cannot become better by a tenth is left alone") {
+TEST_CASE("improvements of less than a tenth are not reported") {
   CHECK(loop_over(64, data::block_map(64, 4), data::block_map(64, 4), true).better.empty());
   CHECK(loop_over(64, data::cyclic_map(64, 4, 8), data::cyclic_map(64, 4, 8), true).better.empty());
 }
 
 TEST_CASE("a schedule that suits one array is not advised if another array pays for it") {
   const auto loop = [](unsigned against) {
-    std::vector<data::placed_array> arrays;
+    whywait::base::vector<data::placed_array> arrays;
     const data::index_space space{{64}};
     for (unsigned a = 0; a != 1 + against; ++a) {
       arrays.push_back({a + 1, space, 8, data::distribution({a == 0 ? data::block_map(64, 4) : data::cyclic_map(64, 4)}), 1});
     }
-    const std::vector<data::placed_loop> loops = {{9, space, data::distribution({data::cyclic_map(64, 4)}), 1}};
-    std::vector<data::array_use> uses;
+    const whywait::base::vector<data::placed_loop> loops = {{9, space, data::distribution({data::cyclic_map(64, 4)}), 1}};
+    whywait::base::vector<data::array_use> uses;
     for (std::size_t a = 0; a != arrays.size(); ++a) {
       data::array_use u;
       u.array = a;
@@ -114,7 +116,7 @@ TEST_CASE("a schedule that suits one array is not advised if another array pays 
   CHECK(loop(2)[0].change == data::placement_change::data);
 }
 
-TEST_CASE("a loop over columns of an array in blocks of rows is seen as what it is") {
+TEST_CASE("a loop over columns of an array in blocks of rows is recognised") {
   program p(4);
   const auto u = p.object("u", {16, 16}, 8);
   for (int r = 0; r != 4; ++r) {

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_TESTS_UNIT_DATA_RANKS_HPP
 #define WHYWAIT_TESTS_UNIT_DATA_RANKS_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/classify.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 
@@ -10,9 +11,8 @@
 #include <map>
 #include <string>
 #include <tuple>
-#include <vector>
 
-// Writes the records of a small message-passing program by hand, one call after the other, as its ranks would.
+// Builds the records of a small message-passing program by hand, call by call.
 namespace ranks {
 
 namespace base = whywait::base;
@@ -38,8 +38,8 @@ class program {
   }
   std::int32_t ranks() const { return static_cast<std::int32_t>(data_.size()); }
 
-  /// Registers an array on all ranks; its number.
-  std::uint32_t object(const std::string& name, std::vector<std::uint64_t> extent, std::uint32_t element = 1, bool buffer = false) {
+  /// Registers an array on all ranks and returns its number.
+  std::uint32_t object(const std::string& name, whywait::base::vector<std::uint64_t> extent, std::uint32_t element = 1, bool buffer = false) {
     core::data_object o;
     o.key = key(name);
     o.element_bytes = element;
@@ -100,7 +100,7 @@ class program {
     receive(to, from, where + ".receive", object, g, send(from, to, where + ".send", object, g));
   }
 
-  std::vector<data::rank_data>& finished() {
+  whywait::base::vector<data::rank_data>& finished() {
     chunks_.clear();
     for (std::size_t r = 0; r != data_.size(); ++r) {
       chunks_.push_back(records_[r].data());
@@ -114,15 +114,15 @@ class program {
   }
 
  private:
-  std::vector<data::rank_data> data_;
-  std::vector<std::vector<core::data_record>> records_;
+  whywait::base::vector<data::rank_data> data_;
+  whywait::base::vector<whywait::base::vector<core::data_record>> records_;
   std::deque<const core::data_record*> chunks_;
   std::map<std::string, std::uint32_t> sites_;
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::uint32_t> orders_;
   std::uint64_t time_ = 0;
 };
 
-/// The class whose last transfer was sent at `from`; null if there is none, or several.
+/// The class whose last transfer was sent at `from`; null if there is none or more than one.
 inline const data::transfer_class* sent_at(const data::classified& all, const std::string& from) {
   const data::transfer_class* found = nullptr;
   for (const data::transfer_class& c : all.classes) {

@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_TESTS_UNIT_DATA_REFERENCE_HISTORY_HPP
 #define WHYWAIT_TESTS_UNIT_DATA_REFERENCE_HISTORY_HPP
 
+#include <whywait/base/vector.hpp>
+
 #include "ranks.hpp"
 
 #include <algorithm>
@@ -8,17 +10,16 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
-// Random programs, with the whole history of every single byte of every rank kept as it happens, in one global order: no
-// intervals, no stamps, no numbers of classes, no tokens, no transport.
+// Random programs with the complete history of every byte of every rank, recorded in one global order. It uses no
+// intervals, stamps, class numbers, tokens or transport.
 namespace reference {
 
 using namespace ranks;
 
-/// A class as text: the base of the transfer, of the one before it, ..., and what the chain ends with.
+/// A class as text, with the bases of the transfer and of its ancestors and the end of the chain.
 struct text_chain {
-  std::vector<std::string> base;
+  whywait::base::vector<std::string> base;
   std::string end;
 
   bool relay() const { return base.size() > 1 || end == "deep"; }
@@ -29,7 +30,7 @@ struct text_chain {
   }
 };
 
-/// Definitions 2.1, literally: an ancestor that is a relay of the same base stands for the new class; four levels.
+/// docs/method.md 2.1, literally. An ancestor that is a relay of the same base replaces the new class; four levels.
 inline text_chain next(const std::string& base, const text_chain& previous) {
   for (std::size_t i = 0; i != previous.base.size(); ++i) {
     const text_chain ancestor{{previous.base.begin() + static_cast<std::ptrdiff_t>(i), previous.base.end()}, previous.end};
@@ -48,8 +49,8 @@ struct byte {
   text_chain from{{}, "init"};
   int version = 0;
   int hops = 0;
-  std::string unread;      ///< class that brought it, until somebody looks
-  std::string data;        ///< in a buffer: what it carries
+  std::string unread;      ///< class that brought it, until it is read
+  std::string data;        ///< data in a buffer
 };
 
 struct sums {
@@ -65,19 +66,19 @@ class world {
  public:
   world(std::uint64_t seed, int ranks, int steps) : made(ranks), random_(seed), ranks_(ranks), memory_(static_cast<std::size_t>(ranks)) {
     for (int o = 0; o != 3; ++o) made.object(object_name(o), {bytes}, 1, o == 2);
-    for (auto& m : memory_) m.assign(3, std::vector<byte>(bytes));
+    for (auto& m : memory_) m.assign(3, whywait::base::vector<byte>(bytes));
     for (int i = 0; i != steps; ++i) step();
     while (!under_way_.empty()) complete(pick(under_way_.size()));
   }
 
   program made;
   std::map<std::string, sums> classes;
-  std::map<core::stable_key, std::string> names;  ///< of sites and data
+  std::map<core::stable_key, std::string> names;  ///< names of sites and data
   std::set<int> objects_read;                     ///< rank * 3 + object
 
   static constexpr std::uint64_t bytes = 24;
 
-  /// Bytes count as watched on a rank where reads of the object were recorded.
+  /// Bytes count as watched on a rank that recorded reads of the object.
   std::map<std::string, sums> expected() {
     std::map<std::string, sums> out = classes;
     for (auto& c : out) c.second.arrived = c.second.read = 0;
@@ -99,9 +100,9 @@ class world {
     bool unchanged;
     std::int64_t fan_out;
     std::uint64_t length;
-    std::vector<int> versions;
+    whywait::base::vector<int> versions;
   };
-  using part = std::vector<std::uint64_t>;  ///< positions
+  using part = whywait::base::vector<std::uint64_t>;  ///< positions
 
   static std::string object_name(int o) { return o == 2 ? "buffer" : o == 1 ? "v" : "u"; }
   std::size_t pick(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
@@ -140,7 +141,7 @@ class world {
     return out;
   }
   static std::string kind(int object, const data::region& g) {
-    // One-dimensional: whole; a side if at most two elements and beside one border only; else a part.
+    // In one dimension there are three kinds: whole; side, with at most two elements next to one border only; part.
     const part p = positions(g);
     const std::uint64_t low = g.begin, high = p.back() + 1, width = high - low;
     const std::string base = object_name(object);
@@ -271,10 +272,10 @@ class world {
 
   std::mt19937_64 random_;
   int ranks_;
-  std::vector<std::vector<std::vector<byte>>> memory_;
-  std::vector<message> under_way_;
-  std::map<std::tuple<int, int, part, int>, std::vector<int>> sent_;
-  std::map<std::tuple<int, int, part>, std::pair<std::vector<int>, std::set<int>>> receivers_;
+  whywait::base::vector<whywait::base::vector<whywait::base::vector<byte>>> memory_;
+  whywait::base::vector<message> under_way_;
+  std::map<std::tuple<int, int, part, int>, whywait::base::vector<int>> sent_;
+  std::map<std::tuple<int, int, part>, std::pair<whywait::base::vector<int>, std::set<int>>> receivers_;
   std::map<std::tuple<int, int, part, int>, int> received_;
   std::map<std::pair<int, std::string>, std::pair<std::int64_t, std::int64_t>> arrived_;
   int version_ = 0;

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/sharing_graph.hpp>
 
 #include <doctest/doctest.h>
@@ -30,8 +31,8 @@ TEST_CASE("the distance of graphs is how far apart their frequencies are") {
 }
 
 TEST_CASE("alike graphs are merged, others and other patterns kept apart") {
-  std::vector<data::sharing_group> groups;
-  std::vector<data::sharing_graph> leaders;
+  whywait::base::vector<data::sharing_group> groups;
+  whywait::base::vector<data::sharing_graph> leaders;
   const auto add = [&](std::uint64_t granule, data::sharing_pattern p, const data::sharing_graph& g) {
     data::group_granule(groups, leaders, 5, granule, p, g, 0.25);
   };

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/sharing_merge.hpp>
 #include <whywait/core/stable_key.hpp>
 
@@ -6,14 +7,13 @@
 #include <cstdint>
 #include <random>
 #include <utility>
-#include <vector>
 
 namespace data = whywait::data;
 namespace core = whywait::core;
 
 namespace {
 
-data::sharing_node node(core::stable_key request, core::stable_key invalidation, std::vector<core::stable_key> writes) {
+data::sharing_node node(core::stable_key request, core::stable_key invalidation, whywait::base::vector<core::stable_key> writes) {
   data::sharing_node n;
   n.request = request;
   n.invalidation = invalidation;
@@ -21,7 +21,7 @@ data::sharing_node node(core::stable_key request, core::stable_key invalidation,
   return n;
 }
 
-/// A report of one process with its nodes in some order; node 0 is INIT.
+/// The report of one process, with its nodes in either order; node 0 is INIT.
 data::sharing_report one(bool turned, std::int64_t back, std::uint64_t thread) {
   data::sharing_report r;
   r.nodes = {node(0, 0, {}), node(7, 0, {}), node(8, 9, {7})};
@@ -74,7 +74,7 @@ TEST_CASE("equal nodes of two processes are one, however they are numbered, and 
 
 TEST_CASE("groups that behave otherwise stay apart") {
   data::sharing_report all = one(false, 10, 1);
-  data::merge(all, one(true, 2, 2));  // 80 % of what leaves a node goes elsewhere
+  data::merge(all, one(true, 2, 2));  // 80 % of the transitions out of a node differ
   CHECK(all.groups.size() == 2);
   data::sharing_report other = one(true, 10, 1);
   other.groups[0].pattern = data::sharing_pattern::migratory;
@@ -101,7 +101,7 @@ TEST_CASE("no miss is lost or made by merging many random reports in any order")
   CAPTURE(seed);
   std::mt19937 random(seed);
   for (int round = 0; round != 50; ++round) {
-    std::vector<data::sharing_report> all;
+    whywait::base::vector<data::sharing_report> all;
     std::int64_t misses = 0;
     std::uint64_t granules = 0;
     for (int i = 0; i != 6; ++i) {

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/folding.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
 
@@ -16,7 +17,8 @@ bool synchronises(const sync_record& r) {
          r.has(flag::contributes) && r.has(flag::consumes);
 }
 
-/// Cuts a run at some of its operations that synchronise all, as the recorder does, and explains the pieces in turn.
+/// Cuts a run at some of the operations that synchronise all ranks, like the recorder, and explains the pieces in
+/// order.
 class cutter {
  public:
   cutter(run& whole, explain::options settings) : whole_(whole), settings_(std::move(settings)) {
@@ -25,7 +27,7 @@ class cutter {
     carried_.resize(ranks);
     from_.resize(ranks, 0);
     for (std::size_t i = 0; i != ranks; ++i) begin_ns_.push_back(of(i).begin_ns);
-    std::vector<std::vector<std::uint32_t>> found(ranks);
+    whywait::base::vector<whywait::base::vector<std::uint32_t>> found(ranks);
     for (std::size_t i = 0; i != ranks; ++i) {
       const auto& records = of(i).locations[0].records;
       for (std::uint32_t k = 0; k != records.size(); ++k) {
@@ -33,7 +35,7 @@ class cutter {
       }
     }
     for (std::size_t n = 0; n != found[0].size(); ++n) {
-      std::vector<std::uint32_t> at;
+      whywait::base::vector<std::uint32_t> at;
       for (std::size_t i = 0; i != ranks; ++i) at.push_back(found[i].at(n));
       cuts_.push_back(at);
     }
@@ -50,14 +52,14 @@ class cutter {
  private:
   rank_data& of(std::size_t i) { return whole_[static_cast<int>(i)]; }
 
-  explain::outcome epoch(const std::vector<std::uint32_t>* until) {
+  explain::outcome epoch(const whywait::base::vector<std::uint32_t>* until) {
     const std::size_t ranks = memories_.size();
     std::deque<rank_data> pieces;
-    std::vector<std::vector<std::uint32_t>> origin(ranks);
+    whywait::base::vector<whywait::base::vector<std::uint32_t>> origin(ranks);
     std::int64_t end_ns = 0;
     for (std::size_t i = 0; until != nullptr && i != ranks; ++i)
       end_ns = std::max(end_ns, static_cast<std::int64_t>(of(i).locations[0].records[(*until)[i]].begin));
-    std::vector<explain::rank_history> views;
+    whywait::base::vector<explain::rank_history> views;
     for (std::size_t i = 0; i != ranks; ++i) {
       pieces.push_back(of(i));
       rank_data& d = pieces.back();
@@ -66,7 +68,7 @@ class cutter {
       const std::uint32_t last =
           until != nullptr ? (*until)[i] : static_cast<std::uint32_t>(all.records.size()) - 1;
       const std::size_t before = carried_[i].size() + (from_[i] != 0 ? 1 : 0);
-      const auto place = [&](std::uint32_t record) {  // of a record of this epoch
+      const auto place = [&](std::uint32_t record) {  // index of a record of this epoch
         return static_cast<std::uint32_t>(record - from_[i] + before);
       };
       l.records.clear();
@@ -136,17 +138,18 @@ class cutter {
 
   run& whole_;
   explain::options settings_;
-  std::vector<explain::epoch_memory> memories_;
-  std::vector<std::vector<std::uint32_t>> cuts_;
-  std::vector<std::vector<std::pair<std::uint32_t, bool>>> carried_;  ///< record of the run, whether it is met
-  std::vector<std::uint32_t> from_;
-  std::vector<std::int64_t> begin_ns_;
+  whywait::base::vector<explain::epoch_memory> memories_;
+  whywait::base::vector<whywait::base::vector<std::uint32_t>> cuts_;
+  /// record index in the run, whether it is met
+  whywait::base::vector<whywait::base::vector<std::pair<std::uint32_t, bool>>> carried_;
+  whywait::base::vector<std::uint32_t> from_;
+  whywait::base::vector<std::int64_t> begin_ns_;
 };
 
-// All that is said of the waits. The order in which late senders' messages were received is not followed across cuts.
+// All results about waits. The order in which late senders' messages were received is not tracked across cuts.
 std::string words(const explain::outcome& out) {
   std::ostringstream s;
-  const auto shares = [&](const std::vector<explain::location_share>& list) {
+  const auto shares = [&](const whywait::base::vector<explain::location_share>& list) {
     for (const auto& l : list) s << " " << l.rank << ":" << l.ns;
   };
   s << out.waiting_ns << " " << out.records << " " << out.location_ns << " " << out.longest_ns << " "
@@ -177,12 +180,12 @@ reference::shape shape_with_cuts(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("on 1,000 random programs the epochs folded say what the whole run says, to the nanosecond") {
+TEST_CASE("on 1,000 random programs the folded epochs equal the whole run, to the nanosecond") {
   std::size_t cuts = 0, carried = 0, met = 0;
   for (std::uint64_t seed = 1; seed <= programs(1000); ++seed) {
     reference::program truth(seed, shape_with_cuts(seed));
     explain::options settings = run::exact();
-    if (seed % 2 == 0) settings.classes_per_key = 2;  // so that there is no room for some
+    if (seed % 2 == 0) settings.classes_per_key = 2;  // forces some classes to be dropped
     const std::string expected = words(truth.histories().explain(settings));
     cutter pieces(truth.histories(), settings);
     CAPTURE(seed);
@@ -232,7 +235,8 @@ TEST_CASE("virtual clocks of the epochs add up to those of the whole run") {
 }
 
 TEST_CASE("messages under way at the end of an epoch are as exact as others") {
-  // Rank 0: buffered 1, unfinished 2 and 3 (one without a receive, one with a late receive). Rank 1: receive 4.
+  // Rank 0 has sent 1 (buffered), 2 and 3 (unfinished; a receive for one of them is posted late). Rank 1 has posted
+  // receive 4.
   run r(2);
   r[0].send(100, 110, 1, 1);
   const std::uint32_t second = r[0].post_send(120, 130, 1, 2);
@@ -265,7 +269,7 @@ TEST_CASE("messages under way at the end of an epoch are as exact as others") {
   CHECK(pieces.met == 2);
 }
 
-TEST_CASE("what is never received is unmatched once, however often it was carried over") {
+TEST_CASE("a message that is never received is unmatched once, however often it is carried over") {
   run r(2);
   r[0].send(100, 110, 1, 1);
   for (std::uint64_t t = 200; t != 600; t += 100) {
@@ -277,7 +281,7 @@ TEST_CASE("what is never received is unmatched once, however often it was carrie
   CHECK(pieces.carried == 4);
 }
 
-TEST_CASE("how wrong the compensation of all epochs may be is the sum, and one that is calibrated is enough to say so") {
+TEST_CASE("the error bounds of all epochs add up, and one calibrated epoch suffices to report them") {
   explain::outcome run, first, second;
   first.without_overhead.error_ns = 30;
   second.without_overhead.error_ns = 12;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_TESTS_UNIT_EXPLAIN_HISTORIES_HPP
 #define WHYWAIT_TESTS_UNIT_EXPLAIN_HISTORIES_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/explain.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-// Histories written by hand (or by the reference simulation): one location per rank by default.
+// Histories written by hand or by the reference simulation, with one location per rank by default.
 namespace histories {
 
 using namespace whywait;
@@ -20,9 +21,9 @@ using core::sync_record;
 namespace flag = core::sync_flag;
 
 struct location_data {
-  std::vector<sync_record> records;
-  std::vector<core::path_step> steps;
-  std::vector<std::int32_t> needs;
+  whywait::base::vector<sync_record> records;
+  whywait::base::vector<core::path_step> steps;
+  whywait::base::vector<std::int32_t> needs;
   std::vector<core::stable_key> sites;
   std::uint64_t dropped = 0;
   std::vector<core::call_overhead> call_overheads;
@@ -32,7 +33,7 @@ struct location_data {
   const std::int32_t* needs_chunk = nullptr;
 };
 
-/// What one rank recorded. Times are ticks; the clock makes nanoseconds of them.
+/// The records of one rank. Times are in ticks, which the clock converts to nanoseconds.
 class rank_data {
  public:
   explicit rank_data(int rank, int ranks) : rank_(rank) {
@@ -45,7 +46,7 @@ class rank_data {
     locations.resize(1);
   }
 
-  /// `words` become the call site. Returns the record for further changes; valid until the next call.
+  /// `words` identifies the call site. Returns the record for modification; valid until the next call.
   sync_record& call(mpi_call what, std::uint64_t begin, std::uint64_t leave, const std::string& words = "",
                     std::size_t location = 0) {
     location_data& l = locations[location];
@@ -70,7 +71,7 @@ class rank_data {
   sync_record& receive(std::uint64_t begin, std::uint64_t leave, int from, int tag = 0, const std::string& words = "") {
     return message(call(mpi_call::Recv, begin, leave, words), from, tag, flag::posts_receive | flag::complete);
   }
-  /// Nonblocking; returns the index to pass to `completes`.
+  /// A nonblocking operation; returns the index for `completes`.
   std::uint32_t post_send(std::uint64_t begin, std::uint64_t leave, int to, int tag = 0) {
     message(call(mpi_call::Isend, begin, leave), to, tag, flag::posts_send);
     return last();
@@ -79,7 +80,7 @@ class rank_data {
     message(call(mpi_call::Irecv, begin, leave), from, tag, flag::posts_receive);
     return last();
   }
-  /// The last record completed the posting `index`.
+  /// Marks the posting `index` as completed by the last record.
   void completes(std::uint32_t index, std::size_t poster = 0, std::size_t completer = 0) {
     sync_record& r = locations[poster].records[index];
     r.flags |= flag::complete;
@@ -93,7 +94,7 @@ class rank_data {
     r.flags = static_cast<std::uint16_t>(data);
     return r;
   }
-  /// Three records, as the recorder writes them.
+  /// Three records, in the form of the recorder.
   sync_record& exchange(std::uint64_t begin, std::uint64_t leave, int to, int from, int tag = 0) {
     message(call(mpi_call::Sendrecv, begin, begin), to, tag, flag::posts_send);
     message(call(mpi_call::Sendrecv, begin, begin), from, tag, flag::posts_receive);
@@ -125,7 +126,7 @@ class rank_data {
     return fresh;
   }
 
-  /// What the compiler counted before the next record: a number in `code`.
+  /// A compiler count before the next record, by a number in `code`.
   void counted(std::uint32_t number, std::uint64_t visits) {
     core::path_step s{};
     s.block = number;
@@ -133,7 +134,7 @@ class rank_data {
     locations[0].steps.push_back(s);
   }
 
-  /// The view that the explanation reads; *this must stay where it is.
+  /// The view that the explanation reads; *this must keep its address.
   explain::rank_history view(int ranks) {
     explain::rank_history h;
     h.rank = rank_;
@@ -164,7 +165,7 @@ class rank_data {
 
   core::shared_clock clock;
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::vector<location_data> locations;
+  whywait::base::vector<location_data> locations;
   std::vector<explain::communicator> communicators;
   std::vector<core::stable_key> blocks;
   explain::counted_code code;
@@ -191,7 +192,7 @@ class rank_data {
   std::map<std::string, std::uint32_t> numbers_;
 };
 
-/// Keeps every wait and every final path.
+/// Stores every wait and every final path.
 class notebook : public explain::observer {
  public:
   void wait(const explain::wait_instance& w) override { waits.push_back(w); }
@@ -205,8 +206,8 @@ class notebook : public explain::observer {
     return sum;
   }
 
-  std::vector<explain::wait_instance> waits;
-  std::vector<explain::path_instance> paths;
+  whywait::base::vector<explain::wait_instance> waits;
+  whywait::base::vector<explain::path_instance> paths;
 };
 
 /// All ranks of a small run.
@@ -218,15 +219,15 @@ class run {
   rank_data& operator[](int rank) { return data_[static_cast<std::size_t>(rank)]; }
   int ranks() const { return static_cast<int>(data_.size()); }
 
-  std::vector<explain::rank_history> views() {
-    std::vector<explain::rank_history> result;
+  whywait::base::vector<explain::rank_history> views() {
+    whywait::base::vector<explain::rank_history> result;
     for (rank_data& d : data_) result.push_back(d.view(ranks()));
     return result;
   }
 
   explain::outcome explain(explain::options settings = exact()) {
     settings.watch = &notes;
-    const std::vector<explain::rank_history> all = views();
+    const whywait::base::vector<explain::rank_history> all = views();
     explain::simulated_transport transport(ranks());
     return whywait::explain::explain(transport, all, settings);
   }
@@ -243,17 +244,17 @@ class run {
   std::deque<rank_data> data_;
 };
 
-inline const explain::residual_term* term(const std::vector<explain::residual_term>& terms, core::stable_key block) {
+inline const explain::residual_term* term(const whywait::base::vector<explain::residual_term>& terms, core::stable_key block) {
   for (const auto& t : terms) {
     if (t.block == block) return &t;
   }
   return nullptr;
 }
-inline std::int64_t total(const std::vector<explain::residual_term>& terms, const std::string& block) {
+inline std::int64_t total(const whywait::base::vector<explain::residual_term>& terms, const std::string& block) {
   const auto* t = term(terms, core::key_of(block.c_str()));
   return t == nullptr ? 0 : t->total_ns;
 }
-inline std::int64_t sum(const std::vector<explain::residual_term>& terms) {
+inline std::int64_t sum(const whywait::base::vector<explain::residual_term>& terms) {
   std::int64_t result = 0;
   for (const auto& t : terms) result += t.total_ns;
   return result;

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/interval_diff.hpp>
 
 #include <doctest/doctest.h>
@@ -10,7 +11,7 @@ using namespace whywait::explain;
 
 namespace {
 
-const interval_diff<std::string>::term& find(const std::vector<interval_diff<std::string>::term>& terms,
+const interval_diff<std::string>::term& find(const whywait::base::vector<interval_diff<std::string>::term>& terms,
                                              const char* block) {
   for (const auto& t : terms) {
     if (t.block == block) return t;
@@ -31,7 +32,7 @@ TEST_CASE("oracle: assemble, smooth, rebuild and check explain a wait of 2.15 s"
   CHECK(d.total_ns() == 2150);
   const auto terms = d.terms();
   REQUIRE(terms.size() == 4);
-  CHECK(terms[0].block == "smooth");  // largest first
+  CHECK(terms[0].block == "smooth");  // sorted, largest first
   CHECK(find(terms, "assemble").difference.total_ns == 600);
   CHECK(find(terms, "assemble").difference.visits_ns == 600);
   CHECK(find(terms, "assemble").difference.speed_ns == 0);

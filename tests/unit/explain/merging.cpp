@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/merging.hpp>
 
 #include "histories.hpp"
@@ -15,8 +16,8 @@ using namespace histories;
 
 namespace {
 
-// Rank 0 waits for rank 1 once per entry, always at the same two sites; the sender's block differs.
-run waits_for(const std::vector<std::string>& guilty) {
+// Rank 0 waits for rank 1 once per entry at the same two sites; only the sender's block differs.
+run waits_for(const whywait::base::vector<std::string>& guilty) {
   run r(2);
   std::uint64_t t = 0;
   for (const std::string& block : guilty) {
@@ -41,7 +42,7 @@ TEST_CASE("waits of one shape are one explanation, other shapes have their own")
 }
 
 TEST_CASE("disjoint paths are as far apart as can be, equal ones not at all") {
-  const std::vector<explain::shape_entry> a = {{1, 0, 0.5}, {2, 0, 0.5}}, b = {{3, 0, 1.0}}, c = {{1, 0, 1.0}};
+  const whywait::base::vector<explain::shape_entry> a = {{1, 0, 0.5}, {2, 0, 0.5}}, b = {{3, 0, 1.0}}, c = {{1, 0, 1.0}};
   CHECK(explain::distance(a, b) == doctest::Approx(1));
   CHECK(explain::distance(a, a) == doctest::Approx(0));
   CHECK(explain::distance(a, c) == doctest::Approx(0.5));
@@ -49,7 +50,7 @@ TEST_CASE("disjoint paths are as far apart as can be, equal ones not at all") {
 }
 
 TEST_CASE("more shapes than are kept apart share the last class") {
-  std::vector<std::string> blocks;
+  whywait::base::vector<std::string> blocks;
   for (int i = 0; i != 20; ++i) blocks.push_back("block" + std::to_string(i));
   run r = waits_for(blocks);
   const auto out = r.explain();
@@ -83,7 +84,7 @@ TEST_CASE("classes of several ranks meet under one leader, the earliest") {
 
 namespace {
 
-// A packet of random classes: keys and slots of few values, lists of few locations and blocks.
+// A packet of random classes, with keys and slots from small ranges and a few locations and blocks.
 base::packet random_classes(std::mt19937_64& random) {
   std::map<std::pair<core::stable_key, std::uint32_t>, int> names;
   for (auto n = random() % 5; n != 0; --n) names[{random() % 3, static_cast<std::uint32_t>(random() % 3)}] = 0;
@@ -121,15 +122,15 @@ base::packet random_classes(std::mt19937_64& random) {
   return out;
 }
 
-std::vector<explain::merged_class> read_all(const base::packet& p) {
-  std::vector<explain::merged_class> all;
+whywait::base::vector<explain::merged_class> read_all(const base::packet& p) {
+  whywait::base::vector<explain::merged_class> all;
   for (explain::class_reader in(p.data(), p.size()); !in.done(); in.next()) all.emplace_back(in);
   return all;
 }
 
 }  // namespace
 
-TEST_CASE("200 times up to 60 packets of random classes, joined one by one, are what merging their classes gives") {
+TEST_CASE("joining up to 60 random packets one by one equals merging their classes, 200 times") {
   std::mt19937_64 random(5);
   explain::class_scratch scratch;
   for (int round = 0; round != 200; ++round) {
@@ -144,7 +145,7 @@ TEST_CASE("200 times up to 60 packets of random classes, joined one by one, are 
       }
       explain::join_classes(joined, more.data(), more.size(), scratch);
     }
-    const std::vector<explain::merged_class> all = read_all(joined);
+    const whywait::base::vector<explain::merged_class> all = read_all(joined);
     REQUIRE(all.size() == plain.size());
     std::size_t at = 0;
     for (const auto& expected : plain) {
@@ -176,7 +177,7 @@ TEST_CASE("a packet of classes that was cut anywhere but between two of them is 
   std::mt19937_64 random(6);
   base::packet p;
   while (read_all(p).size() < 3) p = random_classes(random);
-  std::vector<std::size_t> whole{0};
+  whywait::base::vector<std::size_t> whole{0};
   for (explain::class_reader in(p.data(), p.size()); !in.done(); in.next()) whole.push_back(whole.back() + in.size());
   CHECK(whole.back() == p.size());
   for (std::size_t size = 0; size != p.size(); ++size) {
@@ -192,9 +193,9 @@ TEST_CASE("a packet of classes that was cut anywhere but between two of them is 
 TEST_CASE("many locations are added to a bounded list at once as one by one") {
   std::mt19937_64 random(7);
   for (int round = 0; round != 500; ++round) {
-    std::vector<explain::location_share> at_once, one_by_one;
+    whywait::base::vector<explain::location_share> at_once, one_by_one;
     for (int part = 0; part != 3; ++part) {
-      std::vector<explain::location_share> more;
+      whywait::base::vector<explain::location_share> more;
       const auto base = random() % 2 * static_cast<std::uint64_t>(part) * 60;
       for (auto n = random() % 70; n != 0; --n) {
         explain::add_share(more, {static_cast<std::int32_t>(base + random() % 60) - 1, static_cast<std::int32_t>(random() % 2), 3});
@@ -202,7 +203,7 @@ TEST_CASE("many locations are added to a bounded list at once as one by one") {
       explain::add_shares(at_once, more);
       for (const explain::location_share& s : more) explain::add_share(one_by_one, s);
     }
-    const auto plain = [](const std::vector<explain::location_share>& list) {
+    const auto plain = [](const whywait::base::vector<explain::location_share>& list) {
       std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> all;
       for (const auto& s : list) all[{s.rank, s.rank < 0 ? 0 : s.thread}] += s.ns;
       return all;
@@ -231,7 +232,7 @@ TEST_CASE("a class book adds up 3000 random waits class by class and block by bl
     w.causer_rank = static_cast<std::int32_t>(random() % 40);
     w.begin_ns = static_cast<std::int64_t>(random() % 100000);
     w.explained = random() % 8 != 0;
-    std::vector<std::uint32_t> blocks;
+    whywait::base::vector<std::uint32_t> blocks;
     if (w.explained) {
       for (std::uint32_t b = 0; b != 12; ++b) {
         if (random() % 3 == 0) blocks.push_back(b);
@@ -319,7 +320,7 @@ TEST_CASE("merging 300 pairs of random residuals adds block by block and keeps t
   }
 }
 
-TEST_CASE("leaders found by up to three processes together are those of a plain search, whatever numbers blocks have there") {
+TEST_CASE("the distributed leader search of up to three processes equals a plain search") {
   std::mt19937_64 random(13);
   for (int round = 0; round != 300; ++round) {
     CAPTURE(round);
@@ -328,20 +329,20 @@ TEST_CASE("leaders found by up to three processes together are those of a plain 
     struct looking {
       core::stable_key key;
       explain::class_sums sums;
-      std::vector<explain::shape_entry> shape;  // by name
-      std::vector<explain::class_scratch::share> numbered;
+      whywait::base::vector<explain::shape_entry> shape;  // sorted by name
+      whywait::base::vector<explain::class_scratch::share> numbered;
       std::size_t process;
       std::uint32_t number, slot;
     };
     explain::class_scratch scratch;
     const explain::shape_leaders none;
     const std::size_t processes = 1 + random() % 3;
-    std::vector<explain::block_table> tables(2 * processes);  // two ranks each, which number their blocks in their own way
+    whywait::base::vector<explain::block_table> tables(2 * processes);  // two ranks each, with their own block numbers
     for (explain::block_table& t : tables) {
       for (int i = 0; i != 6; ++i) t.intern(1 + random() % 9);
     }
-    std::vector<looking> all(random() % 60);
-    std::vector<explain::leader_search> searches;
+    whywait::base::vector<looking> all(random() % 60);
+    whywait::base::vector<explain::leader_search> searches;
     for (std::size_t p = 0; p != processes; ++p) searches.emplace_back(settings, none, scratch);
     for (looking& c : all) {
       const std::size_t rank = random() % tables.size();
@@ -377,14 +378,14 @@ TEST_CASE("leaders found by up to three processes together are those of a plain 
         for (const looking& c : all) {
           if (c.key != key || c.slot != settings.classes_per_key) continue;
           const auto order = [](const looking& l) {
-            std::vector<std::pair<core::stable_key, double>> shape;
+            whywait::base::vector<std::pair<core::stable_key, double>> shape;
             for (const auto& e : l.shape) shape.emplace_back(e.block, e.share);
             return std::make_tuple(l.sums.first_ns, l.sums.wait_ns, shape);
           };
           if (first == nullptr || order(c) < order(*first)) first = &c;
         }
         if (first == nullptr) continue;
-        const std::vector<explain::shape_entry> leader = first->shape;
+        const whywait::base::vector<explain::shape_entry> leader = first->shape;
         for (looking& c : all) {
           const bool open = c.key == key && c.slot == settings.classes_per_key;
           if (open && explain::distance(c.shape, leader) <= settings.class_distance) c.slot = r;

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/presentation.hpp>
 
 #include "histories.hpp"
@@ -8,7 +9,7 @@ using namespace histories;
 
 namespace {
 
-explain::explanation with(std::vector<std::int64_t> totals) {
+explain::explanation with(whywait::base::vector<std::int64_t> totals) {
   explain::explanation e;
   core::stable_key key = 0;
   for (const std::int64_t t : totals) {
@@ -23,7 +24,7 @@ explain::explanation with(std::vector<std::int64_t> totals) {
 
 }  // namespace
 
-TEST_CASE("the smallest terms go while those kept make up 95 percent; what goes is unexplained") {
+TEST_CASE("the smallest terms are dropped while the others make up 95 percent; dropped terms are unexplained") {
   explain::explanation e = with({700, 260, 30, 10});
   explain::cut_residual(e, {});
   REQUIRE(e.residual.size() == 2);
@@ -41,7 +42,7 @@ TEST_CASE("terms that matter stay, negative ones as well") {
 }
 
 TEST_CASE("terms under one percent are never shown, however many") {
-  std::vector<std::int64_t> totals = {900};
+  whywait::base::vector<std::int64_t> totals = {900};
   for (int i = 0; i != 25; ++i) totals.push_back(4);
   explain::explanation e = with(totals);
   explain::cut_residual(e, {});
@@ -49,7 +50,7 @@ TEST_CASE("terms under one percent are never shown, however many") {
   CHECK(e.unexplained_ns == 100);
 }
 
-TEST_CASE("what was unexplained before does not widen the cut") {
+TEST_CASE("earlier unexplained time does not widen the cut") {
   explain::explanation e = with({100, 20});
   e.wait_ns += 1000;
   e.unexplained_ns = 1000;
@@ -59,7 +60,7 @@ TEST_CASE("what was unexplained before does not widen the cut") {
 }
 
 TEST_CASE("lists of locations are bounded, most first, and keep their sum") {
-  std::vector<explain::location_share> list;
+  whywait::base::vector<explain::location_share> list;
   for (int i = 0; i != 20; ++i) explain::add_share(list, {i, 0, 100 + i}, 18);
   explain::bound_shares(list, 16);
   REQUIRE(list.size() == 17);
@@ -85,8 +86,8 @@ TEST_CASE("waits below the threshold join the largest class of their key") {
   REQUIRE(out.waits.size() == 1);
   CHECK(out.waits[0].count == 3);
   CHECK(out.waits[0].wait_ns == 905);
-  // The 5 ns are unexplained; the later explanation names the 5 ns of work that had been left aside, so that
-  // the time in the call (-5) is what the presentation cuts.
+  // The 5 ns are unexplained. The later explanation contains the 5 ns of work that had been omitted, so that the
+  // presentation removes the time in the call (-5).
   CHECK(total(out.waits[0].residual, "work") == 905);
   CHECK(sum(out.waits[0].residual) + out.waits[0].unexplained_ns == 905);
 }

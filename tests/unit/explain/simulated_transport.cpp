@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 
 #include "reference_simulation.hpp"
@@ -10,14 +11,14 @@ using whywait::base::packet;
 using whywait::base::put;
 using whywait::explain::simulated_transport;
 
-TEST_CASE("an exchange brings every packet to its rank, until no rank produces anything") {
+TEST_CASE("an exchange delivers every packet and ends when no rank sends") {
   const std::int32_t ranks = 5;
   simulated_transport t(ranks);
-  std::vector<int> got(ranks, 0), said(ranks, 0);
+  whywait::base::vector<int> got(ranks, 0), said(ranks, 0);
   t.exchange(
       [&](std::int32_t i, auto&& to, std::size_t room) {
         CHECK(room > 0);
-        if (said[static_cast<std::size_t>(i)]++ > 1) return;  // twice
+        if (said[static_cast<std::size_t>(i)]++ > 1) return;  // sends twice
         for (std::int32_t k = 0; k <= i; ++k) put(to(k), i);
       },
       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
@@ -27,13 +28,13 @@ TEST_CASE("an exchange brings every packet to its rank, until no rank produces a
         CHECK(source >= i);
         ++got[static_cast<std::size_t>(i)];
       });
-  CHECK(got == std::vector<int>{10, 8, 6, 4, 2});
-  CHECK(said == std::vector<int>{3, 3, 3, 3, 3});
+  CHECK(got == whywait::base::vector<int>{10, 8, 6, 4, 2});
+  CHECK(said == whywait::base::vector<int>{3, 3, 3, 3, 3});
 }
 
-TEST_CASE("what was heard in an exchange may be answered in its next round") {
+TEST_CASE("packets of an exchange may be answered in its next round") {
   simulated_transport t(2);
-  std::vector<int> next{7, 0};
+  whywait::base::vector<int> next{7, 0};
   int heard = 0;
   t.exchange(
       [&](std::int32_t i, auto&& to, std::size_t) {
@@ -51,7 +52,7 @@ TEST_CASE("what was heard in an exchange may be answered in its next round") {
 TEST_CASE("a reduction reaches rank 0 from every rank once") {
   for (std::int32_t ranks = 1; ranks != 18; ++ranks) {
     simulated_transport t(ranks);
-    std::vector<int> sum(static_cast<std::size_t>(ranks));
+    whywait::base::vector<int> sum(static_cast<std::size_t>(ranks));
     std::iota(sum.begin(), sum.end(), 1);
     t.reduce(
         [&](std::int32_t i) {
@@ -73,9 +74,9 @@ TEST_CASE("ranks that wait for each other in a circle are an error, not a hang")
                   std::logic_error);
 }
 
-TEST_CASE("no clock error whatever makes the ranks wait for each other in a circle") {
+TEST_CASE("clock errors cannot cause a deadlock") {
   using namespace histories;
-  // Each sends before it receives, but every clock claims that the other's send came while it was receiving.
+  // Each sends before it receives, but by its clock the other's send comes during its receive.
   run r(2);
   for (int k = 0; k != 3; ++k) {
     const auto t = static_cast<std::uint64_t>(100 * k);
@@ -92,7 +93,7 @@ TEST_CASE("no clock error whatever makes the ranks wait for each other in a circ
 
 TEST_CASE("the number of histories must be that of the hosted ranks") {
   simulated_transport t(2);
-  std::vector<whywait::explain::rank_history> one(1);
+  whywait::base::vector<whywait::explain::rank_history> one(1);
   CHECK_THROWS_AS(whywait::explain::explain(t, one), std::invalid_argument);
 }
 
@@ -140,11 +141,12 @@ TEST_CASE("the result does not depend on how much fits into the packets of an ex
 TEST_CASE("150 ranks receive the messages of each sender in the order of sending") {
   constexpr int ranks = 150, rounds = 4;
   simulated_transport t(ranks);
-  std::vector<int> sent(ranks, 0), heard(ranks, 0);
+  whywait::base::vector<int> sent(ranks, 0), heard(ranks, 0);
   std::uint64_t random = 7;
   t.forward(
       [&](std::int32_t i, auto&& post) {
-        // A rank sends a round when it has received all of the round before: two messages to the next rank, one to any other.
+        // Starts a round when all messages of the previous round have arrived, with two messages to the next rank and
+        // one to another.
         int& mine = sent[static_cast<std::size_t>(i)];
         for (; mine != rounds && heard[static_cast<std::size_t>(i)] >= 2 * mine; ++mine) {
           for (int k = 0; k != 2; ++k) {

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/wait_list.hpp>
 
 #include "histories.hpp"
@@ -5,10 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <vector>
 
 using namespace histories;
-using list = std::vector<std::int64_t>;
+using list = whywait::base::vector<std::int64_t>;
 
 TEST_CASE("a wait is listed at the call that was kept waiting, whether it is explained or not") {
   run r(2);
@@ -18,9 +18,9 @@ TEST_CASE("a wait is listed at the call that was kept waiting, whether it is exp
   r[1].call(core::mpi_call::Wait, 200, 5200);
   r[1].completes(0);
   r[1].receive(5400, 5750, 0);
-  const std::vector<explain::rank_history> all = r.views();
+  const whywait::base::vector<explain::rank_history> all = r.views();
   explain::wait_list waits(all[1]);
-  explain::options settings;  // 200 ns are not worth an explanation
+  explain::options settings;  // waits of 200 ns are below the threshold
   settings.watch = &waits;
   explain::simulated_transport transport(2);
   const explain::outcome out = explain::explain(transport, all, settings);
@@ -39,7 +39,7 @@ TEST_CASE("each thread has a list, and other ranks of the process pass by") {
   received.tag = 7;
   received.flags = flag::posts_receive | flag::complete;
   r[1].send(6000, 6050, 0, 9);
-  const std::vector<explain::rank_history> all = r.views();
+  const whywait::base::vector<explain::rank_history> all = r.views();
   explain::simulated_transport transport(2);
   for (const int watched : {0, 1}) {
     explain::wait_list waits(all[static_cast<std::size_t>(watched)]);

@@ -1,3 +1,5 @@
+#include <whywait/base/vector.hpp>
+
 #include "kept_program.hpp"
 
 #include <fcntl.h>
@@ -9,7 +11,7 @@ using namespace whywait;
 
 namespace {
 
-/// What `work` writes to standard error.
+/// Returns what `work` writes to standard error.
 template <class Work>
 std::string said_by(Work work) {
   char name[] = "/tmp/whywait_said_XXXXXX";
@@ -37,7 +39,7 @@ std::size_t lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("what is no file of whywait is refused with one line each") {
+TEST_CASE("each foreign file is refused with one line") {
   folder here;
   write_file(here.path + "/whywait.a.kept", "");
   write_file(here.path + "/whywait.b.kept", "something else");
@@ -49,7 +51,7 @@ TEST_CASE("what is no file of whywait is refused with one line each") {
   CHECK(lines_of(said) == 3);
   CHECK(said.find("whywait.a.kept is too short") != std::string::npos);
   CHECK(said.find("whywait.c.kept was not written by whywait") != std::string::npos);
-  CHECK(here.files() == std::vector<std::string>{"other.kept"});
+  CHECK(here.files() == whywait::base::vector<std::string>{"other.kept"});
 }
 
 TEST_CASE("a file of another version is named and stays") {
@@ -65,7 +67,7 @@ TEST_CASE("a file of another version is named and stays") {
   CHECK(here.files().size() == 1);
 }
 
-TEST_CASE("a reader of damaged files never fails, and says what it cannot read in clear lines") {
+TEST_CASE("reading damaged files never fails and reports unreadable parts in clear lines") {
   std::random_device device;
   const char* const given = std::getenv("KEPT_TEST_SEED");
   const unsigned seed = given != nullptr ? static_cast<unsigned>(std::atoi(given)) : device();
@@ -76,11 +78,11 @@ TEST_CASE("a reader of damaged files never fails, and says what it cannot read i
   run("rank", whole.path, "0");
   run("rank", whole.path, "1");
   run("SIGKILL", whole.path);
-  std::vector<std::string> names = whole.files(), contents;
+  whywait::base::vector<std::string> names = whole.files(), contents;
   REQUIRE(names.size() == 3);
   for (const std::string& name : names) contents.push_back(read_all(whole.path + "/" + name));
-  // where something stands: bits of empty pages are no damage
-  std::vector<std::vector<std::size_t>> used(contents.size());
+  // positions of non-empty data; changes of empty pages are harmless
+  whywait::base::vector<whywait::base::vector<std::size_t>> used(contents.size());
   for (std::size_t f = 0; f < contents.size(); ++f)
     for (std::size_t i = 0; i < contents[f].size(); ++i)
       if (contents[f][i] != 0) used[f].push_back(i);
@@ -106,5 +108,5 @@ TEST_CASE("a reader of damaged files never fails, and says what it cannot read i
     for (std::size_t at = 0; at < said.size(); at = said.find('\n', at) + 1)
       REQUIRE(said.compare(at, 9, "whywait: ") == 0);
   }
-  CHECK(reported > 400);  // most damage leaves most of the rest
+  CHECK(reported > 400);  // most damage leaves most of the data intact
 }

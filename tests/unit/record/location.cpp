@@ -1,3 +1,4 @@
+#include <whywait/record/listen.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/record/region.hpp>
 
@@ -32,7 +33,7 @@ TEST_CASE("a thread has one location, found again by every module, and outlives 
     first = record::this_location();
     REQUIRE(first != nullptr);
     CHECK(record::this_location() == first);
-    record::detail::here = &record::detail::nowhere.head;  // as a module that has not recorded yet sees it
+    record::detail::set_here(&record::detail::nowhere.head);  // as before the first mark of the thread
     CHECK(record::this_location() == first);
     CHECK(first->finished == 0);
     { region r("outlives"); }
@@ -65,25 +66,66 @@ TEST_CASE("many threads at once get locations of their own") {
     }
 }
 
-TEST_CASE("as long as nobody listens marks are lost, and not where another thread counts") {
+TEST_CASE("until a recorder listens marks are inert, and each is recorded from then on") {
   core::registry& registry = *core::the_registry();
   const std::uint32_t before = registry.location_count;
   static site place(site_kind::step, "heard later");
   registry.listening = 0;
+  whywait_v0_module.here = 0;  // as the module was loaded
   std::thread([&registry, before] {
     for (int i = 0; i < 5; ++i) visit(place);
     { region r(place); }
+    record::detail::attach_module(whywait_v0_module);
+    visit(place);
     CHECK(record::this_location() == nullptr);
-    CHECK(record::detail::here != &record::detail::nowhere.head);
-    CHECK(record::detail::here == record::detail::unheard());
     CHECK(place.known_id() == 0);
     CHECK(registry.location_count == before);
     registry.listening = 1;
+    record::listen();
     for (int i = 0; i < 7; ++i) visit(place);
     CHECK(record::this_location() != nullptr);
     CHECK(recorded().visits("heard later") == 7);
   }).join();
   CHECK(registry.location_count == before + 1);
+}
+
+TEST_CASE("a region that began while marks were inert is not recorded when it ends") {
+  whywait_v0_module.here = 0;
+  std::thread([] {
+    static site early(site_kind::region, "begun early"), later(site_kind::region, "begun later");
+    region r(early);
+    record::listen();
+    region inner(later);
+    r.next(early);
+    work(1);
+    CHECK(recorded().visits("begun early") == 0);
+    CHECK(recorded().visits("begun later") == 1);
+  }).join();
+}
+
+TEST_CASE("places beyond those that the inline part of a mark counts are counted, too") {
+  std::thread([] {
+    static site far_step(site_kind::step, "far step"), far_region(site_kind::region, "far region"),
+        far_next(site_kind::region, "far next");
+    core::site_table& sites = core::the_registry()->sites;
+    for (std::uint32_t line = 0; sites.size() <= record::near_blocks; ++line)
+      sites.intern(site_kind::step, "many", "many.cpp", line);
+    for (int round = 0; round < 3; ++round) {
+      region r(far_region);
+      visit(far_step);
+      next(far_next);
+      r.next(far_region);
+      work(2);
+    }
+    CHECK(far_step.known_id() >= record::near_blocks);
+    const recorded all;
+    CHECK(all.visits("far step") == 3);
+    CHECK(all.visits("far region") == 6);
+    CHECK(all.visits("far next") == 3);
+    CHECK(all.work("far region") == 6);
+    CHECK(all.here().mismatched_ends == 0);
+    CHECK(all.here().path.depth() == 0);
+  }).join();
 }
 
 TEST_CASE("threads that visit the same places for the first time at once lose no visit") {
@@ -107,12 +149,15 @@ TEST_CASE("threads that visit the same places for the first time at once lose no
   for (const std::uint64_t sum : counted) CHECK(sum == places * visits);
 }
 
-TEST_CASE("with recording switched off there is no location, and marking is harmless") {
+TEST_CASE("with recording switched off no module is attached, and marking is harmless") {
   core::registry& registry = *core::the_registry();
   const std::uint32_t before = registry.location_count;
   registry.config.enable = false;
+  whywait_v0_module.here = 0;  // as the module was loaded
   std::thread([] {
+    record::listen();
     CHECK(record::this_location() == nullptr);
+    CHECK(record::is_off());
     static site place(site_kind::region, "not recorded");
     region r(place);
     region named("not recorded");
@@ -123,13 +168,9 @@ TEST_CASE("with recording switched off there is no location, and marking is harm
     end("not recorded");
     CHECK(record::this_location() == nullptr);
     CHECK(place.known_id() == 0);
-    // its visit was counted where only this thread counts, and its number is not looked up by anybody
-    CHECK(record::detail::here == &record::detail::off_here.head);
-    CHECK(record::detail::off_here.visits == record::path_entry::visited + 1);
-    CHECK(place.id() == core::site_table::overflow);
-    CHECK(place.known_id() == 0);
   }).join();
   registry.config.enable = true;
+  record::listen();
   CHECK(registry.location_count == before);
 }
 
@@ -139,7 +180,7 @@ TEST_CASE("a forked child records into a location of its own, the parent goes on
   const std::uint64_t visits = recorded().visits("in parent and child");
   const pid_t child = fork();
   if (child == 0) {
-    // `around` is still open here, on the parent's copy of the stack: leaving it must do no harm either
+    // `around` is still open on the parent's copy of the stack; leaving it must be harmless
     record::location* const own = record::this_location();
     bool right = own != nullptr && own != mine && own->path.depth() == 0 && core::the_registry()->location_count == 1;
     for (int i = 0; i < 10; ++i) region r("in parent and child");

@@ -13,7 +13,7 @@ using namespace whywait;
 
 namespace {
 
-// Closes the open segment into the location, as a synchronisation does.
+// Closes the open segment into the location, like a synchronisation.
 void synchronise(record::location& here, std::uint64_t begin, std::uint64_t end) {
   here.path.close(begin, [&](const core::path_step& step) {
     if (core::path_step* place = here.steps.claim()) {
@@ -29,7 +29,7 @@ struct counted {
 };
 
 counted of(const record::totals& totals, site& place) {
-  const record::site_total& t = totals[place.id()];
+  const record::site_total& t = totals[record::detail::number_of(place)];
   return {t.visits, t.ticks, t.work};
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("totals add closed segments and the open one") {
       work(5);
       { region b(inner); }
       begin = core::cycle_clock::now();
-      end = begin + 1'000'000'000'000;  // a long wait, that belongs to nobody
+      end = begin + 1'000'000'000'000;  // a long wait, which belongs to no block
       synchronise(here, begin, end);
       { region b(inner); }
       work(2);
@@ -68,7 +68,7 @@ TEST_CASE("running time counts up to the given moment, and to the end for a thre
   std::uint64_t begun = 0;
   std::thread([&] {
     location = record::this_location();
-    location->path.enter(place.id(), core::cycle_clock::now());  // never left
+    location->path.enter(record::detail::number_of(place), core::cycle_clock::now());  // never left
     begun = core::cycle_clock::now();
     record::totals totals;
     REQUIRE(totals.open());
@@ -102,17 +102,17 @@ TEST_CASE("an array of the caller's is enough; sites beyond it are left out") {
   std::thread([] {
     static site place(site_kind::region, "totals in an array");
     { region r(place); }
-    const std::uint32_t size = place.id() + 1;
+    const std::uint32_t size = record::detail::number_of(place) + 1;
     const auto entries = std::make_unique<record::site_total[]>(size);
     record::totals totals;
     totals.use(entries.get(), size);
     totals.add(*record::this_location(), 0);
     CHECK(totals.size() == size);
-    CHECK(entries[place.id()].visits == 1);
-    const auto fewer = std::make_unique<record::site_total[]>(place.id());
-    totals.use(fewer.get(), place.id());
-    totals.add(*record::this_location(), 0);  // AddressSanitizer sees a write beyond the end
-    for (std::uint32_t i = 0; i < place.id(); ++i) CHECK(fewer[i].visits == 0);
+    CHECK(entries[record::detail::number_of(place)].visits == 1);
+    const auto fewer = std::make_unique<record::site_total[]>(record::detail::number_of(place));
+    totals.use(fewer.get(), record::detail::number_of(place));
+    totals.add(*record::this_location(), 0);  // AddressSanitizer detects a write beyond the end
+    for (std::uint32_t i = 0; i < record::detail::number_of(place); ++i) CHECK(fewer[i].visits == 0);
     totals.release();
   }).join();
 }

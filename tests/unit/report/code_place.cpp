@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <gnu/libc-version.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -24,7 +26,8 @@ TEST_CASE("code of the program is named by the program and its own numbering") {
 }
 
 TEST_CASE("code of a library is named by the library") {
-  const module_offset where = module_offset_of(reinterpret_cast<const void*>(&std::abort));
+  // a function that no sanitizer replaces by one of the program
+  const module_offset where = module_offset_of(reinterpret_cast<const void*>(&gnu_get_libc_version));
   CHECK(std::strstr(where.module, "libc") != nullptr);
 }
 

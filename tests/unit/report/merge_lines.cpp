@@ -1,10 +1,10 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/report/merge_lines.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace base = whywait::base;
 namespace report = whywait::report;
@@ -29,7 +29,7 @@ report::residual_entry lines(int first, int last, std::int64_t late, std::int64_
 }  // namespace
 
 TEST_CASE("lines that both sides ran equally often become a range") {
-  std::vector<report::residual_entry> all = {lines(12, 12, 40, 10), lines(10, 10, 40, 10), lines(14, 15, 40, 10)};
+  whywait::base::vector<report::residual_entry> all = {lines(12, 12, 40, 10), lines(10, 10, 40, 10), lines(14, 15, 40, 10)};
   report::merge_lines(all, false);
   REQUIRE(all.size() == 1);
   CHECK(all[0].where.line == 10);
@@ -37,16 +37,16 @@ TEST_CASE("lines that both sides ran equally often become a range") {
   CHECK(all[0].causer_visits == 40);
 }
 
-TEST_CASE("other counts, functions and what lies between keep lines apart") {
-  std::vector<report::residual_entry> all = {lines(10, 10, 40, 10), lines(12, 12, 90, 10), lines(14, 14, 40, 10),
+TEST_CASE("different counts, functions or lines in between prevent merging") {
+  whywait::base::vector<report::residual_entry> all = {lines(10, 10, 40, 10), lines(12, 12, 90, 10), lines(14, 14, 40, 10),
                                              lines(15, 15, 40, 10, "g()")};
   report::merge_lines(all, false);
   REQUIRE(all.size() == 4);
-  CHECK(all[0].where.line == 12);  // what differs most comes first
+  CHECK(all[0].where.line == 12);  // sorted by difference
 }
 
 TEST_CASE("roughly: the test of a loop runs once more than its body") {
-  std::vector<report::residual_entry> all = {lines(10, 10, 4001, 1001), lines(11, 11, 4000, 1000)};
+  whywait::base::vector<report::residual_entry> all = {lines(10, 10, 4001, 1001), lines(11, 11, 4000, 1000)};
   report::merge_lines(all, false);
   CHECK(all.size() == 2);
   report::merge_lines(all, true);
@@ -56,7 +56,7 @@ TEST_CASE("roughly: the test of a loop runs once more than its body") {
 }
 
 TEST_CASE("of several blocks on a line the one that differs most stands for it") {
-  std::vector<report::residual_entry> all = {lines(10, 10, 5, 1), lines(10, 10, 100, 20)};
+  whywait::base::vector<report::residual_entry> all = {lines(10, 10, 5, 1), lines(10, 10, 100, 20)};
   report::merge_lines(all, false);
   REQUIRE(all.size() == 1);
   CHECK(all[0].causer_visits == 100);
@@ -66,8 +66,8 @@ TEST_CASE("timed blocks and marked steps stay, and steps come last") {
   report::residual_entry timed = lines(1, 0, 5, 5);
   timed.kind = "region";
   timed.total_ns = 1000000000;
-  report::residual_entry step = lines(10, 0, 7, 2);  // a marked one has no range
-  std::vector<report::residual_entry> all = {step, step, timed};
+  report::residual_entry step = lines(10, 0, 7, 2);  // marked blocks have no range
+  whywait::base::vector<report::residual_entry> all = {step, step, timed};
   report::merge_lines(all, true);
   REQUIRE(all.size() == 3);
   CHECK(all[0].kind == "region");

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/report/words.hpp>
 
 #include <doctest/doctest.h>
@@ -6,7 +7,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 using namespace whywait::base;
 using namespace whywait::report;
@@ -24,8 +24,8 @@ residual_entry entry(std::int64_t late, std::int64_t waiting, double visits_seco
   return r;
 }
 
-std::string ranks(std::vector<int> list) {
-  std::vector<location_seconds> out;
+std::string ranks(whywait::base::vector<int> list) {
+  whywait::base::vector<location_seconds> out;
   for (const int rank : list) out.push_back({rank, 0, 1.0});
   return words_for(out).text;
 }
@@ -51,7 +51,7 @@ TEST_CASE("ranks are printed as ranges") {
   CHECK(words_for({{2, 1, 1.0}}).text == "rank 2 thread 1");
 }
 
-TEST_CASE("who waited for whom") {
+TEST_CASE("waiting and causing ranks") {
   wait_entry w;
   w.waiters = {{1, 0, 1.0}, {2, 0, 1.0}, {3, 0, 1.0}};
   w.causers = {{0, 0, 3.0}};
@@ -87,7 +87,7 @@ TEST_CASE("work units replace visits where both sides counted them") {
   CHECK(remark(r) == "same work, each unit 2.0 ms slower");
 }
 
-TEST_CASE("calls, marked waits, untimed steps and inherited time say so") {
+TEST_CASE("calls, marked waits, untimed steps and inherited time are labelled") {
   residual_entry r = entry(5, 5, 0, 1);
   r.kind = "call";
   CHECK(remark(r) == "same calls, each 200 ms slower");

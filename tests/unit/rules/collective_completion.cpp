@@ -1,6 +1,7 @@
 #include "recorded.hpp"
 #include "sample.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/collective_completion.hpp>
 
 #include <doctest/doctest.h>
@@ -11,7 +12,6 @@
 #include <random>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace {
 
@@ -22,13 +22,13 @@ using core::mpi_call;
 
 using packet = rules::own_packet;
 
-/// As the transport does it: rounds of packets until nobody has anything to say. Then the uses of all ranks, added up.
-base::pod_vector<rules::site_use> uses_of(std::vector<sample::rank>& ranks, std::int64_t least_ns, std::size_t room) {
-  std::vector<rules::completion> all;
+/// Runs the transport, with rounds of packets until no rank sends any. Returns the sum of the uses of all ranks.
+base::pod_vector<rules::site_use> uses_of(whywait::base::vector<sample::rank>& ranks, std::int64_t least_ns, std::size_t room) {
+  whywait::base::vector<rules::completion> all;
   for (sample::rank& r : ranks) all.emplace_back(r.done(), least_ns);
   for (bool more = true; more;) {
     more = false;
-    std::vector<packet> in(ranks.size());
+    whywait::base::vector<packet> in(ranks.size());
     for (rules::completion& c : all) c.announce([&](std::int32_t to) -> packet& { return in[static_cast<std::size_t>(to)]; }, room);
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       more = more || !in[r].empty();
@@ -46,8 +46,8 @@ base::pod_vector<rules::site_use> uses_of(std::vector<sample::rank>& ranks, std:
 
 }  // namespace
 
-TEST_CASE("who leaves a barrier after the first, all having come, left late") {
-  std::vector<sample::rank> ranks;
+TEST_CASE("a rank that leaves a complete barrier after the first one left late") {
+  whywait::base::vector<sample::rank> ranks;
   for (std::int32_t r = 0; r < 2; ++r) ranks.emplace_back(r);
   ranks[0].call(mpi_call::Barrier, 10, 31, 2);
   ranks[1].call(mpi_call::Barrier, 30, 36, 2);  // 5 ms after rank 0
@@ -64,10 +64,10 @@ TEST_CASE("who leaves a barrier after the first, all having come, left late") {
   CHECK(uses[0].what == rules::site_use::kind::barrier);
 }
 
-TEST_CASE("leaving before the last has come is not counted, nor what the clocks cannot tell") {
-  std::vector<sample::rank> ranks;
+TEST_CASE("leaving before the last arrival is not counted, nor are differences within the clock error") {
+  whywait::base::vector<sample::rank> ranks;
   for (std::int32_t r = 0; r < 2; ++r) ranks.emplace_back(r);
-  ranks[0].call(mpi_call::Barrier, 10, 20, 2);  // a clock that is wrong: it left before the other came
+  ranks[0].call(mpi_call::Barrier, 10, 20, 2);  // clock error, rank 0 leaves before the other arrives
   ranks[1].call(mpi_call::Barrier, 30, 31, 2);
   CHECK(uses_of(ranks, 2 * sample::ms, 1000)[0].late_exits == 0);
   CHECK(uses_of(ranks, sample::ms, 1000)[0].late_exits == 1);
@@ -78,14 +78,14 @@ TEST_CASE("the late exits of random runs are those of a plain look at each insta
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const auto count = static_cast<std::int32_t>(2 + random() % 4);
-    std::vector<sample::rank> ranks;
+    whywait::base::vector<sample::rank> ranks;
     for (std::int32_t r = 0; r < count; ++r) ranks.emplace_back(r);
     for (sample::rank& r : ranks) r.history.ranks = count;
-    std::map<core::stable_key, std::pair<std::int64_t, std::int64_t>> wanted;  // site -> exits, ns
+    std::map<core::stable_key, std::pair<std::int64_t, std::int64_t>> wanted;  // site to exits, ns
     unsigned now = 0;
     for (int instance = 0; instance < 50; ++instance) {
       const bool barrier = random() % 2 == 0;
-      std::vector<std::pair<unsigned, unsigned>> times;
+      whywait::base::vector<std::pair<unsigned, unsigned>> times;
       unsigned last = 0, first = ~0u;
       for (std::int32_t r = 0; r < count; ++r) {
         const unsigned begin = now + static_cast<unsigned>(random() % 20), end = begin + static_cast<unsigned>(random() % 40);
@@ -112,7 +112,7 @@ TEST_CASE("the late exits of random runs are those of a plain look at each insta
 }
 
 TEST_CASE("slow completion is a problem of its call site") {
-  std::vector<sample::rank> ranks;
+  whywait::base::vector<sample::rank> ranks;
   for (std::int32_t r = 0; r < 2; ++r) ranks.emplace_back(r);
   for (unsigned i = 0; i < 100; ++i) {
     ranks[0].call(mpi_call::Barrier, 100 * i, 100 * i + 10, 2);

@@ -3,17 +3,17 @@
 
 #include "sample.hpp"
 
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/history.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace sample {
 
 /// One rank with one thread, written by hand; times in ms.
 struct rank {
   explain::rank_history history;
-  std::vector<core::sync_record> records;
+  whywait::base::vector<core::sync_record> records;
   core::sync_record* chunk = nullptr;
   std::int32_t number;
 
@@ -50,7 +50,7 @@ struct rank {
     return history;
   }
   std::uint32_t posted = 0;
-  std::vector<const core::sync_record*> views;
+  whywait::base::vector<const core::sync_record*> views;
 };
 
 }  // namespace sample

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_TESTS_UNIT_RULES_SAMPLE_HPP
 #define WHYWAIT_TESTS_UNIT_RULES_SAMPLE_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/rules/advice.hpp>
 #include <whywait/rules/extend.hpp>
 
@@ -8,7 +9,6 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 // Hand-written outcomes and shorthands for the tests of the rules.
 namespace sample {
@@ -20,7 +20,7 @@ namespace core = whywait::core;
 
 constexpr std::int64_t ms = 1000000;
 
-/// The rule of the Performance Expert paper (figure 6), word for word.
+/// The rule of the Performance Expert paper (figure 6), verbatim.
 inline const char* paper_rule() {
   return R"(declare problem for point_to_point
   when
@@ -77,8 +77,8 @@ inline explain::residual_term term(core::stable_key block, std::int64_t more_ms,
   return t;
 }
 
-/// Ranks 1 to 3 wait for rank 0; the residual makes up the wait.
-inline explain::explanation wait(explain::pattern why, key operation, key cause, std::vector<explain::residual_term> residual,
+/// Ranks 1 to 3 wait for rank 0; the residual adds up to the wait.
+inline explain::explanation wait(explain::pattern why, key operation, key cause, whywait::base::vector<explain::residual_term> residual,
                                  std::int64_t unexplained_ms = 0) {
   explain::explanation e;
   e.why = why;
@@ -96,7 +96,7 @@ inline explain::explanation wait(explain::pattern why, key operation, key cause,
 }
 
 /// Four ranks, 10 s each.
-inline explain::outcome outcome(std::vector<explain::explanation> waits) {
+inline explain::outcome outcome(whywait::base::vector<explain::explanation> waits) {
   explain::outcome o;
   o.locations = 4;
   o.longest_ns = 10000 * ms;
@@ -106,7 +106,7 @@ inline explain::outcome outcome(std::vector<explain::explanation> waits) {
   return o;
 }
 
-/// The built-in knowledge and more.
+/// The built-in knowledge base and `more`.
 inline rules::knowledge knowledge(const std::string& more = {}) {
   rules::compiler all;
   rules::add_base(all);
@@ -119,20 +119,20 @@ inline rules::evaluation evaluate(const explain::outcome& o, const std::string& 
   return rules::evaluate(k, o, 4, names());
 }
 
-/// With further facts: `fill(store)`.
+/// Evaluates with additional facts from `fill(store)`.
 template <class Fill>
 rules::evaluation evaluate_with(const explain::outcome& o, const Fill& fill, const std::string& more = {}) {
   const rules::knowledge k = knowledge(more);
   return rules::evaluate(k, o, 4, names(), [&](rules::event_store& store, rules::trouble&, auto& facts) { fill(store, facts); });
 }
 
-inline const rules::finding* find(const std::vector<rules::finding>& list, const std::string& problem) {
+inline const rules::finding* find(const whywait::base::vector<rules::finding>& list, const std::string& problem) {
   for (const rules::finding& f : list)
     if (f.problem == problem) return &f;
   return nullptr;
 }
 
-/// What is wrong with a text, one message after the other.
+/// The diagnostics of a text, one per line.
 inline std::string messages(const std::string& text, bool base = true) {
   rules::compiler all;
   if (base) rules::add_base(all);
@@ -143,7 +143,7 @@ inline std::string messages(const std::string& text, bool base = true) {
   return out;
 }
 
-/// The value of an expression in a problem's advice, or the messages about it.
+/// The value of an expression in a problem's advice, or the diagnostics.
 inline std::string value(const std::string& expression) {
   rules::compiler all;
   all.add("my.rules", "declare problem for run parameters (name = \"x\", duration = 1 s, advice = \"{" + expression + "}\");");

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/whatif/question.hpp>
 
 #include "../models/support.hpp"
@@ -8,7 +9,7 @@ using namespace whywait::models;
 using namespace whywait::whatif;
 
 TEST_CASE("questions are read and written in one notation") {
-  const std::vector<question> q = parse_questions(
+  const whywait::base::vector<question> q = parse_questions(
       "block compute interior x2;network x1.5 ; balance;; balance steps; ranks x4 weak; ranks x2; without MPI_Barrier;");
   REQUIRE(q.size() == 7);
   CHECK(q[0].what == question::kind::block);
@@ -22,7 +23,7 @@ TEST_CASE("questions are read and written in one notation") {
 }
 
 TEST_CASE("parts of time that stay are the same questions in another notation, and several at once are one") {
-  const std::vector<question> q = parse_questions("compute  interior = 0.5; network=0.25 ; a=0,network = 0, b=2;operator===0.1");
+  const whywait::base::vector<question> q = parse_questions("compute  interior = 0.5; network=0.25 ; a=0,network = 0, b=2;operator===0.1");
   REQUIRE(q.size() == 4);
   CHECK(q[0].text() == "block compute interior x2");
   CHECK(q[1].text() == "network x4");

@@ -1,3 +1,4 @@
+#include <whywait/base/vector.hpp>
 #include <whywait/whatif/ask.hpp>
 #include <whywait/whatif/records.hpp>
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr double second = 1e9;
 
-/// Records written by hand; owns what the views show.
+/// Records written by hand; owns the data of the views.
 struct written_rank {
   explicit written_rank(std::int32_t rank) {
     h.rank = rank;
@@ -57,8 +58,8 @@ struct written_rank {
     return h;
   }
   explain::rank_history h;
-  std::vector<core::sync_record> records;
-  std::vector<core::path_step> steps;
+  whywait::base::vector<core::sync_record> records;
+  whywait::base::vector<core::path_step> steps;
   std::vector<core::stable_key> sites;
   const core::sync_record* record_chunk = nullptr;
   const core::path_step* step_chunk = nullptr;
@@ -66,9 +67,9 @@ struct written_rank {
 
 std::string name(core::stable_key k) { return k == core::key_of("compute") ? "compute" : "site"; }
 
-/// `n` rounds: rank 0 computes 2 s and sends, rank 1 computes 1 s and receives 0.1 s after the sending; then a barrier
-/// of 0.05 s, in which rank 0 waits for rank 1.
-std::vector<traced_line> two_ranks(int n) {
+/// `n` rounds. Rank 0 computes 2 s and sends, rank 1 computes 1 s and receives 0.1 s after the send; then a barrier of
+/// 0.05 s, in which rank 0 waits for rank 1.
+whywait::base::vector<traced_line> two_ranks(int n) {
   written_rank a(0), b(1);
   double t = 0.0;
   for (int i = 0; i != n; ++i) {
@@ -86,7 +87,7 @@ std::vector<traced_line> two_ranks(int n) {
     b.call(core::mpi_call::Barrier, t + 2.5, t + 2.55, 0.4);
     t += 2.55;
   }
-  std::vector<traced_line> lines = trace(a.history(t)), other = trace(b.history(t));
+  whywait::base::vector<traced_line> lines = trace(a.history(t)), other = trace(b.history(t));
   lines.insert(lines.end(), other.begin(), other.end());
   return lines;
 }
@@ -103,7 +104,7 @@ TEST_CASE("records become a log whose replay is the run") {
   CHECK(near(log.syncs[3].seconds, 0.05, 1e-6));
   const replayed r = replay(log);
   CHECK(near(r.seconds, 25.5, 1e-6));
-  // each round: 1.1 s in the receive, 0.53 and 0.05 in the barrier
+  // each round has 1.1 s in the receive, 0.53 and 0.05 in the barrier
   CHECK(near(r.waiting_seconds, 10 * (1.1 + 0.53 + 0.05), 1e-6));
 }
 
@@ -111,29 +112,29 @@ TEST_CASE("a question to the records: the sender's block twice as fast") {
   const run_log log = join(two_ranks(20), name);
   const answer a = ask(log, parse_questions("block compute x2")).front();
   REQUIRE(a.answered);
-  // rank 0: 1 s, message there at 1.1, 0.2 s, barrier 0.05
+  // rank 0 takes 1 s, the message arrives at 1.1, then 0.2 s and the barrier of 0.05
   CHECK(near(a.seconds, 20 * 1.35, 1e-4));
   CHECK(std::fabs(a.baseline_error) < 1e-6);
 }
 
 TEST_CASE("lines survive the way through bytes, damaged bytes are refused") {
-  const std::vector<traced_line> lines = two_ranks(3);
+  const whywait::base::vector<traced_line> lines = two_ranks(3);
   base::pod_vector<char> bytes = pack({lines[0]});
   const base::pod_vector<char> more = pack({lines[1]});
   bytes.insert(bytes.end(), more.begin(), more.end());
-  std::vector<traced_line> back;
+  whywait::base::vector<traced_line> back;
   unpack(bytes, back);
   REQUIRE(back.size() == 2);
   CHECK(near(replay(join(back, name)).seconds, replay(join(lines, name)).seconds));
   for (const std::size_t cut : {bytes.size() - 1, std::size_t(20), std::size_t(60)}) {
-    std::vector<traced_line> ignored;
+    whywait::base::vector<traced_line> ignored;
     const base::pod_vector<char> part(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(cut));
     CHECK(test::number_of_error([&] { unpack(part, ignored); }) == "whywait-P022");
   }
 }
 
-TEST_CASE("what cannot be matched is said") {
-  std::vector<traced_line> lines = two_ranks(3);
+TEST_CASE("unmatched operations are reported") {
+  whywait::base::vector<traced_line> lines = two_ranks(3);
   lines[0].calls.pop_back();
   lines[0].dropped = 1;
   lines[1].calls[0].tag = 9;
@@ -143,18 +144,18 @@ TEST_CASE("what cannot be matched is said") {
   CHECK(log.syncs.size() == 2);
 }
 
-TEST_CASE("only so many calls are kept") {
+TEST_CASE("the number of kept calls is limited") {
   written_rank a(0);
   for (int i = 0; i != 10; ++i) a.call(core::mpi_call::Iprobe, i, i + 0.1, 0.5);
-  const std::vector<traced_line> lines = trace(a.history(10.0), 4);
+  const whywait::base::vector<traced_line> lines = trace(a.history(10.0), 4);
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].calls.size() == 4);
   CHECK(lines[0].dropped == 6);
   CHECK(near(join(lines, name).measured_seconds, 3.1));
 }
 
-TEST_CASE("whether sends wait for receivers is learnt from receivers that came late") {
-  // 100 bytes are buffered, 9000 are not: the sender came 1 s earlier each time
+TEST_CASE("late receivers show whether sends wait for receivers") {
+  // 100 bytes are buffered, 9000 are not; the sender arrives 1 s earlier each time
   written_rank a(0), b(1);
   double t = 0.0;
   for (int i = 0; i != 4; ++i) {
@@ -172,7 +173,7 @@ TEST_CASE("whether sends wait for receivers is learnt from receivers that came l
     r.completion = static_cast<std::uint32_t>(i);
     t += 2.1;
   }
-  std::vector<traced_line> lines = trace(a.history(t)), other = trace(b.history(t));
+  whywait::base::vector<traced_line> lines = trace(a.history(t)), other = trace(b.history(t));
   lines.insert(lines.end(), other.begin(), other.end());
   const run_log log = join(lines, name);
   REQUIRE(log.messages.size() == 4);
@@ -180,8 +181,8 @@ TEST_CASE("whether sends wait for receivers is learnt from receivers that came l
   CHECK(near(replay(log).seconds, t, 1e-6));
 }
 
-TEST_CASE("who answers whoever asks first, and who polls, is not asked what if") {
-  std::vector<traced_line> lines = two_ranks(3);
+TEST_CASE("first-come first-served and polling programs are refused") {
+  whywait::base::vector<traced_line> lines = two_ranks(3);
   for (traced_call& c : lines[1].calls)
     if ((c.flags & core::sync_flag::posts_receive) != 0) {
       c.flags |= core::sync_flag::any_source;
@@ -202,7 +203,7 @@ TEST_CASE("who answers whoever asks first, and who polls, is not asked what if")
 TEST_CASE("calls after a common time are left out") {
   written_rank a(0);
   for (int i = 0; i != 10; ++i) a.call(core::mpi_call::Barrier, i + 0.5, i + 0.9, 0.5);
-  const std::vector<traced_line> lines = trace(a.history(10.0), 100, static_cast<std::int64_t>(3.95 * second));
+  const whywait::base::vector<traced_line> lines = trace(a.history(10.0), 100, static_cast<std::int64_t>(3.95 * second));
   CHECK(lines[0].calls.size() == 4);
   CHECK(lines[0].dropped == 6);
   CHECK(near(join(lines, name).measured_seconds, 3.95));

@@ -5,6 +5,7 @@
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/code_source.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
@@ -20,18 +21,17 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace coverage {
 
-/// What the compiler counted in this process, as blocks with names that are the same on every rank: lines of source
-/// files. Only code that ran is looked at. Reads notes files (.gcno) and debug information: milliseconds.
+/// The code that the compiler counted in this process, as blocks whose names (lines of source files) are the same on
+/// every rank. Covers only code that ran. Reads notes files (.gcno) and debug information, which takes milliseconds.
 class code_blocks {
  public:
-  /// `sources`: those of the process; `ran`: the numbers of the blocks that ran, in any order.
-  [[gnu::cold]] code_blocks(const core::code_source* sources, base::pod_vector<std::uint32_t> ran, const code_filter& filter)
+  /// `sources` are those of the process; `ran` lists the numbers of the blocks that ran, in any order.
+  code_blocks(const core::code_source* sources, base::pod_vector<std::uint32_t> ran, const code_filter& filter)
       : filter_(filter) {
     for (const core::code_source* s = sources; s != nullptr; s = s->next) sources_.push_back(s);
     if (sources_.empty()) return;
@@ -52,28 +52,28 @@ class code_blocks {
   const core::counted_code& code() const noexcept { return code_; }
   /// The place of a key, or null.
   const base::place* find(core::stable_key key) const noexcept { return places_.find(key); }
-  /// Why some of the code could not be named; empty if all could. Then no rank may use its counts: others would seem
-  /// to have run what this one does not know.
+  /// The reason why some code could not be named; empty on success. After a failure no rank may use its counts, because
+  /// blocks that are missing here would look like additional work of other ranks.
   const std::string& problem() const noexcept { return problem_; }
 
  private:
   using terms = base::pod_vector<core::counted_code::term>;
 
-  [[gnu::cold]] const core::code_source& source_of(std::uint32_t number) const {
+  const core::code_source& source_of(std::uint32_t number) const {
     return **(std::upper_bound(sources_.begin(), sources_.end(), number,
                                [](std::uint32_t n, const auto* s) { return n < s->first; }) -
               1);
   }
 
-  // The file stands beside it: which anonymous namespace needs no words.
-  [[gnu::cold]] static std::string name_of(const std::string& function) {
+  // Removes anonymous namespaces, because the file identifies them.
+  static std::string name_of(const std::string& function) {
     std::string name = base::short_name(function);
     constexpr std::string_view unnamed = "(anonymous)::";
     for (std::size_t at; (at = name.find(unnamed)) != std::string::npos;) name.erase(at, unnamed.size());
     return name;
   }
 
-  [[gnu::cold]] static std::string bytes_of(const std::string& path) {
+  static std::string bytes_of(const std::string& path) {
     std::string bytes;
     if (std::FILE* const file = std::fopen(path.c_str(), "rb")) {
       char buffer[4096];
@@ -83,7 +83,7 @@ class code_blocks {
     return bytes;
   }
 
-  [[gnu::cold]] static bool read_notes(const core::code_source& source, gcov_notes& notes, std::string& problem) {
+  static bool read_notes(const core::code_source& source, gcov_notes& notes, std::string& problem) {
     std::string path = source.notes;
     path.resize(std::min(path.rfind(".gcda"), path.size()));
     path += ".gcno";
@@ -99,7 +99,7 @@ class code_blocks {
     return why.empty();
   }
 
-  [[gnu::cold]] void add_arcs(const core::code_source& source, const std::uint32_t* from, const std::uint32_t* to) {
+  void add_arcs(const core::code_source& source, const std::uint32_t* from, const std::uint32_t* to) {
     gcov_notes notes;
     if (!read_notes(source, notes, problem_)) return;
     base::key_map noted;
@@ -113,7 +113,7 @@ class code_blocks {
       if (*from - first >= function.count) continue;
       const std::uint32_t known = noted.find(function.ident + std::uint64_t(1));
       const bool wanted = known != base::key_map::none && notes.functions[known].checksum == function.checksum;
-      const std::vector<terms> forms = wanted ? forms_of(source, function, notes.functions[known]) : std::vector<terms>();
+      const base::vector<terms> forms = wanted ? forms_of(source, function, notes.functions[known]) : base::vector<terms>();
       for (; from != to && *from - first < function.count; ++from) {
         if (forms.empty() || forms[*from - first].empty()) continue;
         code_.add(*from, forms[*from - first].data(), forms[*from - first].size());
@@ -121,10 +121,10 @@ class code_blocks {
     }
   }
 
-  // For each counter of a function the blocks that it counts for.
-  [[gnu::cold]] std::vector<terms> forms_of(const core::code_source& source, const core::counted_function& function,
+  // The blocks of each counter of a function.
+  base::vector<terms> forms_of(const core::code_source& source, const core::counted_function& function,
                               const noted_function& noted) {
-    std::vector<terms> forms(function.count);
+    base::vector<terms> forms(function.count);
     base::place p;
     p.kind = "step";
     p.function = base::demangle(noted.name.c_str());
@@ -144,12 +144,12 @@ class code_blocks {
     return forms;
   }
 
-  [[gnu::cold]] void add_address(const core::code_source& source, std::uint32_t number) {
+  void add_address(const core::code_source& source, std::uint32_t number) {
     const std::uint32_t index = number - source.first;
     const bool dense = source.what == core::code_source::kind::guards;
     const std::uintptr_t address = dense ? source.addresses[index] : source.base + 4 * std::uintptr_t(index);
     if (address == 0) return;
-    // an address that was divided by 4 is one of four: the call before it is longer than that
+    // the address was divided by 4, but the call instruction is longer than that
     report::code_place code = symbols_.of_call(reinterpret_cast<const void*>(address));
     if (!filter_.keeps(code.function, code.file)) return;
     const core::stable_key key =
@@ -171,7 +171,7 @@ class code_blocks {
   code_filter filter_;
   base::pod_vector<const core::code_source*> sources_;
   core::counted_code code_;
-  base::key_map lines_;  // to the first number of each
+  base::key_map lines_;  // line to its first number
   base::names places_;
   std::string problem_;
   report::symboliser symbols_;

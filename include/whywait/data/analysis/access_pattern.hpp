@@ -2,6 +2,7 @@
 #define WHYWAIT_DATA_ANALYSIS_ACCESS_PATTERN_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/distribution.hpp>
 #include <whywait/data/analysis/infer_distribution.hpp>
 
@@ -11,7 +12,6 @@
 #include <cstdlib>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -32,7 +32,7 @@ enum class access_kind : std::uint8_t {
 /// touched. What one rank touches in one contiguous row of iterations does not tell {-1, 1} from {-1, 0, 1}: then it is the latter.
 struct access_pattern {
   access_kind kind = access_kind::indirect;
-  std::vector<std::vector<std::int64_t>> offsets;  ///< one vector by dimension for each (offsets); one number (slices)
+  base::vector<base::vector<std::int64_t>> offsets;  ///< one vector by dimension for each (offsets); one number (slices)
   std::size_t dimension = 0;                       ///< slices
   std::int64_t scale = 1, shift = 0;               ///< strided
 
@@ -57,7 +57,7 @@ struct access_pattern {
     return offsets.size() == 1 && std::all_of(offsets[0].begin(), offsets[0].end(), [](std::int64_t o) { return o == 0; });
   }
   std::string offsets_text() const {
-    std::vector<std::vector<std::int64_t>> sorted = offsets;
+    base::vector<base::vector<std::int64_t>> sorted = offsets;
     base::small_stable_sort(sorted);
     std::string out;
     for (const auto& o : sorted) {
@@ -78,7 +78,7 @@ struct rank_access {
 };
 
 /// Element at a distance by dimension; false if that is outside.
-inline bool shifted(const index_space& space, std::uint64_t e, const std::vector<std::int64_t>& by, std::uint64_t& out) noexcept {
+inline bool shifted(const index_space& space, std::uint64_t e, const base::vector<std::int64_t>& by, std::uint64_t& out) noexcept {
   out = 0;
   std::uint64_t factor = 1;
   for (std::size_t d = space.extent.size(); d-- != 0;) {
@@ -96,12 +96,12 @@ namespace detail {
 constexpr std::uint64_t pattern_samples = 512;
 
 // All vectors with |o_d| at most `reach`, the shortest first.
-[[gnu::cold]] inline std::vector<std::vector<std::int64_t>> all_offsets(std::size_t dimensions) {
+inline base::vector<base::vector<std::int64_t>> all_offsets(std::size_t dimensions) {
   static const std::int64_t reaches[] = {64, 4, 2, 1};
   const std::int64_t reach = reaches[std::min<std::size_t>(dimensions, 4) - 1];
-  std::vector<std::vector<std::int64_t>> out = {{}};
+  base::vector<base::vector<std::int64_t>> out = {{}};
   for (std::size_t d = 0; d != dimensions; ++d) {
-    std::vector<std::vector<std::int64_t>> longer;
+    base::vector<base::vector<std::int64_t>> longer;
     for (const auto& o : out) {
       for (std::int64_t k = -reach; k <= reach; ++k) {
         longer.push_back(o);
@@ -110,7 +110,7 @@ constexpr std::uint64_t pattern_samples = 512;
     }
     out.swap(longer);
   }
-  const auto length = [](const std::vector<std::int64_t>& o) {
+  const auto length = [](const base::vector<std::int64_t>& o) {
     std::int64_t n = 0;
     for (const std::int64_t k : o) n += std::abs(k);
     return n;
@@ -121,7 +121,7 @@ constexpr std::uint64_t pattern_samples = 512;
 
 // The shortest offsets that explain what was touched: each leads from every iteration to something touched (or outside),
 // together they reach all of it.
-[[gnu::cold]] inline std::vector<std::vector<std::int64_t>> find_offsets(const index_space& space, const base::pod_vector<rank_access>& ranks) {
+inline base::vector<base::vector<std::int64_t>> find_offsets(const index_space& space, const base::pod_vector<rank_access>& ranks) {
   struct seen {
     const rank_access* of;
     std::uint64_t element;
@@ -131,10 +131,10 @@ constexpr std::uint64_t pattern_samples = 512;
     r.elements->sample(pattern_samples, [&](std::uint64_t e) { open.push_back({&r, e}); });
     r.iterations->sample(pattern_samples, [&](std::uint64_t i) { iterations.push_back({&r, i}); });
   }
-  std::vector<std::vector<std::int64_t>> out;
+  base::vector<base::vector<std::int64_t>> out;
   for (const auto& o : all_offsets(space.extent.size())) {
     if (open.empty()) return out;
-    std::vector<std::int64_t> back = o;
+    base::vector<std::int64_t> back = o;
     for (std::int64_t& k : back) k = -k;
     std::uint64_t at = 0;
     base::pod_vector<seen> left;
@@ -153,7 +153,7 @@ constexpr std::uint64_t pattern_samples = 512;
   return out;
 }
 
-[[gnu::cold]] inline bool find_stride(const base::pod_vector<rank_access>& ranks, std::int64_t& scale, std::int64_t& shift) {
+inline bool find_stride(const base::pod_vector<rank_access>& ranks, std::int64_t& scale, std::int64_t& shift) {
   bool known = false;
   for (const rank_access& r : ranks) {
     const std::uint64_t n = r.iterations->size();
@@ -183,7 +183,7 @@ constexpr std::uint64_t pattern_samples = 512;
 /// Finds the access function from the sets of all ranks (settled); those with no iterations or elements say nothing. Order of trial:
 /// broadcast read, offsets (up to 64 in one dimension, 4 in two, 2 in three, 1 in four), transposed, slices, strided, indirect.
 /// Up to 512 iterations and elements of each rank are looked at: all, if there are no more. Throws std::bad_alloc.
-[[gnu::cold]] inline access_pattern infer_access(const index_space& loop, const index_space& array, base::pod_vector<rank_access> ranks) {
+inline access_pattern infer_access(const index_space& loop, const index_space& array, base::pod_vector<rank_access> ranks) {
   access_pattern out;
   ranks.erase(std::remove_if(ranks.begin(), ranks.end(), [](const rank_access& r) { return r.iterations->empty() || r.elements->empty(); }),
               ranks.end());
@@ -216,7 +216,7 @@ constexpr std::uint64_t pattern_samples = 512;
   }
   for (std::size_t d = 0; loop.extent.size() == 1 && array.extent.size() > 1 && d != array.extent.size(); ++d) {
     if (array.extent[d] < loop.extent[0]) continue;
-    std::vector<index_set> along(ranks.size());
+    base::vector<index_set> along(ranks.size());
     base::pod_vector<rank_access> flat = ranks;
     bool product = true;
     for (std::size_t r = 0; r != ranks.size() && product; ++r) {

@@ -50,7 +50,7 @@ inline std::string count_text(std::int64_t n, const char* one, const char* many)
 }  // namespace detail
 
 /// "`u`", "`u` (low side of dimension 1)".
-[[gnu::cold]] inline std::string data_text(const transfer_base& b, const naming& names) {
+inline std::string data_text(const transfer_base& b, const naming& names) {
   const kind_of_region k = kind_of_region::from(b.kind);
   const std::string array = "`" + names.data(b.data) + "`", dimension = std::to_string(k.dimension);
   switch (k.kind) {
@@ -64,7 +64,7 @@ inline std::string count_text(std::int64_t n, const char* one, const char* many)
 }
 
 /// Why the sender had the data: "there from the beginning", "produced by `update`", "received at MPI_Recv (a.cpp:3), ...".
-[[gnu::cold]] inline std::string origin_text(const class_chain& c, const naming& names) {
+inline std::string origin_text(const class_chain& c, const naming& names) {
   std::string out;
   for (unsigned i = 1; i < c.depth; ++i) out += (i == 1 ? "received at " : ", before that at ") + names.place(c.base[i].to);
   if (c.loop) out += ", again and again";

@@ -4,13 +4,13 @@
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/class_table.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -119,7 +119,7 @@ struct mixed_share {
 /// The classes of some ranks, and what else travels up the tree. `merge` neither depends on order (except for which of equally
 /// busy ranks are named) nor on the shape of the tree.
 struct classified {
-  std::vector<transfer_class> classes;  ///< once finished: by waiting, then bytes, both falling, then key
+  base::vector<transfer_class> classes;  ///< once finished: by waiting, then bytes, both falling, then key
   base::pod_vector<mixed_share> mixed;
   std::int64_t unmatched = 0;  ///< receives whose sender had no record of the data, and sends that nobody received
   std::int64_t dropped = 0;    ///< records that name no known object, site or rank

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_DATA_ANALYSIS_CLASSIFY_HPP
 #define WHYWAIT_DATA_ANALYSIS_CLASSIFY_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/transfer_book.hpp>
 
 #include <cstddef>
@@ -8,7 +9,6 @@
 #include <memory>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -128,8 +128,8 @@ class classifier {
   record_cursor cursor_;
   transfer_book book_;
   base::key_map receiver_numbers_, outbox_numbers_;  // by rank + 1, in the next two
-  std::vector<receiver> will_send_;
-  std::vector<packet_to> outbox_;
+  base::vector<receiver> will_send_;
+  base::vector<packet_to> outbox_;
   std::size_t shared_location_ = 0;
   std::uint32_t shared_record_ = 0;
   std::int64_t shared_ = 1;
@@ -143,7 +143,7 @@ class classifier {
 /// records of what MPI really did cannot. Throws std::bad_alloc, std::invalid_argument (wrong number of ranks) and what the
 /// transport throws.
 template <class Transport>
-void follow(Transport& transport, const std::vector<classifier*>& all) {
+void follow(Transport& transport, const base::vector<classifier*>& all) {
   if (all.size() != static_cast<std::size_t>(transport.hosted())) {
     throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
   }
@@ -161,8 +161,8 @@ void follow(Transport& transport, const std::vector<classifier*>& all) {
 
 /// The classes of all parts so far: one reduction; complete where rank 0 is hosted. `over`: as classifier::result.
 template <class Transport>
-classified classes_so_far(Transport& transport, const std::vector<classifier*>& all, bool over) {
-  std::vector<classified> found;
+classified classes_so_far(Transport& transport, const base::vector<classifier*>& all, bool over) {
+  base::vector<classified> found;
   for (const classifier* const c : all) found.push_back(c->result(over));
   const auto at = [&found](std::int32_t i) -> classified& { return found[static_cast<std::size_t>(i)]; };
   transport.reduce([&](std::int32_t i) { return at(i).pack(); },
@@ -178,8 +178,8 @@ classified classes_so_far(Transport& transport, const std::vector<classifier*>& 
 /// the data of the ranks it hosts. `follow` once, then `classes_so_far`: cost and errors are theirs.
 template <class Transport>
 classified classify(Transport& transport, const rank_data* ranks, std::size_t count) {
-  std::vector<std::unique_ptr<classifier>> own;
-  std::vector<classifier*> all;
+  base::vector<std::unique_ptr<classifier>> own;
+  base::vector<classifier*> all;
   for (std::size_t i = 0; i != count; ++i) {
     own.emplace_back(new classifier(ranks[i]));
     all.push_back(own.back().get());
@@ -190,7 +190,7 @@ classified classify(Transport& transport, const rank_data* ranks, std::size_t co
 
 /// The same for all ranks of a simulation, or for the one of a process.
 template <class Transport>
-classified classify(Transport& transport, const std::vector<rank_data>& ranks) {
+classified classify(Transport& transport, const base::vector<rank_data>& ranks) {
   return classify(transport, ranks.data(), ranks.size());
 }
 

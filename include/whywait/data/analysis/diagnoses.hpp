@@ -3,13 +3,13 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/class_names.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -102,8 +102,8 @@ class class_relations {
 /// The one rank of a list, or -1.
 inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().size() == 1 ? ranks.list()[0].rank : -1; }
 
-[[gnu::cold]] inline void relay_chain(const transfer_class& c, const classified& all, const naming& names,
-                                      std::vector<communication_finding>& out) {
+inline void relay_chain(const transfer_class& c, const classified& all, const naming& names,
+                                      base::vector<communication_finding>& out) {
   const std::int64_t hops = c.sums.most_hops;
   if (c.chain.depth < 2 || hops < 3) return;
   std::int64_t chains = 0, first_senders = 0, reached = 0, transfers = 0, bytes = 0, duration = 0, wait = 0;
@@ -145,8 +145,8 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
   out.push_back(std::move(f));
 }
 
-[[gnu::cold]] inline void unchanged_data(const transfer_class& c, const diagnosis_options& o, const naming& names,
-                                         std::vector<communication_finding>& out) {
+inline void unchanged_data(const transfer_class& c, const diagnosis_options& o, const naming& names,
+                                         base::vector<communication_finding>& out) {
   const class_sums& s = c.sums;
   if (s.unchanged < 2 || static_cast<double>(s.unchanged) < o.least_share * static_cast<double>(s.count)) return;
   communication_finding f;
@@ -168,8 +168,8 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
   out.push_back(std::move(f));
 }
 
-[[gnu::cold]] inline void large_halo(const transfer_class& c, const diagnosis_options& o, const naming& names,
-                                     std::vector<communication_finding>& out) {
+inline void large_halo(const transfer_class& c, const diagnosis_options& o, const naming& names,
+                                     base::vector<communication_finding>& out) {
   const class_sums& s = c.sums;
   const std::int64_t idle = s.watched_bytes - s.read_bytes;
   if (s.watched_bytes <= 0 || static_cast<double>(idle) < std::max(o.least_share, 0.01) * static_cast<double>(s.watched_bytes)) return;
@@ -188,8 +188,8 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
   out.push_back(std::move(f));
 }
 
-[[gnu::cold]] inline void tiny_messages(const transfer_class& c, const diagnosis_options& o, const naming& names,
-                                        std::vector<communication_finding>& out) {
+inline void tiny_messages(const transfer_class& c, const diagnosis_options& o, const naming& names,
+                                        base::vector<communication_finding>& out) {
   const class_sums& s = c.sums;
   if (s.pairs == 0 || s.count < o.tiny_count * s.pairs || s.bytes > o.tiny_bytes * s.count) return;
   const std::int64_t enough = std::max(s.pairs, (s.bytes + o.batch_bytes - 1) / o.batch_bytes);
@@ -210,8 +210,8 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
   out.push_back(std::move(f));
 }
 
-[[gnu::cold]] inline void gather_then_scatter(const transfer_class& c, const class_relations& relations, const naming& names,
-                                              std::vector<communication_finding>& out) {
+inline void gather_then_scatter(const transfer_class& c, const class_relations& relations, const naming& names,
+                                              base::vector<communication_finding>& out) {
   const std::int32_t root = only_rank(c.senders);
   if (root < 0 || c.sums.receivers < 2) return;
   const base::pod_vector<const transfer_class*> before = relations.before(c);
@@ -245,9 +245,9 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
 
 /// What is wrong with the communication of a run, the largest saving first, then the most needless bytes, then transfers.
 /// Savings are bounds, and of one class they do not add up. O(classes^2) comparisons of keys. Throws std::bad_alloc.
-[[gnu::cold]] inline std::vector<communication_finding> diagnose(const classified& all, const naming& names,
+inline base::vector<communication_finding> diagnose(const classified& all, const naming& names,
                                                                  const diagnosis_options& options = {}) {
-  std::vector<communication_finding> out;
+  base::vector<communication_finding> out;
   const detail::class_relations relations(all);
   for (const transfer_class& c : all.classes) {
     if (c.chain.depth == 0) continue;

@@ -2,6 +2,7 @@
 #define WHYWAIT_DATA_ANALYSIS_DISTRIBUTION_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/index_set.hpp>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -18,7 +18,7 @@ namespace data {
 
 /// A box of indices: extents of an array, or of the iterations of a loop nest; slowest dimension first.
 struct index_space {
-  std::vector<std::uint64_t> extent;
+  base::vector<std::uint64_t> extent;
 
   std::uint64_t size() const noexcept {
     std::uint64_t n = 1;
@@ -39,7 +39,7 @@ struct dimension_map {
   std::uint64_t extent = 1;
   std::uint64_t parts = 1;  ///< 1: not distributed
   std::uint64_t block = 1;
-  std::vector<std::uint64_t> starts;  ///< if not empty: first index of every part, rising
+  base::vector<std::uint64_t> starts;  ///< if not empty: first index of every part, rising
 
   std::uint64_t part_of(std::uint64_t i) const noexcept {
     if (parts == 1) return 0;
@@ -67,7 +67,7 @@ class distribution {
 
   distribution() = default;
   /// Regular: the ranks of the grid's cells in row-major order; by default 0, 1, 2, ...
-  explicit distribution(std::vector<dimension_map> dimensions, std::vector<std::int32_t> ranks = {})
+  explicit distribution(base::vector<dimension_map> dimensions, base::vector<std::int32_t> ranks = {})
       : kind_(distribution_kind::regular), dimensions_(std::move(dimensions)), ranks_(std::move(ranks)) {
     std::uint64_t cells = 1;
     for (const dimension_map& d : dimensions_) cells *= d.parts;
@@ -94,7 +94,7 @@ class distribution {
 
   distribution_kind kind() const noexcept { return kind_; }
   bool known() const noexcept { return kind_ != distribution_kind::unknown; }
-  const std::vector<dimension_map>& dimensions() const noexcept { return dimensions_; }
+  const base::vector<dimension_map>& dimensions() const noexcept { return dimensions_; }
 
   /// Whether `rank` has element `e` (runs iteration `e`).
   bool has(std::int32_t rank, std::uint64_t e) const noexcept {
@@ -135,8 +135,8 @@ class distribution {
 
  private:
   distribution_kind kind_ = distribution_kind::unknown;
-  std::vector<dimension_map> dimensions_;
-  std::vector<std::int32_t> ranks_;
+  base::vector<dimension_map> dimensions_;
+  base::vector<std::int32_t> ranks_;
   base::pod_vector<piece> pieces_;
 };
 

@@ -2,6 +2,7 @@
 #define WHYWAIT_DATA_ANALYSIS_EXAMINE_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/class_names.hpp>
 #include <whywait/data/analysis/footprint.hpp>
 #include <whywait/data/analysis/placement.hpp>
@@ -12,7 +13,6 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -26,10 +26,10 @@ struct declared_distribution {
 
 /// Where data is, where it is used, and what would be better.
 struct placement_report {
-  std::vector<placed_array> arrays;
-  std::vector<placed_loop> loops;
-  std::vector<array_use> uses;           ///< by remote accesses, falling
-  std::vector<better_placement> better;
+  base::vector<placed_array> arrays;
+  base::vector<placed_loop> loops;
+  base::vector<array_use> uses;           ///< by remote accesses, falling
+  base::vector<better_placement> better;
 };
 
 namespace detail {
@@ -45,13 +45,13 @@ struct joint_footprint {
   double elements = 0;
 };
 
-[[gnu::cold]] inline std::vector<joint_footprint> join_footprints(std::vector<footprint>& all) {
+inline base::vector<joint_footprint> join_footprints(base::vector<footprint>& all) {
   base::small_stable_sort(all, [](const footprint& a, const footprint& b) {
     if (a.block != b.block) return a.block < b.block;
     if (a.array != b.array) return a.array < b.array;
     return a.kind != b.kind ? a.kind < b.kind : a.rank < b.rank;
   });
-  std::vector<joint_footprint> out;
+  base::vector<joint_footprint> out;
   for (const footprint& f : all) {
     if (out.empty() || out.back().block != f.block || out.back().array != f.array || out.back().kind != f.kind) {
       out.push_back({f.array, f.block, f.kind, false, f.element_bytes, f.space, {}, 0});
@@ -67,7 +67,7 @@ struct joint_footprint {
   return out;
 }
 
-[[gnu::cold]] inline const distribution* find_declared(const std::vector<declared_distribution>& list, core::stable_key of) {
+inline const distribution* find_declared(const base::vector<declared_distribution>& list, core::stable_key of) {
   for (const declared_distribution& d : list) {
     if (d.of == of) return &d.as;
   }
@@ -79,10 +79,10 @@ struct joint_footprint {
 /// From the footprints of all ranks to distributions, schedules, access patterns and better placements. An array is distributed as
 /// the block writes it that writes most of it on most ranks (owner computes); a loop is scheduled as its `iterations` records say,
 /// else as it writes the array of which it writes most. About 1 ms a loop and array. Throws std::bad_alloc.
-[[gnu::cold]] inline placement_report examine_footprints(std::vector<footprint> all, std::int32_t ranks,
-                                                         const std::vector<declared_distribution>& declared = {}) {
+inline placement_report examine_footprints(base::vector<footprint> all, std::int32_t ranks,
+                                                         const base::vector<declared_distribution>& declared = {}) {
   placement_report out;
-  const std::vector<detail::joint_footprint> joint = detail::join_footprints(all);
+  const base::vector<detail::joint_footprint> joint = detail::join_footprints(all);
   const auto array_of = [&out](core::stable_key key) {
     return static_cast<std::size_t>(
         std::find_if(out.arrays.begin(), out.arrays.end(), [key](const placed_array& a) { return a.array == key; }) - out.arrays.begin());
@@ -176,7 +176,7 @@ struct joint_footprint {
   base::small_stable_sort(out.uses, [](const array_use& a, const array_use& b) {
     return a.remote.remote != b.remote.remote ? a.remote.remote > b.remote.remote : a.measured_remote > b.measured_remote;
   });
-  std::vector<std::int32_t> numbers;
+  base::vector<std::int32_t> numbers;
   for (std::int32_t r = 0; r != ranks; ++r) numbers.push_back(r);
   out.better = improve_placement(out.arrays, out.loops, out.uses, numbers);
   return out;
@@ -187,8 +187,8 @@ struct joint_footprint {
 /// them; `ranks`: of the run. Memory on rank 0: 32 bytes a run of each rank, block and array. Throws std::bad_alloc and what the
 /// transport throws.
 template <class Transport>
-placement_report examine_together(Transport& transport, std::vector<std::vector<footprint>> found, std::int32_t first, std::int32_t ranks,
-                                  const std::vector<declared_distribution>& declared = {}) {
+placement_report examine_together(Transport& transport, base::vector<base::vector<footprint>> found, std::int32_t first, std::int32_t ranks,
+                                  const base::vector<declared_distribution>& declared = {}) {
   transport.reduce(
       [&](std::int32_t i) {
         base::packet out;
@@ -202,11 +202,11 @@ placement_report examine_together(Transport& transport, std::vector<std::vector<
 
 /// The same from the records of a whole run. Throws std::invalid_argument (wrong number of ranks), too.
 template <class Transport>
-placement_report examine(Transport& transport, const rank_data* ranks, std::size_t count, const std::vector<declared_distribution>& declared = {}) {
+placement_report examine(Transport& transport, const rank_data* ranks, std::size_t count, const base::vector<declared_distribution>& declared = {}) {
   if (count != static_cast<std::size_t>(transport.hosted())) {
     throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
   }
-  std::vector<std::vector<footprint>> found;
+  base::vector<base::vector<footprint>> found;
   for (std::size_t i = 0; i != count; ++i) {
     footprint_book book(ranks[i]);
     book.take_all();
@@ -215,12 +215,12 @@ placement_report examine(Transport& transport, const rank_data* ranks, std::size
   return examine_together(transport, std::move(found), count != 0 ? ranks[0].rank : -1, count != 0 ? ranks[0].ranks : 0, declared);
 }
 template <class Transport>
-placement_report examine(Transport& transport, const std::vector<rank_data>& ranks, const std::vector<declared_distribution>& declared = {}) {
+placement_report examine(Transport& transport, const base::vector<rank_data>& ranks, const base::vector<declared_distribution>& declared = {}) {
   return examine(transport, ranks.data(), ranks.size(), declared);
 }
 
 /// "loop `update` runs cyclic over `u`, which is block-distributed: 75 % of accesses are remote; a block schedule makes it 13 %".
-[[gnu::cold]] inline std::string placement_text(const placement_report& report, const better_placement& b, const naming& names) {
+inline std::string placement_text(const placement_report& report, const better_placement& b, const naming& names) {
   const array_use& u = report.uses[b.use];
   const auto distributed = [](const distribution& d) {
     const std::string t = d.text();

@@ -2,6 +2,7 @@
 #define WHYWAIT_DATA_ANALYSIS_FOOTPRINT_HPP
 
 #include <whywait/base/packet.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/data_region.hpp>
 #include <whywait/data/analysis/distribution.hpp>
 #include <whywait/data/analysis/rank_data.hpp>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -138,7 +138,7 @@ class footprint_book {
   }
 
   /// Those of all records so far.
-  const std::vector<footprint>& result() {
+  const base::vector<footprint>& result() {
     for (footprint& f : list_) f.set.settle();
     return list_;
   }
@@ -147,12 +147,12 @@ class footprint_book {
   static constexpr std::size_t most_seen = std::size_t{1} << 16;
 
   const rank_data* rank_;
-  std::vector<footprint> list_;
+  base::vector<footprint> list_;
   base::key_map numbers_, seen_;
   std::uint32_t next_ = 0;
 };
 
-inline void pack_footprints(const std::vector<footprint>& list, base::packet& out) {
+inline void pack_footprints(const base::vector<footprint>& list, base::packet& out) {
   for (const footprint& f : list) {
     base::put(out, f.array);
     base::put(out, f.block);
@@ -167,7 +167,7 @@ inline void pack_footprints(const std::vector<footprint>& list, base::packet& ou
 }
 
 /// Appends; throws std::out_of_range on a truncated packet.
-inline void unpack_footprints(const unsigned char* data, std::size_t size, std::vector<footprint>& out) {
+inline void unpack_footprints(const unsigned char* data, std::size_t size, base::vector<footprint>& out) {
   base::packet_reader in(data, size);
   while (!in.empty()) {
     footprint f;

@@ -3,6 +3,7 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/class_table.hpp>
 #include <whywait/data/analysis/rank_data.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -161,9 +161,9 @@ class holdings {
 
   const rank_data* rank_;
   class_table* classes_;
-  std::vector<ownership> owned_;                ///< by object
+  base::vector<ownership> owned_;                ///< by object
   base::pod_vector<std::uint8_t> reads_recorded_;    ///< by object
-  std::vector<base::pod_vector<use>> uses_;         ///< by object and class
+  base::vector<base::pod_vector<use>> uses_;         ///< by object and class
   base::pod_vector<origin> produced_;                ///< by site
   base::pod_vector<data_name> data_;                 ///< [0] is unused
   base::key_map data_numbers_;

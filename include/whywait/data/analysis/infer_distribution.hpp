@@ -2,13 +2,13 @@
 #define WHYWAIT_DATA_ANALYSIS_INFER_DISTRIBUTION_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/distribution.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -29,7 +29,7 @@ struct inferred_distribution {
 namespace detail {
 
 /// The indices along one dimension that a set touches.
-[[gnu::cold]] inline index_set projection(const index_set& set, const index_space& space, std::size_t d) {
+inline index_set projection(const index_set& set, const index_space& space, std::size_t d) {
   std::uint64_t inner = 1;
   for (std::size_t k = d + 1; k < space.extent.size(); ++k) inner *= space.extent[k];
   const std::uint64_t n = space.extent[d];
@@ -52,7 +52,7 @@ namespace detail {
 constexpr std::uint64_t most_samples = 4096;
 
 /// Share of the indices of all groups that the map gives to their group.
-[[gnu::cold]] inline double agreement(const dimension_map& map, const std::vector<index_set>& groups) {
+inline double agreement(const dimension_map& map, const base::vector<index_set>& groups) {
   double right = 0, all = 0;
   for (std::size_t g = 0; g != groups.size(); ++g) {
     double hits = 0, tries = 0;
@@ -72,7 +72,7 @@ constexpr std::uint64_t most_samples = 4096;
 /// the length of the first run, blocks of several sizes; the first with 99 % of the cells. A dimension that everybody touches alike
 /// is not distributed. Else irregular: as seen, an element of several ranks belongs to the lowest. The sets must be settled; up to
 /// 4096 elements of each rank are compared, all if there are no more. Empty sets say nothing.
-[[gnu::cold]] inline inferred_distribution infer_distribution(const index_space& space, base::pod_vector<rank_set> sets) {
+inline inferred_distribution infer_distribution(const index_space& space, base::pod_vector<rank_set> sets) {
   constexpr double enough = 0.99;
   inferred_distribution out;
   sets.erase(std::remove_if(sets.begin(), sets.end(), [](const rank_set& s) { return s.set->empty(); }), sets.end());
@@ -85,11 +85,11 @@ constexpr std::uint64_t most_samples = 4096;
     return out;
   }
 
-  std::vector<dimension_map> maps;
+  base::vector<dimension_map> maps;
   base::pod_vector<std::uint64_t> cell(sets.size());  // of every rank, in row-major order
   for (std::size_t d = 0; d != space.extent.size(); ++d) {
     const std::uint64_t n = space.extent[d];
-    std::vector<index_set> groups;
+    base::vector<index_set> groups;
     for (const rank_set& s : sets) {
       index_set p = detail::projection(*s.set, space, d);
       if (std::find(groups.begin(), groups.end(), p) == groups.end()) groups.push_back(std::move(p));
@@ -102,7 +102,7 @@ constexpr std::uint64_t most_samples = 4096;
     const auto parts = static_cast<std::uint64_t>(groups.size());
     dimension_map chosen{n, 1, n, {}};
     if (parts > 1) {
-      std::vector<dimension_map> candidates = {block_map(n, parts), cyclic_map(n, parts),
+      base::vector<dimension_map> candidates = {block_map(n, parts), cyclic_map(n, parts),
                                                cyclic_map(n, parts, groups[0].runs()[0].length)};
       dimension_map uneven{n, parts, 1, {}};
       for (const index_set& g : groups) uneven.starts.push_back(g.first());
@@ -121,7 +121,7 @@ constexpr std::uint64_t most_samples = 4096;
   if (!maps.empty()) {
     std::uint64_t cells = 1;
     for (const dimension_map& m : maps) cells *= m.parts;
-    std::vector<std::int32_t> ranks(cells <= sets.size() ? static_cast<std::size_t>(cells) : 0, distribution::nobody);
+    base::vector<std::int32_t> ranks(cells <= sets.size() ? static_cast<std::size_t>(cells) : 0, distribution::nobody);
     for (std::size_t s = 0; s != sets.size() && !ranks.empty(); ++s) {
       std::int32_t& rank = ranks[static_cast<std::size_t>(cell[s])];
       if (rank == distribution::nobody) rank = sets[s].rank;

@@ -1,13 +1,13 @@
 #ifndef WHYWAIT_DATA_ANALYSIS_PLACEMENT_HPP
 #define WHYWAIT_DATA_ANALYSIS_PLACEMENT_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/access_pattern.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -38,24 +38,24 @@ inline access_count count_remote(const distribution& data, const distribution& s
 
 /// What to try instead: in every dimension that has enough indices block, cyclic, and block-cyclic with the given block sizes;
 /// blocks in the two slowest dimensions at once, if the ranks make a grid.
-[[gnu::cold]] inline std::vector<distribution> candidate_distributions(const index_space& space, const std::vector<std::int32_t>& ranks,
-                                                                       const std::vector<std::uint64_t>& blocks) {
-  std::vector<distribution> out;
+inline base::vector<distribution> candidate_distributions(const index_space& space, const base::vector<std::int32_t>& ranks,
+                                                                       const base::vector<std::uint64_t>& blocks) {
+  base::vector<distribution> out;
   const auto parts = static_cast<std::uint64_t>(ranks.size());
   const auto undivided = [&space] {
-    std::vector<dimension_map> maps;
+    base::vector<dimension_map> maps;
     for (const std::uint64_t n : space.extent) maps.push_back({n, 1, n, {}});
     return maps;
   };
   for (std::size_t d = 0; d != space.extent.size(); ++d) {
     const std::uint64_t n = space.extent[d];
     if (n < parts) continue;
-    std::vector<dimension_map> maps = {block_map(n, parts), cyclic_map(n, parts)};
+    base::vector<dimension_map> maps = {block_map(n, parts), cyclic_map(n, parts)};
     for (const std::uint64_t b : blocks) {
       if (b > 1 && b * parts < n) maps.push_back(cyclic_map(n, parts, b));
     }
     for (const dimension_map& m : maps) {
-      std::vector<dimension_map> all = undivided();
+      base::vector<dimension_map> all = undivided();
       all[d] = m;
       out.emplace_back(std::move(all), ranks);
     }
@@ -63,7 +63,7 @@ inline access_count count_remote(const distribution& data, const distribution& s
   for (std::uint64_t rows = 2; space.extent.size() >= 2 && rows * rows <= parts; ++rows) {
     if (parts % rows != 0) continue;
     for (const auto& grid : {std::make_pair(rows, parts / rows), std::make_pair(parts / rows, rows)}) {
-      std::vector<dimension_map> all = undivided();
+      base::vector<dimension_map> all = undivided();
       all[0] = block_map(space.extent[0], grid.first);
       all[1] = block_map(space.extent[1], grid.second);
       out.emplace_back(std::move(all), ranks);
@@ -109,9 +109,9 @@ struct better_placement {
 namespace detail {
 
 struct placement_problem {
-  const std::vector<placed_array>* arrays;
-  const std::vector<placed_loop>* loops;
-  const std::vector<array_use>* uses;
+  const base::vector<placed_array>* arrays;
+  const base::vector<placed_loop>* loops;
+  const base::vector<array_use>* uses;
 
   // Remote accesses of all uses that a change concerns.
   double total(std::size_t loop, const distribution* schedule, std::size_t array, const distribution* data) const {
@@ -127,7 +127,7 @@ struct placement_problem {
   }
 };
 
-[[gnu::cold]] inline std::uint64_t moved_bytes(const placed_array& a, const distribution& to) {
+inline std::uint64_t moved_bytes(const placed_array& a, const distribution& to) {
   const std::uint64_t n = a.space.size(), most = std::min(n, placement_samples);
   const std::uint64_t step = n <= most ? 1 : static_cast<std::uint64_t>(static_cast<double>(n) * 0.6180339887498949) | 1;
   std::uint64_t moved = 0, e = 0;
@@ -140,12 +140,12 @@ struct placement_problem {
 /// The best alternative for each use whose remote share is over 0.1 above the best (definitions 2.3). Of alternatives within 0.01 of
 /// the best the cheapest is taken: a new schedule costs nothing, new placement moves data, both do both. A schedule is judged
 /// by all arrays that its loop touches, a placement by all loops that touch the array: a change that makes those worse is none.
-[[gnu::cold]] inline std::vector<better_placement> improve_placement(const std::vector<placed_array>& arrays, const std::vector<placed_loop>& loops,
-                                                                     const std::vector<array_use>& uses, const std::vector<std::int32_t>& ranks) {
-  std::vector<better_placement> out;
+inline base::vector<better_placement> improve_placement(const base::vector<placed_array>& arrays, const base::vector<placed_loop>& loops,
+                                                                     const base::vector<array_use>& uses, const base::vector<std::int32_t>& ranks) {
+  base::vector<better_placement> out;
   const detail::placement_problem problem{&arrays, &loops, &uses};
   const auto blocks_of = [](const distribution& d) {
-    std::vector<std::uint64_t> blocks;
+    base::vector<std::uint64_t> blocks;
     for (const dimension_map& m : d.dimensions()) blocks.push_back(m.block);
     return blocks;
   };
@@ -155,7 +155,7 @@ struct placement_problem {
     const placed_loop& l = loops[u.loop];
     if (!u.access.has_function() || !a.placed.known() || !l.schedule.known() || u.remote.share() <= 0.1) continue;
     const double now = problem.total(u.loop, nullptr, u.array, nullptr);
-    std::vector<better_placement> found;
+    base::vector<better_placement> found;
     const auto consider = [&](placement_change change, const distribution& schedule, const distribution& data) {
       better_placement b;
       b.use = n;

@@ -2,6 +2,7 @@
 #define WHYWAIT_DATA_ANALYSIS_RANK_DATA_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/chunked_view.hpp>
 #include <whywait/core/data_record.hpp>
 #include <whywait/explain/history.hpp>
@@ -22,7 +23,7 @@ struct call_time {
 /// What one location of a rank recorded about data. Views: the recorder owns it.
 struct location_data {
   core::chunked_view<const core::data_record> records;
-  std::vector<call_time> calls;  ///< by index of the location's sync record; empty: no times are known
+  base::vector<call_time> calls;  ///< by index of the location's sync record; empty: no times are known
   std::uint64_t first = 0;       ///< of `records` that counts: those before it are over
 };
 
@@ -31,10 +32,10 @@ struct location_data {
 struct rank_data {
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
-  std::vector<core::data_object> objects;      ///< meaning of data_record::object; [0] is unused
-  std::vector<core::stable_key> sites;         ///< meaning of data_record::site
+  base::vector<core::data_object> objects;      ///< meaning of data_record::object; [0] is unused
+  base::vector<core::stable_key> sites;         ///< meaning of data_record::site
   std::vector<explain::communicator> groups;   ///< meaning of data_record::group
-  std::vector<location_data> locations;
+  base::vector<location_data> locations;
 };
 
 /// All records of a rank in the order of their time; those of one location stay in theirs, a `copy_from` stays before its

@@ -2,6 +2,7 @@
 #define WHYWAIT_DATA_ANALYSIS_SHARING_BOOK_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/data_sample.hpp>
 #include <whywait/data/analysis/data_region.hpp>
 #include <whywait/data/analysis/rank_data.hpp>
@@ -13,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -44,9 +44,9 @@ struct shared_array {
 
 /// Who shares what.
 struct sharing_report {
-  std::vector<sharing_node> nodes;   ///< [0] is INIT
-  std::vector<sharing_group> groups; ///< by misses, falling
-  std::vector<shared_array> arrays;
+  base::vector<sharing_node> nodes;   ///< [0] is INIT
+  base::vector<sharing_group> groups; ///< by misses, falling
+  base::vector<shared_array> arrays;
   std::uint64_t dropped = 0;         ///< records that name no known object, site or thread
 };
 
@@ -130,7 +130,7 @@ class sharing_book {
   /// What is known so far. O(granules * groups).
   sharing_report result() const {
     sharing_report out;
-    std::vector<sharing_graph> leaders;
+    base::vector<sharing_graph> leaders;
     for (std::size_t i = 0; i != arrays_.size(); ++i) {
       const watched_array& a = arrays_[i];
       if (a.list.empty()) continue;
@@ -169,14 +169,14 @@ class sharing_book {
   struct granule {
     sharing_history history;
     sharing_graph graph;
-    std::vector<user> users;
+    base::vector<user> users;
     base::pod_vector<write_note> writes;
     std::size_t most_writes = 32;
   };
   struct watched_array {
     core::data_sample sample{0};  // the rule of the recorder, which may have recorded only these
     std::uint64_t count = 0, every = 0;
-    std::vector<granule> list;
+    base::vector<granule> list;
   };
 
   std::uint64_t bits(std::uint64_t begin, std::uint64_t end) const noexcept {
@@ -289,8 +289,8 @@ class sharing_book {
   const rank_data* rank_;
   sharing_options options_;
   thread_order order_;
-  std::vector<watched_array> arrays_;  ///< by object
-  std::vector<sharing_node> nodes_;
+  base::vector<watched_array> arrays_;  ///< by object
+  base::vector<sharing_node> nodes_;
   base::key_map node_numbers_;
   base::pod_vector<write_note> fresh_;
   base::pod_vector<std::uint32_t> sources_;

@@ -17,7 +17,7 @@ namespace data {
 /// Adds what another process saw: the same program on other data, so equal nodes are one, and groups of one array with the same
 /// pattern, the same nodes and transition frequencies at most `group_distance` apart. Thread k of one is thread k of the other.
 /// The order of merging changes at most which of several near groups a group joins. O(groups^2 * nodes). Throws std::bad_alloc.
-[[gnu::cold]] inline void merge(sharing_report& into, sharing_report&& from, double group_distance = sharing_options{}.group_distance) {
+inline void merge(sharing_report& into, sharing_report&& from, double group_distance = sharing_options{}.group_distance) {
   if (into.nodes.empty()) into.nodes.resize(1);
   base::pod_vector<std::uint32_t> number(from.nodes.size(), 0);
   for (std::size_t n = 1; n < from.nodes.size(); ++n) {
@@ -59,7 +59,7 @@ namespace data {
 }
 
 /// A report on its way up the tree.
-[[gnu::cold]] inline base::packet pack(const sharing_report& r) {
+inline base::packet pack(const sharing_report& r) {
   base::packet out;
   const auto size = [&out](std::size_t n) { base::put(out, static_cast<std::uint64_t>(n)); };
   base::put(out, r.dropped);
@@ -87,7 +87,7 @@ namespace data {
 }
 
 /// Throws std::out_of_range on a truncated packet.
-[[gnu::cold]] inline sharing_report unpack_sharing(const unsigned char* data, std::size_t size) {
+inline sharing_report unpack_sharing(const unsigned char* data, std::size_t size) {
   base::packet_reader in(data, size);
   sharing_report out;
   out.dropped = in.get<std::uint64_t>();

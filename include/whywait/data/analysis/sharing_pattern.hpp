@@ -2,11 +2,11 @@
 #define WHYWAIT_DATA_ANALYSIS_SHARING_PATTERN_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -167,7 +167,7 @@ class sharing_history {
     writers_ |= writers;
   }
 
-  std::vector<epoch> epochs_;
+  base::vector<epoch> epochs_;
   std::uint64_t threads_ = 0, writers_ = 0, consumers_ = 0, last_writers_ = 0, plain_readers_ = 0, updaters_ = 0;
   std::uint64_t count_ = 0, several_ = 0, contended_ = 0, apart_ = 0, overlapping_ = 0, write_epochs_ = 0, read_write_ = 0, handed_on_ = 0;
   bool written_later_ = false, atomic_only_ = true, plain_writes_ = false;

@@ -3,12 +3,12 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/data_record.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -146,8 +146,8 @@ class thread_order {
     s.clock = me.clock.at;
   }
 
-  std::vector<thread> threads_;
-  std::vector<thing> things_;
+  base::vector<thread> threads_;
+  base::vector<thing> things_;
   base::key_map numbers_;
 };
 

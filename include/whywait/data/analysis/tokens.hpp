@@ -5,12 +5,12 @@
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/class_table.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -144,7 +144,7 @@ class token_queues {
   }
   /// So that a program which uses ever other channels does not keep them all.
   void forget_empty() {
-    std::vector<one_queue> kept;
+    base::vector<one_queue> kept;
     for (one_queue& q : list_) {
       if (q.tokens.entries() != 0) kept.push_back(std::move(q));
     }
@@ -159,7 +159,7 @@ class token_queues {
     token_queue tokens;
   };
 
-  std::vector<one_queue> list_;
+  base::vector<one_queue> list_;
   base::key_map numbers_;
 };
 
@@ -217,7 +217,7 @@ class announcements {
     core::stable_key key;
     base::pod_vector<order_range> ranges;
   };
-  [[gnu::cold]] void sort() {
+  void sort() {
     for (one_channel& c : channels_) {
       base::small_stable_sort(c.ranges, [](const order_range& a, const order_range& b) { return a.first < b.first; });
     }
@@ -225,7 +225,7 @@ class announcements {
   }
 
   base::key_map numbers_;
-  std::vector<one_channel> channels_;
+  base::vector<one_channel> channels_;
   bool sorted_ = true;
 };
 

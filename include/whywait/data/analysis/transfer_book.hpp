@@ -2,6 +2,7 @@
 #define WHYWAIT_DATA_ANALYSIS_TRANSFER_BOOK_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/class_totals.hpp>
 #include <whywait/data/analysis/holdings.hpp>
 #include <whywait/data/analysis/rank_data.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -156,7 +156,7 @@ class transfer_book {
       totals[c].watched_bytes += u.arrived;
       totals[c].read_bytes += u.read;
     });
-    std::vector<rank_counts> senders(totals.size());
+    base::vector<rank_counts> senders(totals.size());
     for (const link& l : links_) {
       for (std::size_t c = 0; c != l.received.size(); ++c) {
         if (l.received[c] == 0) continue;
@@ -373,7 +373,7 @@ class transfer_book {
   class_table classes_;
   holdings here_;
   base::pod_vector<class_sums> totals_;                   ///< by class
-  std::vector<link> links_;
+  base::vector<link> links_;
   token_queues queues_;
   base::pod_vector<offer> offers_;
   base::pod_vector<mixed_bytes> mixed_;

@@ -2,6 +2,7 @@
 #define WHYWAIT_DATA_FINALIZE_COMMUNICATION_ANALYSIS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/classify.hpp>
 #include <whywait/data/analysis/examine.hpp>
 #include <whywait/data/analysis/sharing_merge.hpp>
@@ -20,7 +21,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -32,10 +32,10 @@ namespace data {
 /// names -> the section of the report. Epoch by epoch; what it keeps is bounded by arrays, classes and loops.
 class communication_analysis final : public finalize::data_analysis {
  public:
-  [[gnu::cold]] explicit communication_analysis(mpi::state& process)
+  explicit communication_analysis(mpi::state& process)
       : process_(process), team_(process.tool_comm), history_(process), classes_(history_.data()), footprints_(history_.data()) {}
 
-  [[gnu::cold]] explain::observer* begin(const explain::rank_history& epoch) override {
+  explain::observer* begin(const explain::rank_history& epoch) override {
     history_.take(process_, epoch);
     epoch_ = &epoch;
     over_ = !epoch.continues;
@@ -43,7 +43,7 @@ class communication_analysis final : public finalize::data_analysis {
     return waits_.get();
   }
 
-  [[gnu::cold]] void fold(bool lossy) override {
+  void fold(bool lossy) override {
     add_waits();
     finalize::mpi_transport transport(team_);
     data::follow(transport, {&classes_});
@@ -58,8 +58,8 @@ class communication_analysis final : public finalize::data_analysis {
     history_.restart_orders();
   }
 
-  [[gnu::cold]] std::shared_ptr<const report::section> result(finalize::name_gatherer gather, const finalize::process_names& history,
-                                                              std::vector<std::string>& warnings) override {
+  std::shared_ptr<const report::section> result(finalize::name_gatherer gather, const finalize::process_names& history,
+                                                              base::vector<std::string>& warnings) override {
     const std::int32_t rank = process_.rank, ranks = process_.size;
     finalize::mpi_transport transport(team_);
     const data::classified classes = data::classes_so_far(transport, {&classes_}, over_);
@@ -69,7 +69,7 @@ class communication_analysis final : public finalize::data_analysis {
     data::sharing_report nodes = nodes_.result();
     add_up(transport, nodes, options_);
     const base::names names =
-        gather(rank == 0 ? data::keys_of(classes, placed, {&shared, &nodes}) : std::vector<core::stable_key>(), history, team_);
+        gather(rank == 0 ? data::keys_of(classes, placed, {&shared, &nodes}) : base::vector<core::stable_key>(), history, team_);
     const data_losses lost = history_.losses(process_);
     std::uint64_t losses[] = {lost.records, lost.registrations, lost.unknown_ranges, lost.unordered, nodes_.cut() ? 1u : 0u};
     team_.all_reduce(losses, 5, MPI_UINT64_T, MPI_SUM);
@@ -90,7 +90,7 @@ class communication_analysis final : public finalize::data_analysis {
   void add_waits() {
     data::rank_data& data = history_.data();
     for (std::size_t l = 0; l != data.locations.size(); ++l) {
-      std::vector<data::call_time>& calls = data.locations[l].calls;
+      base::vector<data::call_time>& calls = data.locations[l].calls;
       for (std::size_t i = 0; i != calls.size(); ++i) calls[i].wait_ns = waits_->of(l)[i];
     }
   }
@@ -120,7 +120,7 @@ class communication_analysis final : public finalize::data_analysis {
   }
 
   static void warn(const data::classified& classes, const data::sharing_report& shared, const data_losses& lost,
-                   std::vector<std::string>& warnings) {
+                   base::vector<std::string>& warnings) {
     const auto amount = [](std::uint64_t n, const char* one, const char* many) {
       return detail::count_text(static_cast<std::int64_t>(n), one, many);
     };
@@ -161,7 +161,7 @@ class communication_analysis final : public finalize::data_analysis {
   std::unique_ptr<explain::wait_list> waits_;
 };
 
-[[gnu::cold]] inline std::unique_ptr<finalize::data_analysis> make_communication_analysis(mpi::state& process) {
+inline std::unique_ptr<finalize::data_analysis> make_communication_analysis(mpi::state& process) {
   return std::make_unique<communication_analysis>(process);
 }
 

@@ -3,6 +3,7 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/rank_data.hpp>
 #include <whywait/data/marks/reading.hpp>
 #include <whywait/explain/history.hpp>
@@ -45,7 +46,7 @@ class data_history {
   /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process told the
   /// explanation (process_records::history): communicators, blocks and call sites are numbered by it. Their `order` and `site`
   /// get their final meaning here. `calls` has durations of the calls; waits are 0. O(records of the part).
-  [[gnu::cold]] const data::rank_data& take(mpi::state& process, const explain::rank_history& part) {
+  const data::rank_data& take(mpi::state& process, const explain::rank_history& part) {
     all_.groups = part.communicators;
     all_.locations.resize(part.locations.size());
     for (data::location_data& l : all_.locations) l = data::location_data();
@@ -71,7 +72,7 @@ class data_history {
   }
 
   /// The records that were taken are over: their memory is used again. What was recorded meanwhile is of the next part.
-  [[gnu::cold]] void forget(mpi::state& process) noexcept {
+  void forget(mpi::state& process) noexcept {
     data::for_each_thread(*process.registry, [this](core::location_base& at, data::data_thread& thread) noexcept {
       if (at.index >= ends_.size()) return;
       const bool still = data::is_still(at) && ends_[at.index] == thread.records.size();
@@ -88,7 +89,7 @@ class data_history {
   const data::rank_data& data() const noexcept { return all_; }
   data::rank_data& data() noexcept { return all_; }
   /// Of the run so far.
-  [[gnu::cold]] data_losses losses(const mpi::state& process) const noexcept {
+  data_losses losses(const mpi::state& process) const noexcept {
     data_losses all;
     const data::data_state* const data = data::state_of(*process.registry);
     if (data == nullptr) return all;
@@ -167,8 +168,8 @@ class data_history {
   explain::message_orders orders_;
   base::key_map site_numbers_;
   base::pod_vector<std::uint32_t> blocks_;                             // by number of the block
-  std::vector<base::pod_vector<std::uint32_t>> calls_;                 // by location, by number of the call site
-  std::vector<base::pod_vector<const core::data_record*>> chunks_;     // by location: of the records at hand
+  base::vector<base::pod_vector<std::uint32_t>> calls_;                 // by location, by number of the call site
+  base::vector<base::pod_vector<const core::data_record*>> chunks_;     // by location: of the records at hand
   base::pod_vector<std::uint64_t> ends_;                               // by location: what follows is of the next part
   std::uint64_t lost_records_ = 0, unordered_ = 0;
 };

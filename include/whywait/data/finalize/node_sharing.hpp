@@ -5,6 +5,7 @@
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/data/analysis/data_region.hpp>
 #include <whywait/data/analysis/rank_data.hpp>
@@ -18,7 +19,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -36,14 +36,14 @@ class node_sharing {
   explicit node_sharing(const data::sharing_options& options) : options_(options) {}
 
   /// Adds the records of an epoch, if anything is shared. Collective.
-  [[gnu::cold]] void fold(const data::rank_data& own, const explain::rank_history& calls, const finalize::team& all) {
+  void fold(const data::rank_data& own, const explain::rank_history& calls, const finalize::team& all) {
     const bool any = std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; });
     if (all.lowest_of(any) < 0) return;
     const finalize::node_team node(all);
     if (node) node->together([&] { fold_node(own, calls, *node); });
   }
   /// Who shares what so far, on the first rank of each machine; empty elsewhere, and where nothing is shared.
-  [[gnu::cold]] data::sharing_report result() const { return book_ != nullptr ? book_->result() : data::sharing_report(); }
+  data::sharing_report result() const { return book_ != nullptr ? book_->result() : data::sharing_report(); }
   /// Whether of some epoch there were too many records, so that it is about the beginning of that one only.
   bool cut() const noexcept { return cut_; }
 
@@ -103,7 +103,7 @@ class node_sharing {
     cut_ = cut_ || until != INT64_MAX;
     while (!events.empty() && static_cast<std::int64_t>(events.back().what.time) >= until) events.pop_back();
 
-    std::vector<base::packet> packed(1);
+    base::vector<base::packet> packed(1);
     const auto shared = static_cast<std::uint64_t>(
         std::count_if(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; }));
     base::put(packed[0], shared);
@@ -130,7 +130,7 @@ class node_sharing {
     }
 
     /// What all ranks did in an epoch; until `forget`.
-    const data::rank_data& join(const std::vector<base::packet>& from) {
+    const data::rank_data& join(const base::vector<base::packet>& from) {
       base::pod_vector<base::packet_reader> in;
       for (const base::packet& p : from) in.emplace_back(p.data(), p.size());
       for (base::packet_reader& r : in)
@@ -204,7 +204,7 @@ class node_sharing {
     data::rank_data data_;
     base::pod_vector<bound> bounds_;
     base::key_map bound_numbers_, numbers_;
-    std::vector<base::pod_vector<core::data_record>> records_;
+    base::vector<base::pod_vector<core::data_record>> records_;
     base::pod_vector<const core::data_record*> chunks_;
   };
 

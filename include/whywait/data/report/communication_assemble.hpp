@@ -4,6 +4,7 @@
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/diagnoses.hpp>
 #include <whywait/data/analysis/examine.hpp>
 #include <whywait/data/analysis/sharing_book.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -25,24 +25,24 @@ class data_naming final : public data::naming {
  public:
   explicit data_naming(const base::names& known) : known_(&known) {}
 
-  [[gnu::cold]] std::string data(core::stable_key array) const override {
+  std::string data(core::stable_key array) const override {
     const base::place* const p = known_->find(array);
     return p != nullptr && !p->name.empty() ? p->name : "an array without a name";
   }
   /// A call with its place, a block by its name.
-  [[gnu::cold]] std::string place(core::stable_key site) const override {
+  std::string place(core::stable_key site) const override {
     const base::place* const p = known_->find(site);
     if (p == nullptr) return "an unknown place";
     if (!p->call.empty()) return call_text(*p);
     return p->name.empty() ? "a block without a name" : p->name;
   }
   /// A block with its place, too: "relax (ocean.cpp:52)".
-  [[gnu::cold]] std::string code(core::stable_key site) const {
+  std::string code(core::stable_key site) const {
     const base::place* const p = known_->find(site);
     const std::string where = p != nullptr && p->call.empty() ? code_text(*p) : std::string();
     return place(site) + (where.empty() ? "" : " (" + where + ")");
   }
-  [[gnu::cold]] base::place site(core::stable_key key) const {
+  base::place site(core::stable_key key) const {
     const base::place* const p = known_->find(key);
     return p != nullptr ? *p : base::place{};
   }
@@ -53,7 +53,7 @@ class data_naming final : public data::naming {
 
 namespace detail {
 
-[[gnu::cold]] inline const char* name_of(data::origin_kind k) noexcept {
+inline const char* name_of(data::origin_kind k) noexcept {
   switch (k) {
     case data::origin_kind::init: return "init";
     case data::origin_kind::relay: return "relay";
@@ -65,7 +65,7 @@ namespace detail {
   return "unknown";
 }
 
-[[gnu::cold]] inline std::string region_words(std::uint32_t code) {
+inline std::string region_words(std::uint32_t code) {
   const data::kind_of_region k = data::kind_of_region::from(code);
   const std::string dimension = " of dimension " + std::to_string(k.dimension);
   switch (k.kind) {
@@ -78,15 +78,15 @@ namespace detail {
   return "part";
 }
 
-[[gnu::cold]] inline std::vector<rank_transfers> transfers_of(const data::rank_counts& from) {
-  std::vector<rank_transfers> out;
+inline base::vector<rank_transfers> transfers_of(const data::rank_counts& from) {
+  base::vector<rank_transfers> out;
   for (const data::rank_count& r : from.list()) out.push_back({r.rank, r.count});
   base::small_stable_sort(out, [](const rank_transfers& a, const rank_transfers& b) { return a.rank < b.rank; });
   return out;
 }
 
 /// The origin of data in which no part of it is given by itself: "`a` (60 %), `b` (40 %)" of mixed.
-[[gnu::cold]] inline std::string shares_text(const std::vector<origin_share>& shares) {
+inline std::string shares_text(const base::vector<origin_share>& shares) {
   std::int64_t all = 0;
   for (const origin_share& s : shares) all += s.bytes;
   std::string out;
@@ -99,7 +99,7 @@ namespace detail {
   return out;
 }
 
-[[gnu::cold]] inline communication_class class_of(const data::transfer_class& c, const data::classified& all, const data_naming& names) {
+inline communication_class class_of(const data::transfer_class& c, const data::classified& all, const data_naming& names) {
   const data::transfer_base& b = c.chain.base[0];
   const data::class_sums& s = c.sums;
   communication_class out;
@@ -137,9 +137,9 @@ namespace detail {
 }  // namespace detail
 
 /// Adds the classes of a run and what is wrong with them. O(classes * (classes + mixed shares)).
-[[gnu::cold]] inline void add_classes(communication& to, const data::classified& all, const data_naming& names) {
+inline void add_classes(communication& to, const data::classified& all, const data_naming& names) {
   base::pod_vector<core::stable_key> keys;
-  std::vector<std::string> places;
+  base::vector<std::string> places;
   for (const data::transfer_class& c : all.classes) {
     if (c.chain.depth == 0) continue;
     to.classes.push_back(detail::class_of(c, all, names));
@@ -158,9 +158,9 @@ namespace detail {
 
 /// Adds where arrays are, and what would be better; after `add_classes`, for what it may save is the time of the calls that
 /// received the array, as far as its remote accesses would go away: a bound, as other loops may need it as well.
-[[gnu::cold]] inline void add_placements(communication& to, const data::placement_report& found, const data_naming& names) {
+inline void add_placements(communication& to, const data::placement_report& found, const data_naming& names) {
   static const char* const changes[] = {"none", "schedule", "data", "both"};
-  std::vector<array_placement> arrays;
+  base::vector<array_placement> arrays;
   for (const data::placed_array& a : found.arrays) {
     arrays.push_back({names.data(a.array), a.space.extent, static_cast<std::int64_t>(a.element_bytes), a.placed.text(), a.agreement, {}});
   }
@@ -200,16 +200,16 @@ namespace detail {
 
 /// Whether threads are at such data at the same time, so that the hardware moves it to and fro at single accesses: one miss of
 /// such a pattern stands for many.
-[[gnu::cold]] inline bool meets(const std::string& pattern) {
+inline bool meets(const std::string& pattern) {
   return pattern == "false sharing" || pattern == "write-shared" || pattern == "synchronisation";
 }
 
 /// Adds who shares memory: what several are at at once first, then by misses. `who` says what the threads of the report are:
 /// "thread", or "rank".
-[[gnu::cold]] inline void add_sharing(communication& to, const data::sharing_report& found, const data::sharing_options& options,
+inline void add_sharing(communication& to, const data::sharing_report& found, const data::sharing_options& options,
                                       const char* who, const data_naming& names) {
   const auto numbers = [](std::uint64_t bits) {
-    std::vector<std::int32_t> out;
+    base::vector<std::int32_t> out;
     for (std::int32_t t = 0; t != 64; ++t)
       if ((bits >> t & 1) != 0) out.push_back(t);
     return out;
@@ -260,9 +260,9 @@ namespace detail {
 }
 
 /// Every key that a reader has to be told the name of, sorted.
-[[gnu::cold]] inline std::vector<core::stable_key> keys_of(const data::classified& all, const data::placement_report& placed,
-                                                           const std::vector<const data::sharing_report*>& shared) {
-  std::vector<core::stable_key> keys;
+inline base::vector<core::stable_key> keys_of(const data::classified& all, const data::placement_report& placed,
+                                                           const base::vector<const data::sharing_report*>& shared) {
+  base::vector<core::stable_key> keys;
   for (const data::transfer_class& c : all.classes) {
     for (unsigned i = 0; i != c.chain.depth; ++i)
       for (const core::stable_key k : {c.chain.base[i].data, c.chain.base[i].from, c.chain.base[i].to}) keys.push_back(k);

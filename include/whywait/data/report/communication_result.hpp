@@ -2,11 +2,11 @@
 #define WHYWAIT_DATA_REPORT_COMMUNICATION_RESULT_HPP
 
 #include <whywait/base/places.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -48,9 +48,9 @@ struct communication_class {
   std::int64_t unchanged_count = 0, unchanged_bytes = 0, held_count = 0;
   std::int64_t read_bytes = 0, watched_bytes = 0;
   std::int64_t most_hops = 0, fan_out = 0, pairs = 0;
-  std::vector<rank_transfers> senders, receivers;
-  std::vector<origin_share> shares;
-  std::vector<communication_problem_entry> problems;
+  base::vector<rank_transfers> senders, receivers;
+  base::vector<origin_share> shares;
+  base::vector<communication_problem_entry> problems;
 };
 
 /// A placement that would make fewer accesses remote.
@@ -77,19 +77,19 @@ struct loop_use {
 /// Where an array is.
 struct array_placement {
   std::string data;
-  std::vector<std::uint64_t> extent;
+  base::vector<std::uint64_t> extent;
   std::int64_t element_bytes = 1;
   std::string distribution;
   double agreement = 0;
-  std::vector<loop_use> uses;
+  base::vector<loop_use> uses;
 };
 
 /// A miss: somebody looked at data without a valid copy (figure 3 of the Carnival paper). [0] of a list is the beginning.
 struct sharing_miss {
   std::string request;              ///< R: where
   std::string invalidation;         ///< I: at which synchronisation it had learned of the writes; empty: it never had a copy
-  std::vector<std::string> writes;  ///< W: where they were made
-  std::vector<std::int32_t> readers, writers;  ///< who used the data then
+  base::vector<std::string> writes;  ///< W: where they were made
+  base::vector<std::int32_t> readers, writers;  ///< who used the data then
 };
 
 /// How often a miss followed on writes made at another, by their numbers in the list.
@@ -108,15 +108,15 @@ struct sharing_entry {
   std::int64_t granules_watched = 0, granules_of_array = 0;
   double standard_error = 0;  ///< of the share of granules with this pattern; 0: all were watched
   std::int64_t misses = 0;
-  std::vector<sharing_miss> nodes;
-  std::vector<sharing_transition> transitions;
+  base::vector<sharing_miss> nodes;
+  base::vector<sharing_transition> transitions;
 };
 
 /// Why data was sent, and why it was not there already: the part of a report about registered data.
 struct communication {
-  std::vector<communication_class> classes;  ///< most waiting first, then most bytes
-  std::vector<array_placement> arrays;       ///< most remote first
-  std::vector<sharing_entry> sharing;        ///< what several are at at once first, then by misses
+  base::vector<communication_class> classes;  ///< most waiting first, then most bytes
+  base::vector<array_placement> arrays;       ///< most remote first
+  base::vector<sharing_entry> sharing;        ///< what several are at at once first, then by misses
 };
 
 }  // namespace data

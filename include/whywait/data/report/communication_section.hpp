@@ -18,8 +18,8 @@ class communication_section final : public report::section {
  public:
   explicit communication_section(communication c) : all(std::move(c)) {}
 
-  [[gnu::cold]] std::string text(std::size_t columns) const override { return communication_text(all, columns); }
-  [[gnu::cold]] void write(report::json_document& out) const override { write_communication(out, all); }
+  std::string text(std::size_t columns) const override { return communication_text(all, columns); }
+  void write(report::json_document& out) const override { write_communication(out, all); }
 
   const communication all;
 };

@@ -109,7 +109,7 @@ class communication_writer {
 }  // namespace detail
 
 /// What the text report says of it; empty if there is nothing worth saying, else it begins with an empty line.
-[[gnu::cold]] inline std::string communication_text(const communication& c, std::size_t columns) {
+inline std::string communication_text(const communication& c, std::size_t columns) {
   return detail::communication_writer(c, columns)();
 }
 

@@ -5,6 +5,7 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/data/report/communication_result.hpp>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -20,7 +20,7 @@ namespace data {
 namespace detail {
 
 /// "0-3 and 5" of {0, 1, 2, 3, 5}.
-[[gnu::cold]] inline std::string number_ranges(const std::vector<std::int32_t>& numbers) {
+inline std::string number_ranges(const base::vector<std::int32_t>& numbers) {
   std::string out;
   for (std::size_t i = 0, j = 0; i < numbers.size(); i = j) {
     for (j = i + 1; j < numbers.size() && numbers[j] == numbers[j - 1] + 1;) ++j;
@@ -32,13 +32,13 @@ namespace detail {
 }
 
 /// "threads 0 and 1".
-[[gnu::cold]] inline std::string who_text(const std::string& who, const std::vector<std::int32_t>& numbers) {
+inline std::string who_text(const std::string& who, const base::vector<std::int32_t>& numbers) {
   return who + (numbers.size() == 1 ? " " : "s ") + number_ranges(numbers);
 }
 
 /// A table as figure 3 of the Carnival paper has it: the misses with R (where the data was asked for), I (where the copy became
 /// invalid) and W (where the preceding writes were), then how often one follows on writes made at another.
-[[gnu::cold]] inline std::string sharing_table(const sharing_entry& s, std::size_t columns) {
+inline std::string sharing_table(const sharing_entry& s, std::size_t columns) {
   constexpr std::size_t most = 8;
   const std::string margin(8, ' ');
   base::pod_vector<std::int64_t> into(s.nodes.size(), 0);
@@ -83,7 +83,7 @@ namespace detail {
 }
 
 /// "`u`: private 96 %, producer-consumer 1:1 4 % of 16384 pieces of 64 bytes, 4096 of them watched: each +- 0.7 % (standard error)".
-[[gnu::cold]] inline std::string sharing_summary(const std::vector<sharing_entry>& all, const std::string& data) {
+inline std::string sharing_summary(const base::vector<sharing_entry>& all, const std::string& data) {
   struct pattern_sum {
     const std::string* pattern;
     std::int64_t granules;
@@ -113,12 +113,12 @@ namespace detail {
 
 /// The part of the text report about shared memory: how each array is shared, and of what is really shared the tables with the
 /// most misses.
-[[gnu::cold]] inline std::string sharing_text(const std::vector<sharing_entry>& all, std::size_t columns) {
+inline std::string sharing_text(const base::vector<sharing_entry>& all, std::size_t columns) {
   constexpr std::size_t most_tables = 4;
   const auto shared = [](const sharing_entry& s) { return s.pattern != "private" && s.pattern != "read-only"; };
   if (std::none_of(all.begin(), all.end(), shared)) return {};
   std::string out = "\n    who shares memory\n";
-  std::vector<std::string> told;
+  base::vector<std::string> told;
   for (const sharing_entry& s : all) {
     if (std::find(told.begin(), told.end(), s.data) != told.end()) continue;
     told.push_back(s.data);

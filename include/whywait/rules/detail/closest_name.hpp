@@ -15,7 +15,7 @@ namespace detail {
 
 /// Edits (insert, delete, replace, swap of neighbours) from one word to another, `most` + 1 if there are more.
 /// Optimal string alignment distance, O(a b).
-[[gnu::cold]] inline std::size_t edits(std::string_view a, std::string_view b, std::size_t most) {
+inline std::size_t edits(std::string_view a, std::string_view b, std::size_t most) {
   const std::size_t far = most + 1;
   if ((a.size() > b.size() ? a.size() - b.size() : b.size() - a.size()) > most) return far;
   base::pod_vector<std::size_t> older(b.size() + 1), old(b.size() + 1), now(b.size() + 1);
@@ -38,7 +38,7 @@ class nearest_name {
   explicit nearest_name(std::string_view word)
       : word_(word.substr(0, 64)), best_(std::min<std::size_t>(1 + word.size() / 3, 4) + 1) {}
 
-  [[gnu::cold]] void offer(std::string_view candidate) {
+  void offer(std::string_view candidate) {
     if (candidate.size() > 64 || best_ == 0) return;
     const std::size_t distance = edits(word_, candidate, best_ - 1);
     if (distance >= best_) return;
@@ -47,7 +47,7 @@ class nearest_name {
   }
 
   /// "did you mean send_start_time?", or nothing if no candidate is near.
-  [[gnu::cold]] std::string hint() const { return name_.empty() ? std::string() : "did you mean " + std::string(name_) + "?"; }
+  std::string hint() const { return name_.empty() ? std::string() : "did you mean " + std::string(name_) + "?"; }
 
  private:
   std::string_view word_;

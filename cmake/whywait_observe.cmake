@@ -1,0 +1,57 @@
+# Defines whywait::observer and whywait_observe(target). The MPI wrappers and the analysis are compiled once per build
+# tree, with the options of the directory that finds or adds whywait. Part of the tree and of the installed package.
+#
+#   whywait_observe(my_program)         observes the MPI calls of my_program and of its libraries
+#   whywait_observe(my_program DATA)    also explains traffic of registered data: <whywait/communication.hpp>
+#
+# In the sources of such a target <whywait/mpi.hpp> only declares the public functions. Prefer executables, because
+# their wrappers take precedence for every library. With a static library the observer is added to the targets that
+# link it, because a linker takes only referenced objects out of an archive.
+include_guard(GLOBAL)
+
+# Everything is compiled with -fPIC, so that one object serves executables and shared libraries.
+function(whywait_add_observer name source definition)
+  add_library(whywait_${name}_object OBJECT EXCLUDE_FROM_ALL "${source}")
+  set_target_properties(whywait_${name}_object PROPERTIES POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF)
+  target_link_libraries(whywait_${name}_object PRIVATE whywait::mpi)
+  # avoids calls of inline functions through the PLT of a shared library, because nothing interposes them
+  target_compile_options(whywait_${name}_object PRIVATE -fno-semantic-interposition)
+  add_library(whywait_${name} INTERFACE)
+  add_library(whywait::${name} ALIAS whywait_${name})
+  target_compile_definitions(whywait_${name} INTERFACE ${definition})
+  target_link_libraries(whywait_${name} INTERFACE whywait::mpi)
+  set(type $<TARGET_PROPERTY:TYPE>)  # type of the direct or indirect user
+  set(links "$<OR:$<STREQUAL:${type},EXECUTABLE>,$<STREQUAL:${type},SHARED_LIBRARY>,$<STREQUAL:${type},MODULE_LIBRARY>>")
+  target_sources(whywait_${name} INTERFACE "$<${links}:$<TARGET_OBJECTS:whywait_${name}_object>>")
+endfunction()
+
+if(EXISTS "${CMAKE_CURRENT_LIST_DIR}/../src/observe.cpp")
+  set(whywait_observer_sources "${CMAKE_CURRENT_LIST_DIR}/../src")
+else()
+  set(whywait_observer_sources "${CMAKE_CURRENT_LIST_DIR}")
+endif()
+whywait_add_observer(observer "${whywait_observer_sources}/observe.cpp" WHYWAIT_OBSERVED)
+whywait_add_observer(observer_data "${whywait_observer_sources}/observe_data.cpp" WHYWAIT_OBSERVED_DATA)
+
+function(whywait_observe target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "DATA" "" "")
+  if(NOT TARGET "${target}" OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "whywait_observe(${ARGV}): expected whywait_observe(target [DATA])")
+  endif()
+  get_target_property(real "${target}" ALIASED_TARGET)
+  if(real)
+    set(target "${real}")
+  endif()
+  set(observers whywait::observer)
+  if(arg_DATA)
+    list(APPEND observers whywait::observer_data)
+  endif()
+  # Sets properties, because target_link_libraries() must not mix its signatures with and without keywords.
+  get_target_property(type "${target}" TYPE)
+  if(NOT type STREQUAL "INTERFACE_LIBRARY")
+    set_property(TARGET "${target}" APPEND PROPERTY LINK_LIBRARIES ${observers})
+  endif()
+  if(type MATCHES "^(STATIC|OBJECT|INTERFACE)_LIBRARY$")
+    set_property(TARGET "${target}" APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${observers})
+  endif()
+endfunction()

@@ -1,0 +1,40 @@
+#ifndef WHYWAIT_CORE_SETTING_TABLE_HPP
+#define WHYWAIT_CORE_SETTING_TABLE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// One environment variable. The parser, WHYWAIT_HELP and the test of docs/reference/settings.md read this table.
+struct setting {
+  const char* name;
+  const char* values;    ///< what the parser expects
+  const char* fallback;  ///< the default as a value, empty: not set
+  const char* text;      ///< one line
+};
+
+/// Calls use(setting) for each variable, in the order of the help text. The table is a function, because a static array of an
+/// inline function is unique in the process and keeps libraries from being unloaded.
+template <class Use>
+[[gnu::cold]] void each_setting(Use&& use) {
+  use(setting{"WHYWAIT_HELP", "0 or 1", "0", "1: print this table at MPI_Init"});
+  use(setting{"WHYWAIT_ENABLE", "0 or 1", "1", "0: the program runs as if whywait were absent"});
+  use(setting{"WHYWAIT_REPORT", "text or none", "text", "none: no text report on standard error"});
+  use(setting{"WHYWAIT_OUTPUT", "prefix of a path", "", "write the report to prefix.json"});
+  use(setting{"WHYWAIT_MEMORY", "bytes, for example 64M", "64M", "most memory for the records of a rank"});
+  use(setting{"WHYWAIT_WHATIF", "questions, for example block compute x2; balance", "", "predict the changed run"});
+  use(setting{"WHYWAIT_RULES", "files separated by ':', or list", "", "add rules; list: print the active problems"});
+  use(setting{"WHYWAIT_CRASH", "folder", "", "keep records there if the process is killed"});
+  use(setting{"WHYWAIT_PATH", "counts or order", "counts", "order: show the longest waits side by side"});
+  use(setting{"WHYWAIT_COVERAGE", "patterns separated by ','", "", "report only matching code of compiler coverage"});
+  use(setting{"WHYWAIT_TIMELINE",
+              "none, or drop_newest or overwrite_oldest, then :16M for a size, :blocks to keep blocks", "none",
+              "keep every begin and end of a region"});
+  use(setting{"WHYWAIT_CLOCK", "auto, fenced or monotonic", "auto", "fenced, monotonic: slower but stricter clocks"});
+}
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,60 @@
+#ifndef WHYWAIT_OBSERVER_HPP
+#define WHYWAIT_OBSERVER_HPP
+
+/// The implementation of <whywait/mpi.hpp>: what one object of a program must contain. whywait_observe(target) of CMake compiles it
+/// once per build tree; without CMake a file with this line does so.
+///
+///     annotate -> record -> mpi -> explain -> report
+///
+/// The MPI wrappers (mpi/) call the end of the run (finalize/) and the crash reports (postmortem/) through the hooks
+/// that are installed here.
+
+#include <whywait/core/version.hpp>
+
+// The order matters: first the hot rooms, then the cold ones between cold_begin.hpp and cold_end.hpp.
+#include <whywait/mpi/wrappers.hpp>
+#include <whywait/record.hpp>
+#include <whywait/record/kept_details.hpp>
+#include <whywait/record/listen.hpp>
+
+#include <whywait/base/cold_begin.hpp>
+
+#include <whywait/finalize/analysis.hpp>
+#include <whywait/finalize/explain_now.hpp>
+#include <whywait/postmortem/abnormal_end.hpp>
+
+#include <whywait/base/cold_end.hpp>
+
+#include <cstdio>
+#include <string>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+namespace detail {
+
+// Runs before main, so that regions around MPI_Init are recorded.
+inline const bool listening = [] {
+  record::keep_details();
+  record::listen();
+  install(hooks{&postmortem::at_start, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
+  return true;
+}();
+
+/// Functions that files with only the declarations of <whywait/mpi.hpp> call: this makes their definitions part of the object.
+struct entry_points {
+  void (*print_text)(const report::result&, std::FILE*, report::text_options);
+  std::string (*write_json_file)(const report::result&, const std::string&);
+};
+[[gnu::used]] inline const entry_points defined_here{&report::print_text, &report::write_json_file};
+
+}  // namespace detail
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""What whywait needs is said in one clear message: C++17 and Linux, literals in macros, guards that are kept.
+
+    needs.py compiler [options ...]
+"""
+import re
+
+import tools
+
+import rooms
+
+MARKED = "#include <whywait/record.hpp>\nvoid f(const char* name);\nvoid f(const char* name) {{ static_cast<void>(name); {} }}\n"
+LITERAL = "the name in a macro must be a string literal"
+REFUSED = [  # statement, what the compiler must say
+    ("WHYWAIT_REGION(name);", LITERAL),
+    ("WHYWAIT_WAIT(name);", LITERAL),
+    ("WHYWAIT_NEXT(name);", LITERAL),
+    ("WHYWAIT_BLOCK(name);", LITERAL),
+    ("static whywait::site s(whywait::site_kind::region, \"s\"); whywait::region(s, 1);", "error"),
+    ("whywait::region(\"x\");", "nodiscard"),
+    ("whywait::waiting(\"x\");", "nodiscard"),
+]
+ACCEPTED = ["WHYWAIT_REGION(\"a\" \"b\");", "WHYWAIT_BLOCK(R\"(raw)\");", "WHYWAIT_NEXT(__FILE__);", "WHYWAIT_WAIT(\"\\\"\");",
+            "const whywait::region r(name);", "struct { const char* data() const { return \"abc\"; } unsigned long size() const"
+            " { return 2; } } text; whywait::begin(text); whywait::visit(text); whywait::end(text); const whywait::waiting w(text);"]
+
+
+def main():
+    compiler, options = tools.arguments()
+    failures = []
+
+    def compile_text(text, *flags):
+        code, _, messages = tools.run([compiler, *tools.WARNINGS, *options, f"-I{rooms.TREE}", *flags, "-fsyntax-only", "-x", "c++",
+                                       "-"], text)
+        return code, messages
+
+    for umbrella in rooms.UMBRELLAS:
+        if not (rooms.TREE / "whywait" / umbrella).exists():
+            continue
+        for flags, message in ((["-std=c++14"], "whywait needs C++17 or later: compile with -std=c++17"),
+                               (["-std=c++17", "-U__linux__"], "whywait needs Linux")):
+            code, messages = compile_text(f"#include <whywait/{umbrella}>\n", *flags)
+            errors = re.findall(r"error: .*", messages)
+            if code == 0 or len(errors) != 2 or message not in errors[0]:
+                failures.append(f"{umbrella} {' '.join(flags)}: wanted \"{message}\" and the end, got {errors[:4]}")
+    for statement, message in REFUSED:
+        code, messages = compile_text(MARKED.format(statement), "-std=c++17")
+        if code == 0 or message not in messages:
+            failures.append(f"{statement}: wanted \"{message}\", got {messages!r}")
+    for statement in ACCEPTED:
+        for flags in (["-std=c++17"], ["-std=c++20"], ["-std=c++17", "-DWHYWAIT_DISABLE"]):
+            code, messages = compile_text(MARKED.format(statement), *flags)
+            if code != 0:
+                failures.append(f"{statement} {' '.join(flags)}: {messages}")
+    code, messages = compile_text("#include <whywait/record.hpp>\n", "-std=c++17", "-U__linux__", "-DWHYWAIT_DISABLE")
+    if code != 0:
+        failures.append(f"switched off on another system: {messages}")
+    tools.end(failures, f"what is missing is said once with {compiler}")
+
+
+main()

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Runs a page of docs/ word for word, in an empty folder.
+
+    tutorial.py PAGE [--mpicxx C++] [--mpicc C] [--mpirun LAUNCHER]
+
+A fenced block "```cpp NAME" is written to the file NAME, "```sh" is run by bash with $WHYWAIT set to the checkout, and the lines of
+"```text" must occur in what the last "```sh" printed, whatever the numbers and units are; "..." stands for anything.
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import tools
+
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
+NUMBER = re.compile(r"(?<![\w.:])[+-]?\d[\d.,]*(?: ?(?:s|ms|us|ns|%)(?!\w))?")
+
+
+def masked(text):
+    return " ".join(NUMBER.sub("#", text).split())
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("page", type=pathlib.Path)
+    for tool in ("mpicxx", "mpicc", "mpirun"):
+        options.add_argument(f"--{tool}", default=tool)
+    options = options.parse_args()
+    failures, steps, printed = [], 0, ""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / ".bin").mkdir()
+        (folder / ".bin" / "mpirun").write_text(f'#!/bin/sh\nexec "{options.mpirun}" "$@"\n')
+        for tool in ("mpicxx", "mpicc"):
+            (folder / ".bin" / tool).write_text(f'#!/bin/sh\nexec "{getattr(options, tool)}" "$@"\n')
+        for tool in (folder / ".bin").iterdir():
+            tool.chmod(0o755)
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("WHYWAIT")}
+        environment.update(WHYWAIT=str(tools.ROOT), PATH=f"{folder / '.bin'}:{os.environ['PATH']}")
+        for match in BLOCK.finditer(options.page.read_text(encoding="utf-8")):
+            kind, file, text = match.groups()
+            if file:
+                (folder / file).write_text(text, encoding="utf-8")
+            elif kind == "sh":
+                steps += 1
+                print("$", text, flush=True)
+                done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=folder, env=environment, text=True, check=False,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                printed = done.stdout
+                print(printed, flush=True)
+                if done.returncode != 0:
+                    sys.exit(f"FAILED: step {steps} ended with {done.returncode}")
+            elif kind == "text":
+                found = masked(printed)
+                for line in text.splitlines():
+                    if line.strip() != "..." and masked(line) not in found:
+                        failures.append(f"step {steps} did not print: {line}")
+    tools.end(failures, f"{steps} steps of {options.page.name}")
+
+
+main()
